@@ -1,0 +1,93 @@
+/**
+ * The coalescer: calls that arrive while a batch is out form the next batch. No timer, so a single caller waits for nothing;
+ * under load one round trip serves hundreds of calls. One batch is out at a time, so a batch may lock rows without
+ * meeting another batch of the same process.
+ */
+import { UnavailableError } from './errors.ts'
+
+export interface CoalesceOptions<Item, Result> {
+  /** Shown in errors. */
+  name: string
+  /** Answers a batch, one result for each item, in the items' order. */
+  run(items: readonly Item[]): Promise<readonly Result[]>
+  /** Items of one batch at most. */
+  batchMax?: number
+  /** Calls waiting at most; one more is refused with `UnavailableError`. */
+  waitingMax?: number
+  /** How long a call waits for its answer before it is refused with `UnavailableError`. */
+  deadlineMs?: number
+}
+
+interface Call<Item, Result> {
+  item: Item
+  /** Milliseconds of the monotonic clock. */
+  deadline: number
+  resolve(result: Result): void
+  reject(error: unknown): void
+  settled: boolean
+}
+
+export function coalesce<Item, Result>(
+  options: CoalesceOptions<Item, Result>,
+): (item: Item) => Promise<Result> {
+  const { name, run, batchMax = 256, waitingMax = 8_192, deadlineMs = 800 } = options
+  let waiting: Call<Item, Result>[] = []
+  let out: Call<Item, Result>[] = []
+  let scheduled = false
+  let sweeper: NodeJS.Timeout | undefined
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length >= waitingMax) {
+        reject(new UnavailableError(`${name}: ${waitingMax} calls are waiting`))
+        return
+      }
+      const deadline = performance.now() + deadlineMs
+      waiting.push({ item, deadline, resolve, reject, settled: false })
+      schedule()
+    })
+
+  /** `setImmediate` gathers what the same turn of the event loop brought in. */
+  function schedule(): void {
+    if (scheduled || out.length > 0) return
+    scheduled = true
+    setImmediate(() => void runBatch())
+  }
+
+  async function runBatch(): Promise<void> {
+    scheduled = false
+    out = waiting.length <= batchMax ? waiting : waiting.slice(0, batchMax)
+    waiting = waiting.length <= batchMax ? [] : waiting.slice(batchMax)
+    sweeper ??= setInterval(refuseOverdue, deadlineMs / 8)
+    const batch = out
+    try {
+      const results = await run(batch.map((call) => call.item))
+      if (results.length !== batch.length) throw new Error(`${name}: a batch lost its results`)
+      for (let i = 0; i < batch.length; i++) {
+        const call = batch[i] as Call<Item, Result>
+        if (!call.settled) call.resolve(results[i] as Result)
+      }
+    } catch (error) {
+      for (const call of batch) if (!call.settled) call.reject(error)
+    }
+    out = []
+    if (waiting.length > 0) schedule()
+    else {
+      clearInterval(sweeper)
+      sweeper = undefined
+    }
+  }
+
+  /** One timer for all calls, and only while some are under way: a stuck database costs each caller its deadline, no more. */
+  function refuseOverdue(): void {
+    const now = performance.now()
+    const refuse = (call: Call<Item, Result>): boolean => {
+      if (call.deadline > now || call.settled) return !call.settled
+      call.settled = true
+      call.reject(new UnavailableError(`${name}: no answer within ${deadlineMs} ms`))
+      return false
+    }
+    for (const call of out) refuse(call)
+    waiting = waiting.filter(refuse)
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * The database: a pool, a tagged template that names every statement, and transactions.
+ * Every wait has a deadline; a database that is not there becomes `UnavailableError` and heals without a restart (decision D13).
+ */
+import pg from 'pg'
+import { sha256Hex } from './bytes.ts'
+import { UnavailableError } from './errors.ts'
+
+export interface Statement {
+  text: string
+  /** Prepared once a connection under this name. */
+  name: string
+  values: unknown[]
+}
+
+/** What a store function needs: a `Db` or the `Tx` of its caller. */
+export interface Queryable {
+  /** All rows of a statement; the caller declares their shape. */
+  rows<Row>(statement: Statement): Promise<Row[]>
+  /** How many rows a statement touched. */
+  run(statement: Statement): Promise<number>
+}
+
+export interface Tx extends Queryable {
+  readonly inTransaction: true
+}
+
+export interface Db extends Queryable {
+  /** Runs `work` in one transaction: committed when it returns, rolled back when it throws; retried when the database asks for it. */
+  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  close(): Promise<void>
+}
+
+const named = new WeakMap<TemplateStringsArray, { text: string; name: string }>()
+
+/** `sql\`select 1 where id = ${id}\``: interpolated values become parameters, never text. */
+export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
+  let statement = named.get(strings)
+  if (statement === undefined) {
+    const text = strings.reduce((before, part, i) => `${before}$${i}${part}`)
+    statement = { text, name: `s${sha256Hex(text).slice(0, 24)}` }
+    named.set(strings, statement)
+  }
+  return { text: statement.text, name: statement.name, values }
+}
+
+/** A parameter for `unnest($1::text[])` and the like is a plain array; timestamps come back as `Date`, bigint as a safe number. */
+const types = new pg.TypeOverrides()
+types.setTypeParser(pg.types.builtins.INT8, (text: string) => {
+  const number = Number(text)
+  if (!Number.isSafeInteger(number)) throw new Error(`bigint ${text} is not a safe integer`)
+  return number
+})
+
+export interface DbOptions {
+  url: string
+  connectionsMax: number
+  /** Shown in pg_stat_activity. */
+  applicationName: string
+  /** `off` only for what may be lost in a crash of the database server (rate limit windows). */
+  synchronousCommit?: 'on' | 'off'
+  /** Milliseconds; 0 for none (bulk work of the command line). */
+  statementTimeoutMs?: number
+  /** Called with connection errors outside any query. */
+  onError(error: Error): void
+}
+
+export function openDb(options: DbOptions): Db {
+  const { statementTimeoutMs = 2_000 } = options
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connectionsMax,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: 500,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: statementTimeoutMs,
+    // The server may be frozen rather than slow: then only our own deadline ends the wait.
+    query_timeout: statementTimeoutMs === 0 ? 0 : statementTimeoutMs + 500,
+    lock_timeout: statementTimeoutMs === 0 ? 0 : 1_000,
+    options: `-c synchronous_commit=${options.synchronousCommit ?? 'on'} -c timezone=UTC -c plan_cache_mode=force_generic_plan`,
+    keepAlive: true,
+    types,
+  })
+  pool.on('error', options.onError)
+
+  async function withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>) {
+    let client: pg.PoolClient
+    try {
+      client = await pool.connect()
+    } catch (error) {
+      throw new UnavailableError('no database connection', { cause: error })
+    }
+    let broken: Error | undefined
+    try {
+      return await work(client)
+    } catch (error) {
+      if (isConnectionError(error)) {
+        broken = error as Error
+        throw new UnavailableError('the database connection was lost', { cause: error })
+      }
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  return {
+    rows: (statement) => withClient((client) => rowsOf(client, statement)),
+    run: (statement) => withClient((client) => countOf(client, statement)),
+    transaction: (work) => retrying(() => withClient((client) => transact(client, work))),
+    close: () => pool.end(),
+  }
+}
+
+async function rowsOf<Row>(client: pg.ClientBase, statement: Statement): Promise<Row[]> {
+  const result = await client.query(statement)
+  return result.rows as Row[]
+}
+
+async function countOf(client: pg.ClientBase, statement: Statement): Promise<number> {
+  const result = await client.query(statement)
+  return result.rowCount ?? 0
+}
+
+async function transact<Result>(client: pg.ClientBase, work: (tx: Tx) => Promise<Result>) {
+  await client.query('begin')
+  try {
+    const result = await work({
+      inTransaction: true,
+      rows: (statement) => rowsOf(client, statement),
+      run: (statement) => countOf(client, statement),
+    })
+    await client.query('commit')
+    return result
+  } catch (error) {
+    // A lost connection has rolled back by itself; the first error is the one to tell.
+    if (!isConnectionError(error)) await client.query('rollback')
+    throw error
+  }
+}
+
+const transactionAttemptsMax = 5
+
+/** Serialization failure and deadlock: the database asks for another try, and nothing was done. */
+async function retrying<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      const state = sqlState(error)
+      if ((state !== '40001' && state !== '40P01') || attempts === transactionAttemptsMax)
+        throw error
+    }
+  }
+}
+
+export function sqlState(error: unknown): string | undefined {
+  const code = error instanceof pg.DatabaseError ? error.code : undefined
+  return code
+}
+
+/** Anything but the server's answer to our statement; and class 08 and 57, by which it says that it goes away. */
+export function isConnectionError(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state === undefined) return error instanceof Error && isDriverError(error)
+  return state.startsWith('08') || state.startsWith('57P')
+}
+
+/** The driver throws plain `Error`s without a class of their own for a lost or silent server. */
+function isDriverError(error: Error): boolean {
+  return (
+    'syscall' in error ||
+    /^(Connection terminated|Query read timeout|Client has encountered a connection error|timeout exceeded)/.test(
+      error.message,
+    )
+  )
+}

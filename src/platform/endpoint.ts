@@ -1,0 +1,94 @@
+/**
+ * What an endpoint is: declared once, and everything else follows. The server takes its checks from the declaration, the OpenAPI
+ * document and the contract test its texts; a route without a declared policy does not start.
+ */
+import type { Static, TObject, TSchema } from 'typebox'
+import type { PublicDocument } from './document.ts'
+import type { Refusal } from './errors.ts'
+
+/** `n` calls in any `seconds`, for one caller (decision D11). */
+export interface RateLimits {
+  perMinute: number
+  perDay: number
+}
+
+/** Who may call, and what a call costs. */
+export type Policy =
+  /** No authentication is declared (spec §5 rule 5). */
+  | { kind: 'open' }
+  /** Anonymous under a limit per address; a presented API key succeeds or fails as a key (spec §5 rule 3, decision D17). */
+  | { kind: 'optional-key'; scope: string; meter: string; anonymous: RateLimits }
+
+export interface BodyDeclaration<Body extends TSchema = TSchema> {
+  mediaTypes: readonly string[]
+  /** Published in the contract. The handler gets the value that passed the strict JSON gate and must check its shape. */
+  schema: Body
+  bytesMax: number
+  /** Whether JSON that is only ambiguous still reaches the handler, as a finding (decision D7: verify). */
+  ambiguousReachesHandler: boolean
+  examples: Record<string, unknown>
+}
+
+export interface ResponseDeclaration {
+  description: string
+  /** Absent on error statuses: they all have the closed error body. */
+  schema?: TSchema
+  contentType?: string
+  /** Made when the service starts, for it may hold absolute URLs. */
+  example?: unknown
+}
+
+export interface EndpointRequest<Path, Query> {
+  path: Path
+  query: Query
+  /** The parsed body, where one is declared. */
+  body: unknown
+  /** Why the body's JSON is ambiguous, or null. */
+  bodyAmbiguity: string | null
+  requestId: string
+}
+
+export type Answer =
+  | { document: PublicDocument }
+  | {
+      status: number
+      body: unknown
+      /** `application/json` unless given. */
+      contentType?: string
+      headers?: Record<string, string>
+    }
+  | Refusal
+
+export interface Endpoint<Path extends TObject = TObject, Query extends TObject = TObject> {
+  /** Unique over the service; the name of the operation in the contract. */
+  operationId: string
+  method: 'GET' | 'POST'
+  /** With `{name}` for each path parameter. */
+  path: string
+  area: string
+  summary: string
+  description?: string
+  /** Not in the specification: marked so in the contract. */
+  extension?: boolean
+  policy: Policy
+  /** Under overload the higher number is shed first (decision D12). */
+  shed: 1 | 2 | 3 | 4 | 5 | 6
+  pathParameters?: Path
+  queryParameters?: Query
+  body?: BodyDeclaration
+  /** Every status a caller can see, 500 and 503 where they can occur. */
+  responses: Record<number, ResponseDeclaration>
+  answer(request: EndpointRequest<Static<Path>, Static<Query>>): Answer | Promise<Answer>
+}
+
+/** Declares an endpoint, with its handler's arguments typed by its schemas. */
+export function endpoint<Path extends TObject, Query extends TObject>(
+  declaration: Endpoint<Path, Query>,
+): Endpoint {
+  return declaration as unknown as Endpoint
+}
+
+/** Responses every open endpoint shares. */
+export const commonResponses = {
+  400: { description: 'Unsupported version, or an invalid parameter.' },
+} as const satisfies Record<number, ResponseDeclaration>

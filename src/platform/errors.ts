@@ -1,0 +1,139 @@
+/**
+ * Every `error` value of the interface: one row each (spec §7, decision D6). `docs/errors.md` and the OpenAPI document are generated from it.
+ * A row's `message` is the default text a caller sees; `advice` tells what the caller should do.
+ */
+
+interface ErrorRow {
+  status: number
+  message: string
+  advice: string
+}
+
+export const errorTable = {
+  bad_request: {
+    status: 400,
+    message: 'The request is not valid HTTP for this service.',
+    advice:
+      'Check the request line, the Host header and the framing; send one plain HTTP/1.1 request.',
+  },
+  unsupported_version: {
+    status: 400,
+    message: 'The version header is malformed or names a version that is not supported.',
+    advice: 'Leave the header out or send the date in supported_version.',
+  },
+  invalid_parameter: {
+    status: 400,
+    message: 'A path or query parameter is not valid.',
+    advice: 'The message names the parameter and its form. Send each query parameter at most once.',
+  },
+  invalid_json: {
+    status: 400,
+    message: 'The body is not acceptable JSON.',
+    advice: 'Send one JSON object in UTF-8, without a byte order mark.',
+  },
+  invalid_api_key: {
+    status: 401,
+    message: 'The API key is not valid.',
+    advice: 'Check the key, or leave the Authorization header out where the route needs none.',
+  },
+  not_found: {
+    status: 404,
+    message: 'There is no such resource.',
+    advice: 'Check the path against the OpenAPI document.',
+  },
+  skill_not_found: {
+    status: 404,
+    message: 'No skill has this id.',
+    advice: 'Look the id up in the catalog at /standard/v1/skills.',
+  },
+  status_token_not_found: {
+    status: 404,
+    message: 'No credential has this status token and digest.',
+    advice: 'Use the credentialStatus.id of the credential exactly as issued.',
+  },
+  status_list_not_found: {
+    status: 404,
+    message: 'There is no such status list.',
+    advice: 'Use the statusListCredential of the credential exactly as issued.',
+  },
+  method_not_allowed: {
+    status: 405,
+    message: 'This path does not take this method.',
+    advice: 'Use one of the methods in the Allow header.',
+  },
+  request_timeout: {
+    status: 408,
+    message: 'The request did not arrive in time.',
+    advice: 'Send the whole request within 15 seconds.',
+  },
+  payload_too_large: {
+    status: 413,
+    message: 'The body is larger than this route accepts.',
+    advice: 'Send at most the number of bytes that the message names.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    message: 'The content type or content encoding is not supported.',
+    advice: 'Send application/json or application/ld+json in UTF-8, without a content encoding.',
+  },
+  expectation_failed: {
+    status: 417,
+    message: 'The Expect header asks for something this service does not do.',
+    advice: 'Leave the Expect header out, or send 100-continue.',
+  },
+  rate_limited: {
+    status: 429,
+    message: 'Too many requests.',
+    advice: 'Wait as many seconds as Retry-After says; a retry then succeeds.',
+  },
+  headers_too_large: {
+    status: 431,
+    message: 'The request line and headers are larger than 16 KiB.',
+    advice: 'Send a shorter URL and fewer or shorter headers.',
+  },
+  internal_error: {
+    status: 500,
+    message: 'Something went wrong on our side.',
+    advice: 'Retry; if it lasts, give the operator the X-Request-Id.',
+  },
+  overloaded: {
+    status: 503,
+    message: 'The service is busy.',
+    advice: 'Retry after as many seconds as Retry-After says.',
+  },
+  unavailable: {
+    status: 503,
+    message: 'A part this answer depends on is not available.',
+    advice: 'Retry after as many seconds as Retry-After says.',
+  },
+  signing_not_configured: {
+    status: 503,
+    message: 'Score signing is not configured.',
+    advice: 'The operator creates a signing key: `assay keys create`.',
+  },
+} as const satisfies Record<string, ErrorRow>
+
+export type ErrorName = keyof typeof errorTable
+
+/** An expected refusal as a value: rendered at the HTTP edge, and only there. */
+export interface Refusal {
+  refusal: ErrorName
+  /** Replaces the row's message. Seen by the caller: never put internal detail here. */
+  message?: string
+  headers?: Record<string, string>
+}
+
+export function refuse(refusal: ErrorName, more: Omit<Refusal, 'refusal'> = {}): Refusal {
+  return { refusal, ...more }
+}
+
+/** Thrown when something this process depends on does not answer (database, overload): 503 with Retry-After at the edge. */
+export class UnavailableError extends Error {
+  override readonly name = 'UnavailableError'
+  readonly retryAfterSeconds: number
+
+  constructor(detail: string, options: { retryAfterSeconds?: number; cause?: unknown } = {}) {
+    super(detail, { cause: options.cause })
+    this.retryAfterSeconds = options.retryAfterSeconds ?? 1
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * The strict JSON gate (decision D7): the only way a body becomes a value. What two parsers could read differently, and so what a
+ * signature or a fingerprint could be forged through, is told apart from what is not JSON at all.
+ */
+import { isUtf8 } from 'node:buffer'
+
+export const depthMax = 32
+export const membersMax = 10_000
+
+export type StrictJson =
+  | { kind: 'value'; value: unknown }
+  /** JSON, but with duplicate names, a lone surrogate, an unsafe number, a forbidden name, too deep or too wide. */
+  | { kind: 'ambiguous'; value: unknown; why: string }
+  | { kind: 'invalid'; why: string }
+
+export function parseStrictJson(bytes: Uint8Array): StrictJson {
+  if (bytes.length === 0) return { kind: 'invalid', why: 'The body is empty.' }
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
+    return { kind: 'invalid', why: 'The body starts with a byte order mark.' }
+  if (!isUtf8(bytes)) return { kind: 'invalid', why: 'The body is not valid UTF-8.' }
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
+  } catch {
+    return { kind: 'invalid', why: 'The body is not JSON.' }
+  }
+  const why = ambiguity(value, scan(bytes))
+  return why === null ? { kind: 'value', value } : { kind: 'ambiguous', value, why }
+}
+
+interface Scan {
+  /** Colons outside strings: as many as the text has object members, duplicates counted. */
+  colons: number
+  depth: number
+  /** Whether any `\u` escape occurs: without one, valid UTF-8 can hold neither a lone surrogate nor a NUL. */
+  unicodeEscapes: boolean
+}
+
+const quote = 0x22
+const backslash = 0x5c
+
+/** One pass over the bytes of a text that `JSON.parse` has accepted. */
+function scan(bytes: Uint8Array): Scan {
+  let colons = 0
+  let depth = 0
+  let deepest = 0
+  let unicodeEscapes = false
+  const { length } = bytes
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[i]
+    if (byte === quote) {
+      for (i++; bytes[i] !== quote; i++) {
+        if (bytes[i] !== backslash) continue
+        i++
+        if (bytes[i] === 0x75) unicodeEscapes = true
+      }
+    } else if (byte === 0x3a) colons++
+    else if (byte === 0x7b || byte === 0x5b) {
+      depth++
+      if (depth > deepest) deepest = depth
+    } else if (byte === 0x7d || byte === 0x5d) depth--
+  }
+  return { colons, depth: deepest, unicodeEscapes }
+}
+
+function ambiguity(value: unknown, text: Scan): string | null {
+  if (text.depth > depthMax) return `The JSON is nested deeper than ${depthMax} levels.`
+  if (text.colons > membersMax) return `The JSON has more than ${membersMax} members.`
+  let names = 0
+  let items = 0
+  const found = walk(value)
+  if (found !== null) return found
+  return names === text.colons ? null : 'A member name occurs twice in one object.'
+
+  function walk(node: unknown): string | null {
+    if (typeof node === 'string') return unsafeText(node)
+    if (typeof node === 'number') return unsafeNumber(node)
+    if (node === null || typeof node !== 'object') return null
+    if (Array.isArray(node)) {
+      items += node.length
+      if (items > membersMax) return `The JSON has more than ${membersMax} members.`
+      for (const item of node) {
+        const why = walk(item)
+        if (why !== null) return why
+      }
+      return null
+    }
+    const object = node as Record<string, unknown>
+    for (const name of Object.keys(object)) {
+      names++
+      const why = name === '__proto__' ? 'A member has a forbidden name.' : unsafeText(name)
+      const inside = why ?? walk(object[name])
+      if (inside !== null) return inside
+    }
+    return null
+  }
+
+  function unsafeText(part: string): string | null {
+    if (!text.unicodeEscapes) return null
+    if (!part.isWellFormed()) return 'A string holds a lone surrogate.'
+    return part.includes('\0') ? 'A string holds a NUL.' : null
+  }
+}
+
+/** 1e400 parses to Infinity and 2^53+1 to 2^53: two documents, one digest. */
+function unsafeNumber(number: number): string | null {
+  if (Number.isSafeInteger(number)) return null
+  if (!Number.isFinite(number)) return 'A number is too large.'
+  return Number.isInteger(number) ? 'An integer is outside the range that is exact.' : null
+}

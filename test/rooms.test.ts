@@ -1,0 +1,111 @@
+/** Who may import whom: the layout as a table. A new room gets a row here first. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { test } from 'node:test'
+
+const allowed: Record<string, readonly string[]> = {
+  platform: [],
+  'skill-standard': ['platform'],
+  'score-credentials': ['platform'],
+  discovery: ['platform'],
+  server: ['platform'],
+  cli: ['platform', 'skill-standard', 'score-credentials', 'discovery', 'server', '.'],
+  demo: ['platform', 'skill-standard', 'score-credentials'],
+  '.': ['platform', 'skill-standard', 'score-credentials', 'discovery', 'server', 'demo'],
+}
+
+const files = globSync('src/**/*.ts')
+const sources = files.filter((file) => !file.endsWith('.test.ts'))
+
+function roomOf(file: string): string {
+  const parts = file.split('/')
+  return parts.length > 2 ? (parts[1] as string) : '.'
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8')
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map((match) =>
+    normalize(join(dirname(file), match[1] as string)),
+  )
+}
+
+test('the check sees the code: every room of the table has files, every file is in a room', () => {
+  const rooms = new Set(sources.map(roomOf))
+  assert.deepEqual([...rooms].sort(), Object.keys(allowed).sort())
+  assert.ok(sources.length > 30, `${sources.length} source files found`)
+  assert.ok(sources.some((file) => importsOf(file).length > 3))
+})
+
+test('a room imports only the rooms of its row', () => {
+  for (const file of files) {
+    if (file.endsWith('.test.ts')) continue
+    const room = roomOf(file)
+    for (const imported of importsOf(file)) {
+      if (!imported.startsWith('src/')) continue
+      const other = roomOf(imported)
+      const fine = other === room || allowed[room]?.includes(other)
+      assert.ok(fine, `${file} imports ${imported}: room ${room} may not import room ${other}`)
+    }
+  }
+})
+
+test('imports have no circle', () => {
+  const done = new Set<string>()
+  const visit = (file: string, path: string[]): void => {
+    assert.ok(
+      !path.includes(file),
+      `circle: ${[...path.slice(path.indexOf(file)), file].join(' → ')}`,
+    )
+    if (done.has(file)) return
+    for (const imported of importsOf(file)) {
+      if (imported.startsWith('src/')) visit(imported, [...path, file])
+    }
+    done.add(file)
+  }
+  for (const file of sources) visit(file, [])
+})
+
+test('every imported file exists under its name with .ts', () => {
+  const known = new Set(files)
+  for (const file of files) {
+    for (const imported of importsOf(file)) {
+      if (imported.startsWith('src/')) assert.ok(known.has(imported), `${file} imports ${imported}`)
+    }
+  }
+})
+
+test('a noun file does no I/O: it imports no store, no server and no node module but crypto, buffer and zlib', () => {
+  const verbsAndEdges = /(store|endpoints|schema)\.ts$/
+  const pure = sources.filter((file) => readFileSync(file, 'utf8').includes('* Pure:'))
+  assert.ok(pure.length >= 5, 'pure files open with "Pure:" in their first comment')
+  for (const file of pure) {
+    const text = readFileSync(file, 'utf8')
+    for (const [, name] of text.matchAll(/from 'node:([^']+)'/g)) {
+      assert.ok(
+        ['crypto', 'buffer', 'zlib'].includes(name as string),
+        `${file} imports node:${name}`,
+      )
+    }
+    for (const imported of importsOf(file)) {
+      assert.ok(
+        !imported.endsWith('store.ts') && !imported.includes('/server/'),
+        `${file} imports ${imported}`,
+      )
+    }
+  }
+  assert.ok(verbsAndEdges.test('store.ts'))
+})
+
+test('environment and process output have one home each', () => {
+  for (const file of sources) {
+    const text = readFileSync(file, 'utf8')
+    if (!/^src\/(config|main|worker|cli\/)/.test(file) && !file.startsWith('src/cli/'))
+      assert.ok(
+        !text.includes('process.env'),
+        `${file} reads process.env: settings come from config.ts`,
+      )
+    if (!file.startsWith('src/cli/') && file !== 'src/main.ts')
+      assert.ok(!/console\.(log|error)/.test(text), `${file} writes to the console`)
+  }
+})
