@@ -1,0 +1,107 @@
+/** Pure: the score bands (spec §2.4, decision D31). A client can compute the band from the score alone. */
+import { standardUrls } from './context.ts'
+
+interface BandRow {
+  band: string
+  label: string
+  /** Both inclusive; rows follow each other without a gap. */
+  min: number
+  max: number
+  meaning: string
+  guidance: string
+}
+
+export const scoreBands = [
+  {
+    band: 'emerging',
+    label: 'Emerging',
+    min: 0,
+    max: 299,
+    meaning:
+      'Little independent evidence yet, or evidence of early work. The score stands close to the unknown baseline of 250.',
+    guidance:
+      'Read it as "not yet shown", not as "cannot". Ask for work or an assessment before drawing any conclusion.',
+  },
+  {
+    band: 'developing',
+    label: 'Developing',
+    min: 300,
+    max: 449,
+    meaning:
+      'Some evidence from more than one source, mostly of guided or routine work in one or two skills.',
+    guidance:
+      'Suits work with support at hand. Look at the skill list and at the interval: a wide one means thin evidence.',
+  },
+  {
+    band: 'verified',
+    label: 'Verified',
+    min: 450,
+    max: 599,
+    meaning:
+      'Independent sources agree on dependable, unaided work in at least one skill, or on sound work across several.',
+    guidance:
+      'A reasonable basis for a conversation about the work itself. Compare the lower end of the interval, not the score.',
+  },
+  {
+    band: 'strong',
+    label: 'Strong',
+    min: 600,
+    max: 749,
+    meaning:
+      'Consistent independent evidence of advanced work in several skills, recent enough to count in full.',
+    guidance:
+      'Check that the strong skills are the ones the work needs; the total does not say which they are.',
+  },
+  {
+    band: 'exceptional',
+    label: 'Exceptional',
+    min: 750,
+    max: 1000,
+    meaning:
+      'Broad and deep evidence of expert work from accredited or machine-verified sources. Few profiles reach it.',
+    guidance:
+      'Do not make it a requirement: most excellent people have less evidence on record than this band needs.',
+  },
+] as const satisfies readonly BandRow[]
+
+export type ScoreBand = (typeof scoreBands)[number]['band']
+
+export const scoreMax = 1_000
+
+/** Raised when what a band means or where it begins changes. */
+export const scoreBandsVersion = '1.0.0'
+
+/** The band of a score, an integer from 0 to 1000. */
+export function bandOf(score: number): ScoreBand {
+  const row = scoreBands.find((candidate) => score <= candidate.max)
+  if (!Number.isInteger(score) || score < 0 || row === undefined)
+    throw new RangeError(`a score is an integer from 0 to ${scoreMax}, not ${score}`)
+  return row.band
+}
+
+/** The document behind `/standard/v1/score-bands.jsonld`. */
+export function scoreBandDefinitions(publicUrl: string) {
+  const urls = standardUrls(publicUrl)
+  return {
+    '@context': urls.context,
+    '@type': 'ScoreBandDefinitionSet' as const,
+    '@id': urls.bands,
+    version: scoreBandsVersion,
+    description:
+      'Bands of the overall score. A band is found from the score alone; bands follow each other without a gap.',
+    notes: [
+      'Bands are not percentiles: a band says how much independent evidence supports what level of work, not how many people score lower.',
+      'The interval (confidence low and high) is a range over priors: the lowest and the highest score that any prior of the stated weight could give. It is not a frequentist confidence interval.',
+      'A score is a weighted mean of evidence: a new result below the present value lowers it.',
+    ],
+    score_scale: {
+      min: 0,
+      max: scoreMax,
+      type: 'integer',
+      higher_is_better: true,
+      unknown_baseline: 250,
+      interval: 'lower/upper over priors',
+    },
+    bands: scoreBands,
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * A JSON-LD processor for checks. The service needs none to run: it makes its documents itself. `jsonld` is a development dependency,
+ * so it is loaded when a check asks for it, and it gets a loader that knows only the documents it is handed: no request leaves.
+ */
+
+export interface JsonLd {
+  /** Expands in safe mode: throws where a term would be dropped or a value lost. */
+  expand: (document: unknown) => Promise<unknown[]>
+  /** The RDF dataset as sorted N-Quads (RDFC-1.0). */
+  dataset: (document: unknown) => Promise<string[]>
+}
+
+interface Processor {
+  expand(document: unknown, options: object): Promise<unknown[]>
+  canonize(document: unknown, options: object): Promise<string>
+}
+
+/** A processor over these context documents, by URL; null where `jsonld` is not installed. */
+export async function openJsonLd(contexts: Record<string, unknown>): Promise<JsonLd | null> {
+  const processor = await installedProcessor()
+  if (processor === null) return null
+  const documentLoader = async (url: string) => {
+    const document = contexts[url]
+    if (document === undefined) throw new Error(`a check asked for the unknown document ${url}`)
+    return { documentUrl: url, document, contextUrl: null }
+  }
+  const options = { safe: true, documentLoader }
+  return {
+    expand: (document) => processor.expand(document, options),
+    dataset: async (document) => {
+      const canonize = { ...options, algorithm: 'RDFC-1.0', format: 'application/n-quads' }
+      return (await processor.canonize(document, canonize))
+        .split('\n')
+        .filter((quad) => quad !== '')
+    },
+  }
+}
+
+async function installedProcessor(): Promise<Processor | null> {
+  const name: string = 'jsonld'
+  try {
+    const module: { default: Processor } = await import(name)
+    return module.default
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
+      return null
+    throw error
+  }
+}

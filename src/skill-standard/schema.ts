@@ -1,0 +1,92 @@
+/** Wire shapes of the skill standard (spec §2.6). */
+import { type Static, Type } from 'typebox'
+
+const closed = { additionalProperties: false }
+const open = { additionalProperties: true }
+const skillId = Type.String({ pattern: '^hss:[a-z0-9-]+$' })
+
+export const domains = ['technical', 'creative', 'interpersonal', 'domain', 'foundational'] as const
+
+export const evidenceType = Type.Object(
+  {
+    type: Type.String(),
+    weight: Type.Number({ minimum: 0, maximum: 1 }),
+    signal: Type.String({ description: 'What to look at, and what separates strong from weak.' }),
+  },
+  closed,
+)
+
+export const proficiencyRubric = Type.Object(
+  {
+    novice: Type.String(),
+    intermediate: Type.String(),
+    advanced: Type.String(),
+    expert: Type.String(),
+  },
+  closed,
+)
+
+export const skillRecord = Type.Object(
+  {
+    '@context': Type.String(),
+    '@type': Type.Literal('Skill'),
+    '@id': Type.String({ description: 'The absolute URL of this record.' }),
+    id: skillId,
+    version: Type.String(),
+    label: Type.String(),
+    aliases: Type.Array(Type.String()),
+    domain: Type.Enum([...domains]),
+    subdomain: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    category: Type.Array(Type.String()),
+    description: Type.String(),
+    evidence_types: Type.Array(evidenceType),
+    decay_half_life_months: Type.Integer({ minimum: 0, description: '0: does not decay.' }),
+    depends_on: Type.Array(Type.String()),
+    related_to: Type.Array(Type.String()),
+    proficiency_rubric: proficiencyRubric,
+    anchored: Type.String({
+      description: 'sha256: and the hex digest of the canonical JSON of the record without it.',
+    }),
+  },
+  closed,
+)
+export type SkillRecord = Static<typeof skillRecord>
+
+export const skillCatalog = Type.Object(
+  {
+    '@context': Type.String(),
+    '@type': Type.Literal('SkillCatalog'),
+    version: Type.String(),
+    count: Type.Integer({ minimum: 0 }),
+    skills: Type.Array(skillRecord),
+  },
+  open,
+)
+
+export const skillNotFound = Type.Object(
+  { error: Type.Literal('skill_not_found'), id: skillId },
+  closed,
+)
+
+export const scoreBandDefinitionSet = Type.Object(
+  {
+    '@context': Type.String(),
+    '@type': Type.Literal('ScoreBandDefinitionSet'),
+    '@id': Type.String(),
+    version: Type.String(),
+    score_scale: Type.Object({}, open),
+    bands: Type.Array(Type.Object({}, open)),
+  },
+  open,
+)
+
+export const jsonLdContext = Type.Object({ '@context': Type.Object({}, open) }, open)
+
+export const skillPath = Type.Object({
+  id: Type.String({
+    minLength: 1,
+    description:
+      'A skill slug, a slug with the suffix .jsonld, or an id such as hss:typescript. ' +
+      'A slug is lowercase letters and digits joined by single hyphens, at most 64 characters.',
+  }),
+})
