@@ -1,0 +1,187 @@
+/**
+ * Issuing. Writes score_credentials (and status_lists, when one is opened or closed); all of one call commits together or not at all.
+ * A crash before the commit leaves nothing; after it, the credential is in the registry, in its list and verifiable.
+ */
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { sha256 } from '../platform/bytes.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import {
+  credentialPayload,
+  type Origin,
+  type Payload,
+  type Score,
+  type StatusSlot,
+  subjectUrl,
+} from './payload.ts'
+import { makeProof, type Proof } from './proof.ts'
+import { signList } from './publish-lists.ts'
+import { revokeDigests } from './revoke.ts'
+import type { Signer } from './signing-key.ts'
+import { listAfterlifeDays, listFillMax, listLength, openListsWanted } from './status-list.ts'
+import {
+  type CredentialRow,
+  closeList,
+  findOpenListIds,
+  findOpenLists,
+  findTakenSlots,
+  insertCredentials,
+  insertList,
+  lockStatusLists,
+  supersedeCredentials,
+} from './store.ts'
+
+/** Who issues: the deployment's addresses, its signer and its policy. */
+export interface Issuer {
+  origin: Origin
+  signer: Signer
+  validityDays: number
+  /** Whether a newer score revokes the older credential (decision D28). */
+  supersedeRevokes: boolean
+}
+
+export interface NewCredential extends Score {
+  /** UUID of the credential; random where the caller has none. */
+  id?: string
+  /** From when the credential is valid, and when it is signed. */
+  issuedAt: Date
+}
+
+export interface IssuedCredential {
+  /** The credential with its native proof. */
+  credential: Payload & { proof: Proof }
+  vcSha256: string
+  statusToken: string
+}
+
+/**
+ * Issues one credential for each score, within the caller's transaction. The newest of a subject is its current one; earlier ones are
+ * marked superseded. Throws on an `id` that is in use.
+ */
+export async function issueCredentials(
+  tx: Tx,
+  issuer: Issuer,
+  scores: readonly NewCredential[],
+): Promise<IssuedCredential[]> {
+  const slots = await freeSlots(tx, issuer, scores)
+  const signed = scores.map((score, i) => signCredential(issuer, score, slots[i] as StatusSlot))
+  const current = new Map(signed.map(({ row }) => [row.subject, row]))
+  const now = new Date(Math.max(...scores.map((score) => score.issuedAt.getTime())))
+  const superseded = await supersedeCredentials(tx, [...current.keys()], now)
+  for (const { row } of signed) if (current.get(row.subject) !== row) row.supersededAt = now
+  await insertCredentials(
+    tx,
+    signed.map(({ row }) => row),
+  )
+  if (issuer.supersedeRevokes && superseded.length > 0) await revokeDigests(tx, superseded, now)
+  return signed.map(({ issued }) => issued)
+}
+
+/** Signs one credential: no I/O. */
+export function signCredential(
+  issuer: Issuer,
+  score: NewCredential,
+  slot: StatusSlot,
+): { issued: IssuedCredential; row: CredentialRow } {
+  const { origin, signer } = issuer
+  const validFrom = score.issuedAt
+  const id = score.id ?? randomUUID()
+  const validUntil = new Date(validFrom.getTime() + issuer.validityDays * 86_400_000)
+  const payload = credentialPayload(origin, score, { id, slot, validFrom, validUntil })
+  const canonical = canonicalJson(payload)
+  const vcSha256 = sha256(canonical)
+  const proof = makeProof(
+    {
+      document: payload as unknown as Record<string, unknown>,
+      shape: origin.shape,
+      jcsSha256: vcSha256,
+    },
+    {
+      form: 'native',
+      created: payload.validFrom,
+      verificationMethod: `${origin.issuer}#${signer.kid}`,
+    },
+    signer,
+  )
+  return {
+    issued: {
+      credential: { ...payload, proof },
+      vcSha256: vcSha256.toString('hex'),
+      statusToken: slot.token,
+    },
+    row: {
+      vcSha256,
+      statusToken: Buffer.from(slot.token, 'hex'),
+      credentialId: id,
+      subject: subjectUrl(origin, score.username),
+      listId: slot.listId,
+      listIndex: slot.index,
+      kid: signer.kid,
+      payload: canonical,
+      proof: JSON.stringify(proof),
+      issuedAt: validFrom,
+      validUntil,
+      supersededAt: null,
+    },
+  }
+}
+
+const roundsBeforeNewList = 8
+
+/** A random place in a random open list for each score: neither list nor index tells the order of issue. */
+async function freeSlots(
+  tx: Tx,
+  issuer: Issuer,
+  scores: readonly NewCredential[],
+): Promise<StatusSlot[]> {
+  let listIds = await findOpenListIds(tx)
+  if (listIds.length === 0) listIds = await tendListsInside(tx, issuer, new Date())
+  const free = new Map<string, StatusSlot>()
+  for (let round = 1; free.size < scores.length; round++) {
+    // Every open list is fuller than its keeper has noticed.
+    if (round % roundsBeforeNewList === 0) listIds = [await openList(tx, issuer, new Date())]
+    const tries = Array.from({ length: scores.length - free.size }, () => randomSlot(listIds))
+    const taken = new Set((await findTakenSlots(tx, tries)).map(placeOf))
+    for (const slot of tries) if (!taken.has(placeOf(slot))) free.set(placeOf(slot), slot)
+  }
+  return [...free.values()]
+}
+
+function placeOf(slot: { listId: string; index: number }): string {
+  return `${slot.listId}/${slot.index}`
+}
+
+function randomSlot(listIds: readonly string[]): StatusSlot {
+  const listId = listIds[randomInt(listIds.length)] as string
+  return { listId, index: randomInt(listLength), token: randomBytes(32).toString('hex') }
+}
+
+/** Closes lists that are full enough and opens new ones until enough are open. Cheap; run now and then by the worker and by bulk issue. */
+export function tendLists(db: Db, issuer: Issuer, now: Date): Promise<string[]> {
+  return db.transaction((tx) => tendListsInside(tx, issuer, now))
+}
+
+async function tendListsInside(tx: Tx, issuer: Issuer, now: Date): Promise<string[]> {
+  await lockStatusLists(tx)
+  const open: string[] = []
+  for (const { listId, credentials } of await findOpenLists(tx)) {
+    if (credentials < listFillMax) open.push(listId)
+    else await closeList(tx, listId, { at: now, afterlifeDays: listAfterlifeDays })
+  }
+  while (open.length < openListsWanted) open.push(await openList(tx, issuer, now))
+  return open
+}
+
+/** A list is published, empty, from the moment it exists: no credential ever points at nothing. */
+async function openList(tx: Tx, issuer: Issuer, now: Date): Promise<string> {
+  const listId = randomListId()
+  await insertList(tx, signList(issuer, { listId, revision: 0, indexes: [], publishedAt: now }))
+  return listId
+}
+
+const base32 = 'abcdefghijklmnopqrstuvwxyz234567'
+
+/** Ten random base32 characters: a counter would tell volume and age. */
+function randomListId(): string {
+  return Array.from(randomBytes(10), (byte) => base32[byte & 31]).join('')
+}

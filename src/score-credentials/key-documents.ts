@@ -1,0 +1,47 @@
+/**
+ * Pure: the published forms of the keys: the closed key document of the specification, and the DID document. Only public halves.
+ */
+import { nativeProofType, schemaVersion, wellKnownPath } from '../platform/identifiers.ts'
+import type { Origin } from './payload.ts'
+import type { SigningKey } from './trust.ts'
+
+export const publicKeyPath = wellKnownPath('score-vc-public-key')
+
+export function publicKeyDocumentOf(origin: Origin, key: SigningKey): Record<string, unknown> {
+  return {
+    schemaVersion: schemaVersion('score_vc_public_key'),
+    id: `${origin.url}${publicKeyPath}`,
+    issuer: origin.issuer,
+    proofType: nativeProofType,
+    proofPurpose: 'assertionMethod',
+    verificationMethod: {
+      id: `${origin.issuer}#${key.kid}`,
+      type: 'Ed25519VerificationKey2020',
+      controller: origin.issuer,
+      publicKeyBase64url: Buffer.from(key.publicKey).toString('base64url'),
+    },
+  }
+}
+
+/**
+ * The did:web document. A retired key carries no end, for verifiers refuse all proofs of a key that has one; only a compromised key
+ * gets `revoked` and leaves `assertionMethod` (Controlled Identifiers §2.2).
+ */
+export function didDocumentOf(
+  origin: Origin,
+  keys: readonly SigningKey[],
+): Record<string, unknown> {
+  const idOf = (key: SigningKey): string => `${origin.issuer}#${key.kid}`
+  return {
+    '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/multikey/v1'],
+    id: origin.issuer,
+    verificationMethod: keys.map((key) => ({
+      id: idOf(key),
+      type: 'Multikey',
+      controller: origin.issuer,
+      publicKeyMultibase: key.kid,
+      ...(key.revokedAt === null ? {} : { revoked: key.revokedAt.toISOString() }),
+    })),
+    assertionMethod: keys.filter((key) => key.state !== 'revoked').map(idOf),
+  }
+}

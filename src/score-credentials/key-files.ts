@@ -1,0 +1,55 @@
+/**
+ * Private keys on disk: one PEM file a key, named by its kid, readable by its owner alone. Read once when a process starts.
+ */
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { KeyRefused, kidOf, rawPublicKey, type Signer, signerOfPem } from './signing-key.ts'
+
+/** The signers of a folder, by kid. Throws `KeyRefused` naming the file for the first one that is not sound; a folder that does not exist holds none. */
+export async function readSigners(folder: string): Promise<Map<string, Signer>> {
+  const signers = new Map<string, Signer>()
+  for (const name of await pemFiles(folder)) {
+    const file = join(folder, name)
+    const signer = await readSigner(file)
+    if (signer !== null) signers.set(signer.kid, signer)
+  }
+  return signers
+}
+
+async function pemFiles(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => name.endsWith('.pem')).sort()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw new KeyRefused(`${folder}: the key folder cannot be read`, { cause: error })
+  }
+}
+
+async function readSigner(file: string): Promise<Signer | null> {
+  let pem: string
+  try {
+    pem = await readFile(file, 'utf8')
+  } catch (error) {
+    throw new KeyRefused(`${file}: the file cannot be read`, { cause: error })
+  }
+  try {
+    return signerOfPem(pem)
+  } catch (error) {
+    if (error instanceof KeyRefused)
+      throw new KeyRefused(`${file}: ${error.message}`, { cause: error })
+    throw error
+  }
+}
+
+/** Makes a key, keeps it in `folder` and gives its kid. The file is whole or absent, never half written. */
+export async function makeKeyFile(folder: string): Promise<string> {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const kid = kidOf(rawPublicKey(createPublicKey(privateKey)))
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const file = join(folder, `${kid}.pem`)
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  await writeFile(`${file}.new`, pem, { mode: 0o600, flag: 'wx', flush: true })
+  await rename(`${file}.new`, file)
+  return kid
+}

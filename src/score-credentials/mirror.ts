@@ -1,0 +1,95 @@
+/**
+ * What a serving process keeps of the database: the keys and the published lists. `refresh` brings it up to date, a process does so
+ * every half second; between, and while the database is down, it serves what it has. Revocation is never answered from here.
+ */
+import type { Db } from '../platform/db.ts'
+import { type PublicDocument, publicDocument } from '../platform/document.ts'
+import type { ProofForm } from './proof.ts'
+import { listTtlSeconds } from './status-list.ts'
+import { findKeys, findPublications, type PublishedList } from './store.ts'
+import { type SigningKey, type Trust, trustOf } from './trust.ts'
+
+export const mirrorRefreshMs = 500
+
+export interface Mirror {
+  /** Throws what the database throws; the mirror then stays as it was. Calls at the same time share one read. */
+  refresh(): Promise<void>
+  trust(): Trust
+  keys(): readonly SigningKey[]
+  activeKey(): SigningKey | undefined
+  /** The signed list as a document, or why there is none. */
+  list(listId: string, form: ProofForm, now: Date): PublicDocument | 'unknown' | 'outdated'
+}
+
+interface MirroredList extends PublishedList {
+  documents: Map<string, PublicDocument>
+}
+
+export function openMirror(db: Db, publicUrls: readonly string[]): Mirror {
+  let keys: SigningKey[] = []
+  let trust: Trust = trustOf(publicUrls, keys)
+  let lists = new Map<string, MirroredList>()
+  let refreshing: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    const newKeys = await findKeys(db)
+    const known = [...lists.values()]
+    const found = await findPublications(db, {
+      listIds: known.map((list) => list.listId),
+      publications: known.map((list) => list.publication),
+    })
+    if (JSON.stringify(newKeys) !== JSON.stringify(keys)) {
+      trust = trustOf(publicUrls, newKeys)
+      keys = newKeys
+    }
+    lists = new Map(
+      found.flatMap(({ listId, fresh }) => {
+        const list = fresh === null ? lists.get(listId) : mirrored({ listId, ...fresh })
+        return list === undefined ? [] : [[listId, list]]
+      }),
+    )
+  }
+
+  return {
+    refresh() {
+      refreshing ??= read().finally(() => {
+        refreshing = undefined
+      })
+      return refreshing
+    },
+    trust: () => trust,
+    keys: () => keys,
+    activeKey: () => keys.find((key) => key.state === 'active'),
+    list(listId, form, now) {
+      const list = lists.get(listId)
+      if (list === undefined) return 'unknown'
+      const secondsLeft = (list.validUntil.getTime() - now.getTime()) / 1_000
+      return secondsLeft <= listTtlSeconds ? 'outdated' : documentOf(list, form, secondsLeft)
+    },
+  }
+}
+
+/** The row's time comes as text inside JSON. */
+function mirrored(list: PublishedList): MirroredList {
+  return { ...list, validUntil: new Date(list.validUntil), documents: new Map() }
+}
+
+const staleIfErrorSeconds = 3_600
+
+/** A cache may serve a stale list for an hour when we do not answer, but never beyond the list's own end. */
+function documentOf(list: MirroredList, form: ProofForm, secondsLeft: number): PublicDocument {
+  const mayGoStale = secondsLeft > listTtlSeconds + staleIfErrorSeconds
+  const variant = `${form} ${mayGoStale}`
+  let document = list.documents.get(variant)
+  if (document === undefined) {
+    const credential = { ...JSON.parse(list.payload), proof: list.proofs[form] }
+    document = publicDocument({
+      body: JSON.stringify(credential),
+      contentType: 'application/ld+json',
+      maxAgeSeconds: listTtlSeconds,
+      ...(mayGoStale ? { cacheDirectives: `stale-if-error=${staleIfErrorSeconds}` } : {}),
+    })
+    list.documents.set(variant, document)
+  }
+  return document
+}

@@ -1,0 +1,59 @@
+/**
+ * The publisher: lists with new revocations and lists that grow old are built from the registry, signed and stored. Any number of
+ * publishers may run; a list is held by one at a time. A crash before the commit leaves the list due.
+ */
+import { randomInt } from 'node:crypto'
+import type { Db } from '../platform/db.ts'
+import type { Origin } from './payload.ts'
+import type { Signer } from './signing-key.ts'
+import {
+  bitsOf,
+  listRefreshSeconds,
+  listValiditySeconds,
+  statusListPayload,
+  statusListProofs,
+} from './status-list.ts'
+import { findRevokedIndexes, type Publication, takeDueList, updatePublication } from './store.ts'
+
+export interface ListSigner {
+  origin: Origin
+  signer: Signer
+}
+
+/** Publishes every list that is due; gives their number. */
+export async function publishDueLists(db: Db, by: ListSigner, now: Date): Promise<number> {
+  let published = 0
+  while (await publishNextList(db, by, now)) published++
+  return published
+}
+
+function publishNextList(db: Db, by: ListSigner, now: Date): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    const due = await takeDueList(tx, now)
+    if (due === undefined) return false
+    // Read after the row is held: a revocation raises the revision under the same lock, so all of `revision` is in these indexes.
+    const indexes = await findRevokedIndexes(tx, due.listId)
+    await updatePublication(tx, signList(by, { ...due, indexes, publishedAt: now }))
+    return true
+  })
+}
+
+/** Builds and signs a list: no I/O. */
+export function signList(
+  { origin, signer }: ListSigner,
+  list: { listId: string; revision: number; indexes: Iterable<number>; publishedAt: Date },
+): Publication {
+  const { listId, revision, publishedAt } = list
+  const payload = statusListPayload(origin, { listId, bits: bitsOf(list.indexes), publishedAt })
+  // Lists opened together must not all grow old together.
+  const refreshSeconds = listRefreshSeconds - randomInt(3_600)
+  return {
+    listId,
+    revision,
+    publishedAt,
+    refreshAt: new Date(publishedAt.getTime() + refreshSeconds * 1_000),
+    validUntil: new Date(publishedAt.getTime() + listValiditySeconds * 1_000),
+    payload: JSON.stringify(payload),
+    proofs: statusListProofs(payload, origin.issuer, signer),
+  }
+}

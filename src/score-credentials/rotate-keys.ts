@@ -1,0 +1,72 @@
+/**
+ * The life of a signing key: pending (published, not used) → active (signs) → retired (verifies for ever); any → revoked (compromise).
+ * The private half never enters the database: the caller keeps it where `signer` came from.
+ */
+import type { Db, Tx } from '../platform/db.ts'
+import { publicKeyOfKid } from './signing-key.ts'
+import { findKeys, insertKey, lockKeys, moveKey, refreshAllLists } from './store.ts'
+import type { SigningKey } from './trust.ts'
+
+/** A new key is published this long before it signs: twice the longest time that a cache keeps the key documents. */
+export const publishedBeforeUseSeconds = 600
+
+/** Registers a key. The first one signs at once, for there is nobody yet who could have cached an older document; later ones wait as pending. */
+export function createKey(db: Db, kid: string, now: Date): Promise<SigningKey> {
+  return db.transaction(async (tx) => {
+    await lockKeys(tx)
+    const keys = await findKeys(tx)
+    const known = keys.find((key) => key.kid === kid)
+    if (known !== undefined) return known
+    const isFirst = keys.every((key) => key.state !== 'active' && key.state !== 'pending')
+    const publicKey = publicKeyOfKid(kid)
+    if (publicKey === null) throw new Error(`${kid} is not an Ed25519 key id`)
+    const key: SigningKey = {
+      kid,
+      publicKey,
+      state: isFirst ? 'active' : 'pending',
+      createdAt: now,
+      activatedAt: isFirst ? now : null,
+      retiredAt: null,
+      revokedAt: null,
+    }
+    await insertKey(tx, key)
+    return key
+  })
+}
+
+export type Rotation =
+  | { outcome: 'rotated'; active: string; retired: string | null }
+  | { outcome: 'no_pending_key' }
+  | { outcome: 'too_early'; readyAt: Date }
+
+/** The oldest pending key becomes active and the active one retires. `atOnce` does not wait until caches know the new key. */
+export function rotateKeys(db: Db, now: Date, { atOnce }: { atOnce: boolean }): Promise<Rotation> {
+  return db.transaction(async (tx) => {
+    await lockKeys(tx)
+    const keys = await findKeys(tx)
+    const next = keys.find((key) => key.state === 'pending')
+    const active = keys.find((key) => key.state === 'active')
+    if (next === undefined) return { outcome: 'no_pending_key' }
+    const readyAt = new Date(next.createdAt.getTime() + publishedBeforeUseSeconds * 1_000)
+    if (!atOnce && active !== undefined && now < readyAt) return { outcome: 'too_early', readyAt }
+    if (active !== undefined) await move(tx, active, 'retired', now)
+    await move(tx, next, 'active', now)
+    return { outcome: 'rotated', active: next.kid, retired: active?.kid ?? null }
+  })
+}
+
+/** For a compromised key: everything it signed fails from now on, and the lists are signed anew. False where the key is unknown or was revoked before. */
+export function revokeKey(db: Db, kid: string, now: Date): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    await lockKeys(tx)
+    const from = ['pending', 'active', 'retired'] as const
+    const revoked = await moveKey(tx, kid, { from, to: 'revoked', at: now })
+    if (revoked) await refreshAllLists(tx, now)
+    return revoked
+  })
+}
+
+async function move(tx: Tx, key: SigningKey, to: 'active' | 'retired', at: Date): Promise<void> {
+  const moved = await moveKey(tx, key.kid, { from: [key.state], to, at })
+  if (!moved) throw new Error(`signing key ${key.kid} is no longer ${key.state}`)
+}

@@ -1,0 +1,136 @@
+/** Wire shapes of score credentials (spec §2.7). */
+import { type Static, Type } from 'typebox'
+import { nativeProofType, schemaVersion } from '../platform/identifiers.ts'
+
+const hex64 = { pattern: '^[0-9a-f]{64}$' }
+const dateTime = { format: 'date-time' }
+const closed = { additionalProperties: false }
+
+export const statusTokenPath = Type.Object({
+  statusToken: Type.String({ ...hex64, description: '64 lowercase hex characters.' }),
+})
+export const statusTokenQuery = Type.Object({
+  vcSha256: Type.Optional(
+    Type.String({
+      ...hex64,
+      description: 'SHA-256 of the credential payload: asks for exactly this credential.',
+    }),
+  ),
+})
+
+export const credentialStatus = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('score_vc_status')),
+    status: Type.Union([Type.Literal('active'), Type.Literal('revoked')]),
+    revoked: Type.Boolean(),
+    revokedAt: Type.Optional(Type.String({ ...dateTime, description: 'Only when revoked.' })),
+    checkedAt: Type.String(dateTime),
+  },
+  closed,
+)
+
+export const publicKeyDocument = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('score_vc_public_key')),
+    id: Type.String(),
+    issuer: Type.String(),
+    proofType: Type.Literal(nativeProofType),
+    proofPurpose: Type.Literal('assertionMethod'),
+    verificationMethod: Type.Object(
+      {
+        id: Type.String(),
+        type: Type.Literal('Ed25519VerificationKey2020'),
+        controller: Type.String(),
+        publicKeyBase64url: Type.String({ pattern: '^[A-Za-z0-9_-]+$' }),
+      },
+      closed,
+    ),
+  },
+  closed,
+)
+
+export const didDocument = Type.Object({
+  '@context': Type.Array(Type.String()),
+  id: Type.String(),
+  verificationMethod: Type.Array(Type.Object({})),
+  assertionMethod: Type.Array(Type.String()),
+})
+
+export const statusListCredential = Type.Object({
+  '@context': Type.Array(Type.String()),
+  type: Type.Array(Type.String()),
+  issuer: Type.String(),
+  validFrom: Type.String(dateTime),
+  validUntil: Type.Optional(Type.String(dateTime)),
+  credentialSubject: Type.Object({}),
+  proof: Type.Object({}),
+})
+
+/** Published in the contract. Its absence in a body is a finding of the verification, never a 400 (spec §4.3 rule 3). */
+export const verifyRequest = Type.Object({
+  '@context': Type.Array(Type.String()),
+  type: Type.Array(Type.String()),
+  issuer: Type.String(),
+  issuanceDate: Type.Optional(Type.String(dateTime)),
+  credentialSubject: Type.Object({}),
+  credentialStatus: Type.Optional(Type.Object({})),
+  proof: Type.Object({}),
+})
+
+export const verifyResult = Type.Object({
+  schemaVersion: Type.Literal(schemaVersion('score_vc_verify')),
+  valid: Type.Boolean(),
+  signatureValid: Type.Boolean(),
+  issuerMatch: Type.Boolean(),
+  revocation: Type.Object(
+    {
+      checked: Type.Boolean(),
+      revoked: Type.Boolean(),
+      revokedAt: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    },
+    closed,
+  ),
+  credential: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  notes: Type.Array(Type.String()),
+  reason: Type.Optional(Type.String()),
+  message: Type.String(),
+  presented: Type.Record(Type.String(), Type.Unknown()),
+})
+export type VerifyResult = Static<typeof verifyResult>
+
+export const verifierDescription = Type.Object(
+  {
+    endpoint: Type.String(),
+    schemaVersion: Type.String(),
+    acceptedContentTypes: Type.Array(Type.String()),
+    maxBodyBytes: Type.Integer(),
+    rateLimits: Type.Optional(
+      Type.Object(
+        {
+          anonymous: Type.Object({ perMinute: Type.Integer(), perDay: Type.Integer() }, closed),
+          apiKey: Type.String(),
+        },
+        closed,
+      ),
+    ),
+    docs: Type.Optional(Type.String()),
+  },
+  closed,
+)
+
+/** A score to issue a credential for: one line of `assay credentials issue --from`. */
+export const scoreLine = Type.Object(
+  {
+    id: Type.Optional(Type.String({ format: 'uuid' })),
+    username: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$' }),
+    score: Type.Integer({ minimum: 0, maximum: 1000 }),
+    scoreBand: Type.Optional(Type.String()),
+    confidenceLow: Type.Integer({ minimum: 0, maximum: 1000 }),
+    confidenceHigh: Type.Integer({ minimum: 0, maximum: 1000 }),
+    evidenceCount: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+    engineVersion: Type.String({ pattern: '^[0-9A-Za-z.+-]{1,64}$' }),
+    engineBinarySha256: Type.String(hex64),
+  },
+  closed,
+)
+export type ScoreLine = Static<typeof scoreLine>

@@ -1,0 +1,65 @@
+/**
+ * Pure: whom we believe. Built from the key table and the deployment's own addresses; nothing in a presented credential adds to it.
+ */
+import type { KeyObject } from 'node:crypto'
+import { sha256 } from '../platform/bytes.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
+import { type Origin, originOf } from './payload.ts'
+import { trustedPublicKey } from './signing-key.ts'
+
+export type KeyState = 'pending' | 'active' | 'retired' | 'revoked'
+
+/** A row of the key table. */
+export interface SigningKey {
+  kid: string
+  publicKey: Uint8Array
+  state: KeyState
+  createdAt: Date
+  activatedAt: Date | null
+  retiredAt: Date | null
+  revokedAt: Date | null
+}
+
+export interface TrustedKey extends SigningKey {
+  /** Parsed once: parsing it for each call would halve the speed. */
+  keyObject: KeyObject
+}
+
+export interface TrustedIssuer {
+  origin: Origin
+  /** By verification method, `<issuer>#<kid>`. */
+  keys: ReadonlyMap<string, TrustedKey>
+}
+
+/** The issuers we pin to: this deployment, and the addresses it had before. */
+export type Trust = ReadonlyMap<string, TrustedIssuer>
+
+/** Throws `KeyRefused` for a stored key that is no sound Ed25519 point. */
+export function trustOf(publicUrls: readonly string[], keys: readonly SigningKey[]): Trust {
+  const trusted = keys.map((key) => ({ ...key, keyObject: trustedPublicKey(key.publicKey) }))
+  return new Map(
+    publicUrls.map(originOf).map((origin) => [
+      origin.issuer,
+      {
+        origin,
+        keys: new Map(trusted.map((key) => [`${origin.issuer}#${key.kid}`, key])),
+      },
+    ]),
+  )
+}
+
+/** vcSha256, as bytes. */
+export function vcSha256Of(payload: Record<string, unknown>): Buffer {
+  return sha256(canonicalJson(payload))
+}
+
+/** `created` may stray from the key's active time by this much: clocks of issuing nodes differ. */
+const clockSkewMs = 300_000
+
+/** Whether a proof made at `created` falls into the time in which the key signed. */
+export function signedWhileActive(key: SigningKey, created: string): boolean {
+  const at = Date.parse(created)
+  const from = key.activatedAt?.getTime() ?? Number.POSITIVE_INFINITY
+  const until = (key.retiredAt ?? key.revokedAt)?.getTime() ?? Number.POSITIVE_INFINITY
+  return at >= from - clockSkewMs && at <= until + clockSkewMs
+}

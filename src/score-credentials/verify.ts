@@ -1,0 +1,288 @@
+/**
+ * Verification: three independent checks (issuer, signature, revocation) and the time of validity, one finding each.
+ * The verdict is their conjunction, the reason the first that fails. Nothing is fetched, nothing is thrown for a bad credential,
+ * and no verdict is kept: only that a signature verifies under a key is remembered.
+ */
+import { verify as verifyEd25519 } from 'node:crypto'
+import { credentialType, schemaVersion } from '../platform/identifiers.ts'
+import { w3cContext } from './payload.ts'
+import { type ReadProof, readProof, type SignedDocument, signedBytes } from './proof.ts'
+import { type Reason, reasonMessage } from './reasons.ts'
+import type { VerifyResult } from './schema.ts'
+import type { SignatureCache } from './signature-cache.ts'
+import {
+  signedWhileActive,
+  type Trust,
+  type TrustedIssuer,
+  type TrustedKey,
+  vcSha256Of,
+} from './trust.ts'
+
+/** What the registry knows of a credential. */
+export type RegisteredStatus =
+  | {
+      kind: 'registered'
+      vcSha256: Buffer
+      revokedAt: Date | null
+      supersededAt: Date | null
+      keyRevokedAt: Date | null
+    }
+  | { kind: 'unknown' }
+  /** The store did not answer: fail closed (decision D29). */
+  | { kind: 'unavailable' }
+
+export interface StatusQuestion {
+  /** From `credentialStatus.id`, where that is one of ours: 32 bytes. */
+  token: Buffer | null
+  vcSha256: Buffer
+}
+
+export interface VerifyContext {
+  trust: Trust
+  /** Always asked live. */
+  statusOf(question: StatusQuestion): Promise<RegisteredStatus>
+  signatures: SignatureCache
+  now: Date
+}
+
+/** Clocks differ: a credential is not refused for this much (seconds × 1000). */
+const validitySkewMs = 300_000
+
+export async function verifyCredential(
+  presented: Record<string, unknown>,
+  ambiguity: string | null,
+  context: VerifyContext,
+): Promise<VerifyResult> {
+  const findings = checkCredential(presented, ambiguity, context)
+  const { status } = findings
+  const registered = status === null ? null : await context.statusOf(status)
+  return verdict(findings, registered)
+}
+
+export interface Findings {
+  /** Failures so far, each with what to say of it; the first in the order of `reasons` becomes the reason. */
+  failures: Map<Reason, string>
+  issuerMatch: boolean
+  signatureValid: boolean
+  notes: string[]
+  presented: Record<string, unknown>
+  /** The claims, readable only where issuer and signature hold. */
+  claims: Record<string, unknown> | null
+  /** What to ask the registry, where there is anything to ask. */
+  status: StatusQuestion | null
+}
+
+/** All that can be told without the registry. */
+export function checkCredential(
+  presented: Record<string, unknown>,
+  ambiguity: string | null,
+  context: Omit<VerifyContext, 'statusOf'>,
+): Findings {
+  const findings: Findings = {
+    failures: new Map(),
+    issuerMatch: false,
+    signatureValid: false,
+    notes: [],
+    presented: {},
+    claims: null,
+    status: null,
+  }
+  const { failures } = findings
+  if (ambiguity !== null) failures.set('ambiguous_json', ambiguity)
+  const { proof, ...payload } = presented
+  const issuer = typeof payload.issuer === 'string' ? context.trust.get(payload.issuer) : undefined
+  findings.issuerMatch = issuer !== undefined
+  if (typeof payload.issuer === 'string') findings.presented.issuer = payload.issuer
+  const malformed = malformedWhy(payload, proof, issuer)
+  if (malformed !== null) failures.set('malformed_credential', malformed)
+  // Ambiguous JSON has no one meaning: digests of it would prove nothing.
+  if (malformed !== null || ambiguity !== null) return findings
+
+  if (issuer === undefined) failures.set('issuer_mismatch', reasonMessage.issuer_mismatch)
+  const vcSha256 = vcSha256Of(payload)
+  findings.presented.payloadSha256 = vcSha256.toString('hex')
+  findings.status = { token: issuer === undefined ? null : tokenOf(payload, issuer), vcSha256 }
+  checkValidity(payload, context.now, failures)
+  checkProof({ payload, proof, issuer, vcSha256 }, context, findings)
+  if (findings.issuerMatch && findings.signatureValid) findings.claims = claimsOf(payload, proof)
+  return findings
+}
+
+/** Why the document is not a score credential at all, or null. The contexts of an issuer that is not ours are not ours to judge. */
+function malformedWhy(
+  payload: Record<string, unknown>,
+  proof: unknown,
+  issuer: TrustedIssuer | undefined,
+): string | null {
+  const context = payload['@context']
+  if (!Array.isArray(context) || context[0] !== w3cContext)
+    return '@context must be the list of contexts that the credential was issued with.'
+  if (issuer !== undefined && (context.length !== 2 || context[1] !== issuer.origin.contextUrl))
+    return '@context holds a context that our credentials do not have.'
+  const { type } = payload
+  if (!Array.isArray(type) || type[0] !== 'VerifiableCredential' || type[1] !== credentialType)
+    return `type must be ["VerifiableCredential", "${credentialType}"].`
+  if (typeof payload.issuer !== 'string') return 'issuer must be a string.'
+  if (!isObject(payload.credentialSubject)) return 'credentialSubject must be an object.'
+  if (payload.credentialStatus !== undefined && !isObject(payload.credentialStatus))
+    return 'credentialStatus must be an object.'
+  for (const name of ['issuanceDate', 'validFrom', 'validUntil']) {
+    if (payload[name] !== undefined && !isDateTime(payload[name]))
+      return `${name} must be a date-time with a time zone.`
+  }
+  if (proof === undefined) return 'proof is missing.'
+  return null
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const dateTimePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+
+function isDateTime(value: unknown): value is string {
+  return (
+    typeof value === 'string' && dateTimePattern.test(value) && !Number.isNaN(Date.parse(value))
+  )
+}
+
+function checkValidity(
+  payload: Record<string, unknown>,
+  now: Date,
+  failures: Map<Reason, string>,
+): void {
+  for (const from of [payload.validFrom, payload.issuanceDate]) {
+    if (typeof from === 'string' && Date.parse(from) > now.getTime() + validitySkewMs)
+      failures.set('not_yet_valid', `The credential is valid from ${from}.`)
+  }
+  const { validUntil } = payload
+  if (typeof validUntil === 'string' && Date.parse(validUntil) < now.getTime() - validitySkewMs)
+    failures.set('expired', `The credential expired on ${validUntil.slice(0, 10)}.`)
+}
+
+interface Checked {
+  payload: Record<string, unknown>
+  proof: unknown
+  issuer: TrustedIssuer | undefined
+  vcSha256: Buffer
+}
+
+function checkProof(
+  { payload, proof, issuer, vcSha256 }: Checked,
+  { signatures }: Pick<VerifyContext, 'signatures'>,
+  findings: Findings,
+): void {
+  const { failures, notes } = findings
+  const read = readProof(proof, payload)
+  if ('unsupported' in read) {
+    failures.set('unsupported_proof', read.unsupported)
+    return
+  }
+  findings.presented.proofType = read.type
+  findings.presented.verificationMethod = read.verificationMethod
+  notes.push(`proof:${read.form}`)
+  if (issuer === undefined) return
+  const signed = { document: payload, shape: issuer.origin.shape, jcsSha256: vcSha256 }
+  const key = issuer.keys.get(read.verificationMethod)
+  if (key === undefined) {
+    failures.set('unknown_key', reasonMessage.unknown_key)
+    return
+  }
+  if (key.state === 'revoked') failures.set('key_revoked', reasonMessage.key_revoked)
+  if (key.state === 'retired') notes.push('key_retired')
+  if (!signedWhileActive(key, read.created)) notes.push('created_outside_key_window')
+  else findings.signatureValid = signatureHolds(signed, read, { key, signatures, findings })
+  if (!findings.signatureValid) failures.set('signature_invalid', reasonMessage.signature_invalid)
+}
+
+function signatureHolds(
+  signed: SignedDocument,
+  read: ReadProof,
+  {
+    key,
+    signatures,
+    findings,
+  }: { key: TrustedKey; signatures: SignatureCache; findings: Findings },
+): boolean {
+  const bytes = signedBytes(signed, read)
+  if (bytes === null || read.signature === null) return false
+  findings.presented.optionsSha256 = bytes.toString('hex', 0, 32)
+  const { signature } = read
+  return signatures.holds({ kid: key.kid, bytes, signature }, () =>
+    verifyEd25519(null, bytes, key.keyObject, signature),
+  )
+}
+
+/** The token of a status URL under our own prefix, else null. The URL is compared as text and never fetched. */
+function tokenOf(payload: Record<string, unknown>, { origin }: TrustedIssuer): Buffer | null {
+  const id = isObject(payload.credentialStatus) ? payload.credentialStatus.id : undefined
+  if (typeof id !== 'string' || !id.startsWith(origin.statusUrlPrefix)) return null
+  const token = id.slice(origin.statusUrlPrefix.length)
+  return /^[0-9a-f]{64}$/.test(token) ? Buffer.from(token, 'hex') : null
+}
+
+function claimsOf(payload: Record<string, unknown>, proof: unknown): Record<string, unknown> {
+  const subject = payload.credentialSubject as Record<string, unknown>
+  return {
+    issuer: payload.issuer,
+    subject: subject.id,
+    score: subject.score,
+    scoreBand: subject.scoreBand,
+    confidenceLow: subject.confidenceLow,
+    confidenceHigh: subject.confidenceHigh,
+    issuedAt: payload.validFrom,
+    engineId: subject.engineId,
+    engineVersion: subject.engineVersion,
+    engineBinarySha256: subject.engineBinarySha256,
+    verificationMethod: (proof as Record<string, unknown>).verificationMethod,
+  }
+}
+
+/** Joins what was found with what the registry says. */
+export function verdict(findings: Findings, registered: RegisteredStatus | null): VerifyResult {
+  const { failures, notes } = findings
+  const revocation = revocationOf(findings, registered)
+  const reason = [...failures.keys()].sort(
+    (a, b) => reasonOrder.indexOf(a) - reasonOrder.indexOf(b),
+  )[0]
+  return {
+    schemaVersion: schemaVersion('score_vc_verify'),
+    valid: reason === undefined,
+    ...(reason === undefined ? {} : { reason }),
+    message:
+      reason === undefined ? 'The credential is genuine and valid.' : (failures.get(reason) ?? ''),
+    signatureValid: findings.signatureValid,
+    issuerMatch: findings.issuerMatch,
+    revocation,
+    ...(findings.claims === null ? {} : { credential: findings.claims }),
+    presented: findings.presented,
+    notes,
+  }
+}
+
+const reasonOrder = Object.keys(reasonMessage) as Reason[]
+
+function revocationOf(
+  findings: Findings,
+  registered: RegisteredStatus | null,
+): VerifyResult['revocation'] {
+  const { failures, notes } = findings
+  if (registered === null) return { checked: false, revoked: false }
+  if (registered.kind === 'unavailable') {
+    failures.set('status_unavailable', reasonMessage.status_unavailable)
+    return { checked: false, revoked: false }
+  }
+  const isOurs =
+    registered.kind === 'registered' &&
+    registered.vcSha256.equals(findings.status?.vcSha256 ?? Buffer.of())
+  if (!isOurs) failures.set('status_unknown', reasonMessage.status_unknown)
+  if (registered.kind === 'unknown') return { checked: false, revoked: false }
+  notes.push('status_source:live')
+  if (registered.keyRevokedAt !== null && isOurs)
+    failures.set('key_revoked', reasonMessage.key_revoked)
+  if (registered.supersededAt !== null && isOurs) notes.push('superseded')
+  if (registered.revokedAt === null) return { checked: true, revoked: false, revokedAt: null }
+  const revokedAt = `${registered.revokedAt.toISOString().slice(0, 19)}Z`
+  failures.set('revoked', `The issuer revoked this credential on ${revokedAt.slice(0, 10)}.`)
+  return { checked: true, revoked: true, revokedAt }
+}
