@@ -1,0 +1,278 @@
+/**
+ * Every setting: unit, default and consequence, in one table. `docs/operate.md` is generated from it. All errors are told at once,
+ * before anything is opened.
+ */
+import { join, resolve } from 'node:path'
+
+interface Setting<Value> {
+  /** As shown to the operator; empty when there is none. */
+  default: string
+  unit: string
+  /** What the setting does and what follows from it. */
+  effect: string
+  /** Throws an `Error` that says what is expected. */
+  parse(text: string): Value
+}
+
+const setting = <Value>(row: Setting<Value>): Setting<Value> => row
+
+function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= min && value <= max)) throw new Error(`a whole number from ${min} to ${max}`)
+    return value
+  }
+}
+
+function oneOf<Choice extends string>(...choices: readonly Choice[]): (text: string) => Choice {
+  return (text) => {
+    const choice = choices.find((candidate) => candidate === text)
+    if (choice === undefined) throw new Error(`one of ${choices.join(', ')}`)
+    return choice
+  }
+}
+
+function list(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+function publicUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (
+    url === undefined ||
+    !/^https?:$/.test(url.protocol) ||
+    url.origin !== text.replace(/\/$/, '')
+  )
+    throw new Error('an origin such as https://scores.example.org, without path or query')
+  return url.origin
+}
+
+const cidrPattern = /^[0-9a-fA-F:.]+(\/\d{1,3})?$/
+
+function networks(text: string): string[] {
+  const items = list(text)
+  for (const item of items) {
+    if (!cidrPattern.test(item)) throw new Error('addresses or CIDR networks, separated by commas')
+    if (item.endsWith('/0'))
+      throw new Error('networks you run: to trust everyone lets callers choose their address')
+  }
+  return items
+}
+
+export const settings = {
+  PORT: setting({
+    default: '8080',
+    unit: 'TCP port',
+    effect: 'Where the service listens. 0 takes any free port.',
+    parse: integer(0, 65_535),
+  }),
+  HOST: setting({
+    default: '127.0.0.1',
+    unit: 'address',
+    effect:
+      'Which interface the service listens on. 0.0.0.0 for all: put a proxy with TLS in front.',
+    parse: (text) => text,
+  }),
+  PUBLIC_URL: setting({
+    default: 'http://localhost:PORT',
+    unit: 'origin',
+    effect:
+      'The only source of absolute URLs: issuer, key ids, status and context URLs are made from it. A change makes a new issuer: list the old one in FORMER_PUBLIC_URLS.',
+    parse: publicUrl,
+  }),
+  FORMER_PUBLIC_URLS: setting({
+    default: '',
+    unit: 'origins, comma-separated',
+    effect: 'Earlier values of PUBLIC_URL. Credentials issued under them keep verifying here.',
+    parse: (text) => list(text).map(publicUrl),
+  }),
+  DATABASE_URL: setting({
+    default: 'the embedded PostgreSQL',
+    unit: 'postgres:// URL',
+    effect:
+      'PostgreSQL 15 to 18. Without it an embedded PostgreSQL 18 runs in the data directory, for one machine.',
+    parse: (text) => {
+      if (!/^postgres(ql)?:\/\//.test(text)) throw new Error('a postgres:// URL')
+      return text
+    },
+  }),
+  DATABASE_CONNECTIONS_MAX: setting({
+    default: '10',
+    unit: 'connections a process',
+    effect: 'Calls beyond it wait half a second for a connection and are then answered with 503.',
+    parse: integer(2, 1_000),
+  }),
+  ASSAY_DATA_DIR: setting({
+    default: './.data, for root /var/lib/assay',
+    unit: 'folder',
+    effect: 'Signing keys, the embedded database and the demo live here. Back it up.',
+    parse: (text) => resolve(text),
+  }),
+  SIGNING_KEYS_DIR: setting({
+    default: 'keys in the data directory',
+    unit: 'folder',
+    effect:
+      'PEM files of the private signing keys, one a key. Every process that issues or publishes lists needs it; a server that only verifies does not. A key that is not sound stops the start.',
+    parse: (text) => resolve(text),
+  }),
+  CREDENTIAL_VALIDITY_DAYS: setting({
+    default: '365',
+    unit: 'days',
+    effect: 'How long a credential is valid from its issue. Changes nothing for those issued.',
+    parse: integer(1, 3_650),
+  }),
+  SUPERSEDE_REVOKES: setting({
+    default: 'false',
+    unit: 'true or false',
+    effect:
+      'true: a newer credential of the same person revokes the older one. false: the older one stays true of its date, and verification notes that it is superseded.',
+    parse: (text) => oneOf('true', 'false')(text) === 'true',
+  }),
+  PROCESSES: setting({
+    default: '1',
+    unit: 'processes',
+    effect: 'Serving processes that share the port; one a core.',
+    parse: integer(1, 64),
+  }),
+  NODES: setting({
+    default: '1',
+    unit: 'servers',
+    effect:
+      'How many servers share the database. Limits are exact on any number; this divides them only while the database does not answer and each server counts alone.',
+    parse: integer(1, 1_000),
+  }),
+  TRUSTED_PROXIES: setting({
+    default: '',
+    unit: 'addresses or CIDR networks, comma-separated',
+    effect:
+      'Whose X-Forwarded-For is believed. Without it the peer is the client, and behind a proxy all clients share one limit.',
+    parse: networks,
+  }),
+  CONNECTIONS_MAX: setting({
+    default: '10000',
+    unit: 'connections a process',
+    effect: 'Further connections are refused.',
+    parse: integer(1, 1_000_000),
+  }),
+  CONNECTIONS_PER_ADDRESS_MAX: setting({
+    default: '256',
+    unit: 'connections a process',
+    effect: 'Further connections from one address are refused; trusted proxies are exempt.',
+    parse: integer(1, 1_000_000),
+  }),
+  METRICS_PORT: setting({
+    default: '0',
+    unit: 'TCP port, or off',
+    effect: 'Where /metrics is served, on METRICS_HOST. 0 takes any free port and logs it.',
+    parse: (text) => (text === 'off' ? null : integer(0, 65_535)(text)),
+  }),
+  METRICS_HOST: setting({
+    default: '127.0.0.1',
+    unit: 'address',
+    effect: 'Which interface /metrics is served on. It has no authentication: keep it private.',
+    parse: (text) => text,
+  }),
+  LOG_LEVEL: setting({
+    default: 'info',
+    unit: 'debug, info, warn, error or silent',
+    effect: 'info writes one JSON line a request to standard output; warn only what needs a look.',
+    parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
+  }),
+  DRAIN_DELAY_SECONDS: setting({
+    default: '5',
+    unit: 'seconds',
+    effect:
+      'On SIGTERM the service reports that it is not ready and serves on for this long, so that load balancers look away first. SIGINT does not wait.',
+    parse: integer(0, 300),
+  }),
+} as const satisfies Record<string, Setting<unknown>>
+
+type Name = keyof typeof settings
+type Value<N extends Name> = ReturnType<(typeof settings)[N]['parse']>
+
+export interface Config {
+  port: Value<'PORT'>
+  host: string
+  publicUrl: string
+  formerPublicUrls: string[]
+  /** Undefined: the embedded database. */
+  databaseUrl: string | undefined
+  databaseConnectionsMax: number
+  dataDir: string
+  signingKeysDir: string
+  credentialValidityDays: number
+  supersedeRevokes: boolean
+  processes: number
+  nodes: number
+  trustedProxies: string[]
+  connectionsMax: number
+  connectionsPerAddressMax: number
+  /** Null: no metrics server. */
+  metricsPort: number | null
+  metricsHost: string
+  logLevel: Value<'LOG_LEVEL'>
+  drainDelaySeconds: number
+}
+
+/** All that is wrong with the settings, one line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: string[]
+
+  constructor(problems: string[]) {
+    super(`The settings are not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    this.problems = problems
+  }
+}
+
+/** Reads the settings. Throws `ConfigError` with every problem at once. An empty variable counts as absent. */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const problems: string[] = []
+
+  function read<N extends Name>(name: N): Value<N> | undefined {
+    const text = env[name]
+    return text === undefined || text === '' ? undefined : parse(name, text)
+  }
+  function readOr<N extends Name>(name: N): Value<N> {
+    return read(name) ?? (settings[name].parse(settings[name].default) as Value<N>)
+  }
+  function parse<N extends Name>(name: N, text: string): Value<N> | undefined {
+    try {
+      return settings[name].parse(text) as Value<N>
+    } catch (error) {
+      problems.push(`${name} must be ${(error as Error).message}; it is ${JSON.stringify(text)}`)
+      return undefined
+    }
+  }
+
+  const port = readOr('PORT')
+  const dataDir =
+    read('ASSAY_DATA_DIR') ?? (process.getuid?.() === 0 ? '/var/lib/assay' : resolve('.data'))
+  const metricsPort = read('METRICS_PORT')
+  const config: Config = {
+    port,
+    host: readOr('HOST'),
+    publicUrl: read('PUBLIC_URL') ?? `http://localhost:${port}`,
+    formerPublicUrls: readOr('FORMER_PUBLIC_URLS'),
+    databaseUrl: read('DATABASE_URL'),
+    databaseConnectionsMax: readOr('DATABASE_CONNECTIONS_MAX'),
+    dataDir,
+    signingKeysDir: read('SIGNING_KEYS_DIR') ?? join(dataDir, 'keys'),
+    credentialValidityDays: readOr('CREDENTIAL_VALIDITY_DAYS'),
+    supersedeRevokes: readOr('SUPERSEDE_REVOKES'),
+    processes: readOr('PROCESSES'),
+    nodes: readOr('NODES'),
+    trustedProxies: readOr('TRUSTED_PROXIES'),
+    connectionsMax: readOr('CONNECTIONS_MAX'),
+    connectionsPerAddressMax: readOr('CONNECTIONS_PER_ADDRESS_MAX'),
+    metricsPort: metricsPort === undefined ? 0 : metricsPort,
+    metricsHost: readOr('METRICS_HOST'),
+    logLevel: readOr('LOG_LEVEL'),
+    drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return config
+}
