@@ -1,0 +1,8 @@
+/**
+ * What stands behind `npm start`, `npm test` and the other scripts: plain JavaScript without dependencies, for any Node from 18 on.
+ * Makes sure that Node 24 and the locked packages are there, then runs the command with them.
+ */
+import { run } from './runtime/run.mjs'
+
+const [command, ...args] = process.argv.slice(2)
+await run(command, args)

@@ -1,0 +1,62 @@
+/** Runs one of the project's commands under Node 24 as if it had been called itself: same terminal, signals and exit code. */
+import { spawn } from 'node:child_process'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ensureInstalled } from './install.mjs'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
+const assay = join(root, 'src/cli/assay.ts')
+
+/** `cwd`: where paths in the arguments are meant from, when that is not the project's folder. */
+const commands = {
+  start: { args: (more) => [assay, 'serve', '--demo', ...more] },
+  assay: { args: (more) => [assay, ...more], cwd: process.cwd() },
+  generate: { args: (more) => [join(root, 'src/cli/generate.ts'), ...more] },
+  check: { args: (more) => [join(root, 'scripts/check.mjs'), ...more] },
+  bench: { args: (more) => [join(root, 'bench/run.ts'), ...more] },
+  test: { args: testArguments },
+}
+
+const allTests = ['src/**/*.test.ts', 'test/**/*.test.ts']
+
+function testArguments(more) {
+  const files = more.some((arg) => !arg.startsWith('-')) ? [] : allTests
+  const setup = `--test-global-setup=${join(root, 'test/support/server.ts')}`
+  return ['--test', setup, '--test-concurrency=2', '--test-reporter=spec', ...more, ...files]
+}
+
+export async function run(name, more) {
+  const command = Object.hasOwn(commands, name ?? '') ? commands[name] : undefined
+  if (command === undefined) {
+    console.error(`usage: node scripts/bootstrap.mjs <${Object.keys(commands).join('|')}> [args…]`)
+    process.exit(2)
+  }
+  try {
+    const node = await ensureInstalled(root)
+    const args = ['--disable-warning=ExperimentalWarning', ...command.args(more)]
+    passOn(spawn(node, args, { stdio: 'inherit', cwd: command.cwd ?? root }))
+  } catch (error) {
+    console.error(error.message)
+    process.exit(1)
+  }
+}
+
+function passOn(child) {
+  // A terminal sends Ctrl-C to the whole group, so the child has it already; without one the signal may be meant for us alone.
+  const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
+  let isInterrupted = Boolean(isTerminal)
+  process.on('SIGINT', () => {
+    if (!isInterrupted) child.kill('SIGINT')
+    isInterrupted = true
+  })
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.once('error', (error) => {
+    console.error(error.message)
+    process.exit(1)
+  })
+  child.once('exit', (code, signal) => {
+    if (signal === null) process.exit(code)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}
