@@ -1,0 +1,194 @@
+/**
+ * Metrics: the hot path adds to plain numbers, the scrape turns them into Prometheus text. Served on a port of its own, which is
+ * not meant for the public.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+
+/** Seconds. */
+const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+/** What one route counts; made once, added to by every request. */
+export interface RouteMeter {
+  readonly route: string
+  /** Indexed by status. */
+  readonly statuses: Float64Array
+  /** Not cumulative; one more than `durationBuckets` for what took longer. */
+  readonly durations: Float64Array
+  durationSum: number
+  shed: number
+  rateLimited: number
+  invalidJson: number
+  ambiguousJson: number
+}
+
+export interface Metrics {
+  route(name: string): RouteMeter
+  /** Read at each scrape. */
+  gauge(name: string, help: string, read: () => number): void
+  text: () => Promise<string>
+  /** What a parent process needs to add up the metrics of several. */
+  json: () => Promise<object[]>
+  readonly contentType: string
+}
+
+export function observe(meter: RouteMeter, status: number, ms: number): void {
+  const seconds = ms / 1_000
+  let bucket = 0
+  while (bucket < durationBuckets.length && seconds > (durationBuckets[bucket] as number)) bucket++
+  ;(meter.statuses[status] as number) += 1
+  ;(meter.durations[bucket] as number) += 1
+  meter.durationSum += seconds
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const meters = new Map<string, RouteMeter>()
+  collectDefaultMetrics({ register: registry })
+  requestCounter(registry, meters)
+  durationHistogram(registry, meters)
+  for (const [name, help, count] of countedByRoute)
+    meterCounter(registry, meters, name, help, count)
+  return {
+    route(name) {
+      const meter = meters.get(name) ?? newMeter(name)
+      meters.set(name, meter)
+      return meter
+    },
+    gauge(name, help, read) {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect: () => gauge.set(read()),
+      })
+    },
+    text: () => registry.metrics(),
+    json: () => registry.getMetricsAsJSON(),
+    contentType: registry.contentType,
+  }
+}
+
+function newMeter(route: string): RouteMeter {
+  return {
+    route,
+    statuses: new Float64Array(600),
+    durations: new Float64Array(durationBuckets.length + 1),
+    durationSum: 0,
+    shed: 0,
+    rateLimited: 0,
+    invalidJson: 0,
+    ambiguousJson: 0,
+  }
+}
+
+type Meters = Map<string, RouteMeter>
+
+const countedByRoute = [
+  ['http_shed_total', 'Requests refused under overload.', (meter: RouteMeter) => meter.shed],
+  [
+    'http_rate_limited_total',
+    'Requests over a rate limit.',
+    (meter: RouteMeter) => meter.rateLimited,
+  ],
+  [
+    'http_json_invalid_total',
+    'Bodies that are not acceptable JSON.',
+    (meter: RouteMeter) => meter.invalidJson,
+  ],
+  [
+    'http_json_ambiguous_total',
+    'Bodies with ambiguous JSON.',
+    (meter: RouteMeter) => meter.ambiguousJson,
+  ],
+] as const
+
+function meterCounter(
+  registry: Registry,
+  meters: Meters,
+  name: string,
+  help: string,
+  count: (meter: RouteMeter) => number,
+): void {
+  const counter: Counter = new Counter({
+    name,
+    help,
+    labelNames: ['route'],
+    registers: [registry],
+    collect() {
+      counter.reset()
+      for (const meter of meters.values()) counter.inc({ route: meter.route }, count(meter))
+    },
+  })
+}
+
+function requestCounter(registry: Registry, meters: Meters): void {
+  const counter: Counter = new Counter({
+    name: 'http_requests_total',
+    help: 'Requests answered.',
+    labelNames: ['route', 'status'],
+    registers: [registry],
+    collect() {
+      counter.reset()
+      for (const { route, statuses } of meters.values())
+        for (const [status, count] of statuses.entries())
+          if (count > 0) counter.inc({ route, status: String(status) }, count)
+    },
+  })
+}
+
+/** prom-client's histogram takes one observation at a time; this one hands over the counts that are already there. */
+function durationHistogram(registry: Registry, meters: Meters): void {
+  const name = 'http_request_duration_seconds'
+  const help = 'Time from the request to the answer being handed to the connection.'
+  const values = () =>
+    [...meters.values()].flatMap(({ route, durations, durationSum }) => {
+      let total = 0
+      const buckets = [...durations].map((count, i) => {
+        total += count
+        const labels: Record<string, string | number> = { route, le: durationBuckets[i] ?? '+Inf' }
+        return { metricName: `${name}_bucket`, labels, value: total }
+      })
+      buckets.push(
+        { metricName: `${name}_sum`, labels: { route }, value: durationSum },
+        { metricName: `${name}_count`, labels: { route }, value: total },
+      )
+      return buckets
+    })
+  const metric = {
+    name,
+    get: () =>
+      Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values: values() }),
+  }
+  registry.registerMetric(metric as unknown as Metric)
+}
+
+/** GET /metrics and nothing else. */
+export async function serveMetrics(
+  metrics: Metrics,
+  address: { host: string; port: number },
+): Promise<{ port: number; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics' || request.method !== 'GET') {
+      response.writeHead(404).end()
+      return
+    }
+    metrics.text().then(
+      (text) => response.writeHead(200, { 'Content-Type': metrics.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(address, resolve)
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Connections: how many, from whom, and how long they may take to read an answer. One interval looks at all of them, so that
+ * a request costs no timer.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { ClientNetwork } from '../platform/rate-limiter.ts'
+import { clientNetwork, isTrusted, parseAddress, type TrustedProxies } from './client-network.ts'
+import type { Connection, Exchange, Trace } from './exchange.ts'
+
+export interface Connections {
+  /** A connection that has just been accepted; closes it at once where its address holds too many. */
+  opened: (socket: Socket) => void
+  of: (socket: Socket) => Connection
+  /** The caller of an exchange: the peer, or whom a trusted proxy forwards for. */
+  network: (exchange: Exchange) => ClientNetwork
+  clientDigest: (trace: Trace | Exchange) => string
+  /** The connection has not taken its whole answer yet: it is closed unless it does within the limit. */
+  watch: (exchange: Exchange) => void
+  count: () => number
+  refused: () => number
+  stop: () => void
+}
+
+export interface ConnectionLimits {
+  /** Open at once from one address (IPv6: one /64); trusted proxies are exempt. */
+  perAddressMax: number
+  /** How long a caller may take to read an answer, in milliseconds. */
+  readTimeoutMs: number
+  checkIntervalMs: number
+}
+
+export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimits): Connections {
+  const states = new WeakMap<Socket, Connection>()
+  const perAddress = new Map<string, number>()
+  const slowReaders = new Map<Socket, number>()
+  let open = 0
+  let refused = 0
+  const timer = setInterval(closeSlowReaders, limits.checkIntervalMs)
+  timer.unref()
+
+  function opened(socket: Socket): void {
+    const connection = stateOf(socket)
+    const key = bucketKey(connection.peer)
+    const sameAddress = (perAddress.get(key) ?? 0) + 1
+    if (sameAddress > limits.perAddressMax && !connection.proxy) {
+      refused++
+      socket.destroy()
+      return
+    }
+    open++
+    perAddress.set(key, sameAddress)
+    socket.once('close', () => {
+      open--
+      slowReaders.delete(socket)
+      const left = (perAddress.get(key) ?? 1) - 1
+      if (left === 0) perAddress.delete(key)
+      else perAddress.set(key, left)
+    })
+  }
+
+  function stateOf(socket: Socket): Connection {
+    const known = states.get(socket)
+    if (known !== undefined) return known
+    const address = parseAddress(socket.remoteAddress ?? '')
+    const peer = clientNetwork(socket.remoteAddress, undefined, trusted)
+    const connection: Connection = {
+      socket,
+      peer,
+      proxy: address !== null && isTrusted(address, trusted),
+      peerDigest: digestOf(bucketKey(peer)),
+      pending: 0,
+      reading: null,
+      closing: false,
+    }
+    states.set(socket, connection)
+    return connection
+  }
+
+  function network({ connection, request }: Exchange): ClientNetwork {
+    if (!connection.proxy) return connection.peer
+    const forwardedFor = request.headers['x-forwarded-for']
+    const joined = Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor
+    return clientNetwork(connection.socket.remoteAddress, joined, trusted)
+  }
+
+  function closeSlowReaders(): void {
+    const now = performance.now()
+    for (const [socket, deadline] of slowReaders) {
+      if (socket.writableLength === 0) slowReaders.delete(socket)
+      else if (deadline <= now) socket.destroy()
+    }
+  }
+
+  return {
+    opened,
+    of: stateOf,
+    network,
+    clientDigest: (trace) =>
+      trace.connection.proxy && 'request' in trace
+        ? digestOf(bucketKey(network(trace)))
+        : trace.connection.peerDigest,
+    watch({ connection: { socket } }) {
+      if (!slowReaders.has(socket))
+        slowReaders.set(socket, performance.now() + limits.readTimeoutMs)
+    },
+    count: () => open,
+    refused: () => refused,
+    stop: () => clearInterval(timer),
+  }
+}
+
+function bucketKey(network: ClientNetwork): string {
+  return network.buckets[0]?.key ?? ''
+}
+
+/** Made anew by each process: lines of one run can be told to be of one caller, and nothing more. */
+const digestKey = randomBytes(16)
+
+function digestOf(key: string): string {
+  return createHash('sha256').update(digestKey).update(key).digest('base64url').slice(0, 12)
+}

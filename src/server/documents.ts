@@ -1,0 +1,109 @@
+/**
+ * Public documents on the wire. Everything that does not differ between two requests is made once for each representation;
+ * a request costs a look-up and one write.
+ */
+import type { PublicDocument, Representation } from '../platform/document.ts'
+import { versionHeader } from '../platform/identifiers.ts'
+import type { HeaderSets } from './headers.ts'
+import { chooseEncoding, prefersPlainJson } from './negotiate.ts'
+
+export interface PreparedRepresentation {
+  etag: string
+  bytes: Buffer
+  /** Names and values by turns. The last place takes the request id of the answer being written. */
+  headers: string[]
+  headersWhenNotModified: string[]
+}
+
+/** Picks the representation for a pair of Accept-Encoding and Accept headers. */
+export type PreparedDocument = (
+  acceptEncoding: string | undefined,
+  accept: string | undefined,
+) => PreparedRepresentation
+
+/** Header texts are few in practice and made up in attacks: beyond this many, they are read anew each time. */
+const rememberedMax = 64
+
+export function documentPreparer(sets: HeaderSets): (document: PublicDocument) => PreparedDocument {
+  const prepared = new WeakMap<PublicDocument, PreparedDocument>()
+  return (document) => {
+    let found = prepared.get(document)
+    if (found === undefined) {
+      found = prepare(sets, document)
+      prepared.set(document, found)
+    }
+    return found
+  }
+}
+
+function prepare(sets: HeaderSets, document: PublicDocument): PreparedDocument {
+  const available = document.representations.map(({ encoding }) => encoding)
+  const asDeclared = representations(sets, document, false)
+  const asJson = document.contextUrl === undefined ? null : representations(sets, document, true)
+  const [identity] = asDeclared
+  if (identity === undefined) throw new Error('a public document has no representation')
+  const choose: PreparedDocument = (acceptEncoding, accept) => {
+    const list = asJson !== null && prefersPlainJson(accept) ? asJson : asDeclared
+    const encoding = chooseEncoding(acceptEncoding, available)
+    return list[available.indexOf(encoding)] ?? identity
+  }
+  const remembered = new Map<string, PreparedRepresentation>()
+  return (acceptEncoding, accept) => {
+    if (acceptEncoding === undefined && (asJson === null || accept === undefined)) return identity
+    const key =
+      asJson === null ? (acceptEncoding ?? '') : `${acceptEncoding ?? ''}\n${accept ?? ''}`
+    let found = remembered.get(key)
+    if (found === undefined) {
+      found = choose(acceptEncoding, accept)
+      if (remembered.size < rememberedMax && key.length < 512) remembered.set(key, found)
+    }
+    return found
+  }
+}
+
+function representations(sets: HeaderSets, document: PublicDocument, plainJson: boolean) {
+  const negotiated = document.contextUrl !== undefined
+  const vary = `Accept-Encoding, ${versionHeader}${negotiated ? ', Accept' : ''}`
+  const shared = [
+    ...sets.common,
+    'Cache-Control',
+    document.cacheControl,
+    'Vary',
+    vary,
+    ...Object.entries(document.headers).flat(),
+  ]
+  if (plainJson) {
+    const relation = 'http://www.w3.org/ns/json-ld#context'
+    const link = `<${document.contextUrl}>; rel="${relation}"; type="application/ld+json"`
+    shared.push('Link', link)
+  }
+  const contentType = plainJson ? 'application/json' : document.contentType
+  return document.representations.map((representation) =>
+    prepareRepresentation(
+      shared,
+      contentType,
+      plainJson ? forJson(representation) : representation,
+    ),
+  )
+}
+
+/** The same bytes under another media type are another representation, so another strong ETag. */
+function forJson(representation: Representation): Representation {
+  return { ...representation, etag: representation.etag.replace(/"$/, '-json"') }
+}
+
+function prepareRepresentation(
+  shared: readonly string[],
+  contentType: string,
+  { bytes, encoding, etag }: Representation,
+): PreparedRepresentation {
+  const headers = ['Content-Type', contentType, 'Content-Length', String(bytes.length)]
+  if (encoding !== 'identity') headers.push('Content-Encoding', encoding)
+  const requestId = ['X-Request-Id', '']
+  return {
+    etag,
+    bytes,
+    headers: [...headers, ...shared, 'ETag', etag, ...requestId],
+    headersWhenNotModified: [...shared, 'ETag', etag, ...requestId],
+  }
+}

@@ -1,0 +1,56 @@
+/** One request and its answer, and the connection they travel on. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { RouteMeter } from '../platform/metrics.ts'
+import type { ClientNetwork } from '../platform/rate-limiter.ts'
+
+/** What is known of a path before anything is decided: enough to log and to count. */
+export interface Route {
+  /** As declared, or `unmatched`. */
+  readonly path: string
+  readonly meter: RouteMeter
+}
+
+export interface Connection {
+  readonly socket: Socket
+  /** Of the other end itself, whatever it forwards. */
+  readonly peer: ClientNetwork
+  /** Whether what it forwards is believed. */
+  readonly proxy: boolean
+  /** Keyed digest of the peer's bucket, for the log. */
+  readonly peerDigest: string
+  /** Exchanges whose answer takes more than one turn of the event loop. */
+  pending: number
+  /** The exchange whose body is still arriving. */
+  reading: Exchange | null
+  /** The connection has sent what is not HTTP, or is to be closed for another reason: the next answer is its last. */
+  closing: boolean
+}
+
+/** What is logged and counted, also of what never became a request. */
+export interface Trace {
+  readonly method: string
+  readonly route: Route
+  readonly connection: Connection
+  readonly requestId: string
+  /** Milliseconds of the monotonic clock. */
+  readonly startedAt: number
+  /** Set once; an answer that comes later (after a deadline, on a lost connection) is dropped. */
+  answered: boolean
+}
+
+export interface Exchange extends Trace {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Header names and values by turns that the answer carries whatever it is: the state of a rate limit. */
+  headers: readonly string[]
+}
+
+/** Whether a request announces a body, of whatever length. */
+export function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request
+  return (
+    headers['transfer-encoding'] !== undefined ||
+    (headers['content-length'] !== undefined && headers['content-length'] !== '0')
+  )
+}

@@ -1,0 +1,64 @@
+/** What makes a request unacceptable whatever it asks for: checked before any route is looked up. */
+import type { IncomingMessage } from 'node:http'
+import { type Refusal, refuse } from '../platform/errors.ts'
+
+const headersMax = 100
+
+/** Origin form, printable ASCII, no fragment. Absolute form, `*` and authority form name a host, and ours is never taken from a request. */
+const originForm = /^\/[!"$-~]*$/
+const hostForm = /^[\w.~!$&'()*+,;=%:[\]-]+$/
+
+/** Names that two readers could read differently when they come twice: Node keeps the first and says nothing. No two share a length. */
+const single = new Map(
+  ['host', 'content-type', 'authorization', 'content-length'].map((name) => [name.length, name]),
+)
+
+export function requestProblem(request: IncomingMessage): Refusal | null {
+  const { rawHeaders, headers } = request
+  if (rawHeaders.length > 2 * headersMax)
+    return refuse('headers_too_large', { message: `More than ${headersMax} headers.` })
+  const target = request.url ?? ''
+  if (!originForm.test(target)) return bad('The request target is not a path in printable ASCII.')
+  if (target.includes('%')) {
+    const why = pathProblem(target)
+    if (why !== null) return bad(why)
+  }
+  const twice = repeatedHeader(rawHeaders)
+  if (twice !== null) return bad(`The header ${twice} occurs more than once.`)
+  // HTTP/1.0 has no Host header; HTTP/1.1 has exactly one (RFC 9112 §3.2).
+  if (headers.host === undefined && request.httpVersion !== '1.0')
+    return bad('There is no Host header.')
+  if (headers.host !== undefined && !hostForm.test(headers.host))
+    return bad('The Host header is not valid.')
+  const coding = headers['transfer-encoding']
+  if (coding === undefined) return null
+  // A proxy that reads framing otherwise than we do would let one request hide inside another.
+  if (request.httpVersion === '1.0') return bad('HTTP/1.0 has no Transfer-Encoding.')
+  return coding.toLowerCase() === 'chunked' ? null : bad('The only Transfer-Encoding is chunked.')
+}
+
+function bad(message: string): Refusal {
+  return refuse('bad_request', { message })
+}
+
+function pathProblem(target: string): string | null {
+  const mark = target.indexOf('?')
+  const path = mark === -1 ? target : target.slice(0, mark)
+  try {
+    return decodeURIComponent(path).includes('\0') ? 'The path holds a NUL.' : null
+  } catch {
+    return 'The path is not valid percent-encoded UTF-8.'
+  }
+}
+
+function repeatedHeader(rawHeaders: readonly string[]): string | null {
+  let seen = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    const watched = single.get(name.length)
+    if (watched === undefined || name.toLowerCase() !== watched) continue
+    if ((seen & (1 << name.length)) !== 0) return watched
+    seen |= 1 << name.length
+  }
+  return null
+}

@@ -1,0 +1,58 @@
+/** The headers that do not depend on the answer, as flat lists of names and values: the form `writeHead` takes without another copy. */
+import { interfaceVersion, versionHeader } from '../platform/identifiers.ts'
+
+export interface HeaderSets {
+  /** On every answer: version, security, CORS. */
+  common: readonly string[]
+  /** On every answer that is not a public document: `common`, never stored, and what it may depend on (decision D9). */
+  private: readonly string[]
+  /** For preflight requests. */
+  preflight: readonly string[]
+  /** The page that explains an error. */
+  helpLink(error: string): string
+}
+
+/** What a script of another origin may read (decision D10). */
+const exposed = [
+  'PAYMENT-REQUIRED',
+  'PAYMENT-RESPONSE',
+  'X-PAYMENT-RESPONSE',
+  'X-Request-Id',
+  'Retry-After',
+  'ETag',
+  'Link',
+  'RateLimit',
+  'RateLimit-Policy',
+  versionHeader,
+  versionHeader.replace('Version', 'Credits-Charged'),
+  versionHeader.replace('Version', 'Credits-Remaining'),
+].join(', ')
+
+const allowed = `Authorization, Content-Type, If-None-Match, ${versionHeader}, X-PAYMENT, PAYMENT-SIGNATURE`
+
+export function headerSets(publicUrl: string): HeaderSets {
+  const common = [
+    [versionHeader, interfaceVersion],
+    ['X-Content-Type-Options', 'nosniff'],
+    ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+    ['Referrer-Policy', 'no-referrer'],
+    ['Cross-Origin-Resource-Policy', 'cross-origin'],
+    ['Access-Control-Allow-Origin', '*'],
+    ['Access-Control-Expose-Headers', exposed],
+    ...(publicUrl.startsWith('https:') ? [['Strict-Transport-Security', 'max-age=31536000']] : []),
+  ].flat()
+  const unstored = [
+    ['Cache-Control', 'private, no-store'],
+    ['Vary', `Authorization, X-PAYMENT, PAYMENT-SIGNATURE, ${versionHeader}`],
+  ].flat()
+  const preflight = [
+    ['Access-Control-Allow-Headers', allowed],
+    ['Access-Control-Max-Age', '86400'],
+  ].flat()
+  return {
+    common,
+    private: [...common, ...unstored],
+    preflight,
+    helpLink: (error) => `<${publicUrl}/docs/errors/${error}>; rel="help"`,
+  }
+}

@@ -1,0 +1,40 @@
+/** Whether this process lives, and whether it should get traffic. For the operator's probes: not part of the contract. */
+import type { Answer } from '../platform/endpoint.ts'
+
+/** By name, what must work before traffic makes sense: `ok`, or in a few words why not. */
+export type Readiness = Record<string, string>
+
+const readinessTimeoutMs = 1_000
+
+export function liveness(): Answer {
+  return { status: 200, body: { status: 'ok' } }
+}
+
+export async function readiness(
+  checks: () => Promise<Readiness>,
+  draining: () => boolean,
+): Promise<Answer> {
+  const found = await withinTimeout(checks)
+  const all: Readiness = draining() ? { ...found, server: 'draining' } : found
+  const ready = Object.values(all).every((state) => state === 'ok')
+  return {
+    status: ready ? 200 : 503,
+    body: { status: ready ? 'ready' : 'not_ready', checks: all },
+    ...(ready ? {} : { headers: { 'Retry-After': '1' } }),
+  }
+}
+
+/** A probe that hangs says as little as one that fails. What it threw stays inside. */
+async function withinTimeout(checks: () => Promise<Readiness>): Promise<Readiness> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<Readiness>((resolve) => {
+    timer = setTimeout(() => resolve({ checks: 'no answer in time' }), readinessTimeoutMs)
+  })
+  try {
+    return await Promise.race([checks(), timeout])
+  } catch {
+    return { checks: 'failed' }
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,33 @@
+/** The limits of the edge; tests scale them down. */
+import type { OverloadLimits } from './overload.ts'
+
+export interface ServerLimits extends OverloadLimits {
+  /** Milliseconds: all headers, the whole request, the time between two requests, and how often that is looked at. */
+  headersTimeoutMs: number
+  requestTimeoutMs: number
+  keepAliveTimeoutMs: number
+  checkIntervalMs: number
+  /** Milliseconds an endpoint may take to answer; one with a body has `requestTimeoutMs` on top. */
+  answerTimeoutMs: number
+  /** Milliseconds a caller may take to read its answer. */
+  readTimeoutMs: number
+  connectionsMax: number
+  /** From one address (IPv6: one /64); trusted proxies are exempt. */
+  connectionsPerAddressMax: number
+  /** Milliseconds that what is under way may take once the doors are closed. */
+  drainTimeoutMs: number
+}
+
+export const defaultLimits: ServerLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 15_000,
+  keepAliveTimeoutMs: 65_000,
+  checkIntervalMs: 1_000,
+  answerTimeoutMs: 10_000,
+  readTimeoutMs: 30_000,
+  connectionsMax: 8_192,
+  connectionsPerAddressMax: 512,
+  inFlightMax: 1_024,
+  loopDelayMsMax: 200,
+  drainTimeoutMs: 20_000,
+}

@@ -1,0 +1,56 @@
+/** Path and query parameters against their declaration; nothing is coerced (decision D8). */
+import type { TObject } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { type Refusal, refuse } from '../platform/errors.ts'
+import { parseQuery } from './query.ts'
+
+export type Parameters = Record<string, string>
+export type ParameterCheck = (values: Readonly<Parameters>) => Parameters | Refusal
+
+const nothing: Parameters = Object.freeze(Object.create(null))
+
+/** A check that gives back the declared parameters alone, or says which one has not its form. */
+export function parameterCheck(schema: TObject | undefined): ParameterCheck {
+  if (schema === undefined) return () => nothing
+  const validator = Compile(schema)
+  const forms = Object.entries(schema.properties).map(([name, property]) => ({
+    name,
+    form: formOf(property),
+    required: schema.required?.includes(name) ?? false,
+    validator: Compile(property),
+  }))
+  return (values) => {
+    const declared: Parameters = {}
+    for (const { name } of forms) {
+      const value = values[name]
+      if (value !== undefined) declared[name] = value
+    }
+    if (validator.Check(declared)) return declared
+    for (const { name, form, required, validator } of forms) {
+      const value = declared[name]
+      if (value === undefined && required)
+        return refuse('invalid_parameter', { message: `Parameter ${name} is required. ${form}` })
+      if (value !== undefined && !validator.Check(value))
+        return refuse('invalid_parameter', { message: `Parameter ${name} is not valid. ${form}` })
+    }
+    return refuse('invalid_parameter')
+  }
+}
+
+/** The query of a request target: all of its text must be well formed, undeclared parameters are then ignored. */
+export function queryOf(target: string, check: ParameterCheck): Parameters | Refusal {
+  const mark = target.indexOf('?')
+  const query = parseQuery(mark === -1 ? '' : target.slice(mark + 1))
+  return query.kind === 'problem'
+    ? refuse('invalid_parameter', { message: query.why })
+    : check(query.values)
+}
+
+export function isRefusal(value: object): value is Refusal {
+  return 'refusal' in value
+}
+
+function formOf(schema: object): string {
+  if ('description' in schema) return String(schema.description)
+  return 'pattern' in schema ? `It matches ${String(schema.pattern)}.` : ''
+}

@@ -1,0 +1,47 @@
+/** How a refusal becomes bytes: the closed error body of spec §2.1, on every path that can end in one (decision D6). */
+import {
+  type ErrorName,
+  errorTable,
+  type Refusal,
+  refuse,
+  UnavailableError,
+} from '../platform/errors.ts'
+import { interfaceVersion } from '../platform/identifiers.ts'
+import type { HeaderSets } from './headers.ts'
+
+export interface RenderedRefusal {
+  status: number
+  /** Names and values by turns, without Content-Length and X-Request-Id. */
+  headers: string[]
+  body: string
+}
+
+export function renderRefusal(
+  sets: HeaderSets,
+  { refusal, message, headers }: Refusal,
+): RenderedRefusal {
+  const row = errorTable[refusal]
+  const version = refusal === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
+  return {
+    status: row.status,
+    headers: [
+      ...sets.private,
+      'Content-Type',
+      'application/json',
+      'Link',
+      sets.helpLink(refusal),
+      ...Object.entries(headers ?? {}).flat(),
+    ],
+    body: JSON.stringify({ error: refusal, message: message ?? row.message, ...version }),
+  }
+}
+
+/** What was thrown, as a caller may see it: nothing of the inside. */
+export function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof UnavailableError)) return refuse('internal_error')
+  return refuse('unavailable', { headers: { 'Retry-After': String(error.retryAfterSeconds) } })
+}
+
+export function isErrorName(name: unknown): name is ErrorName {
+  return typeof name === 'string' && Object.hasOwn(errorTable, name)
+}

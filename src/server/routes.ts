@@ -1,0 +1,79 @@
+/** From declarations to routes. What a declaration lacks is found here, when the service starts, and not by a caller. */
+import type { Endpoint } from '../platform/endpoint.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { Route } from './exchange.ts'
+import { parameterCheck } from './parameters.ts'
+import type { EndpointRoute } from './serve.ts'
+
+export interface PathRoutes {
+  /** As declared, with `{name}`. */
+  path: string
+  endpoints: EndpointRoute[]
+  /** For what is not an endpoint of this path: preflight and wrong methods. */
+  other: Route
+  /** Every method the path takes, as the Allow header wants it. */
+  allow: string
+}
+
+/** Throws with every fault of every declaration. */
+export function pathRoutes(endpoints: readonly Endpoint[], metrics: Metrics): PathRoutes[] {
+  const faults = endpoints.flatMap(faultsOf)
+  faults.push(...repeated(endpoints.map(({ operationId }) => `operationId ${operationId}`)))
+  faults.push(...repeated(endpoints.map(({ method, path }) => `route ${method} ${path}`)))
+  if (faults.length > 0) throw new Error(`endpoint declarations:\n${faults.join('\n')}`)
+  const byPath = Map.groupBy(endpoints, ({ path }) => path)
+  return [...byPath].map(([path, declared]) => ({
+    path,
+    endpoints: declared.map((endpoint) => endpointRoute(endpoint, metrics)),
+    other: { path, meter: metrics.route(`OTHER ${path}`) },
+    allow: allowed(declared).join(', '),
+  }))
+}
+
+/** Reads without a price answer HEAD as well; on a paid read it would be a free look (decision D9). */
+export function answersHead({ method, policy }: Endpoint): boolean {
+  return method === 'GET' && policy.kind === 'open'
+}
+
+/** `{name}` as the router writes it. */
+export function routerPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+function endpointRoute(endpoint: Endpoint, metrics: Metrics): EndpointRoute {
+  return {
+    path: endpoint.path,
+    meter: metrics.route(`${endpoint.method} ${endpoint.path}`),
+    endpoint,
+    checkPath: parameterCheck(endpoint.pathParameters),
+    checkQuery: parameterCheck(endpoint.queryParameters),
+  }
+}
+
+function allowed(endpoints: readonly Endpoint[]): string[] {
+  const methods = endpoints.flatMap((endpoint) =>
+    answersHead(endpoint) ? [endpoint.method, 'HEAD'] : [endpoint.method],
+  )
+  return [...methods, 'OPTIONS']
+}
+
+/** A declaration may come from untyped code; `policy` is looked at although its type says that it is there. */
+function faultsOf(endpoint: Endpoint): string[] {
+  const { operationId, method, path, body } = endpoint
+  const policy: Endpoint['policy'] | undefined = endpoint.policy
+  const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
+  const described = Object.keys(endpoint.pathParameters?.properties ?? {})
+  const faults: string[] = []
+  if (policy === undefined) faults.push('has no policy')
+  if (!/^(\/([\w.-]+|\{\w+\}))+$/.test(path)) faults.push(`has an unusable path ${path}`)
+  for (const name of named)
+    if (!described.includes(name)) faults.push(`has no schema for path parameter ${name}`)
+  for (const name of described)
+    if (!named.includes(name)) faults.push(`describes ${name}, which is not in its path`)
+  if ((method === 'POST') !== (body !== undefined)) faults.push('must have a body exactly if POST')
+  return faults.map((fault) => `${operationId} ${fault}`)
+}
+
+function repeated(names: readonly string[]): string[] {
+  return names.filter((name, i) => names.indexOf(name) !== i).map((name) => `${name} occurs twice`)
+}

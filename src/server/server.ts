@@ -1,0 +1,212 @@
+/**
+ * The HTTP edge: declared endpoints become routes, and what all requests have in common is checked and written here and nowhere else.
+ * A request meets, in this order: `connections` → `front-door` → `router` → `serve` (the order of checks) → `write`.
+ * What is not HTTP ends in `wire-errors`.
+ */
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Endpoint } from '../platform/endpoint.ts'
+import { type Refusal, refuse, UnavailableError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { RateLimiter } from '../platform/rate-limiter.ts'
+import { trustedProxies } from './client-network.ts'
+import { trackConnections } from './connections.ts'
+import type { Connection, Exchange, Route, Trace } from './exchange.ts'
+import { requestProblem } from './front-door.ts'
+import { headerSets } from './headers.ts'
+import { liveness, type Readiness, readiness } from './health.ts'
+import { defaultLimits, type ServerLimits } from './limits.ts'
+import { isShed, load, retryAfterSeconds, sampleLoopDelay } from './overload.ts'
+import { refusalOf } from './refusals.ts'
+import { requestId } from './request-id.ts'
+import { createRouter, type Router } from './router.ts'
+import { pathRoutes } from './routes.ts'
+import type { Authenticate, Edge } from './serve.ts'
+import { refusalOfParserError, wireErrorWriter } from './wire-errors.ts'
+import { createWriter } from './write.ts'
+
+export interface ServerOptions {
+  endpoints: readonly Endpoint[]
+  limiter: RateLimiter
+  /** Base of every absolute URL, without a slash at the end (decision D3). */
+  publicUrl: string
+  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[]
+  readiness: () => Promise<Readiness>
+  log: Log
+  metrics: Metrics
+  /** What a presented API key is worth; without it every key is refused. */
+  authenticate?: Authenticate
+  limits?: Partial<ServerLimits>
+}
+
+export interface Server {
+  /** Resolves once requests are accepted; port 0 takes a free one. */
+  listen(address: { host: string; port: number }): Promise<{ port: number }>
+  /**
+   * Readiness turns red; `delayMs` later no connection is accepted; what is under way is finished, or cut off when its time is over.
+   * A second call cuts it off at once.
+   */
+  drain(delayMs: number): Promise<void>
+}
+
+/** Throws where a declaration or the list of trusted proxies is not acceptable. */
+export function createServer(options: ServerOptions): Server {
+  const limits = { ...defaultLimits, ...options.limits }
+  const { log, metrics, limiter, authenticate = refuseEveryKey } = options
+  const sets = headerSets(options.publicUrl)
+  const paths = pathRoutes(options.endpoints, metrics)
+  const pending = new Set<Exchange>()
+  const loopDelay = sampleLoopDelay()
+  let state: 'open' | 'draining' | 'closing' = 'open'
+
+  const connections = trackConnections(trustedProxies(options.trustedProxies), {
+    perAddressMax: limits.connectionsPerAddressMax,
+    readTimeoutMs: limits.readTimeoutMs,
+    checkIntervalMs: limits.checkIntervalMs,
+  })
+  const { clientDigest, network, watch } = connections
+  const writer = createWriter({ sets, log, clientDigest, onSlowReader: watch })
+  const edge: Edge = { writer, log, limiter, authenticate, shed, network, pending }
+  const route = (path: string): Route => ({ path, meter: metrics.route(path) })
+  const unmatched = route('unmatched')
+  const { server, ready } = createRouter({
+    edge,
+    sets,
+    paths,
+    unmatched,
+    probes: [
+      { route: route('/healthz'), answer: liveness },
+      {
+        route: route('/readyz'),
+        answer: () => readiness(options.readiness, () => state !== 'open'),
+      },
+    ],
+    open,
+    serverFor,
+  })
+  const sweep = setInterval(refuseOverdue, limits.checkIntervalMs)
+  sweep.unref()
+  measure()
+
+  function serverFor(router: Router) {
+    const enter: Router = (request, response) => {
+      const problem = requestProblem(request)
+      if (problem === null) router(request, response)
+      else refuseHere(request, response, problem)
+    }
+    const refuseOnWire = wireErrorWriter({
+      sets,
+      connectionOf: connections.of,
+      unread: (connection) => trace('', unmatched, connection),
+      record: writer.record,
+    })
+    return createHttpServer(httpOptions(limits), enter)
+      .on('connection', connections.opened)
+      .on('checkContinue', enter)
+      .on('checkExpectation', (request, response) =>
+        refuseHere(request, response, refuse('expectation_failed')),
+      )
+      .on('connect', (_request, socket) => refuseOnWire(socket as Socket, refuse('bad_request')))
+      .on('clientError', (error: NodeJS.ErrnoException, socket) =>
+        refuseOnWire(socket as Socket, refusalOfParserError(error.code)),
+      )
+  }
+
+  function open(request: IncomingMessage, response: ServerResponse, route: Route): Exchange {
+    if (state !== 'open') response.shouldKeepAlive = false
+    const connection = connections.of(request.socket)
+    return { ...trace(request.method ?? '', route, connection), request, response, headers: [] }
+  }
+
+  function refuseHere(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+    writer.answer(open(request, response, unmatched), refusal)
+  }
+
+  function shed({ shed }: Endpoint): Refusal | null {
+    if (!isShed(shed, load(pending.size, loopDelay.current(), limits))) return null
+    const seconds = String(retryAfterSeconds(Math.random()))
+    return refuse('overloaded', { headers: { 'Retry-After': seconds } })
+  }
+
+  /** An endpoint that never answers must not hold its caller: the caller gets a 503, what comes later is dropped. */
+  function refuseOverdue(): void {
+    const now = performance.now()
+    for (const exchange of pending) {
+      const reading = exchange.request.method === 'POST' ? limits.requestTimeoutMs : 0
+      if (exchange.startedAt + limits.answerTimeoutMs + reading > now) continue
+      pending.delete(exchange)
+      log.warn('an endpoint did not answer in time', { requestId: exchange.requestId })
+      writer.answer(exchange, refusalOf(new UnavailableError('no answer in time')))
+    }
+  }
+
+  function measure(): void {
+    let dropped = 0
+    server.maxConnections = limits.connectionsMax
+    // Beyond its own maximum the parser drops headers without a word; the front door counts them.
+    server.maxHeadersCount = 0
+    server.on('drop', () => dropped++)
+    metrics.gauge('http_in_flight', 'Answers under way.', () => pending.size)
+    metrics.gauge('http_connections', 'Open connections.', connections.count)
+    metrics.gauge(
+      'http_connections_refused',
+      'Connections over a limit since the start.',
+      () => connections.refused() + dropped,
+    )
+  }
+
+  return {
+    async listen(address) {
+      await ready()
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(address, resolve)
+      })
+      return { port: (server.address() as AddressInfo).port }
+    },
+    async drain(delayMs) {
+      if (state !== 'open') {
+        server.closeAllConnections()
+        return
+      }
+      state = 'draining'
+      await wait(delayMs)
+      const closed = new Promise((resolve) => server.close(resolve))
+      const force = setTimeout(() => server.closeAllConnections(), limits.drainTimeoutMs)
+      await closed
+      clearTimeout(force)
+      clearInterval(sweep)
+      connections.stop()
+      loopDelay.stop()
+    },
+  }
+}
+
+/** Until keys exist, none is valid; and a key is never silently ignored (decision D17). */
+const refuseEveryKey: Authenticate = async () =>
+  refuse('invalid_api_key', { headers: { 'WWW-Authenticate': 'Bearer' } })
+
+function trace(method: string, route: Route, connection: Connection): Trace {
+  const startedAt = performance.now()
+  return { method, route, connection, requestId: requestId(), startedAt, answered: false }
+}
+
+function httpOptions(limits: ServerLimits) {
+  return {
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    maxHeaderSize: 16_384,
+    // The front door answers it, with our body.
+    requireHostHeader: false,
+    noDelay: true,
+  }
+}

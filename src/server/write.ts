@@ -1,0 +1,162 @@
+/** The only place where an answer is written, counted and logged: once for each exchange. */
+import type { Answer } from '../platform/endpoint.ts'
+import type { Refusal } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import { observe } from '../platform/metrics.ts'
+import { documentPreparer } from './documents.ts'
+import { type Exchange, hasBody, type Trace } from './exchange.ts'
+import type { HeaderSets } from './headers.ts'
+import { etagMatches } from './negotiate.ts'
+import { isErrorName, renderRefusal } from './refusals.ts'
+
+export interface Writer {
+  answer(exchange: Exchange, answer: Answer): void
+  /** 204 without a body; `headers` are names and values by turns. */
+  empty(exchange: Exchange, headers: readonly string[]): void
+  /** Counts and logs an exchange that ended without `answer`: refused on the wire, or left by the caller. */
+  record: (trace: Trace, status: number, error?: string) => void
+}
+
+export interface WriterOptions {
+  sets: HeaderSets
+  log: Log
+  /** The caller's name in the log. */
+  clientDigest(trace: Trace): string
+  /** Called where the connection did not take the whole answer at once. */
+  onSlowReader(exchange: Exchange): void
+}
+
+/** A body this short that nobody read is read to its end and forgotten, and the connection lives on. */
+const forgottenBytesMax = 1_048_576
+/** How long a caller that sends more than anyone wants to read may take to notice the answer. */
+const lingerMs = 1_000
+
+export function createWriter(options: WriterOptions): Writer {
+  const { sets, log } = options
+  const prepared = documentPreparer(sets)
+
+  function answer(exchange: Exchange, given: Answer): void {
+    if (exchange.answered) return
+    if ('document' in given) {
+      writeDocument(exchange, prepared(given.document))
+      return
+    }
+    if ('refusal' in given) {
+      writeRefusal(exchange, given)
+      return
+    }
+    const { status, body, contentType = 'application/json', headers } = given
+    const error = status >= 400 ? errorOf(body) : undefined
+    const lines = [...(headers?.['Cache-Control'] === undefined ? sets.private : sets.common)]
+    lines.push('Content-Type', contentType)
+    if (error !== undefined) lines.push('Link', sets.helpLink(error))
+    for (const name in headers) lines.push(name, headers[name] as string)
+    writeText(exchange, status, lines, JSON.stringify(body))
+    record(exchange, status, error)
+  }
+
+  function writeRefusal(exchange: Exchange, refusal: Refusal): void {
+    const { status, headers, body } = renderRefusal(sets, refusal)
+    writeText(exchange, status, headers, body)
+    record(exchange, status, refusal.refusal)
+  }
+
+  function writeDocument(exchange: Exchange, choose: ReturnType<typeof prepared>): void {
+    const { request, response } = exchange
+    const { headers } = request
+    const chosen = choose(headers['accept-encoding'], headers.accept)
+    const known = headers['if-none-match']
+    const modified = known === undefined || !etagMatches(known, chosen.etag)
+    const lines = modified ? chosen.headers : chosen.headersWhenNotModified
+    lines[lines.length - 1] = exchange.requestId
+    const bytes = modified && request.method !== 'HEAD' ? chosen.bytes : undefined
+    send(exchange, modified ? 200 : 304, lines, bytes)
+    record(exchange, response.statusCode)
+  }
+
+  function writeText(exchange: Exchange, status: number, headers: string[], text: string): void {
+    const bytes = Buffer.from(text, 'utf8')
+    headers.push('Content-Length', String(bytes.length), ...exchange.headers)
+    headers.push('X-Request-Id', exchange.requestId)
+    send(exchange, status, headers, exchange.request.method === 'HEAD' ? undefined : bytes)
+  }
+
+  function record(trace: Trace, status: number, error?: string): void {
+    trace.answered = true
+    const { method, route, requestId, startedAt } = trace
+    const ms = performance.now() - startedAt
+    observe(route.meter, status, ms)
+    log.request({
+      method,
+      route: route.path,
+      status,
+      ms: Math.round(ms * 1_000) / 1_000,
+      requestId,
+      client: options.clientDigest(trace),
+      ...(error === undefined ? {} : { error }),
+    })
+  }
+
+  function send(exchange: Exchange, status: number, headers: string[], bytes?: Buffer): void {
+    const { request, response, connection } = exchange
+    if (connection.closing) response.shouldKeepAlive = false
+    const unread = !request.complete && hasBody(request)
+    if (unread && !willBeForgotten(exchange)) {
+      sendAndLinger(exchange, status, headers, bytes)
+      return
+    }
+    response.writeHead(status, headers)
+    response.end(bytes)
+    if (connection.socket.writableLength > 0) options.onSlowReader(exchange)
+  }
+
+  return {
+    answer,
+    record,
+    empty(exchange, headers) {
+      send(exchange, 204, [...sets.private, ...headers, 'X-Request-Id', exchange.requestId])
+      record(exchange, 204)
+    },
+  }
+}
+
+function errorOf(body: unknown): string | undefined {
+  const error =
+    typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
+  return isErrorName(error) ? error : undefined
+}
+
+/** The HTTP parser reads on after the answer. That is fine for a length known to be small, and for a caller that does not wait for 100. */
+function willBeForgotten({ request }: Exchange): boolean {
+  return (
+    Number(request.headers['content-length']) <= forgottenBytesMax &&
+    request.headers.expect === undefined
+  )
+}
+
+/**
+ * Answers a caller that is still sending: closing at once would reset the connection, and the reset may overtake the answer.
+ * So the answer goes out whole, what still arrives is dropped, and a moment later the connection closes.
+ */
+function sendAndLinger(
+  { request, response }: Exchange,
+  status: number,
+  headers: string[],
+  bytes?: Buffer,
+): void {
+  response.shouldKeepAlive = false
+  response.writeHead(status, headers)
+  if (bytes === undefined || request.headers.expect !== undefined) {
+    response.end(bytes)
+    return
+  }
+  response.write(bytes)
+  request.resume()
+  const end = (): void => {
+    clearTimeout(timer)
+    response.end()
+  }
+  const timer = setTimeout(end, lingerMs)
+  request.once('end', end)
+  request.once('close', end)
+}
