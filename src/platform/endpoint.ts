@@ -4,7 +4,7 @@
  */
 import type { Static, TObject, TSchema } from 'typebox'
 import type { PublicDocument } from './document.ts'
-import type { Refusal } from './errors.ts'
+import type { ErrorName, Refusal } from './errors.ts'
 
 /** `n` calls in any `seconds`, for one caller (decision D11). */
 export interface RateLimits {
@@ -33,6 +33,8 @@ export interface ResponseDeclaration {
   description: string
   /** Absent on error statuses: they all have the closed error body. */
   schema?: TSchema
+  /** Which `error` values the status carries here; every value of the status unless given. */
+  errors?: readonly ErrorName[]
   contentType?: string
   /** Made when the service starts, for it may hold absolute URLs. */
   example?: unknown
@@ -71,6 +73,8 @@ export interface Endpoint<Path extends TObject = TObject, Query extends TObject 
   /** Not in the specification: marked so in the contract. */
   extension?: boolean
   policy: Policy
+  /** 200 answers a public document: with ETag, 304, HEAD and compressed bytes (decision D9). */
+  document?: boolean
   /** Under overload the higher number is shed first (decision D12). */
   shed: 1 | 2 | 3 | 4 | 5 | 6
   pathParameters?: Path

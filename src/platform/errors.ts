@@ -36,6 +36,16 @@ export const errorTable = {
     message: 'The API key is not valid.',
     advice: 'Check the key, or leave the Authorization header out where the route needs none.',
   },
+  insufficient_credits: {
+    status: 402,
+    message: 'The account of this API key has too few credits.',
+    advice: 'Add credits to the account. Nothing was charged.',
+  },
+  insufficient_scope: {
+    status: 403,
+    message: 'The API key lacks the scope that this route needs.',
+    advice: 'Use a key that has the scope named in the OpenAPI document.',
+  },
   not_found: {
     status: 404,
     message: 'There is no such resource.',
