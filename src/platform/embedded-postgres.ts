@@ -8,7 +8,7 @@
  * After a crash of the server the next start recovers. Nothing here ever deletes a cluster.
  */
 import { mkdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
 import {
@@ -19,7 +19,7 @@ import {
   spawnServer,
   superuser,
 } from './postgres-cluster.ts'
-import { alone, leaveMark, otherMarks, removeMark } from './process-mark.ts'
+import { alone, leaveMark, otherMarks, processStart, removeMark } from './process-mark.ts'
 
 export interface EmbeddedPostgres {
   /** For `openDb` and for every libpq program: `postgresql://assay@localhost/assay?host=<socket folder>`. */
@@ -54,6 +54,8 @@ export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir)
+  // Folders above ours are made as anybody would make them: as root, the server's user must get through.
+  mkdirSync(dirname(dataDir), { recursive: true })
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const place: Place = {
     dataDir,
@@ -63,13 +65,12 @@ export async function startEmbeddedPostgres(
   }
   const lock = join(dataDir, 'postgres.lock')
   return alone(lock, 2 * readyWithinMs, async () => {
-    const running = runningServer(place.cluster)
-    const socketDir = running?.socketDir ?? (await start(place, options.durable))
-    if (running !== null) await untilItAnswers(place, socketDir, () => hasEnded(place))
+    const adopted = await adopt(place)
+    const socketDir = adopted ?? (await start(place, options.durable))
     const use = leaveMark(join(dataDir, 'postgres.users'))
     return {
       url: urlOf(socketDir, ourDatabase),
-      startedHere: running === null,
+      startedHere: adopted === null,
       stop: () =>
         alone(lock, 2 * readyWithinMs, async () => {
           removeMark(use)
@@ -77,6 +78,24 @@ export async function startEmbeddedPostgres(
         }),
     }
   })
+}
+
+/** The socket's folder of the server that runs here, once it answers; null where none does, or it ends meanwhile. */
+async function adopt(place: Place): Promise<string | null> {
+  const giveUpAt = performance.now() + readyWithinMs
+  let server = runningServer(place.cluster)
+  while (server?.socketDir === '' && performance.now() < giveUpAt) {
+    await wait(5)
+    server = runningServer(place.cluster)
+  }
+  if (server === null) return null
+  try {
+    await untilItAnswers(place, server.socketDir, () => hasEnded(place))
+    return server.socketDir
+  } catch (error) {
+    if (hasEnded(place) === null) throw error
+    return null
+  }
 }
 
 /** Starts the server and returns its socket's folder. Called under the lock, with no server running. */
@@ -158,17 +177,20 @@ async function stop(place: Place): Promise<void> {
   const server = runningServer(place.cluster)
   if (server === null) return
   process.kill(server.pid, 'SIGINT')
-  if (await endsInTime(place)) return
+  if (await endsInTime(server.pid)) return
   place.log('PostgreSQL does not end: stopping it at once; the next start recovers')
   process.kill(server.pid, 'SIGQUIT')
-  if (!(await endsInTime(place))) throw new Error(`PostgreSQL (${server.pid}) does not end.`)
+  if (!(await endsInTime(server.pid))) throw new Error(`PostgreSQL (${server.pid}) does not end.`)
 }
 
-async function endsInTime(place: Place): Promise<boolean> {
+/** Its lock file goes a moment before the process does. */
+async function endsInTime(pid: number): Promise<boolean> {
+  const start = processStart(pid)
   const giveUpAt = performance.now() + stopWithinMs
   while (performance.now() < giveUpAt) {
-    if (hasEnded(place) !== null) return true
-    await wait(10)
+    const now = processStart(pid)
+    if (now === null || now !== start) return true
+    await wait(5)
   }
   return false
 }

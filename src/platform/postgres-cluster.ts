@@ -46,6 +46,7 @@ export interface Place {
 
 export interface RunningServer {
   pid: number
+  /** Empty for the moment before it listens. */
   socketDir: string
 }
 
@@ -53,11 +54,10 @@ export interface RunningServer {
 export function runningServer(cluster: string): RunningServer | null {
   const lines = linesOf(join(cluster, 'postmaster.pid'))
   const pid = Number(lines[0])
-  const socketDir = lines[4]
+  const socketDir = lines[4] ?? ''
   if (!Number.isInteger(pid) || pid < 2 || processStart(pid) === null) return null
   if (!worksIn(pid, cluster)) return null
-  // The server writes the socket's folder a moment after its id; we start and stop it under a lock, so that moment is over.
-  return socketDir ? { pid, socketDir } : null
+  return { pid, socketDir }
 }
 
 /** PostgreSQL's working directory is its cluster; where the system doesn't say, a living process is taken for the server. */
@@ -89,7 +89,7 @@ export async function clusterReady(place: Place, durable: boolean): Promise<Clus
   if (existsSync(place.cluster)) checkVersion(place.cluster, binaries)
   else await makeCluster(place, { binaries, runAs, durable })
   const socketDir = socketFolder(place.cluster, runAs)
-  const settings = [...serverSettings, ...(durable ? [] : settingsThatMayLoseData)]
+  const settings = [...serverSettings, ...(durable ? [] : settingsWithoutFsync)]
   settings.push(`unix_socket_directories=${socketDir}`)
   return { binaries, runAs, socketDir, args: settings.flatMap((setting) => ['-c', setting]) }
 }
@@ -147,7 +147,8 @@ const serverSettings = [
   'log_error_verbosity=terse',
 ]
 
-const settingsThatMayLoseData = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+/** Commits survive a crash of the server, not one of the machine. */
+const settingsWithoutFsync = ['fsync=off', 'full_page_writes=off']
 
 /** As root: the owner of an existing cluster, for PostgreSQL refuses any other; else the machine's user for it. */
 function clusterUser(cluster: string): RunAs | null {
