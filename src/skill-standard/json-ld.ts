@@ -6,12 +6,15 @@
 export interface JsonLd {
   /** Expands in safe mode: throws where a term would be dropped or a value lost. */
   expand: (document: unknown) => Promise<unknown[]>
+  /** Compacts against a context by its URL. */
+  compact: (document: unknown, contextUrl: string) => Promise<Record<string, unknown>>
   /** The RDF dataset as sorted N-Quads (RDFC-1.0). */
   dataset: (document: unknown) => Promise<string[]>
 }
 
 interface Processor {
   expand(document: unknown, options: object): Promise<unknown[]>
+  compact(document: unknown, context: string, options: object): Promise<Record<string, unknown>>
   canonize(document: unknown, options: object): Promise<string>
 }
 
@@ -27,6 +30,7 @@ export async function openJsonLd(contexts: Record<string, unknown>): Promise<Jso
   const options = { safe: true, documentLoader }
   return {
     expand: (document) => processor.expand(document, options),
+    compact: (document, contextUrl) => processor.compact(document, contextUrl, options),
     dataset: async (document) => {
       const canonize = { ...options, algorithm: 'RDFC-1.0', format: 'application/n-quads' }
       return (await processor.canonize(document, canonize))
@@ -46,4 +50,11 @@ async function installedProcessor(): Promise<Processor | null> {
       return null
     throw error
   }
+}
+
+/** What went wrong, with the term that would be dropped: the processor's own message leaves it out. */
+export function faultOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const details = 'details' in error ? ` ${JSON.stringify(error.details)}` : ''
+  return `${error.message}${details}`.slice(0, 600)
 }

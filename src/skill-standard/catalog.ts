@@ -1,0 +1,64 @@
+/** Pure: the documents of a vocabulary under one base address (spec §2.6, decision D31). */
+import { standardUrls } from './context.ts'
+import { contentHash } from './release.ts'
+import type { SkillRecord } from './schema.ts'
+import { slugOf } from './slug.ts'
+import type { ControlledLists, Deprecations, Release, SourceRecord } from './source.ts'
+
+/** A vocabulary that passed its shapes, records sorted by id. */
+export interface Vocabulary {
+  records: readonly SourceRecord[]
+  controlled: ControlledLists
+  deprecated: Deprecations
+  release: Release
+}
+
+/** The record as served. `anchored` covers everything else in it, so one changed letter shows. */
+export function skillRecordOf(source: SourceRecord, publicUrl: string): SkillRecord {
+  const urls = standardUrls(publicUrl)
+  const { novice = '', intermediate = '', advanced = '', expert = '' } = source.proficiency_rubric
+  const record = {
+    '@context': urls.context,
+    '@type': source['@type'],
+    '@id': urls.skill(slugOf(source.id)),
+    id: source.id,
+    version: source.version,
+    label: source.label,
+    aliases: source.aliases,
+    domain: source.domain,
+    subdomain: source.subdomain,
+    category: source.category,
+    description: source.description,
+    evidence_types: source.evidence_types,
+    decay_half_life_months: source.decay_half_life_months,
+    depends_on: source.depends_on,
+    related_to: source.related_to,
+    proficiency_rubric: { novice, intermediate, advanced, expert },
+  }
+  return { ...record, anchored: anchorOf(record) }
+}
+
+/** `sha256:` and the hex digest over the canonical JSON (RFC 8785) of the record without `anchored`. */
+export function anchorOf(record: Omit<SkillRecord, 'anchored'>): string {
+  return contentHash(record)
+}
+
+/** The catalog: all records and what they refer to. `catalog_hash` names exactly this vocabulary: it covers the sorted anchors. */
+export function skillCatalogOf(vocabulary: Vocabulary, publicUrl: string) {
+  const urls = standardUrls(publicUrl)
+  const skills = vocabulary.records.map((source) => skillRecordOf(source, publicUrl))
+  const anchors = skills.map(({ anchored }) => anchored).sort()
+  return {
+    '@context': urls.context,
+    '@type': 'SkillCatalog' as const,
+    '@id': urls.skills,
+    version: vocabulary.release.version,
+    released_at: vocabulary.release.released_at,
+    license: vocabulary.release.license,
+    count: skills.length,
+    catalog_hash: contentHash(anchors),
+    controlled: vocabulary.controlled,
+    deprecated: Object.entries(vocabulary.deprecated).map(([id, successor]) => ({ id, successor })),
+    skills,
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * Pure: a release freezes what each record said. Its hashes are free of the base address, so they hold for every deployment;
+ * the `anchored` of a served record covers the same text and the address as well.
+ */
+import { canonicalJson } from '../platform/canonical-json.ts'
+import { sha256Hex } from '../platform/bytes.ts'
+import type { Release, SourceRecord } from './source.ts'
+
+/** `sha256:` and the hex digest of the canonical JSON. */
+export function contentHash(value: unknown): string {
+  return `sha256:${sha256Hex(canonicalJson(value))}`
+}
+
+/** What can change a score or its meaning: a change here takes a new major version (rule V13). */
+export function scoreRelevantHash(record: SourceRecord): string {
+  const { id, evidence_types, decay_half_life_months, depends_on, proficiency_rubric } = record
+  return contentHash({ id, evidence_types, decay_half_life_months, depends_on, proficiency_rubric })
+}
+
+/** The contents of `release.json` for these records. Lint first: a release must have no finding but those of rule V12. */
+export function releaseOf(
+  vocabulary: { records: readonly SourceRecord[] },
+  release: Pick<Release, 'version' | 'released_at' | 'license'>,
+): Release {
+  const records: Release['records'] = {}
+  for (const record of vocabulary.records.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const { id, version } = record
+    records[id] = {
+      version,
+      content: contentHash(record),
+      score_relevant: scoreRelevantHash(record),
+    }
+  }
+  const { version, released_at, license } = release
+  return { version, released_at, license, records }
+}

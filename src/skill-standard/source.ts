@@ -1,0 +1,119 @@
+/**
+ * Pure: what the vocabulary directory holds, free of any base address. One file a skill, and four files that are no skill:
+ * `controlled.json` (the controlled lists), `deprecated.json` (id → successor), `crosswalk.json`, `release.json` (written by `releaseOf`).
+ */
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { domains } from './schema.ts'
+
+const closed = { additionalProperties: false }
+const id = Type.String({ pattern: '^hss:[a-z0-9-]+$', maxLength: 68 })
+const ids = (max: number, min = 0) =>
+  Type.Array(id, { minItems: min, maxItems: max, uniqueItems: true })
+const semver = Type.String({ pattern: '^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)$' })
+const slug = Type.String({ pattern: '^[a-z0-9_-]+$', maxLength: 64 })
+const label = Type.String({ minLength: 2, maxLength: 60 })
+
+/** A skill as it lies on disk: the wire record without `@context`, `@id` and `anchored`, which depend on the base address. */
+export const sourceRecord = Type.Object(
+  {
+    '@type': Type.Literal('Skill'),
+    id,
+    version: semver,
+    label,
+    aliases: Type.Array(label, { minItems: 1, maxItems: 6 }),
+    domain: Type.Enum([...domains]),
+    subdomain: Type.Union([slug, Type.Null()]),
+    category: Type.Array(slug, { minItems: 1, maxItems: 3, uniqueItems: true }),
+    description: Type.String({ minLength: 120, maxLength: 400 }),
+    evidence_types: Type.Array(
+      Type.Object(
+        {
+          type: slug,
+          weight: Type.Number({ exclusiveMinimum: 0, maximum: 1 }),
+          signal: Type.String({ minLength: 60, maxLength: 240 }),
+        },
+        closed,
+      ),
+      { minItems: 3, maxItems: 5 },
+    ),
+    decay_half_life_months: Type.Integer({ minimum: 0, maximum: 240 }),
+    depends_on: ids(4),
+    related_to: ids(6, 1),
+    // Lengths and keys are rule V9's; here only the shape.
+    proficiency_rubric: Type.Record(Type.String(), Type.String()),
+  },
+  closed,
+)
+export type SourceRecord = Static<typeof sourceRecord>
+
+export const controlledLists = Type.Object(
+  {
+    domains: Type.Array(
+      Type.Object({ slug: Type.Enum([...domains]), label, description: Type.String() }, closed),
+    ),
+    subdomains: Type.Array(Type.Object({ slug, label, domain: Type.Enum([...domains]) }, closed)),
+    categories: Type.Array(Type.Object({ slug, label }, closed)),
+    evidence_types: Type.Array(Type.Object({ slug, label, description: Type.String() }, closed)),
+  },
+  closed,
+)
+export type ControlledLists = Static<typeof controlledLists>
+
+/** Deprecated id → the id that takes its place. The deprecated record stays. */
+export const deprecations = Type.Record(Type.String({ pattern: '^hss:[a-z0-9-]+$' }), id)
+export type Deprecations = Static<typeof deprecations>
+
+/** Shapes only: whether a target is well-formed is rule V17's. */
+export const crosswalk = Type.Array(
+  Type.Object(
+    { skill: Type.String(), scheme: Type.String(), target: Type.String(), match: Type.String() },
+    closed,
+  ),
+)
+export type Crosswalk = Static<typeof crosswalk>
+
+const digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
+
+/** The last release: what rules V12, V13 and V14 compare with. */
+export const release = Type.Object(
+  {
+    version: semver,
+    released_at: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$' }),
+    license: Type.String(),
+    records: Type.Record(
+      Type.String(),
+      Type.Object({ version: semver, content: digest, score_relevant: digest }, closed),
+    ),
+  },
+  closed,
+)
+export type Release = Static<typeof release>
+
+/** The files as read: the four that are no skill have their shape, the records may be anything. */
+export interface VocabularyFiles {
+  records: readonly { file: string; content: unknown }[]
+  controlled: ControlledLists
+  deprecated: Deprecations
+  crosswalk: Crosswalk
+  /** Null before the first release. */
+  release: Release | null
+}
+
+export const shapes = {
+  record: Compile(sourceRecord),
+  controlled: Compile(controlledLists),
+  deprecated: Compile(deprecations),
+  crosswalk: Compile(crosswalk),
+  release: Compile(release),
+}
+
+interface Shape {
+  Errors(value: unknown): Iterable<{ instancePath: string; message: string }>
+}
+
+/** Each fault of a value against one of `shapes`, as `place: what is wrong`. */
+export function faultsOf(shape: Shape, value: unknown): string[] {
+  const faults = [...shape.Errors(value)].filter(({ message }) => message !== 'schema is false')
+  return faults.map(({ instancePath, message }) => `${instancePath || '/'}: ${message}`)
+}

@@ -1,0 +1,78 @@
+/** Reads the vocabulary directory. Every fault of every file is told at once. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseStrictJson } from '../platform/strict-json.ts'
+import type { Vocabulary } from './catalog.ts'
+import { faultsOf, shapes, type SourceRecord, type VocabularyFiles } from './source.ts'
+
+/** A directory that cannot be served: `faults` has one line each, `file: what is wrong`. */
+export class VocabularyError extends Error {
+  override readonly name = 'VocabularyError'
+  readonly faults: readonly string[]
+
+  constructor(directory: string, faults: readonly string[]) {
+    super(`the vocabulary in ${directory} cannot be used:\n${faults.join('\n')}`)
+    this.faults = faults
+  }
+}
+
+/** The vocabulary, ready to be served. Whether it is a good one is for `lintVocabulary` to say. */
+export function loadVocabulary(directory: string): Vocabulary {
+  const files = readVocabulary(directory)
+  const faults: string[] = []
+  const records: SourceRecord[] = []
+  for (const { file, content } of files.records) {
+    if (shapes.record.Check(content)) records.push(content)
+    else faults.push(...faultsOf(shapes.record, content).map((fault) => `${file} ${fault}`))
+  }
+  const { controlled, deprecated, release } = files
+  if (release === null) faults.push('release.json: missing')
+  if (files.records.length === 0) faults.push('there is no skill record')
+  if (faults.length > 0 || release === null) throw new VocabularyError(directory, faults)
+  records.sort((a, b) => (a.id < b.id ? -1 : 1))
+  return { records, controlled, deprecated, release }
+}
+
+/** The files for `lintVocabulary`. Throws where a file is unreadable, not JSON, or one of the four that are no skill has a wrong shape. */
+export function readVocabulary(directory: string): VocabularyFiles {
+  const faults: string[] = []
+  const contents = new Map<string, unknown>()
+  for (const file of filesOf(directory)) {
+    const json = parseStrictJson(readFileSync(join(directory, file)))
+    if (json.kind === 'value') contents.set(file, json.value)
+    else faults.push(`${file}: ${json.why}`)
+  }
+  const controlled = take('controlled.json', shapes.controlled)
+  const deprecated = take('deprecated.json', shapes.deprecated)
+  const crosswalk = take('crosswalk.json', shapes.crosswalk)
+  const release = contents.has('release.json') ? take('release.json', shapes.release) : null
+  if (faults.length > 0 || !controlled || !deprecated || !crosswalk || release === undefined)
+    throw new VocabularyError(directory, faults)
+  const records = [...contents].map(([file, content]) => ({ file, content }))
+  return { records, controlled, deprecated, crosswalk, release }
+
+  function take<Shaped>(file: string, shape: ShapeOf<Shaped>): Shaped | undefined {
+    const content = contents.get(file)
+    contents.delete(file)
+    if (shape.Check(content)) return content
+    if (content === undefined) faults.push(`${file}: missing or unreadable`)
+    else faults.push(...faultsOf(shape, content).map((fault) => `${file} ${fault}`))
+    return undefined
+  }
+}
+
+interface ShapeOf<Shaped> {
+  Check(value: unknown): value is Shaped
+  Errors(value: unknown): Iterable<{ instancePath: string; message: string }>
+}
+
+function filesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+      .filter((file) => file.endsWith('.json'))
+      .sort()
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new VocabularyError(directory, [`the directory cannot be read: ${why}`])
+  }
+}
