@@ -1,0 +1,63 @@
+/** Pure: V15 (every document expands in safe mode) and V16 (the catalog says what its records say, no more and no less). */
+import { scoreBandDefinitions } from './bands.ts'
+import { skillCatalogOf, type Vocabulary } from './catalog.ts'
+import type { Finding } from './finding.ts'
+import { faultOf, type JsonLd } from './json-ld.ts'
+import { slugOf } from './slug.ts'
+
+/** The documents as a client sees them. */
+export function jsonLdDocumentsOf(vocabulary: Vocabulary, publicUrl: string) {
+  const catalog = skillCatalogOf(vocabulary, publicUrl)
+  return { catalog, records: catalog.skills, bands: scoreBandDefinitions(publicUrl) }
+}
+
+export type JsonLdDocuments = ReturnType<typeof jsonLdDocumentsOf>
+
+export async function lintJsonLd(documents: JsonLdDocuments, jsonLd: JsonLd): Promise<Finding[]> {
+  const { catalog, records, bands } = documents
+  const findings: Finding[] = []
+  const named: [string, unknown][] = [
+    ...records.map((record): [string, unknown] => [`${slugOf(record.id)}.json`, record]),
+    ['catalog', catalog],
+    ['bands', bands],
+  ]
+  for (const [file, document] of named) {
+    const message = await expansionFault(document, jsonLd)
+    if (message !== null) findings.push({ rule: 'V15', file, message })
+  }
+  // Without V15 there is no dataset to compare.
+  return findings.length > 0 ? findings : datasetFaults(documents, jsonLd)
+}
+
+async function expansionFault(document: unknown, jsonLd: JsonLd): Promise<string | null> {
+  try {
+    await jsonLd.expand(document)
+    return null
+  } catch (error) {
+    return faultOf(error)
+  }
+}
+
+/** Datasets, never texts: blank nodes have other names in each. The catalog's own statements are set aside. */
+async function datasetFaults(documents: JsonLdDocuments, jsonLd: JsonLd): Promise<Finding[]> {
+  const { catalog, records } = documents
+  const all = await jsonLd.dataset(catalog)
+  const fromRecords = new Set(await jsonLd.dataset(records))
+  const fromCatalog = new Set(all.filter((quad) => !isCatalogStatement(quad, catalog['@id'])))
+  return [
+    ...difference(fromRecords, fromCatalog, 'a record says it and the catalog does not'),
+    ...difference(fromCatalog, fromRecords, 'the catalog says it and no record does'),
+  ]
+}
+
+function isCatalogStatement(quad: string, catalogId: string): boolean {
+  return (
+    quad.startsWith(`<${catalogId}> `) ||
+    quad.includes('> <http://purl.org/dc/terms/isReplacedBy> <')
+  )
+}
+
+function difference(a: Set<string>, b: Set<string>, what: string): Finding[] {
+  const [first] = a.difference(b)
+  return first === undefined ? [] : [{ rule: 'V16', file: 'catalog', message: `${what}: ${first}` }]
+}
