@@ -1,0 +1,37 @@
+/** What the operator is shown when the demo is ready: three commands to paste. */
+import { readFileSync } from 'node:fs'
+import { verifyPath } from '../score-credentials/endpoints.ts'
+import { credentialFile } from './files.ts'
+
+/** Lines to print. Each command works as it is in a shell of this machine; the demo must have been prepared. */
+export function demoCommands(demo: { publicUrl: string; dataDir: string }): string {
+  const verify = (file: string): string =>
+    `curl -s -w '\\n' -H 'Content-Type: application/json' --data-binary ${shellQuoted(`@${credentialFile(demo.dataDir, file)}`)} ${demo.publicUrl}${verifyPath}`
+  return [
+    '',
+    'The demo is ready. Paste one of these:',
+    '',
+    '# a genuine credential: "valid":true',
+    verify('valid'),
+    '',
+    '# somebody wrote a better score into it: "reason":"signature_invalid"',
+    verify('tampered'),
+    '',
+    '# the status of one that its issuer revoked: "status":"revoked"',
+    `curl -s -w '\\n' ${statusUrlOf(credentialFile(demo.dataDir, 'revoked'))}`,
+    '',
+  ].join('\n')
+}
+
+function statusUrlOf(file: string): string {
+  const credential: unknown = JSON.parse(readFileSync(file, 'utf8'))
+  if (typeof credential === 'object' && credential !== null && 'credentialStatus' in credential) {
+    const { credentialStatus: status } = credential
+    if (typeof status === 'object' && status !== null && 'id' in status) return String(status.id)
+  }
+  throw new Error(`${file} is not a credential with a status: remove it and start again`)
+}
+
+function shellQuoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

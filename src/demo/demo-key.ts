@@ -1,0 +1,52 @@
+/** The key that signs the story: the deployment's active one. On a database without a usable key the demo makes it, dated back. */
+import type { Tx } from '../platform/db.ts'
+import { makeKeyFile, readSigners } from '../score-credentials/key-files.ts'
+import { KeyRefused, publicKeyOfKid, type Signer } from '../score-credentials/signing-key.ts'
+import { findKeys, insertKey } from '../score-credentials/store.ts'
+import { keyDaysAgo } from './story.ts'
+
+export interface DemoKey {
+  signer: Signer
+  /** The key signed from then on: nothing of the story is dated earlier. */
+  since: Date
+}
+
+/** Finds the active key, or makes the first one. The caller holds the lock of the keys. Throws `KeyRefused` where there is a key but not for us. */
+export async function demoKey(tx: Tx, keysFolder: string, now: Date): Promise<DemoKey> {
+  const keys = await findKeys(tx)
+  const signers = await readSigners(keysFolder)
+  const active = keys.find((key) => key.state === 'active')
+  if (active !== undefined) {
+    const signer = signers.get(active.kid)
+    if (signer === undefined)
+      throw new KeyRefused(
+        `The demo signs with the active key ${active.kid}, and ${keysFolder} does not hold it.`,
+      )
+    return { signer, since: active.activatedAt ?? now }
+  }
+  if (keys.some((key) => key.state === 'pending'))
+    throw new KeyRefused('No signing key is active, but one is pending: `assay keys rotate`.')
+  const signer = (keys.length === 0 && firstOf(signers)) || (await newSigner(keysFolder))
+  return { signer, since: await register(tx, signer, now) }
+}
+
+/** A key file that is there before any key is registered was left by a start that was cut off, or by an older database. */
+function firstOf(signers: Map<string, Signer>): Signer | undefined {
+  return signers.values().next().value
+}
+
+async function newSigner(keysFolder: string): Promise<Signer> {
+  const kid = await makeKeyFile(keysFolder)
+  const signer = (await readSigners(keysFolder)).get(kid)
+  if (signer === undefined) throw new Error(`${keysFolder}: the key ${kid} is gone again`)
+  return signer
+}
+
+async function register(tx: Tx, { kid }: Signer, now: Date): Promise<Date> {
+  const publicKey = publicKeyOfKid(kid)
+  if (publicKey === null) throw new KeyRefused(`${kid} is not an Ed25519 key id`)
+  const since = new Date(now.getTime() - keyDaysAgo * 86_400_000)
+  const dates = { createdAt: since, activatedAt: since, retiredAt: null, revokedAt: null }
+  await insertKey(tx, { kid, publicKey, state: 'active', ...dates })
+  return since
+}
