@@ -1,7 +1,7 @@
 /** The handlers of the four routes; over HTTP they are tested with the rest of the service. */
 import assert from 'node:assert/strict'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Compile } from 'typebox/compile'
 import type { PublicDocument } from '../platform/document.ts'
 import type { Answer, Endpoint } from '../platform/endpoint.ts'

@@ -44,6 +44,7 @@ export function skillStandardEndpoints({
     method: 'GET',
     area: 'skill standard',
     policy: { kind: 'open' },
+    document: true,
     shed: 1,
   } as const
   const jsonLd = { contentType: ldJson }

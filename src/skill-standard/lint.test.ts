@@ -11,7 +11,7 @@ import { openJsonLd } from './json-ld.ts'
 import { type LintOptions, lintVocabulary } from './lint.ts'
 import { jsonLdDocumentsOf, lintJsonLd } from './lint-json-ld.ts'
 import { releaseOf } from './release.ts'
-import { shapes, type SourceRecord } from './source.ts'
+import { type SourceRecord, shapes } from './source.ts'
 import { loadVocabulary, readVocabulary } from './vocabulary.ts'
 
 const base = 'https://scores.example.org'

@@ -2,8 +2,9 @@
  * Pure: a release freezes what each record said. Its hashes are free of the base address, so they hold for every deployment;
  * the `anchored` of a served record covers the same text and the address as well.
  */
-import { canonicalJson } from '../platform/canonical-json.ts'
+
 import { sha256Hex } from '../platform/bytes.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
 import type { Release, SourceRecord } from './source.ts'
 
 /** `sha256:` and the hex digest of the canonical JSON. */

@@ -48,7 +48,7 @@ export const skillRecord = Type.Object(
       description: 'sha256: and the hex digest of the canonical JSON of the record without it.',
     }),
   },
-  closed,
+  { title: 'Skill', ...closed },
 )
 export type SkillRecord = Static<typeof skillRecord>
 

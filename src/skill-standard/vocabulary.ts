@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseStrictJson } from '../platform/strict-json.ts'
 import type { Vocabulary } from './catalog.ts'
-import { faultsOf, shapes, type SourceRecord, type VocabularyFiles } from './source.ts'
+import { faultsOf, type SourceRecord, shapes, type VocabularyFiles } from './source.ts'
 
 /** A directory that cannot be served: `faults` has one line each, `file: what is wrong`. */
 export class VocabularyError extends Error {
