@@ -181,7 +181,7 @@ test('a lock file left from before a reboot does not stop the start, even when i
 
 test('a cluster whose making was interrupted is made anew', async () => {
   const dataDir = folder()
-  mkdirSync(join(dataDir, 'postgres.new/base'), { recursive: true })
+  mkdirSync(join(dataDir, 'postgres.new-1/base'), { recursive: true })
   const server = await start(dataDir)
   assert.deepEqual(await query(server.url, 'select 1'), [1])
   await server.stop()

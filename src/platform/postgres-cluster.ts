@@ -8,6 +8,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -185,11 +186,17 @@ function checkVersion(cluster: string, { root, version }: PostgresBinaries): voi
 
 type HowToRun = Pick<ClusterReady, 'binaries' | 'runAs'>
 
-/** Under another name first: a cluster whose making was interrupted is never taken for one. */
+/**
+ * Under another name first: a cluster whose making was interrupted is never taken for one. A name of our own, because the `initdb`
+ * of a process that was killed may still be writing.
+ */
 async function makeCluster(place: Place, how: HowToRun & { durable: boolean }): Promise<void> {
   place.log(`creating the database in ${place.cluster} …`)
-  const unfinished = `${place.cluster}.new`
-  rmSync(unfinished, { recursive: true, force: true })
+  for (const name of readdirSync(place.dataDir)) {
+    if (name.startsWith('postgres.new'))
+      rmSync(join(place.dataDir, name), { recursive: true, force: true })
+  }
+  const unfinished = `${place.cluster}.new-${process.pid}`
   mkdirSync(unfinished, { mode: 0o700 })
   if (how.runAs !== null) chownSync(unfinished, how.runAs.uid, how.runAs.gid)
   const args = [`--pgdata=${unfinished}`, `--username=${superuser}`, '--auth=trust']
