@@ -1,0 +1,354 @@
+/**
+ * Over HTTP: what a caller meets, beside a bare node:http server that answers the same bytes with the same headers, and beside bare
+ * Ed25519 verification. All on one machine in one run, in turn; per second of the server's processor time where the system tells it.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { generateKeyPairSync, sign, verify } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { openDb } from '../src/platform/db.ts'
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
+import { migrate } from '../src/platform/migrate.ts'
+import { issueCredentials, tendLists } from '../src/score-credentials/issue.ts'
+import { makeKeyFile, readSigners } from '../src/score-credentials/key-files.ts'
+import { originOf } from '../src/score-credentials/payload.ts'
+import { createKey } from '../src/score-credentials/rotate-keys.ts'
+import type { FixedAnswer } from './bare-server.ts'
+import type { LoadOrder, LoadReport } from './load.ts'
+
+const roundSeconds = Number(process.env.BENCH_SECONDS ?? 4)
+const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
+const credentialsWanted = Number(process.env.BENCH_CREDENTIALS ?? 40_000)
+const connections = 64
+const publicUrl = 'https://scores.example.org'
+const verifyPath = '/api/v1/score-vc/verify'
+
+const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
+const keysDir = join(folder, 'keys')
+
+interface Measured {
+  /** Answers a second of wall time. */
+  perSecond: number
+  /** Answers a second of the server's processor time. */
+  perCpuSecond: number
+  p50Ms: number
+  p99Ms: number
+}
+
+const median = (numbers: number[]): number =>
+  numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
+
+/** Seconds of processor time that processes have used so far; only Linux tells. */
+function cpuSeconds(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
+    return sum + (Number(fields[11]) + Number(fields[12])) / 100
+  }, 0)
+}
+
+function residentMiB(pid: number): number {
+  const line = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  return Number(line?.[1] ?? 0) / 1_024
+}
+
+async function load(order: LoadOrder): Promise<LoadReport> {
+  const child = fork(join(import.meta.dirname, 'load.ts'))
+  child.send(order)
+  const [report] = (await onceMessage(child)) as [LoadReport]
+  if (report.unexpected > 0)
+    throw new Error(
+      `${report.unexpected} unexpected answers, the first:\n${report.firstUnexpected}`,
+    )
+  return report
+}
+
+function onceMessage(child: ChildProcess): Promise<[unknown]> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve([message]))
+    child.once('exit', (code) => reject(new Error(`a child ended with code ${code}`)))
+  })
+}
+
+async function measure(
+  target: { port: number; pids: readonly number[] },
+  order: Omit<LoadOrder, 'port' | 'seconds' | 'connections'>,
+): Promise<Measured> {
+  const before = cpuSeconds(target.pids)
+  const report = await load({ ...order, port: target.port, connections, seconds: roundSeconds })
+  const cpu = cpuSeconds(target.pids) - before
+  return {
+    perSecond: report.answers / report.seconds,
+    perCpuSecond: report.answers / cpu,
+    p50Ms: report.p50Ms,
+    p99Ms: report.p99Ms,
+  }
+}
+
+function fetchAnswer(port: number, request: { method: string; path: string; body?: string }) {
+  return new Promise<{ head: IncomingMessage; body: Buffer }>((resolve, reject) => {
+    const headers =
+      request.body === undefined
+        ? {}
+        : { 'Content-Type': 'application/json', 'X-Forwarded-For': '10.255.255.1' }
+    const { method, path } = request
+    const sent = httpRequest({ port, host: '127.0.0.1', method, path, headers }, (head) => {
+      const chunks: Buffer[] = []
+      head.on('data', (chunk: Buffer) => chunks.push(chunk))
+      head.on('end', () => resolve({ head, body: Buffer.concat(chunks) }))
+    })
+    sent.on('error', reject)
+    sent.end(request.body)
+  })
+}
+
+/** A bare server that answers what ours answered. */
+async function bareServer(answer: { head: IncomingMessage; body: Buffer }) {
+  const child = fork(join(import.meta.dirname, 'bare-server.ts'))
+  const dropped = ['date', 'connection', 'keep-alive']
+  const headers: string[] = []
+  for (let i = 0; i < answer.head.rawHeaders.length; i += 2) {
+    const name = answer.head.rawHeaders[i] as string
+    if (!dropped.includes(name.toLowerCase()))
+      headers.push(name, answer.head.rawHeaders[i + 1] as string)
+  }
+  const fixed: FixedAnswer = {
+    status: answer.head.statusCode ?? 0,
+    headers,
+    body: answer.body.toString('base64'),
+  }
+  child.send(fixed)
+  const [{ port }] = (await onceMessage(child)) as [{ port: number }]
+  return { port, pids: [child.pid as number], stop: () => child.disconnect() }
+}
+
+function requestsFile(name: string, requests: readonly string[]): string {
+  const file = join(folder, name)
+  const parts = requests.flatMap((request) => {
+    const bytes = Buffer.from(request)
+    const length = Buffer.alloc(4)
+    length.writeUInt32LE(bytes.length)
+    return [length, bytes]
+  })
+  writeFileSync(file, Buffer.concat(parts))
+  return file
+}
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+
+/** A client address of its own every 30 calls: far from every limit, and each a bucket that the limiter must look up. */
+function post(body: string, i: number): string {
+  const address = `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`
+  return (
+    `POST ${verifyPath} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
+    `X-Forwarded-For: ${address}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  )
+}
+
+async function prepare(url: string) {
+  await migrate(url, 'migrations', new Date())
+  const db = openDb({
+    url,
+    connectionsMax: 4,
+    applicationName: 'bench',
+    statementTimeoutMs: 0,
+    onError: () => undefined,
+  })
+  const kid = await makeKeyFile(keysDir)
+  await createKey(db, kid, new Date())
+  const signer = (await readSigners(keysDir)).get(kid)
+  if (signer === undefined) throw new Error('the key file is gone')
+  const origin = originOf(publicUrl)
+  const issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }
+  const credentials: string[] = []
+  while (credentials.length < credentialsWanted) {
+    const first = credentials.length
+    const scores = Array.from({ length: 500 }, (_, i) => ({
+      username: `person-${first + i}`,
+      score: (first + i) % 1_000,
+      scoreBand: 'strong',
+      confidenceLow: 0,
+      confidenceHigh: 1_000,
+      evidenceCount: 18,
+      engineVersion: '1.4.2',
+      engineBinarySha256: 'ab'.repeat(32),
+      issuedAt: new Date(),
+    }))
+    const issued = await db.transaction((tx) => issueCredentials(tx, issuer, scores))
+    credentials.push(...issued.map((one) => JSON.stringify(one.credential)))
+    if (credentials.length % 10_000 === 0) await tendLists(db, issuer, new Date())
+  }
+  await db.close()
+  return credentials
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function startService(databaseUrl: string, processes: number) {
+  const port = await freePort()
+  const env = {
+    ...process.env,
+    PORT: String(port),
+    PUBLIC_URL: publicUrl,
+    DATABASE_URL: databaseUrl,
+    SIGNING_KEYS_DIR: keysDir,
+    TRUSTED_PROXIES: '127.0.0.1',
+    CONNECTIONS_PER_ADDRESS_MAX: '1000',
+    DRAIN_DELAY_SECONDS: '0',
+    METRICS_PORT: 'off',
+    PROCESSES: String(processes),
+  }
+  const command = ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'serve']
+  const child = spawn(process.execPath, command, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  for (let tries = 0; ; tries++) {
+    const answer = await fetchAnswer(port, { method: 'GET', path: '/readyz' }).catch(() => null)
+    if (answer?.head.statusCode === 200) break
+    if (tries > 200 || child.exitCode !== null) throw new Error('the service does not start')
+    await pause(50)
+  }
+  const parent = child.pid as number
+  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ')
+  return {
+    port,
+    pids: processes === 1 ? [parent] : children.map(Number),
+    parent,
+    stop: () =>
+      new Promise<void>((resolve) => {
+        child.once('exit', () => resolve())
+        child.kill('SIGTERM')
+      }),
+  }
+}
+
+/** Bare verifications a second of processor time, on this core, now. */
+function bareVerify(): number {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const bytes = Buffer.alloc(64, 7)
+  const signature = sign(null, bytes, privateKey)
+  const before = process.cpuUsage()
+  const count = 15_000
+  for (let i = 0; i < count; i++) verify(null, bytes, publicKey, signature)
+  const { user, system } = process.cpuUsage(before)
+  return count / ((user + system) / 1e6)
+}
+
+function row(cells: readonly (string | number)[]): void {
+  const [name, ...rest] = cells
+  const right = rest.map((cell) => (typeof cell === 'number' ? cell.toFixed(0) : cell).padStart(13))
+  process.stdout.write(`${String(name).padEnd(34)}${right.join('')}\n`)
+}
+
+async function compareWithBare(
+  service: { port: number; pids: readonly number[] },
+  name: string,
+  path: string,
+): Promise<void> {
+  const answer = await fetchAnswer(service.port, { method: 'GET', path })
+  const order = { requestsFile: requestsFile('get', [get(path)]), expectedStatus: 200 }
+  const bare = await bareServer(answer)
+  const ours: Measured[] = []
+  const limit: Measured[] = []
+  for (let round = 0; round <= rounds; round++) {
+    const [a, b] = [await measure(bare, order), await measure(service, order)]
+    if (round > 0) limit.push(a)
+    if (round > 0) ours.push(b)
+  }
+  bare.stop()
+  const middle = (all: Measured[], key: keyof Measured) => median(all.map((one) => one[key]))
+  const ratio = median(ours.map((one, i) => one.perCpuSecond / (limit[i]?.perCpuSecond ?? 1)))
+  row([
+    name,
+    middle(limit, 'perCpuSecond'),
+    middle(ours, 'perCpuSecond'),
+    ratio.toFixed(2),
+    middle(ours, 'perSecond'),
+    `${middle(ours, 'p50Ms').toFixed(1)}/${middle(ours, 'p99Ms').toFixed(1)}`,
+  ])
+}
+
+async function verifyRounds(
+  service: { port: number; pids: readonly number[] },
+  order: { requestsFile: string; expectedStatus: number },
+): Promise<{ measured: Measured[]; ratio: number; bare: number }> {
+  const measured: Measured[] = []
+  const bare: number[] = []
+  await measure(service, order)
+  for (let round = 0; round < rounds; round++) {
+    bare.push(bareVerify())
+    measured.push(await measure(service, order))
+  }
+  const ratio = median(measured.map((one, i) => one.perCpuSecond / (bare[i] as number)))
+  return { measured, ratio, bare: median(bare) }
+}
+
+const postgres = await startEmbeddedPostgres({
+  dataDir: join(folder, 'data'),
+  durable: true,
+  log: () => undefined,
+})
+try {
+  const credentials = await prepare(postgres.url)
+  const one = await startService(postgres.url, 1)
+  row([`at rest: ${residentMiB(one.parent).toFixed(0)} MiB resident`])
+  row(['', 'bare/cpu s', 'ours/cpu s', 'ratio', 'ours/s', 'p50/p99 ms'])
+  await compareWithBare(one, 'skill record (>= 0.80)', '/standard/v1/skills/typescript')
+  await compareWithBare(one, 'catalog (>= 0.80)', '/standard/v1/skills')
+  const status = (
+    JSON.parse(credentials[0] as string) as {
+      credentialStatus: { id: string; statusListCredential: string }
+    }
+  ).credentialStatus
+  await compareWithBare(one, 'status list (>= 0.80)', new URL(status.statusListCredential).pathname)
+  await compareWithBare(one, 'status token, live', new URL(status.id).pathname)
+
+  const distinct = requestsFile('verify', credentials.map(post))
+  const repeated = requestsFile(
+    'repeat',
+    credentials.map((_, i) => post(credentials[0] as string, i)),
+  )
+  row(['', 'bare Ed25519', 'ours/cpu s', 'ratio', 'ours/s', 'p50/p99 ms'])
+  const report = (
+    name: string,
+    { measured, ratio, bare }: Awaited<ReturnType<typeof verifyRounds>>,
+  ) =>
+    row([
+      name,
+      bare,
+      median(measured.map((m) => m.perCpuSecond)),
+      ratio.toFixed(2),
+      median(measured.map((m) => m.perSecond)),
+      `${median(measured.map((m) => m.p50Ms)).toFixed(1)}/${median(measured.map((m) => m.p99Ms)).toFixed(1)}`,
+    ])
+  const single = await verifyRounds(one, { requestsFile: distinct, expectedStatus: 200 })
+  report('verify, each new (>= 0.55)', single)
+  report(
+    'verify, repeated',
+    await verifyRounds(one, { requestsFile: repeated, expectedStatus: 200 }),
+  )
+  row([`after load: ${residentMiB(one.parent).toFixed(0)} MiB resident`])
+  await one.stop()
+
+  const two = await startService(postgres.url, 2)
+  const double = await verifyRounds(two, { requestsFile: distinct, expectedStatus: 200 })
+  report('verify, each new, 2 processes', double)
+  const perSecond = (all: Measured[]) => median(all.map((m) => m.perSecond))
+  const gain = perSecond(double.measured) / perSecond(single.measured)
+  row([`2 processes / 1 (>= 1.5): ${gain.toFixed(2)}`])
+  await two.stop()
+} finally {
+  await postgres.stop()
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,111 @@
+/** The offline verifiers of docs/verify-a-credential.md, exactly as printed there, against the vectors. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+
+const page = readFileSync('docs/verify-a-credential.md', 'utf8')
+const folder = mkdtempSync(join(tmpdir(), 'assay-docs-'))
+after(() => rmSync(folder, { recursive: true }))
+
+const vector = JSON.parse(readFileSync('vectors/score-credential.json', 'utf8'))
+const credential = vector.native.credential
+const key = {
+  issuer: vector.key.issuer,
+  proofType: credential.proof.type,
+  verificationMethod: {
+    id: vector.key.verificationMethod,
+    publicKeyBase64url: vector.key.publicKeyBase64url,
+  },
+}
+const list = JSON.parse(readFileSync('vectors/status-list.json', 'utf8'))
+
+interface Case {
+  name: string
+  credential: unknown
+  key: unknown
+  list: unknown
+  now: string
+  expected: string
+}
+
+const subject = credential.credentialSubject
+const base = { credential, key, list: list.clear.native, now: list.now }
+const cases: Case[] = [
+  { ...base, name: 'as issued', expected: 'valid' },
+  { ...base, name: 'its bit is set', list: list.revoked.native, expected: 'revoked' },
+  {
+    ...base,
+    name: 'a claim changed',
+    credential: { ...credential, credentialSubject: { ...subject, score: 743 } },
+    expected: 'signature_invalid',
+  },
+  { ...base, name: 'a year later', now: '2027-05-14T09:00:01Z', expected: 'expired' },
+  { ...base, name: 'a second early', now: '2026-05-14T08:59:59Z', expected: 'not_yet_valid' },
+  {
+    ...base,
+    name: 'another issuer',
+    credential: { ...credential, issuer: 'did:web:elsewhere.example' },
+    expected: 'issuer_mismatch',
+  },
+  {
+    ...base,
+    name: 'a list that was changed',
+    list: { ...list.revoked.native, credentialSubject: list.clear.native.credentialSubject },
+    expected: 'status_unavailable',
+  },
+  {
+    ...base,
+    name: 'a list grown old',
+    now: '2026-12-14T09:00:00Z',
+    expected: 'status_unavailable',
+  },
+]
+
+function codeBlock(language: string): string {
+  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1]
+  assert.ok(block, `the page holds a block of ${language}`)
+  return block
+}
+
+test('the TypeScript verifier of the page gives every case its verdict', async () => {
+  const file = join(folder, 'verify.ts')
+  writeFileSync(file, codeBlock('ts'))
+  const { check } = (await import(pathToFileURL(file).href)) as {
+    check(credential: unknown, key: unknown, list: unknown, now: Date): string
+  }
+  for (const { name, expected, now, ...given } of cases)
+    assert.equal(check(given.credential, given.key, given.list, new Date(now)), expected, name)
+})
+
+test('the Python verifier of the page gives every case its verdict', (t) => {
+  const python = ['/usr/bin/python3', 'python3'].find(
+    (candidate) => spawnSync(candidate, ['-c', 'import nacl']).status === 0,
+  )
+  if (python === undefined) {
+    t.skip('PyNaCl is not installed: the Python verifier was NOT run')
+    return
+  }
+  writeFileSync(join(folder, 'cases.json'), JSON.stringify(cases))
+  writeFileSync(join(folder, 'verify.py'), codeBlock('python'))
+  writeFileSync(
+    join(folder, 'run.py'),
+    [
+      'import json, sys',
+      'from datetime import datetime',
+      'from verify import check',
+      'for case in json.load(open("cases.json")):',
+      '    now = datetime.fromisoformat(case["now"].replace("Z", "+00:00"))',
+      '    print(check(case["credential"], case["key"], case["list"], now))',
+    ].join('\n'),
+  )
+  const run = spawnSync(python, ['run.py'], { cwd: folder, encoding: 'utf8' })
+  assert.equal(run.stderr, '')
+  assert.deepEqual(
+    run.stdout.trim().split('\n'),
+    cases.map((one) => one.expected),
+  )
+})
