@@ -67,15 +67,18 @@ export const statusListCredential = Type.Object({
 })
 
 /** Published in the contract. Its absence in a body is a finding of the verification, never a 400 (spec §4.3 rule 3). */
-export const verifyRequest = Type.Object({
-  '@context': Type.Array(Type.String()),
-  type: Type.Array(Type.String()),
-  issuer: Type.String(),
-  issuanceDate: Type.Optional(Type.String(dateTime)),
-  credentialSubject: Type.Object({}),
-  credentialStatus: Type.Optional(Type.Object({})),
-  proof: Type.Object({}),
-})
+export const verifyRequest = Type.Object(
+  {
+    '@context': Type.Array(Type.String()),
+    type: Type.Array(Type.String()),
+    issuer: Type.String(),
+    issuanceDate: Type.Optional(Type.String(dateTime)),
+    credentialSubject: Type.Object({}),
+    credentialStatus: Type.Optional(Type.Object({})),
+    proof: Type.Object({}),
+  },
+  { title: 'PresentedCredential' },
+)
 
 export const verifyResult = Type.Object({
   schemaVersion: Type.Literal(schemaVersion('score_vc_verify')),

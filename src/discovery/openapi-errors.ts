@@ -1,0 +1,43 @@
+/** Pure: the error values that a status can carry, and how each is shown in the contract. */
+import type { Endpoint } from '../platform/endpoint.ts'
+import { type ErrorName, errorTable } from '../platform/errors.ts'
+import { interfaceVersion } from '../platform/identifiers.ts'
+
+const errorNames = Object.keys(errorTable) as ErrorName[]
+
+/** The rows of the error table that fit, for a response whose declaration names none. */
+export function valuesOf(status: number, endpoint: Pick<Endpoint, 'body'>): ErrorName[] {
+  return errorNames.filter(
+    (name) =>
+      errorTable[name].status === status &&
+      (name !== 'invalid_json' || endpoint.body !== undefined),
+  )
+}
+
+/** What any path can answer, declared or not: the edge refuses before a route is known. */
+export const edgeRefusals: readonly ErrorName[] = [
+  'bad_request',
+  'not_found',
+  'method_not_allowed',
+  'request_timeout',
+  'payload_too_large',
+  'expectation_failed',
+  'headers_too_large',
+  'internal_error',
+  'overloaded',
+]
+
+/** By name: each example stands once in the contract. */
+export function refusalExamples(names: readonly ErrorName[]): Record<string, object> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/examples/${name}` }]))
+}
+
+/** Every row of the error table as the body a caller sees, with the row's advice as the summary. */
+export function errorExamples(): Record<string, object> {
+  const examples = errorNames.map((name) => {
+    const { message, advice } = errorTable[name]
+    const version = name === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
+    return [name, { summary: advice, value: { error: name, message, ...version } }]
+  })
+  return Object.fromEntries(examples)
+}

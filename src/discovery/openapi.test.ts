@@ -1,0 +1,265 @@
+/** The published contract is a sound OpenAPI 3.1 document, and the builder keeps its promises. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { Type } from 'typebox'
+import { type Endpoint, endpoint } from '../platform/endpoint.ts'
+import { errorTable } from '../platform/errors.ts'
+import { openApiDocument } from './openapi.ts'
+
+type Json = Record<string, unknown>
+
+const contract: Json = JSON.parse(readFileSync('openapi/2026-05-14.json', 'utf8'))
+const publicUrl = 'https://scores.example.org'
+
+/** Every object in a document, with its JSON pointer. */
+function* nodes(value: unknown, pointer = ''): Generator<[pointer: string, node: Json]> {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value)) yield [pointer, value as Json]
+  for (const [name, member] of Object.entries(value)) {
+    const isInstance = name === 'value' || name === 'example'
+    const step = name.replaceAll('~', '~0').replaceAll('/', '~1')
+    if (!isInstance) yield* nodes(member, `${pointer}/${step}`)
+  }
+}
+
+function at(document: Json, ref: string): unknown {
+  const steps = ref.slice(2).split('/')
+  return steps.reduce<unknown>(
+    (node, step) => Object(node)[step.replaceAll('~1', '/').replaceAll('~0', '~')],
+    document,
+  )
+}
+
+function operationsOf(document: Json): [name: string, path: string, operation: Json][] {
+  return Object.entries(Object(document.paths)).flatMap(([path, item]) =>
+    Object.entries(Object(item)).map(([method, operation]): [string, string, Json] => [
+      `${method.toUpperCase()} ${path}`,
+      path,
+      Object(operation),
+    ]),
+  )
+}
+
+function resolved(document: Json, node: unknown): Json {
+  const { $ref } = Object(node)
+  return Object(typeof $ref === 'string' ? at(document, $ref) : node)
+}
+
+test('contract: the fourteen operations of spec §4.1 to §4.3, verify by both methods, and did.json', () => {
+  assert.equal(contract.openapi, '3.1.0')
+  assert.equal(Object(contract.info).version, '2026-05-14')
+  assert.deepEqual(contract.servers, [{ url: publicUrl }])
+  assert.deepEqual(
+    operationsOf(contract).map(([name]) => name),
+    [
+      'GET /.well-known/did.json',
+      'GET /.well-known/service-engine.json',
+      'GET /.well-known/service-openapi.json',
+      'GET /.well-known/service-score-core-release-manifest.json',
+      'GET /.well-known/service-score-vc-public-key.json',
+      'GET /api/v1/openapi.json',
+      'GET /api/v1/score-vc/verify',
+      'POST /api/v1/score-vc/verify',
+      'GET /standard/v1/context.jsonld',
+      'GET /standard/v1/score-bands.jsonld',
+      'GET /standard/v1/score-vc-status/{statusToken}',
+      'GET /standard/v1/skills',
+      'GET /standard/v1/skills/{id}',
+      'GET /standard/v1/status-lists/score-vc-revocation/{listId}',
+    ],
+  )
+})
+
+test('contract: each operation lists every status that the specification lists', () => {
+  const listed: Record<string, number[]> = {
+    'GET /.well-known/service-engine.json': [200, 400],
+    'GET /.well-known/service-openapi.json': [200, 400],
+    'GET /.well-known/service-score-core-release-manifest.json': [200, 400],
+    'GET /.well-known/service-score-vc-public-key.json': [200, 400, 503],
+    'GET /api/v1/openapi.json': [200, 400],
+    'GET /api/v1/score-vc/verify': [200, 400],
+    'POST /api/v1/score-vc/verify': [200, 400, 401, 402, 403, 413, 415, 429, 503],
+    'GET /standard/v1/context.jsonld': [200, 400],
+    'GET /standard/v1/score-bands.jsonld': [200, 400],
+    'GET /standard/v1/score-vc-status/{statusToken}': [200, 400, 404, 500],
+    'GET /standard/v1/skills': [200, 400],
+    'GET /standard/v1/skills/{id}': [200, 400, 404],
+    'GET /standard/v1/status-lists/score-vc-revocation/{listId}': [200, 400, 404, 500, 503],
+  }
+  for (const [name, , { responses }] of operationsOf(contract))
+    for (const status of listed[name] ?? [])
+      assert.ok(status in Object(responses), `${name} does not list ${status}`)
+})
+
+test('contract: every reference resolves, and every component is referred to', () => {
+  const used = new Set<string>()
+  for (const [pointer, { $ref }] of nodes(contract)) {
+    if ($ref === undefined) continue
+    assert.ok(typeof $ref === 'string' && $ref.startsWith('#/components/'), pointer)
+    assert.notEqual(at(contract, $ref), undefined, `${pointer} refers to ${$ref}`)
+    used.add($ref)
+  }
+  for (const [kind, components] of Object.entries(Object(contract.components)))
+    for (const name of Object.keys(Object(components)))
+      if (kind !== 'securitySchemes' && !(name in errorTable))
+        assert.ok(used.has(`#/components/${kind}/${name}`), `nothing refers to ${kind}/${name}`)
+})
+
+test('contract: no object is written out twice', () => {
+  const seen = new Map<string, string>()
+  for (const [pointer, node] of nodes(contract)) {
+    if (node.type !== 'object' || Object.keys(Object(node.properties)).length === 0) continue
+    const text = JSON.stringify(node)
+    assert.equal(seen.get(text), undefined, `${pointer} is written out again: give it a title`)
+    seen.set(text, pointer)
+  }
+  assert.ok(seen.size > 5)
+})
+
+test('contract: operation ids are unique, each operation has an area and a summary', () => {
+  const ids = operationsOf(contract).map(([name, , { operationId, tags, summary }]) => {
+    assert.match(String(operationId), /^[a-z][A-Za-z]+$/, name)
+    assert.ok(Array.isArray(tags) && tags.length === 1 && summary, name)
+    return operationId
+  })
+  assert.equal(new Set(ids).size, ids.length)
+})
+
+test('contract: path parameters are exactly those of the path, and the version header is on every operation', () => {
+  for (const [name, path, operation] of operationsOf(contract)) {
+    assert.ok(Array.isArray(operation.parameters), name)
+    const parameters = operation.parameters.map((parameter) => resolved(contract, parameter))
+    const inPath = parameters.filter((parameter) => parameter.in === 'path')
+    assert.deepEqual(
+      inPath.map((parameter) => parameter.name),
+      [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter),
+      name,
+    )
+    for (const parameter of parameters) {
+      assert.ok(parameter.schema, `${name} ${String(parameter.name)}`)
+      assert.equal(parameter.required, parameter.in === 'path' ? true : parameter.required, name)
+      assert.notEqual(parameter.required, undefined, name)
+    }
+    const places = parameters.map(
+      (parameter) => `${String(parameter.in)} ${String(parameter.name)}`,
+    )
+    assert.equal(new Set(places).size, places.length, name)
+    assert.ok(places.includes('header Service-Version'), name)
+  }
+})
+
+test('contract: every response has a description, its headers and an example for each media type', () => {
+  for (const [name, , { responses }] of operationsOf(contract)) {
+    assert.ok(Object.keys(Object(responses)).some((status) => status.startsWith('2')))
+    for (const [status, response] of Object.entries(Object(responses))) {
+      const { description, headers, content } = resolved(contract, response)
+      assert.ok(description && headers, `${name} ${status}`)
+      if (status === '304') continue
+      for (const media of Object.values(Object(content)))
+        assert.ok(examplesOf(Object(media)).length > 0, `${name} ${status} has no example`)
+    }
+  }
+})
+
+test('contract: every example fits its schema, closed as declared', () => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  formats.default(ajv)
+  ajv.addSchema(contract, 'contract')
+  let checked = 0
+  for (const [pointer, node] of nodes(contract)) {
+    for (const [type, media] of Object.entries(Object(node.content))) {
+      const step = type.replaceAll('/', '~1')
+      const place = `contract#${pointer}/content/${step}/schema`
+      const validate = ajv.compile({ $ref: encodeURI(place).replaceAll('%23', '#') })
+      for (const example of examplesOf(Object(media))) {
+        assert.ok(validate(example), `${place}: ${ajv.errorsText(validate.errors)}`)
+        checked++
+      }
+    }
+  }
+  assert.ok(checked > 50, `${checked} examples checked`)
+})
+
+test('contract: open operations declare no authentication; verify takes a key or none', () => {
+  for (const [name, , operation] of operationsOf(contract)) {
+    const isVerify = name === 'POST /api/v1/score-vc/verify'
+    assert.deepEqual(operation.security, isVerify ? [{}, { apiKey: [] }] : [], name)
+    assert.deepEqual(
+      operation['x-rate-limits'],
+      isVerify ? { anonymous: { perMinute: 60, perDay: 1_000 } } : undefined,
+    )
+    assert.equal(operation['x-extension'], name.endsWith('/did.json') ? true : undefined, name)
+  }
+})
+
+test('contract: JSON-LD is served as application/ld+json, all else as application/json', () => {
+  for (const [name, path, { responses }] of operationsOf(contract)) {
+    const { content } = resolved(contract, Object(responses)[200])
+    const isLinked = path.startsWith('/standard/v1/') && !path.includes('/score-vc-status/')
+    const expected = isLinked ? 'application/ld+json' : 'application/json'
+    assert.deepEqual(Object.keys(Object(content)), [expected], name)
+  }
+})
+
+const thing = Type.Object({ name: Type.String() }, { title: 'Thing' })
+
+function declared(more: Partial<Endpoint>): Endpoint {
+  return endpoint({
+    operationId: 'getThing',
+    method: 'GET',
+    path: '/thing',
+    area: 'things',
+    summary: 'A thing',
+    policy: { kind: 'open' },
+    shed: 1,
+    responses: { 200: { description: 'It.', schema: thing, example: { name: 'a' } } },
+    answer: () => ({ status: 200, body: {} }),
+    ...more,
+  })
+}
+
+test('builder: the order of the declarations changes nothing', () => {
+  const one = declared({ operationId: 'getA', path: '/a', area: 'z' })
+  const two = declared({ operationId: 'getB', path: '/b', area: 'a' })
+  assert.equal(
+    JSON.stringify(openApiDocument([one, two], { publicUrl })),
+    JSON.stringify(openApiDocument([two, one], { publicUrl })),
+  )
+})
+
+test('builder: two different schemas of one title are refused', () => {
+  const other = Type.Object({ name: Type.Integer() }, { title: 'Thing' })
+  const responses = { 200: { description: 'It.', schema: other } }
+  const pair = [declared({}), declared({ operationId: 'getB', path: '/b', responses })]
+  assert.throws(() => openApiDocument(pair, { publicUrl }), /title Thing/)
+})
+
+test('builder: ETag, 304 and If-None-Match belong to documents alone', () => {
+  const plain = JSON.stringify(openApiDocument([declared({})], { publicUrl }).paths)
+  assert.doesNotMatch(plain, /ETag|304|IfNoneMatch|HEAD/)
+  const document = JSON.stringify(
+    openApiDocument([declared({ document: true })], { publicUrl }).paths,
+  )
+  for (const part of ['ETag', '"304"', 'IfNoneMatch', 'HEAD']) assert.ok(document.includes(part))
+})
+
+test('builder: a status shows the values that its declaration names, else every value it can carry', () => {
+  const responses = {
+    400: { description: 'Bad.' },
+    404: { description: 'None.', errors: ['skill_not_found'] },
+  } satisfies Endpoint['responses']
+  const document = openApiDocument([declared({ responses })], { publicUrl })
+  const operation = Object(document.paths)['/thing'].get
+  const shown = (status: number): string[] =>
+    Object.keys(operation.responses[status].content['application/json'].examples)
+  assert.deepEqual(shown(404), ['skill_not_found'])
+  assert.deepEqual(shown(400), ['bad_request', 'unsupported_version', 'invalid_parameter'])
+})
+
+function examplesOf({ example, examples }: Json): unknown[] {
+  if (example !== undefined) return [example]
+  return Object.values(Object(examples)).map((named) => resolved(contract, named).value)
+}

@@ -1,0 +1,164 @@
+/**
+ * Pure: the contract of the interface, OpenAPI 3.1, made from the endpoint declarations and the error table. The same declarations
+ * always give the same bytes: paths, areas and components are sorted, so the checked-in contract can be compared.
+ */
+import type { TObject } from 'typebox'
+import type { Endpoint, ResponseDeclaration } from '../platform/endpoint.ts'
+import { interfaceVersion } from '../platform/identifiers.ts'
+import { refusalExamples, valuesOf } from './openapi-errors.ts'
+import { answerHeaders, errorSchema, fixedComponents, refTo } from './openapi-parts.ts'
+
+type Json = Record<string, unknown>
+
+/** A schema object with a `title` is published once, under that name. Throws when two different ones share a title. */
+export function openApiDocument(
+  endpoints: readonly Endpoint[],
+  { publicUrl }: { publicUrl: string },
+): Json {
+  const schemas = new Map<string, Json>()
+  const publish = (schema: object): unknown => published(schema, schemas)
+  const sorted = [...endpoints].sort((a, b) => compare(keyOf(a), keyOf(b)))
+  const paths: Record<string, Json> = {}
+  for (const endpoint of sorted) {
+    const item = (paths[endpoint.path] ??= {})
+    item[endpoint.method.toLowerCase()] = operation(endpoint, publish)
+  }
+  publish(errorSchema)
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Public verification, skill standard and candidate data',
+      version: interfaceVersion,
+      description:
+        'Every answer names its version in Service-Version and its request in X-Request-Id. An error is the closed object `Error`, whatever caused it; its `Link` header leads to an explanation. Operations marked `x-extension` are not in the specification.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: publicUrl }],
+    tags: [...new Set(sorted.map(({ area }) => area))].sort(compare).map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: Object.fromEntries([...schemas].sort(([a], [b]) => compare(a, b))),
+      ...fixedComponents,
+    },
+  }
+}
+
+function operation(endpoint: Endpoint, publish: (schema: object) => unknown): Json {
+  const { operationId, area, summary, extension, policy, body } = endpoint
+  return {
+    operationId,
+    tags: [area],
+    summary,
+    ...(describe(endpoint) === '' ? {} : { description: describe(endpoint) }),
+    ...(extension ? { 'x-extension': true } : {}),
+    security: policy.kind === 'open' ? [] : [{}, { apiKey: [] }],
+    ...(policy.kind === 'open'
+      ? {}
+      : {
+          'x-rate-limits': { anonymous: policy.anonymous },
+          'x-api-key': { scope: policy.scope, meter: policy.meter },
+        }),
+    parameters: [
+      ...parametersOf(endpoint.pathParameters, 'path', publish),
+      ...parametersOf(endpoint.queryParameters, 'query', publish),
+      ...headerParameters(endpoint),
+    ],
+    ...(body === undefined ? {} : { requestBody: requestBody(body, publish) }),
+    responses: responsesOf(endpoint, publish),
+  }
+}
+
+function describe({ description, document, body }: Endpoint): string {
+  const sentences = [description]
+  if (document)
+    sentences.push(
+      'A public document: HEAD is answered, If-None-Match gives 304, and gzip and br are served where asked for.',
+    )
+  if (body !== undefined) sentences.push(`The body has at most ${body.bytesMax} bytes.`)
+  return sentences.filter((sentence) => sentence !== undefined).join(' ')
+}
+
+function parametersOf(
+  schema: TObject | undefined,
+  place: 'path' | 'query',
+  publish: (schema: object) => unknown,
+): Json[] {
+  return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
+    const { description, ...form }: Json = { ...property }
+    const required = schema?.required?.includes(name) ?? false
+    const parameter: Json = { name, in: place, required, schema: publish(form) }
+    if (description !== undefined) parameter.description = description
+    return parameter
+  })
+}
+
+function headerParameters({ document }: Endpoint): Json[] {
+  const names = document ? ['ServiceVersion', 'IfNoneMatch', 'AcceptEncoding'] : ['ServiceVersion']
+  return names.map((name) => refTo('parameters', name))
+}
+
+function requestBody(
+  { mediaTypes, schema, examples }: NonNullable<Endpoint['body']>,
+  publish: (schema: object) => unknown,
+): Json {
+  const named = Object.entries(examples).map(([name, value]) => [name, { value }])
+  const content = { schema: publish(schema), examples: Object.fromEntries(named) }
+  return { required: true, content: Object.fromEntries(mediaTypes.map((type) => [type, content])) }
+}
+
+function responsesOf(endpoint: Endpoint, publish: (schema: object) => unknown): Json {
+  const responses: Record<string, unknown> = {}
+  for (const [status, response] of Object.entries(endpoint.responses))
+    responses[status] = responseOf(endpoint, Number(status), { response, publish })
+  if (endpoint.document)
+    responses[304] = {
+      description: 'The representation that If-None-Match names is current.',
+      headers: answerHeaders(endpoint, 304),
+    }
+  responses.default = refTo('responses', 'Refusal')
+  return responses
+}
+
+function responseOf(
+  endpoint: Endpoint,
+  status: number,
+  { response, publish }: { response: ResponseDeclaration; publish: (schema: object) => unknown },
+): Json {
+  const { description, schema, contentType = 'application/json', example, errors } = response
+  const content =
+    schema === undefined
+      ? {
+          schema: refTo('schemas', 'Error'),
+          examples: refusalExamples(errors ?? valuesOf(status, endpoint)),
+        }
+      : { schema: publish(schema), ...(example === undefined ? {} : { example }) }
+  return {
+    description,
+    headers: answerHeaders(endpoint, status),
+    content: { [contentType]: content },
+  }
+}
+
+/** A copy without what the schema library adds, in which each titled object is a reference. */
+function published(node: unknown, schemas: Map<string, Json>): unknown {
+  if (Array.isArray(node)) return node.map((item) => published(item, schemas))
+  if (typeof node !== 'object' || node === null) return node
+  const copy: Json = {}
+  for (const [name, member] of Object.entries(node)) copy[name] = published(member, schemas)
+  const { title, type } = copy
+  if (typeof title !== 'string' || type !== 'object') return copy
+  const known = schemas.get(title)
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(copy))
+    throw new Error(`two different schemas have the title ${title}`)
+  schemas.set(title, copy)
+  return refTo('schemas', title)
+}
+
+function keyOf({ path, method }: Endpoint): string {
+  return `${path} ${method}`
+}
+
+/** By UTF-16 code units: the order does not depend on the machine's locale. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,37 @@
+/** Wire shapes of discovery (spec §2.7). Open objects: what stands in them beyond the specification is ours. */
+import { Type } from 'typebox'
+import { schemaVersion } from '../platform/identifiers.ts'
+
+const open = { additionalProperties: true }
+
+export const openApi = Type.Object(
+  {
+    openapi: Type.String(),
+    info: Type.Object({}, open),
+    paths: Type.Object({}, open),
+  },
+  { title: 'OpenApiDocument', ...open },
+)
+
+export const engineDiscovery = Type.Object(
+  {
+    schema_version: Type.Literal(schemaVersion('engine_discovery')),
+    issuer: Type.String(),
+    standard: Type.Object({}, open),
+    engine: Type.Object({}, open),
+    score_vc: Type.Object({}, open),
+  },
+  open,
+)
+
+export const releaseManifest = Type.Object(
+  {
+    schema_version: Type.Literal(schemaVersion('score_core.release_manifest')),
+    generated_at: Type.String({ format: 'date-time' }),
+    engine: Type.Object({}, open),
+    binary: Type.Object({}, open),
+    release: Type.Object({}, open),
+    content_hashes: Type.Optional(Type.Array(Type.Object({}, open))),
+  },
+  open,
+)
