@@ -17,11 +17,13 @@ import {
 import { makeProof, type Proof } from './proof.ts'
 import { signList } from './publish-lists.ts'
 import { revokeDigests } from './revoke.ts'
+import { requireActiveKey } from './rotate-keys.ts'
 import type { Signer } from './signing-key.ts'
 import { listAfterlifeDays, listFillMax, listLength, openListsWanted } from './status-list.ts'
 import {
   type CredentialRow,
   closeList,
+  findCredentials,
   findOpenListIds,
   findOpenLists,
   findTakenSlots,
@@ -55,26 +57,52 @@ export interface IssuedCredential {
 }
 
 /**
- * Issues one credential for each score, within the caller's transaction. The newest of a subject is its current one; earlier ones are
- * marked superseded. Throws on an `id` that is in use.
+ * Issues one credential for each score, within the caller's transaction. The last of a subject is its current one; earlier ones are
+ * marked superseded. Throws on an `id` that is in use, and where the signer's key is not the active one.
  */
 export async function issueCredentials(
   tx: Tx,
   issuer: Issuer,
   scores: readonly NewCredential[],
 ): Promise<IssuedCredential[]> {
-  const slots = await freeSlots(tx, issuer, scores)
-  const signed = scores.map((score, i) => signCredential(issuer, score, slots[i] as StatusSlot))
-  const current = new Map(signed.map(({ row }) => [row.subject, row]))
-  const now = new Date(Math.max(...scores.map((score) => score.issuedAt.getTime())))
-  const superseded = await supersedeCredentials(tx, [...current.keys()], now)
-  for (const { row } of signed) if (current.get(row.subject) !== row) row.supersededAt = now
-  await insertCredentials(
-    tx,
-    signed.map(({ row }) => row),
-  )
+  if (scores.length === 0) return []
+  await requireActiveKey(tx, issuer.signer.kid)
+  const now = scores.map((score) => score.issuedAt).reduce((a, b) => (a > b ? a : b))
+  const last = new Map(scores.map((score, place) => [score.username, place]))
+  const issued: IssuedCredential[] = []
+  const superseded: Buffer[] = []
+  // What another transaction took meanwhile, a list's place or a subject's currency, is tried again with what it left.
+  for (let places = [...scores.keys()]; places.length > 0; ) {
+    const slots = await freeSlots(tx, issuer, places.length)
+    const signed = places.map((place, i) => {
+      const score = scores[place] as NewCredential
+      const { row, issued } = signCredential(issuer, score, slots[i] as StatusSlot)
+      const supersededAt = last.get(score.username) === place ? null : now
+      return { place, issued, row: { ...row, supersededAt } }
+    })
+    const rows = signed.map(({ row }) => row)
+    const current = rows.filter((row) => row.supersededAt === null).map((row) => row.subject)
+    superseded.push(...(await supersedeCredentials(tx, current, now)))
+    const inserted = new Set(await insertCredentials(tx, rows))
+    for (const { place, issued: one, row } of signed) {
+      if (!inserted.has(one.vcSha256)) continue
+      issued[place] = one
+      if (row.supersededAt !== null) superseded.push(row.vcSha256)
+    }
+    places = places.filter((place) => issued[place] === undefined)
+    await refuseUsedIds(
+      tx,
+      places.map((place) => (scores[place] as NewCredential).id),
+    )
+  }
   if (issuer.supersedeRevokes && superseded.length > 0) await revokeDigests(tx, superseded, now)
-  return signed.map(({ issued }) => issued)
+  return issued
+}
+
+async function refuseUsedIds(tx: Tx, ids: readonly (string | undefined)[]): Promise<void> {
+  const given = ids.filter((id) => id !== undefined)
+  const [used] = given.length === 0 ? [] : await findCredentials(tx, given)
+  if (used !== undefined) throw new Error(`the credential id ${used.credentialId} is in use`)
 }
 
 /** Signs one credential: no I/O. */
@@ -126,25 +154,30 @@ export function signCredential(
   }
 }
 
-const roundsBeforeNewList = 8
+/** Places tried at least in one go: one question then suffices for one credential. */
+const triesMin = 8
+const fruitlessRoundsBeforeNewList = 8
 
-/** A random place in a random open list for each score: neither list nor index tells the order of issue. */
-async function freeSlots(
-  tx: Tx,
-  issuer: Issuer,
-  scores: readonly NewCredential[],
-): Promise<StatusSlot[]> {
+/** Random places in random open lists: neither list nor index tells the order of issue. */
+async function freeSlots(tx: Tx, issuer: Issuer, wanted: number): Promise<StatusSlot[]> {
   let listIds = await findOpenListIds(tx)
   if (listIds.length === 0) listIds = await tendListsInside(tx, issuer, new Date())
   const free = new Map<string, StatusSlot>()
-  for (let round = 1; free.size < scores.length; round++) {
-    // Every open list is fuller than its keeper has noticed.
-    if (round % roundsBeforeNewList === 0) listIds = [await openList(tx, issuer, new Date())]
-    const tries = Array.from({ length: scores.length - free.size }, () => randomSlot(listIds))
+  for (let fruitless = 0; free.size < wanted; ) {
+    // Every open list is far fuller than its keeper has noticed.
+    if (fruitless === fruitlessRoundsBeforeNewList) {
+      listIds = [await openList(tx, issuer, new Date())]
+      fruitless = 0
+    }
+    const before = free.size
+    const tries = Array.from({ length: Math.max(triesMin, wanted - before) }, () =>
+      randomSlot(listIds),
+    )
     const taken = new Set((await findTakenSlots(tx, tries)).map(placeOf))
     for (const slot of tries) if (!taken.has(placeOf(slot))) free.set(placeOf(slot), slot)
+    fruitless = free.size === before ? fruitless + 1 : 0
   }
-  return [...free.values()]
+  return [...free.values()].slice(0, wanted)
 }
 
 function placeOf(slot: { listId: string; index: number }): string {

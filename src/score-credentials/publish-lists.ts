@@ -5,6 +5,7 @@
 import { randomInt } from 'node:crypto'
 import type { Db } from '../platform/db.ts'
 import type { Origin } from './payload.ts'
+import { requireActiveKey } from './rotate-keys.ts'
 import type { Signer } from './signing-key.ts'
 import {
   bitsOf,
@@ -20,7 +21,7 @@ export interface ListSigner {
   signer: Signer
 }
 
-/** Publishes every list that is due; gives their number. */
+/** Publishes every list that is due; gives their number. Throws where the signer's key is not the active one. */
 export async function publishDueLists(db: Db, by: ListSigner, now: Date): Promise<number> {
   let published = 0
   while (await publishNextList(db, by, now)) published++
@@ -31,6 +32,8 @@ function publishNextList(db: Db, by: ListSigner, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
     const due = await takeDueList(tx, now)
     if (due === undefined) return false
+    // After the row is held: whoever revokes the key marks the row, and so waits for us, or is seen here.
+    await requireActiveKey(tx, by.signer.kid)
     // Read after the row is held: a revocation raises the revision under the same lock, so all of `revision` is in these indexes.
     const indexes = await findRevokedIndexes(tx, due.listId)
     await updatePublication(tx, signList(by, { ...due, indexes, publishedAt: now }))

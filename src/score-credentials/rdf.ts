@@ -63,7 +63,7 @@ const statusEntryShape: NodeShape = {
 export const statusListShape: NodeShape = {
   types: [
     ['VerifiableCredential', `${credentials}VerifiableCredential`],
-    ['BitstringStatusListCredential', `${credentials}BitstringStatusListCredential`],
+    ['BitstringStatusListCredential', `${status}BitstringStatusListCredential`],
   ],
   terms: {
     issuer: [`${credentials}issuer`, 'iri'],
@@ -140,7 +140,10 @@ function objectOf(value: unknown, kind: ValueKind | NodeShape, lines: string[]):
     const iri = iriOfNode(value as Record<string, unknown>, kind, lines, false)
     return iri === null ? null : `<${iri}>`
   }
-  if (kind === 'integer') return Number.isSafeInteger(value) ? `"${value}"^^<${xsd}integer>` : null
+  if (kind === 'integer')
+    return typeof value === 'number' && Number.isSafeInteger(value)
+      ? `"${value}"^^<${xsd}integer>`
+      : null
   if (kind === 'iri') return isIri(value) ? `<${value}>` : null
   if (!isPlainText(value)) return null
   if (kind === 'dateTime') return `"${value}"^^<${xsd}dateTime>`

@@ -2,15 +2,18 @@
  * The life of a signing key: pending (published, not used) → active (signs) → retired (verifies for ever); any → revoked (compromise).
  * The private half never enters the database: the caller keeps it where `signer` came from.
  */
-import type { Db, Tx } from '../platform/db.ts'
-import { publicKeyOfKid } from './signing-key.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { KeyRefused, publicKeyOfKid, trustedPublicKey } from './signing-key.ts'
 import { findKeys, insertKey, lockKeys, moveKey, refreshAllLists } from './store.ts'
 import type { SigningKey } from './trust.ts'
 
 /** A new key is published this long before it signs: twice the longest time that a cache keeps the key documents. */
 export const publishedBeforeUseSeconds = 600
 
-/** Registers a key. The first one signs at once, for there is nobody yet who could have cached an older document; later ones wait as pending. */
+/**
+ * Registers a key. The first one signs at once, for there is nobody yet who could have cached an older document; later ones wait as
+ * pending. Throws `KeyRefused` for an unsound one: once in the table, it would keep every process from reading the table.
+ */
 export function createKey(db: Db, kid: string, now: Date): Promise<SigningKey> {
   return db.transaction(async (tx) => {
     await lockKeys(tx)
@@ -19,7 +22,8 @@ export function createKey(db: Db, kid: string, now: Date): Promise<SigningKey> {
     if (known !== undefined) return known
     const isFirst = keys.every((key) => key.state !== 'active' && key.state !== 'pending')
     const publicKey = publicKeyOfKid(kid)
-    if (publicKey === null) throw new Error(`${kid} is not an Ed25519 key id`)
+    if (publicKey === null) throw new KeyRefused(`${kid} is not an Ed25519 key id`)
+    trustedPublicKey(publicKey)
     const key: SigningKey = {
       kid,
       publicKey,
@@ -64,6 +68,13 @@ export function revokeKey(db: Db, kid: string, now: Date): Promise<boolean> {
     if (revoked) await refreshAllLists(tx, now)
     return revoked
   })
+}
+
+/** What a retired or revoked key signs would never verify: a process that has not noticed the rotation must not sign on. */
+export async function requireActiveKey(db: Queryable, kid: string): Promise<void> {
+  const key = (await findKeys(db)).find((key) => key.kid === kid)
+  if (key?.state !== 'active')
+    throw new Error(`signing key ${kid} is ${key?.state ?? 'not registered'}, not active`)
 }
 
 async function move(tx: Tx, key: SigningKey, to: 'active' | 'retired', at: Date): Promise<void> {

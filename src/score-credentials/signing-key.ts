@@ -30,7 +30,7 @@ export function publicKeyOfKid(kid: string): Uint8Array | null {
   return wellFormed ? bytes.subarray(2) : null
 }
 
-/** y-coordinates of the eight points of small order, little-endian, sign bit cleared. OpenSSL accepts them, and under the identity any message verifies. */
+/** y-coordinates of the eight points of small order, little-endian, sign bit cleared. Some OpenSSL releases accept them, and under the identity any message verifies. */
 const smallOrderPoints = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -79,7 +79,11 @@ export function signerOfPem(pem: string): Signer | null {
   const raw = rawPublicKey(isPublic ? key : createPublicKey(key))
   const publicKey = trustedPublicKey(raw)
   if (isPublic) return null
-  const signer = { kid: kidOf(raw), sign: (bytes: Uint8Array) => sign(null, bytes, key) }
+  return testedSigner({ kid: kidOf(raw), sign: (bytes) => sign(null, bytes, key) }, publicKey)
+}
+
+/** The signer, once what it signs verifies under its key. */
+export function testedSigner(signer: Signer, publicKey: KeyObject): Signer {
   const probe = Buffer.from('self-test')
   if (!verify(null, probe, publicKey, signer.sign(probe)))
     throw new KeyRefused('the key fails its self-test: what it signs does not verify')

@@ -15,6 +15,8 @@ export const listLength = 131_072
 /** A list takes no more credentials at this fill: a random free index then costs 1.85 tries on average. */
 export const listFillMax = 98_304
 export const openListsWanted = 4
+/** Ten random base32 characters. */
+export const listIdPattern = /^[a-z2-7]{10}$/
 
 /** Lists are signed anew before they are a quarter through their life. */
 export const listValiditySeconds = 86_400

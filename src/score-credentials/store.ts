@@ -31,8 +31,10 @@ export async function findStatuses(
     ) c on true
     left join signing_keys k on k.kid = c.kid
     order by q.place`)
-  return rows.map(({ vcSha256, ...row }) =>
-    vcSha256 === null ? { kind: 'unknown' } : { kind: 'registered', vcSha256, ...row },
+  return rows.map(({ vcSha256, revokedAt, supersededAt, keyRevokedAt }) =>
+    vcSha256 === null
+      ? { kind: 'unknown' }
+      : { kind: 'registered', vcSha256, revokedAt, supersededAt, keyRevokedAt },
   )
 }
 
@@ -87,16 +89,25 @@ export interface CredentialRow {
   supersededAt: Date | null
 }
 
-export async function insertCredentials(tx: Tx, rows: readonly CredentialRow[]): Promise<void> {
+/**
+ * Inserts what meets no row of another transaction (same place, same subject's current one, same id) and gives the digests, in
+ * hex, of what it inserted. In the order of places, so that two bulk issues wait for each other instead of deadlocking.
+ */
+export async function insertCredentials(tx: Tx, rows: readonly CredentialRow[]): Promise<string[]> {
   const column = <Name extends keyof CredentialRow>(name: Name) => rows.map((row) => row[name])
-  await tx.run(sql`
+  const inserted = await tx.rows<{ vcSha256: Buffer }>(sql`
     insert into score_credentials (vc_sha256, status_token, credential_id, subject, list_id, list_index,
       kid, payload, proof, issued_at, valid_until, superseded_at)
     select * from unnest(${column('vcSha256')}::bytea[], ${column('statusToken')}::bytea[],
       ${column('credentialId')}::uuid[], ${column('subject')}::text[], ${column('listId')}::text[],
       ${column('listIndex')}::int[], ${column('kid')}::text[], ${column('payload')}::text[],
       ${column('proof')}::text[], ${column('issuedAt')}::timestamptz[],
-      ${column('validUntil')}::timestamptz[], ${column('supersededAt')}::timestamptz[])`)
+      ${column('validUntil')}::timestamptz[], ${column('supersededAt')}::timestamptz[])
+      as new(vc_sha256, status_token, credential_id, subject, list_id, list_index)
+    order by list_id, list_index
+    on conflict do nothing
+    returning vc_sha256 as "vcSha256"`)
+  return inserted.map((row) => row.vcSha256.toString('hex'))
 }
 
 export interface StoredCredential {
@@ -148,11 +159,15 @@ export function markRevoked(tx: Tx, vcSha256s: readonly Buffer[], at: Date): Pro
       found.revoked_at is null as "now"`)
 }
 
-/** Every list named is due for publication. Locked in order, for the same reason. */
+/**
+ * Every list named is due for publication. Locked in order, for the same reason; and in the mode that lets credentials be issued
+ * into the list meanwhile, whose foreign keys hold it.
+ */
 export async function raiseRevision(tx: Tx, listIds: readonly string[]): Promise<void> {
   await tx.run(sql`
     with found as (
-      select list_id from status_lists where list_id = any(${listIds}::text[]) order by list_id for update
+      select list_id from status_lists where list_id = any(${listIds}::text[]) order by list_id
+      for no key update
     )
     update status_lists l set revision = revision + 1 from found where l.list_id = found.list_id`)
 }
@@ -240,7 +255,7 @@ export async function insertList(tx: Tx, list: Publication): Promise<void> {
       ${list.refreshAt}, ${list.validUntil}, ${list.payload}, ${JSON.stringify(list.proofs)})`)
 }
 
-/** The next list that is due, held until the transaction ends; another publisher skips it. */
+/** The next list that is due, held until the transaction ends; another publisher skips it, issuing goes on. */
 export async function takeDueList(
   tx: Tx,
   now: Date,
@@ -249,7 +264,7 @@ export async function takeDueList(
     select list_id as "listId", revision from status_lists
     where (revision > published_revision or refresh_at <= ${now})
       and (dies_at is null or dies_at > ${now})
-    order by refresh_at limit 1 for update skip locked`)
+    order by refresh_at limit 1 for no key update skip locked`)
   return row
 }
 

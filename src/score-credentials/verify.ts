@@ -4,6 +4,7 @@
  * and no verdict is kept: only that a signature verifies under a key is remembered.
  */
 import { verify as verifyEd25519 } from 'node:crypto'
+import { wireTime } from '../platform/clock.ts'
 import { credentialType, schemaVersion } from '../platform/identifiers.ts'
 import { w3cContext } from './payload.ts'
 import { type ReadProof, readProof, type SignedDocument, signedBytes } from './proof.ts'
@@ -205,9 +206,10 @@ function signatureHolds(
   }: { key: TrustedKey; signatures: SignatureCache; findings: Findings },
 ): boolean {
   const bytes = signedBytes(signed, read)
-  if (bytes === null || read.signature === null) return false
+  if (bytes === null) return false
   findings.presented.optionsSha256 = bytes.toString('hex', 0, 32)
   const { signature } = read
+  if (signature === null) return false
   return signatures.holds({ kid: key.kid, bytes, signature }, () =>
     verifyEd25519(null, bytes, key.keyObject, signature),
   )
@@ -282,7 +284,9 @@ function revocationOf(
     failures.set('key_revoked', reasonMessage.key_revoked)
   if (registered.supersededAt !== null && isOurs) notes.push('superseded')
   if (registered.revokedAt === null) return { checked: true, revoked: false, revokedAt: null }
-  const revokedAt = `${registered.revokedAt.toISOString().slice(0, 19)}Z`
-  failures.set('revoked', `The issuer revoked this credential on ${revokedAt.slice(0, 10)}.`)
+  const revokedAt = wireTime(registered.revokedAt)
+  // A token of another credential says nothing of this one.
+  if (isOurs)
+    failures.set('revoked', `The issuer revoked this credential on ${revokedAt.slice(0, 10)}.`)
   return { checked: true, revoked: true, revokedAt }
 }
