@@ -1,0 +1,70 @@
+/** Private keys on disk: made whole, readable by their owner alone, refused with the file's name. */
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { pemOfSeed, signer } from '../../test/support/credentials.ts'
+import { makeKeyFile, readSigners } from './key-files.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'assay-keys-'))
+after(() => rmSync(root, { recursive: true }))
+
+function folder(name: string): string {
+  return join(root, name)
+}
+
+test('a made key is named by its kid, mode 0600 in a folder of mode 0700, and can be read back', async () => {
+  const keys = folder('made')
+  const before = process.umask(0)
+  const kid = await makeKeyFile(keys).finally(() => process.umask(before))
+  assert.match(kid, /^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/)
+  assert.deepEqual(readdirSync(keys), [`${kid}.pem`], 'no half-written file stays')
+  assert.equal(statSync(join(keys, `${kid}.pem`)).mode & 0o777, 0o600)
+  assert.equal(statSync(keys).mode & 0o777, 0o700)
+  assert.deepEqual([...(await readSigners(keys)).keys()], [kid])
+})
+
+test('several keys are read, other files are left alone', async () => {
+  const keys = folder('several')
+  const kids = [await makeKeyFile(keys), await makeKeyFile(keys)].sort()
+  writeFileSync(join(keys, 'README'), 'not a key')
+  writeFileSync(join(keys, 'x.pem.new'), 'half a key')
+  assert.deepEqual([...(await readSigners(keys)).keys()].sort(), kids)
+})
+
+test('a folder that does not exist holds no keys', async () => {
+  assert.equal((await readSigners(folder('absent'))).size, 0)
+})
+
+test('a sound public key beside the private ones is no signer', async () => {
+  const keys = folder('public')
+  mkdirSync(keys)
+  const der = Buffer.from('MCowBQYDK2VwAyEA6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=', 'base64')
+  const pem = `-----BEGIN PUBLIC KEY-----\n${der.toString('base64')}\n-----END PUBLIC KEY-----\n`
+  writeFileSync(join(keys, 'public.pem'), pem)
+  writeFileSync(join(keys, 'private.pem'), pemOfSeed(Buffer.alloc(32, 7)))
+  assert.deepEqual([...(await readSigners(keys)).keys()], [signer.kid])
+})
+
+test('refused: a file that cannot be read, with its name', async () => {
+  const keys = folder('unreadable')
+  mkdirSync(join(keys, 'x.pem'), { recursive: true })
+  const message = `${join(keys, 'x.pem')}: the file cannot be read`
+  await assert.rejects(readSigners(keys), { name: 'KeyRefused', message })
+})
+
+test('refused: a file that is not a key, with its name and the reason', async () => {
+  const keys = folder('garbage')
+  mkdirSync(keys)
+  writeFileSync(join(keys, 'x.pem'), 'garbage')
+  const message = `${join(keys, 'x.pem')}: the file is not a PEM key`
+  await assert.rejects(readSigners(keys), { name: 'KeyRefused', message })
+})
+
+test('refused: a key folder that is a file', async () => {
+  const keys = folder('file')
+  writeFileSync(keys, '')
+  const message = `${keys}: the key folder cannot be read`
+  await assert.rejects(readSigners(keys), { name: 'KeyRefused', message })
+})

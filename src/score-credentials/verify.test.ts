@@ -1,0 +1,578 @@
+/** The verdict: every reason alone, which one wins, every note, the limits of time, and that no changed credential passes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  changed,
+  type Circumstances,
+  inside,
+  issuedAt,
+  type Json,
+  keyRow,
+  now,
+  origin,
+  publicUrl,
+  registered,
+  registryOf,
+  sameValue,
+  sign,
+  signer,
+  signerOf,
+  trust,
+  vector,
+  vectorCredentials,
+  verdictOn,
+} from '../../test/support/credentials.ts'
+import { proofForms } from './proof.ts'
+import { type Reason, reasonMessage } from './reasons.ts'
+import { signatureCache } from './signature-cache.ts'
+import { type SigningKey, trustOf } from './trust.ts'
+import { checkCredential, type Findings, verdict, verifyCredential } from './verify.ts'
+
+const credential = vectorCredentials.native
+const revokedAt = new Date('2026-06-01T10:00:00.750Z')
+
+/** A registry that knows the vector's credential in this state. */
+function knows(over: Parameters<typeof registered>[1]) {
+  return () => registered(vector.payload, over)
+}
+
+test('valid: issuer, signature and revocation are found good, the claims are flattened', async () => {
+  assert.deepEqual(await verdictOn(credential), {
+    schemaVersion: 'service.score_vc_verify.v1',
+    valid: true,
+    message: 'The credential is genuine and valid.',
+    signatureValid: true,
+    issuerMatch: true,
+    revocation: { checked: true, revoked: false, revokedAt: null },
+    credential: {
+      issuer: 'did:web:scores.example.org',
+      subject: 'https://scores.example.org/u/ada-lovelace',
+      score: 742,
+      scoreBand: 'strong',
+      confidenceLow: 701,
+      confidenceHigh: 778,
+      issuedAt: '2026-05-14T09:00:00Z',
+      engineId: 'https://scores.example.org/.well-known/service-engine.json',
+      engineVersion: '1.4.2',
+      engineBinarySha256: '51a1f05af85e342e3c849b47d387086476282d5f50dc240c19216d6edfb1eb5a',
+      verificationMethod: vector.key.verificationMethod,
+    },
+    presented: {
+      issuer: 'did:web:scores.example.org',
+      payloadSha256: vector.vcSha256,
+      proofType: 'ServiceScoreEd25519Signature2026',
+      verificationMethod: vector.key.verificationMethod,
+      optionsSha256: vector.native.proofOptionsSha256,
+    },
+    notes: ['proof:native', 'status_source:live'],
+  })
+})
+
+test('the table of reasons is the published order of precedence', () => {
+  assert.deepEqual(Object.keys(reasonMessage), [
+    'malformed_credential',
+    'ambiguous_json',
+    'unsupported_proof',
+    'issuer_mismatch',
+    'unknown_key',
+    'key_revoked',
+    'signature_invalid',
+    'not_yet_valid',
+    'expired',
+    'revoked',
+    'status_unknown',
+    'status_unavailable',
+  ])
+})
+
+// malformed_credential
+
+const malformed: Record<string, (copy: Json) => void> = {
+  'no @context': (copy) => delete copy['@context'],
+  '@context as a string': (copy) => (copy['@context'] = origin.contextUrl),
+  'only the W3C context': (copy) => (copy['@context'] = ['https://www.w3.org/ns/credentials/v2']),
+  'the contexts in another order': (copy) => (copy['@context'] as string[]).reverse(),
+  'a context appended': (copy) => (copy['@context'] as string[]).push('https://evil.example/c'),
+  'a context that redefines terms': (copy) =>
+    (copy['@context'] = ['https://www.w3.org/ns/credentials/v2', { score: 'urn:not-the-score' }]),
+  'another context of ours': (copy) =>
+    ((copy['@context'] as string[])[1] = 'https://evil.example/standard/v1/context.jsonld'),
+  'no type': (copy) => delete copy.type,
+  'type as a string': (copy) => (copy.type = 'ServiceScoreCredential'),
+  'another type': (copy) => (copy.type = ['VerifiableCredential', 'OpenBadgeCredential']),
+  'no issuer': (copy) => delete copy.issuer,
+  'issuer as an object': (copy) => (copy.issuer = { id: origin.issuer }),
+  'no credentialSubject': (copy) => delete copy.credentialSubject,
+  'credentialSubject as an array': (copy) => (copy.credentialSubject = [copy.credentialSubject]),
+  'credentialSubject null': (copy) => (copy.credentialSubject = null),
+  'credentialStatus as an array': (copy) => (copy.credentialStatus = [copy.credentialStatus]),
+  'credentialStatus null': (copy) => (copy.credentialStatus = null),
+  'no proof': (copy) => delete copy.proof,
+  'validFrom without a time zone': (copy) => (copy.validFrom = '2026-05-14T09:00:00'),
+  'validUntil as a date': (copy) => (copy.validUntil = '2027-05-14'),
+  'validUntil as a number': (copy) => (copy.validUntil = 1_810_285_200),
+  'validUntil null': (copy) => (copy.validUntil = null),
+  'validUntil in month 13': (copy) => (copy.validUntil = '2027-13-14T09:00:00Z'),
+  'issuanceDate as an array': (copy) => (copy.issuanceDate = [copy.issuanceDate]),
+}
+
+for (const [what, change] of Object.entries(malformed))
+  test(`malformed_credential: ${what}`, async () => {
+    const result = await verdictOn(changed(credential, change))
+    assert.equal(result.reason, 'malformed_credential')
+    assert.equal(result.valid, false)
+    assert.equal(result.signatureValid, false)
+    assert.deepEqual(result.revocation, { checked: false, revoked: false })
+    assert.equal(result.credential, undefined)
+  })
+
+test('malformed_credential: an empty object is a finding, not an error (spec §4.3 rule 3)', async () => {
+  const result = await verdictOn({})
+  assert.equal(result.reason, 'malformed_credential')
+  assert.equal(result.issuerMatch, false)
+  assert.deepEqual(result.presented, {})
+})
+
+// ambiguous_json
+
+const text = JSON.stringify(credential)
+const ambiguous: Record<string, string> = {
+  'a name twice': text.replace('"score":742', '"score":999,"score":742'),
+  'a name twice, once escaped': text.replace('"score":742', '"sc\\u006fre":999,"score":742'),
+  'the whole subject twice': text.replace(
+    '"credentialSubject"',
+    '"credentialSubject":{},"credentialSubject"',
+  ),
+  'proof twice': `{"proof":{},${text.slice(1)}`,
+  'a lone surrogate': text.replace('"strong"', '"strong\\ud800"'),
+  'a NUL': text.replace('"strong"', '"strong\\u0000"'),
+  '1e400': text.replace('742', '1e400'),
+  '2^53 + 1': text.replace('742', '9007199254740993'),
+  'the name __proto__': text.replace('"score":742', '"__proto__":{"score":999},"score":742'),
+  'depth 33': text.replace('742', `${'['.repeat(31)}742${']'.repeat(31)}`),
+  '10,001 members': text.replace('742', `[${'0,'.repeat(10_000)}0]`),
+}
+
+for (const [what, body] of Object.entries(ambiguous))
+  test(`ambiguous_json: ${what}`, async () => {
+    const result = await verdictOn(body)
+    assert.equal(result.reason, 'ambiguous_json')
+    assert.equal(result.signatureValid, false)
+    assert.equal(result.credential, undefined)
+    assert.deepEqual(result.revocation, { checked: false, revoked: false })
+  })
+
+// issuer_mismatch
+
+const elsewhere = 'https://evil.example'
+const foreignPayload = changed(vector.payload, (copy) => {
+  copy.issuer = 'did:web:evil.example'
+  copy['@context'] = [(copy['@context'] as string[])[0], `${elsewhere}/standard/v1/context.jsonld`]
+})
+
+test('issuer_mismatch: a genuine credential of somebody else', async () => {
+  const theirs = signerOf(8)
+  const result = await verdictOn(
+    sign(foreignPayload, { by: theirs, verificationMethod: `did:web:evil.example#${theirs.kid}` }),
+  )
+  assert.equal(result.reason, 'issuer_mismatch')
+  assert.equal(result.issuerMatch, false)
+  assert.equal(result.signatureValid, false)
+  assert.equal(result.credential, undefined)
+})
+
+for (const issuer of [
+  'did:web:scores.example.org:evil',
+  'did:web:SCORES.example.org',
+  'did:web:scores.example.org ',
+  'https://scores.example.org',
+  'constructor',
+])
+  test(`issuer_mismatch: ${JSON.stringify(issuer)} signed with our own key`, async () => {
+    const payload = changed(vector.payload, (copy) => {
+      copy.issuer = issuer
+    })
+    const result = await verdictOn(sign(payload), { registry: registryOf(payload) })
+    assert.equal(result.reason, 'issuer_mismatch')
+    assert.equal(result.valid, false)
+  })
+
+test('an earlier address of this deployment stays an issuer, with its own context', async () => {
+  const moved = trustOf(['https://new.example.org', publicUrl], [keyRow(signer)])
+  assert.equal((await verdictOn(credential, { trust: moved })).valid, true)
+  const mixed = changed(credential, (copy) => {
+    copy.issuer = 'did:web:new.example.org'
+  })
+  assert.equal((await verdictOn(mixed, { trust: moved })).reason, 'malformed_credential')
+})
+
+// keys
+
+test('unknown_key: signed by a key that is not in the table, whatever it names itself', async () => {
+  const stranger = signerOf(8)
+  const result = await verdictOn(sign(vector.payload, { by: stranger }))
+  assert.equal(result.reason, 'unknown_key')
+  assert.equal(result.issuerMatch, true)
+  assert.equal(result.signatureValid, false)
+})
+
+for (const verificationMethod of [
+  signer.kid,
+  `${origin.issuer}#`,
+  `did:web:evil.example#${signer.kid}`,
+  `did:key:${signer.kid}#${signer.kid}`,
+])
+  test(`unknown_key: verificationMethod ${verificationMethod}`, async () => {
+    const result = await verdictOn(sign(vector.payload, { verificationMethod }))
+    assert.equal(result.reason, 'unknown_key')
+  })
+
+test('signature_invalid: a stranger’s signature under the name of our key', async () => {
+  const verificationMethod = `${origin.issuer}#${signer.kid}`
+  const result = await verdictOn(sign(vector.payload, { by: signerOf(8), verificationMethod }))
+  assert.equal(result.reason, 'signature_invalid')
+})
+
+function withKey(over: Partial<SigningKey>): Circumstances {
+  return { trust: trustOf([publicUrl], [keyRow(signer, over)]) }
+}
+
+test('key_revoked: the key table says so; the signature itself is still told', async () => {
+  const result = await verdictOn(credential, withKey({ state: 'revoked', revokedAt: now }))
+  assert.equal(result.reason, 'key_revoked')
+  assert.equal(result.signatureValid, true)
+  assert.equal(result.valid, false)
+})
+
+test('key_revoked: the registry says so before this process has noticed', async () => {
+  const registry = knows({ keyRevokedAt: now })
+  const result = await verdictOn(credential, { registry })
+  assert.equal(result.reason, 'key_revoked')
+})
+
+test('a retired key verifies for ever what it signed, with a note', async () => {
+  const retiredAt = new Date('2026-05-20T00:00:00Z')
+  const result = await verdictOn(credential, withKey({ state: 'retired', retiredAt }))
+  assert.equal(result.valid, true)
+  assert.deepEqual(result.notes, ['proof:native', 'key_retired', 'status_source:live'])
+})
+
+const minutes = (count: number) => new Date(issuedAt.getTime() + count * 60_000)
+const second = (time: Date, by: number) => new Date(time.getTime() + by * 1_000)
+
+const keyWindows: [string, Partial<SigningKey>, boolean][] = [
+  ['activated 300 s after created', { activatedAt: minutes(5) }, true],
+  ['activated 301 s after created', { activatedAt: second(minutes(5), 1) }, false],
+  ['retired 300 s before created', { state: 'retired', retiredAt: minutes(-5) }, true],
+  ['retired 301 s before created', { state: 'retired', retiredAt: second(minutes(-5), -1) }, false],
+  ['still pending', { state: 'pending', activatedAt: null }, false],
+]
+for (const [what, over, holds] of keyWindows)
+  test(`key window: a key ${what} ${holds ? 'holds' : 'does not hold'}`, async () => {
+    const result = await verdictOn(credential, withKey(over))
+    assert.equal(result.valid, holds)
+    assert.equal(result.signatureValid, holds)
+    if (!holds) assert.equal(result.reason, 'signature_invalid')
+    assert.equal(result.notes.includes('created_outside_key_window'), !holds)
+  })
+
+test('key window: a key revoked 301 s before created is key_revoked, and its signature does not count', async () => {
+  const over = { state: 'revoked', revokedAt: second(minutes(-5), -1) } as const
+  const result = await verdictOn(credential, withKey(over))
+  assert.equal(result.reason, 'key_revoked')
+  assert.equal(result.signatureValid, false)
+})
+
+for (const created of ['', 'yesterday', '0', '2026-05-14T09:00:00Z\n'])
+  test(`key window: created ${JSON.stringify(created)} verifies nothing`, async () => {
+    const result = await verdictOn(sign(vector.payload, { created }))
+    assert.equal(result.reason, 'signature_invalid')
+  })
+
+// time
+
+const times: [string, Date, Reason | undefined][] = [
+  ['300 s before validFrom', minutes(-5), undefined],
+  ['301 s before validFrom', second(minutes(-5), -1), 'not_yet_valid'],
+  ['300 s after validUntil', new Date('2027-05-14T09:05:00Z'), undefined],
+  ['301 s after validUntil', new Date('2027-05-14T09:05:01Z'), 'expired'],
+]
+for (const [what, at, reason] of times)
+  test(`${reason ?? 'valid'}: ${what}`, async () => {
+    const result = await verdictOn(credential, { now: at })
+    assert.equal(result.reason, reason)
+    assert.equal(result.valid, reason === undefined)
+    assert.equal(result.signatureValid, true)
+    assert.equal(result.credential?.score, 742, 'genuine claims are shown although out of time')
+  })
+
+test('not_yet_valid: issuanceDate counts as well as validFrom', async () => {
+  const payload = changed(vector.payload, (copy) => {
+    copy.issuanceDate = '2026-07-01T00:00:00Z'
+  })
+  const result = await verdictOn(sign(payload), { registry: registryOf(payload) })
+  assert.equal(result.reason, 'not_yet_valid')
+  assert.equal(result.message, 'The credential is valid from 2026-07-01T00:00:00Z.')
+})
+
+test('a credential without dates is always in time; a fraction and an offset are understood', async () => {
+  const undated = changed(vector.payload, (copy) => {
+    delete copy.issuanceDate
+    delete copy.validFrom
+    delete copy.validUntil
+  })
+  const circumstances = { registry: registryOf(undated) }
+  assert.equal((await verdictOn(sign(undated), circumstances)).valid, true)
+  const offset = changed(vector.payload, (copy) => {
+    copy.validUntil = '2026-06-01T12:00:00.5+02:00'
+  })
+  for (const [at, valid] of [
+    ['2026-06-01T10:05:00Z', true],
+    ['2026-06-01T10:05:01Z', false],
+  ] as const) {
+    const result = await verdictOn(sign(offset), {
+      registry: registryOf(offset),
+      now: new Date(at),
+    })
+    assert.equal(result.valid, valid, at)
+  }
+})
+
+// revocation
+
+test('revoked: with the time, in the message the day; the claims are still shown', async () => {
+  const registry = knows({ revokedAt })
+  const result = await verdictOn(credential, { registry })
+  assert.equal(result.reason, 'revoked')
+  assert.equal(result.message, 'The issuer revoked this credential on 2026-06-01.')
+  const told = { checked: true, revoked: true, revokedAt: '2026-06-01T10:00:00Z' }
+  assert.deepEqual(result.revocation, told)
+  assert.equal(result.signatureValid, true)
+  assert.equal(result.credential?.score, 742)
+})
+
+test('superseded: valid, with a note (decision D28)', async () => {
+  const registry = knows({ supersededAt: now })
+  const result = await verdictOn(credential, { registry })
+  assert.equal(result.valid, true)
+  assert.deepEqual(result.notes, ['proof:native', 'status_source:live', 'superseded'])
+})
+
+test('status_unknown: the signature is right, the registry has no such credential', async () => {
+  const result = await verdictOn(credential, { registry: () => ({ kind: 'unknown' }) })
+  assert.equal(result.reason, 'status_unknown')
+  assert.equal(result.signatureValid, true)
+  assert.deepEqual(result.revocation, { checked: false, revoked: false })
+})
+
+test('status_unknown: the token is that of another credential, revoked or not', async () => {
+  for (const others of [null, revokedAt]) {
+    const vcSha256 = Buffer.alloc(32, 1)
+    const registry = () =>
+      registered(vector.payload, {
+        vcSha256,
+        revokedAt: others,
+        supersededAt: now,
+        keyRevokedAt: now,
+      })
+    const result = await verdictOn(credential, { registry })
+    assert.equal(result.reason, 'status_unknown')
+    assert.ok(!result.notes.includes('superseded'))
+  }
+})
+
+test('status_unavailable: the registry does not answer, so nothing is valid (decision D29)', async () => {
+  const result = await verdictOn(credential, { registry: () => ({ kind: 'unavailable' }) })
+  assert.equal(result.reason, 'status_unavailable')
+  assert.equal(result.valid, false)
+  assert.equal(result.signatureValid, true)
+  assert.deepEqual(result.revocation, { checked: false, revoked: false })
+})
+
+test('without credentialStatus the registry is asked by digest', async () => {
+  const { credentialStatus: _, ...payload } = vector.payload
+  const asked = await verdictOn(sign(payload), { registry: registryOf(payload) })
+  assert.equal(asked.valid, true)
+  const unknown = await verdictOn(sign(payload), { registry: registryOf(vector.payload) })
+  assert.equal(unknown.reason, 'status_unknown')
+})
+
+for (const id of [
+  `${elsewhere}/standard/v1/score-vc-status/${'a'.repeat(64)}`,
+  `${origin.statusUrlPrefix}${'A'.repeat(64)}`,
+  `${origin.statusUrlPrefix}${'a'.repeat(63)}`,
+  `${origin.statusUrlPrefix}${'a'.repeat(64)}/`,
+  `${origin.statusUrlPrefix}../${'a'.repeat(61)}`,
+  7,
+])
+  test(`a status id that is none of ours (${String(id).slice(0, 60)}…) is not followed: the digest is asked for`, () => {
+    const payload = changed(vector.payload, (copy) => {
+      inside(copy, 'credentialStatus').id = id
+    })
+    const context = { trust, now, signatures: signatureCache() }
+    const { status } = checkCredential(sign(payload), null, context)
+    assert.equal(status?.token, null)
+    assert.equal(status?.vcSha256.length, 32)
+  })
+
+// precedence
+
+const reasons = Object.keys(reasonMessage) as Reason[]
+
+test('precedence: of any two reasons the earlier in the table is given, with its own message', () => {
+  for (const [i, earlier] of reasons.entries())
+    for (const later of reasons.slice(i + 1)) {
+      const findings: Findings = {
+        failures: new Map([
+          [later, `message of ${later}`],
+          [earlier, `message of ${earlier}`],
+        ]),
+        issuerMatch: true,
+        signatureValid: true,
+        notes: [],
+        presented: {},
+        claims: null,
+        status: null,
+      }
+      const result = verdict(findings, null)
+      assert.equal(result.reason, earlier)
+      assert.equal(result.message, `message of ${earlier}`)
+      assert.equal(result.valid, false)
+    }
+})
+
+test('precedence: defects taken away one by one uncover the reasons in their order', async () => {
+  const late = new Date('2030-01-01T00:00:00Z')
+  const isRevoked = knows({ revokedAt })
+  const revokedKey = withKey({ state: 'revoked', revokedAt: now }).trust ?? assert.fail()
+  const broken = changed(credential, (copy) => {
+    inside(copy, 'proof').proofValue = 'z2'
+  })
+  const noSubject = changed(broken, (copy) => {
+    delete copy.credentialSubject
+  })
+  const steps: [string | Json, Circumstances, Reason | undefined][] = [
+    [
+      twice(noSubject),
+      { now: late, registry: isRevoked, trust: revokedKey },
+      'malformed_credential',
+    ],
+    [twice(broken), { now: late, registry: isRevoked, trust: revokedKey }, 'ambiguous_json'],
+    [
+      { ...broken, proof: [] },
+      { now: late, registry: isRevoked, trust: revokedKey },
+      'unsupported_proof',
+    ],
+    [
+      broken,
+      { now: late, registry: isRevoked, trust: trustOf([elsewhere], []) },
+      'issuer_mismatch',
+    ],
+    [broken, { now: late, registry: isRevoked, trust: trustOf([publicUrl], []) }, 'unknown_key'],
+    [broken, { now: late, registry: isRevoked, trust: revokedKey }, 'key_revoked'],
+    [broken, { now: late, registry: isRevoked }, 'signature_invalid'],
+    [credential, { now: new Date(0), registry: isRevoked }, 'not_yet_valid'],
+    [credential, { now: late, registry: isRevoked }, 'expired'],
+    [credential, { registry: isRevoked }, 'revoked'],
+    [credential, {}, undefined],
+  ]
+  for (const [body, circumstances, reason] of steps)
+    assert.equal((await verdictOn(body, circumstances)).reason, reason)
+})
+
+function twice(body: Json): string {
+  return `{"issuer":"x",${JSON.stringify(body).slice(1)}`
+}
+
+test('the three checks are independent: a tampered, revoked credential reports all of them', async () => {
+  const tampered = changed(credential, (copy) => {
+    inside(copy, 'credentialSubject').score = 999
+  })
+  const registry = knows({ revokedAt })
+  const result = await verdictOn(tampered, { registry })
+  assert.equal(result.reason, 'signature_invalid')
+  assert.equal(result.issuerMatch, true)
+  assert.equal(result.signatureValid, false)
+  assert.equal(result.revocation.revoked, true)
+  assert.equal(result.credential, undefined, 'unverified claims are not repeated as claims')
+})
+
+// tampering
+
+/** The text with one character changed, removed or added. */
+function mutation(text: string) {
+  return fc
+    .record({
+      place: fc.nat({ max: text.length - 1 }),
+      character: fc.constantFrom(...Array.from('0123456789abcdefzAZ":,{}[]\\ \n-+.é\u0001')),
+      kind: fc.constantFrom('replace', 'insert', 'remove'),
+    })
+    .map(({ place, character, kind }) => {
+      const before = text.slice(0, place)
+      if (kind === 'insert') return before + character + text.slice(place)
+      return before + (kind === 'replace' ? character : '') + text.slice(place + 1)
+    })
+}
+
+for (const form of proofForms) {
+  const genuine = JSON.stringify(vectorCredentials[form])
+  test(`tampering: no change of one character of a ${form} credential verifies, unless the value stays the same`, async () => {
+    let parsed = 0
+    await fc.assert(
+      fc.asyncProperty(mutation(genuine), async (mutant) => {
+        const result = await verdictOn(mutant).catch(() => null)
+        if (result === null) return
+        parsed++
+        assert.equal(result.valid, sameValue(mutant, genuine), mutant)
+      }),
+      { numRuns: 3_000 },
+    )
+    assert.ok(parsed > 500, `${parsed} mutants were JSON`)
+  })
+  test(`tampering: every digit and letter of a ${form} credential counts`, async () => {
+    for (let place = 0; place < genuine.length; place++) {
+      const old = genuine.charAt(place)
+      if (!/[0-9A-Za-z]/.test(old)) continue
+      const other =
+        old === '9' ? '8' : old === 'z' ? 'y' : String.fromCharCode(old.charCodeAt(0) + 1)
+      const mutant = genuine.slice(0, place) + other + genuine.slice(place + 1)
+      assert.equal((await verdictOn(mutant)).valid, false, mutant)
+    }
+  })
+}
+
+test('tampering: order of members, white space and escapes are no part of the value', async () => {
+  const reversed = Object.fromEntries(Object.entries(credential).reverse())
+  assert.equal((await verdictOn(JSON.stringify(reversed, null, 2))).valid, true)
+  assert.equal((await verdictOn(text.replace('strong', 'str\\u006fng'))).valid, true)
+  assert.equal((await verdictOn(text.replace('742', '7.42e2'))).valid, true)
+})
+
+// what is remembered
+
+test('nothing but the signature is remembered: a revocation and the clock are seen at once', async () => {
+  const signatures = signatureCache()
+  const at = (time: Date, revoked: Date | null) =>
+    verifyCredential(structuredClone(credential), null, {
+      trust,
+      signatures,
+      now: time,
+      statusOf: async () => registered(vector.payload, { revokedAt: revoked }),
+    })
+  assert.equal((await at(now, null)).valid, true)
+  assert.equal((await at(now, revokedAt)).reason, 'revoked')
+  assert.equal((await at(new Date('2030-01-01T00:00:00Z'), null)).reason, 'expired')
+  assert.equal((await at(now, null)).valid, true)
+})
+
+test('nothing is thrown: any JSON object gets a verdict', async () => {
+  const names = fc.constantFrom(...Object.keys(credential), 'constructor', 'toString', 'x')
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(names, fc.jsonValue()), async (part) => {
+      const result = await verdictOn(JSON.stringify({ ...credential, ...part }))
+      assert.equal(typeof result.valid, 'boolean')
+    }),
+    { numRuns: 500 },
+  )
+})
