@@ -1,8 +1,8 @@
 /**
- * The log: one JSON line each, written in the background. What enters a line is chosen by name, never a header, a body or a query;
- * and what looks like a secret is blanked on the way out all the same.
+ * The log: one JSON line each, written in the background; a killed process loses the last fifth of a second. What enters a line is
+ * chosen by name, never a header, a body or a query; and what looks like a secret is blanked on the way out all the same.
  */
-import { type DestinationStream, destination, pino } from 'pino'
+import { destination, pino } from 'pino'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -18,7 +18,7 @@ export interface RequestLine {
   /** Keyed digest of the caller's rate bucket: tells callers apart without naming them. */
   client: string
   /** The `error` value of the answer. */
-  error?: string
+  error: string | undefined
 }
 
 export interface Log {
@@ -37,10 +37,18 @@ export type LogFields = Record<string, string | number | boolean | null>
 export interface LogOptions {
   level: LogLevel
   /** Standard output unless given. */
-  to?: DestinationStream & { flushSync?(): void }
+  to?: LogDestination
 }
 
-export function openLog({ level, to = background() }: LogOptions): Log {
+export interface LogDestination {
+  /** Takes one or more whole lines. */
+  write(lines: string): unknown
+  /** Called after the last `write`, when the process ends. */
+  flushSync?(): void
+}
+
+export function openLog({ level, to }: LogOptions): Log {
+  const held = holding(to ?? destination({ dest: 1, sync: false, maxWrite: 2 * heldLengthMax }))
   const lines = pino(
     {
       level,
@@ -49,23 +57,69 @@ export function openLog({ level, to = background() }: LogOptions): Log {
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: redact },
     },
-    to,
+    held,
   )
-  const flush = (): void => to.flushSync?.()
-  process.once('exit', flush)
+  const requests = lines.isLevelEnabled('info')
+  process.once('exit', held.flushSync)
   return {
     info: (message, fields) => lines.info(fields ?? {}, message),
     warn: (message, fields) => lines.warn(fields ?? {}, message),
     error: (message, error, fields) =>
       lines.error(error === null ? (fields ?? {}) : { ...fields, error: told(error) }, message),
-    request: (line) => lines.info(line),
-    flush,
+    request: (line) => {
+      if (requests) held.write(requestText(line))
+    },
+    flush: held.flushSync,
   }
 }
 
-/** Held until 4 KiB are together or 200 ms have gone by: a request never waits for the disk. */
-function background() {
-  return destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 200 })
+/**
+ * Written by hand: serializing a general object costs more than finding and sending a document. Every text in it is ours or a token
+ * of a closed alphabet, so nothing needs an escape, and no secret has a way in.
+ */
+function requestText(line: RequestLine): string {
+  const error = line.error === undefined ? '' : `,"error":"${line.error}"`
+  return `{"level":"info","time":"${isoNow()}","method":"${line.method}","route":"${line.route}","status":${line.status},"ms":${line.ms},"requestId":"${line.requestId}","client":"${line.client}"${error}}\n`
+}
+
+let lastMs = 0
+let lastText = ''
+
+function isoNow(): string {
+  const now = Date.now()
+  if (now !== lastMs) {
+    lastMs = now
+    lastText = new Date(now).toISOString()
+  }
+  return lastText
+}
+
+const heldLengthMax = 65_536
+const heldMs = 200
+
+/** Lines leave together, so that a request waits neither for a disk nor for a system call. */
+function holding(to: LogDestination) {
+  let held = ''
+  let timer: NodeJS.Timeout | undefined
+  const flush = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    if (held === '') return
+    const lines = held
+    held = ''
+    to.write(lines)
+  }
+  return {
+    write(line: string): void {
+      held += line
+      if (held.length >= heldLengthMax) flush()
+      else timer ??= setTimeout(flush, heldMs).unref()
+    },
+    flushSync(this: void): void {
+      flush()
+      to.flushSync?.()
+    },
+  }
 }
 
 function told(error: unknown): { name: string; message: string; stack?: string; cause?: unknown } {

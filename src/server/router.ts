@@ -10,7 +10,7 @@ import type { Exchange, Route } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 import type { Parameters } from './parameters.ts'
 import { answersHead, type PathRoutes, routerPath } from './routes.ts'
-import { type Edge, serve, serveEndpoint } from './serve.ts'
+import { type Edge, serveAnswer, serveEndpoint } from './serve.ts'
 
 export type Router = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -58,7 +58,7 @@ export function createRouter(options: RouterOptions): {
       method: ['GET', 'HEAD'],
       url: route.path,
       handler: (request, reply) =>
-        serve(edge, open(request.raw, reply.hijack().raw, route), () => answer()),
+        serveAnswer(edge, open(request.raw, reply.hijack().raw, route), answer()),
     })
   app.setNotFoundHandler((request, reply) =>
     edge.writer.answer(open(request.raw, reply.hijack().raw, unmatched), refuse('not_found')),

@@ -44,21 +44,21 @@ export function serveEndpoint(
   exchange: Exchange,
   path: Parameters,
 ): void {
-  serve(edge, exchange, () => decide(edge, route, exchange, path))
-}
-
-/** Writes what `answering` gives, now or later. Null: the caller is gone. What it throws becomes a 500 or 503. */
-export function serve(
-  edge: Edge,
-  exchange: Exchange,
-  answering: () => Answer | Promise<Answer | null>,
-): void {
   let answer: Answer | Promise<Answer | null>
   try {
-    answer = answering()
+    answer = decide(edge, route, exchange, path)
   } catch (error) {
     answer = unexpected(edge, exchange, error)
   }
+  serveAnswer(edge, exchange, answer)
+}
+
+/** Writes an answer, now or later. Null: the caller is gone. A rejection becomes a 500 or 503. */
+export function serveAnswer(
+  edge: Edge,
+  exchange: Exchange,
+  answer: Answer | Promise<Answer | null>,
+): void {
   if (answer instanceof Promise) void finish(edge, exchange, answer)
   else edge.writer.answer(exchange, answer)
 }
@@ -78,7 +78,7 @@ function decide(
   const version = versionProblem(exchange)
   if (version !== null) return version
   return endpoint.body === undefined
-    ? work(route, exchange, path, { body: null, bodyAmbiguity: null })
+    ? work(route, exchange, path, noBody)
     : workWithBody(edge, route, exchange, path)
 }
 
@@ -91,17 +91,19 @@ function versionProblem({ request }: Exchange): Refusal | null {
 
 const versionField = versionHeader.toLowerCase()
 
+const noBody = { body: null, bodyAmbiguity: null }
+
 function work(
   { endpoint, checkPath, checkQuery }: EndpointRoute,
   { request, requestId }: Exchange,
   path: Parameters,
-  body: Pick<EndpointRequest<never, never>, 'body' | 'bodyAmbiguity'>,
+  { body, bodyAmbiguity }: Pick<EndpointRequest<never, never>, 'body' | 'bodyAmbiguity'>,
 ): Answer | Promise<Answer> {
   const pathValues = checkPath(path)
   if (isRefusal(pathValues)) return pathValues
   const query = queryOf(request.url ?? '', checkQuery)
   if (isRefusal(query)) return query
-  return endpoint.answer({ path: pathValues, query, requestId, ...body })
+  return endpoint.answer({ path: pathValues, query, requestId, body, bodyAmbiguity })
 }
 
 /** Null when the caller is gone. */

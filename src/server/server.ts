@@ -104,7 +104,7 @@ export function createServer(options: ServerOptions): Server {
     const refuseOnWire = wireErrorWriter({
       sets,
       connectionOf: connections.of,
-      unread: (connection) => trace('', unmatched, connection),
+      unread: (connection) => traceOf(connection, unmatched),
       record: writer.record,
     })
     return createHttpServer(httpOptions(limits), enter)
@@ -121,8 +121,17 @@ export function createServer(options: ServerOptions): Server {
 
   function open(request: IncomingMessage, response: ServerResponse, route: Route): Exchange {
     if (state !== 'open') response.shouldKeepAlive = false
-    const connection = connections.of(request.socket)
-    return { ...trace(request.method ?? '', route, connection), request, response, headers: [] }
+    return {
+      method: request.method ?? '',
+      route,
+      connection: connections.of(request.socket),
+      requestId: requestId(),
+      startedAt: performance.now(),
+      answered: false,
+      request,
+      response,
+      headers: none,
+    }
   }
 
   function refuseHere(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
@@ -193,9 +202,11 @@ export function createServer(options: ServerOptions): Server {
 const refuseEveryKey: Authenticate = async () =>
   refuse('invalid_api_key', { headers: { 'WWW-Authenticate': 'Bearer' } })
 
-function trace(method: string, route: Route, connection: Connection): Trace {
+const none: readonly string[] = []
+
+function traceOf(connection: Connection, route: Route): Trace {
   const startedAt = performance.now()
-  return { method, route, connection, requestId: requestId(), startedAt, answered: false }
+  return { method: '', route, connection, requestId: requestId(), startedAt, answered: false }
 }
 
 function httpOptions(limits: ServerLimits) {

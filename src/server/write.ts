@@ -93,7 +93,7 @@ export function createWriter(options: WriterOptions): Writer {
       ms: Math.round(ms * 1_000) / 1_000,
       requestId,
       client: options.clientDigest(trace),
-      ...(error === undefined ? {} : { error }),
+      error,
     })
   }
 
