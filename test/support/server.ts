@@ -1,35 +1,41 @@
 /**
- * Once a test run: a PostgreSQL (our own, without fsync, in a temporary folder; or TEST_DATABASE_URL) and in it a template that
- * has all migrations. Test files copy the template (`testDatabase`). Tests find both through the environment.
+ * Once a test run: a folder for everything temporary, a PostgreSQL (our own in that folder, without fsync; or TEST_DATABASE_URL),
+ * and in it a template that has all migrations. Test files copy the template (`testDatabase`) and find all of it through the
+ * environment. What a run leaves behind when it is killed, the next one removes.
  */
-import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
 import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../../src/platform/embedded-postgres.ts'
+  chmodSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
 import { migrate } from '../../src/platform/migrate.ts'
+import { runningServer } from '../../src/platform/postgres-cluster.ts'
 import { processStart } from '../../src/platform/process-mark.ts'
 import { databaseUrl, onServer } from './database.ts'
 
-const folderPrefix = 'assay-test-'
-
-let server: EmbeddedPostgres | undefined
-let folder: string | undefined
+const migrations = resolve(import.meta.dirname, '../../migrations')
 const template = `assay_template_${process.pid}`
+const folderPrefix = 'assay-test-'
+let folder: string | undefined
+let stopServer = async (): Promise<void> => {}
 
 export async function globalSetup(): Promise<void> {
   try {
-    const url = process.env.TEST_DATABASE_URL ?? (await startServer())
+    removeLeftovers()
+    folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`))
+    const url = process.env.TEST_DATABASE_URL ?? (await startServer(join(folder, 'database')))
     await onServer(url, `create database ${template}`)
-    await migrate(
-      databaseUrl(url, template),
-      resolve(import.meta.dirname, '../../migrations'),
-      new Date(),
-    )
+    await migrate(databaseUrl(url, template), migrations, new Date())
     process.env.ASSAY_TEST_SERVER = url
     process.env.ASSAY_TEST_TEMPLATE = template
+    process.env.TMPDIR = temporaryFolder(folder)
   } catch (error) {
     await globalTeardown()
     throw error
@@ -39,30 +45,41 @@ export async function globalSetup(): Promise<void> {
 export async function globalTeardown(): Promise<void> {
   const outside = process.env.TEST_DATABASE_URL
   if (outside !== undefined) await onServer(outside, `drop database if exists ${template}`)
-  await server?.stop()
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+  await stopServer()
+  if (folder !== undefined) remove(folder)
 }
 
-async function startServer(): Promise<string> {
-  await removeLeftovers()
-  folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`))
-  server = await startEmbeddedPostgres({ dataDir: folder, durable: false, log: () => {} })
+async function startServer(dataDir: string): Promise<string> {
+  // As root the servers of the run and of its tests are another user's processes: they must get through to their folders.
+  chmodSync(dirname(dataDir), 0o711)
+  const server = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {} })
+  stopServer = () => server.stop()
   return server.url
 }
 
-/** A run that was killed could not clean up: adopting its server and leaving it again stops it. */
-async function removeLeftovers(): Promise<void> {
+/** Where the tests make their files: below ours, so that nothing of an interrupted test stays. */
+function temporaryFolder(inside: string): string {
+  const path = join(inside, 'tmp')
+  mkdirSync(path)
+  chmodSync(path, 0o711)
+  chmodSync(inside, 0o711)
+  return path
+}
+
+function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = Number(name.match(`^${folderPrefix}(\\d+)-`)?.[1])
     if (Number.isNaN(pid) || processStart(pid) !== null) continue
-    const dataDir = join(tmpdir(), name)
-    if (lstatSync(dataDir).uid !== process.getuid?.()) continue
-    try {
-      const left = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {} })
-      await left.stop()
-      rmSync(dataDir, { recursive: true, force: true })
-    } catch {
-      // What cannot be cleaned up does no harm to this run.
-    }
+    const path = join(tmpdir(), name)
+    if (lstatSync(path).uid === process.getuid?.()) remove(path)
   }
+}
+
+/** With the servers that still run in it: those of tests that were interrupted. */
+function remove(path: string): void {
+  for (const file of globSync('{*,*/*,*/*/*,*/*/*/*}/postmaster.pid', { cwd: path })) {
+    const server = runningServer(join(path, dirname(file)))
+    if (server !== null) process.kill(server.pid, 'SIGKILL')
+  }
+  rmSync(path, { recursive: true, force: true, maxRetries: 5 })
 }
