@@ -1,0 +1,264 @@
+/** The publisher: every revocation reaches its list, whatever runs at the same time, and no list is published for nothing. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import {
+  inside,
+  issuedAt,
+  type Json,
+  now,
+  origin,
+  signerOf,
+} from '../../test/support/credentials.ts'
+import { peerStatusBit, verifierSuite } from '../../test/support/peer.ts'
+import {
+  gatedDb,
+  issueOne,
+  issuer,
+  keySince,
+  newScores,
+  testRegistry,
+} from '../../test/support/registry.ts'
+import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
+import { publishDueLists } from './publish-lists.ts'
+import { revokeCredentials } from './revoke.ts'
+import { createKey, rotateKeys } from './rotate-keys.ts'
+import { listRefreshSeconds } from './status-list.ts'
+
+const registry = await testRegistry()
+const { db, client } = registry
+after(() => registry.drop())
+
+beforeEach(() => publishDueLists(db, issuer, issuedAt))
+
+/** Before any list grows old. */
+const soon = new Date(issuedAt.getTime() + 60_000)
+
+interface ListRow {
+  list_id: string
+  revision: string
+  published_revision: string
+  publication: string
+  payload: string
+  proofs: Json
+  refresh_at: Date
+}
+
+async function listOf({ credential }: IssuedCredential): Promise<ListRow> {
+  const listId = String(credential.credentialStatus.statusListCredential).slice(
+    origin.statusListUrlPrefix.length,
+  )
+  const { rows } = await client.query('select * from status_lists where list_id = $1', [listId])
+  return rows[0]
+}
+
+function bitOf({ payload }: ListRow, { credential }: IssuedCredential): boolean {
+  const index = Number(credential.credentialStatus.statusListIndex)
+  const encoded = String(inside(JSON.parse(payload), 'credentialSubject').encodedList)
+  const bits = gunzipSync(Buffer.from(encoded.slice(1), 'base64url'))
+  return (bits.readUInt8(index >> 3) & (0x80 >> (index & 7))) !== 0
+}
+
+function idsOf(...issued: IssuedCredential[]) {
+  return { credentialIds: issued.map(({ credential }) => credential.id.slice('urn:uuid:'.length)) }
+}
+
+async function publications(): Promise<number[]> {
+  const { rows } = await client.query(
+    'select publication::int as n from status_lists order by list_id',
+  )
+  return rows.map((row): number => row.n)
+}
+
+test('a list is published, empty, from the moment it is open', async () => {
+  const issued = await issueOne(db)
+  assert.equal(bitOf(await listOf(issued), issued), false)
+})
+
+test('a revocation sets its bit, no other list is published', async () => {
+  const [revoked, active] = [await issueOne(db), await issueOne(db)]
+  const before = await publications()
+  await revokeCredentials(db, idsOf(revoked), now)
+  assert.equal(await publishDueLists(db, issuer, soon), 1)
+  assert.equal(bitOf(await listOf(revoked), revoked), true)
+  assert.equal(bitOf(await listOf(active), active), false)
+  const after = await publications()
+  assert.deepEqual(after.map((n, i) => n - (before[i] ?? 0)).sort(), [0, 0, 0, 1])
+  assert.equal(await publishDueLists(db, issuer, soon), 0, 'nothing is due any more')
+})
+
+test('oracle: the reference library reads the stored list of a revoked and of an active credential', async () => {
+  const [revoked, active] = [await issueOne(db), await issueOne(db)]
+  await revokeCredentials(db, idsOf(revoked), now)
+  const at = new Date()
+  await publishDueLists(db, issuer, at)
+  await client.query('update status_lists set refresh_at = $1', [at])
+  await publishDueLists(db, issuer, at)
+  for (const form of ['eddsa-rdfc-2022', 'eddsa-jcs-2022'] as const)
+    for (const [issued, bit] of [
+      [revoked, true],
+      [active, false],
+    ] as const) {
+      const { payload, proofs } = await listOf(issued)
+      const list = { ...JSON.parse(payload), proof: proofs[form] }
+      assert.equal(
+        await peerStatusBit({ ...issued.credential }, list, await verifierSuite(form)),
+        bit,
+      )
+    }
+})
+
+test('a list grows old after six hours at most, and is then published anew', async () => {
+  assert.equal(await publishDueLists(db, issuer, issuedAt), 0)
+  const { rows } = await client.query('select min(refresh_at) as at from status_lists')
+  const justBefore = new Date(rows[0].at.getTime() - 1)
+  assert.equal(await publishDueLists(db, issuer, justBefore), 0)
+  assert.equal(await publishDueLists(db, issuer, rows[0].at), 1)
+  const evening = new Date(rows[0].at.getTime() + listRefreshSeconds * 1_000)
+  assert.equal(await publishDueLists(db, issuer, evening), 4)
+})
+
+test('a dead list is not published any more', async () => {
+  const [, listId] = await tendLists(db, issuer, now)
+  const death =
+    'update status_lists set closed_at = $1, dies_at = $1, revision = revision + 1 where list_id = $2'
+  await client.query(death, [soon, listId])
+  assert.equal(await publishDueLists(db, issuer, soon), 0)
+  await client.query('update status_lists set closed_at = null, dies_at = null')
+  assert.equal(await publishDueLists(db, issuer, soon), 1)
+})
+
+test('four publishers at once publish each list once', async () => {
+  const before = await publications()
+  await client.query('update status_lists set refresh_at = $1', [issuedAt])
+  const counts = await Promise.all(
+    Array.from({ length: 4 }, () => publishDueLists(db, issuer, issuedAt)),
+  )
+  assert.equal(
+    counts.reduce((a, b) => a + b),
+    before.length,
+  )
+  assert.deepEqual(
+    await publications(),
+    before.map((n) => n + 1),
+  )
+})
+
+test('issuing that is under way holds up neither revoking nor publishing on the same list', async () => {
+  const revoked = await issueOne(db)
+  await db.transaction(async (tx) => {
+    // Enough to have a place in every list.
+    await issueCredentials(tx, issuer, newScores(200))
+    await revokeCredentials(db, idsOf(revoked), now)
+    assert.equal(await publishDueLists(db, issuer, soon), 1)
+  })
+  assert.equal(bitOf(await listOf(revoked), revoked), true)
+})
+
+test('publishing that is under way does not hold up issuing', async () => {
+  await client.query('update status_lists set refresh_at = $1', [issuedAt])
+  let statements = 0
+  const slow = gatedDb(db, async () => {
+    // Once a list is held.
+    if (++statements === 2)
+      await db.transaction((tx) => issueCredentials(tx, issuer, newScores(200)))
+  })
+  assert.equal(await publishDueLists(slow, issuer, issuedAt), 4)
+})
+
+/** Every order in which `a` steps of one and `b` of the other can follow each other. */
+function interleavings(a: number, b: number): string[] {
+  if (a === 0) return ['b'.repeat(b)]
+  if (b === 0) return ['a'.repeat(a)]
+  return [
+    ...interleavings(a - 1, b).map((rest) => `a${rest}`),
+    ...interleavings(a, b - 1).map((rest) => `b${rest}`),
+  ]
+}
+
+/** A transaction that goes one statement further each time it is told to. */
+function stepped(run: (gate: () => Promise<void>) => Promise<unknown>) {
+  let open: (() => void) | undefined
+  let isFree = false
+  let isDone = false
+  const gate = () =>
+    isFree
+      ? Promise.resolve()
+      : new Promise<void>((resolve) => {
+          open = resolve
+        })
+  const done = run(gate).finally(() => {
+    isDone = true
+  })
+  const isAtRest = async () => isDone || open !== undefined || (await waitsForLock())
+  return {
+    done,
+    /** One statement: until it is answered, or waits for a lock of the other. */
+    async step() {
+      while (!(await isAtRest())) await new Promise(setImmediate)
+      open?.()
+      open = undefined
+      while (!(await isAtRest())) await new Promise(setImmediate)
+    },
+    finish() {
+      isFree = true
+      open?.()
+      return done
+    },
+  }
+}
+
+async function waitsForLock(): Promise<boolean> {
+  const { rows } = await client.query(
+    `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rows.length > 0
+}
+
+test('every interleaving of a revocation and a publication: a list that is not due shows every revocation', async () => {
+  // Publisher: take, keys, indexes, update, commit. Revoker: find, mark, raise, commit.
+  const orders = interleavings(5, 4)
+  assert.equal(orders.length, 126)
+  for (const order of orders) {
+    const issued = await issueOne(db)
+    const { list_id: listId } = await listOf(issued)
+    await client.query('update status_lists set refresh_at = $1 where list_id = $2', [
+      issuedAt,
+      listId,
+    ])
+    const publisher = stepped((gate) => publishDueLists(gatedDb(db, gate), issuer, issuedAt))
+    const revoker = stepped((gate) => revokeCredentials(gatedDb(db, gate), idsOf(issued), now))
+    for (const letter of order) await (letter === 'a' ? publisher : revoker).step()
+    await Promise.all([publisher.finish(), revoker.finish()])
+    const list = await listOf(issued)
+    const isDue = list.revision !== list.published_revision
+    assert.ok(
+      isDue || bitOf(list, issued),
+      `${order}: published without the revocation, and not due`,
+    )
+    await publishDueLists(db, issuer, issuedAt)
+    assert.equal(bitOf(await listOf(issued), issued), true, order)
+  }
+})
+
+test('100 revocations while publishers run all the time: all bits are set when nothing is due', async () => {
+  const issued = await Promise.all(Array.from({ length: 100 }, () => issueOne(db)))
+  let revoking = true
+  const publishers = Array.from({ length: 2 }, async () => {
+    while (revoking) await publishDueLists(db, issuer, soon)
+  })
+  await Promise.all(issued.map((one) => revokeCredentials(db, idsOf(one), now)))
+  revoking = false
+  await Promise.all(publishers)
+  await publishDueLists(db, issuer, soon)
+  for (const one of issued) assert.equal(bitOf(await listOf(one), one), true)
+})
+
+test('a publisher whose key is not active publishes nothing, and the lists stay due', async () => {
+  await createKey(db, signerOf(8).kid, keySince)
+  await rotateKeys(db, now, { atOnce: true })
+  await client.query('update status_lists set refresh_at = $1', [issuedAt])
+  await assert.rejects(publishDueLists(db, issuer, issuedAt), /is retired, not active/)
+  const renewed = await publishDueLists(db, { origin, signer: signerOf(8) }, issuedAt)
+  assert.equal(renewed, 4)
+})

@@ -1,0 +1,138 @@
+/** Revocation: once, for ever, by any of its names, and due for publication in the same transaction. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { now, origin } from '../../test/support/credentials.ts'
+import {
+  issue,
+  issueOne,
+  liveVerdict,
+  newScores,
+  testRegistry,
+} from '../../test/support/registry.ts'
+import type { IssuedCredential } from './issue.ts'
+import { revokeCredentials, revokeDigests } from './revoke.ts'
+
+const registry = await testRegistry()
+const { db, client } = registry
+after(() => registry.drop())
+
+const later = new Date('2026-06-02T00:00:00Z')
+
+function listIdOf({ credential }: IssuedCredential): string {
+  return String(credential.credentialStatus.statusListCredential).slice(
+    origin.statusListUrlPrefix.length,
+  )
+}
+
+function idOf({ credential }: IssuedCredential): string {
+  return credential.id.slice('urn:uuid:'.length)
+}
+
+async function revisionOf(listId: string): Promise<number> {
+  const { rows } = await client.query('select revision from status_lists where list_id = $1', [
+    listId,
+  ])
+  return Number(rows[0].revision)
+}
+
+for (const [name, names] of Object.entries({
+  id: (issued: IssuedCredential) => ({ credentialIds: [idOf(issued)] }),
+  'status token': (issued: IssuedCredential) => ({
+    statusTokens: [Buffer.from(issued.statusToken, 'hex')],
+  }),
+  digest: (issued: IssuedCredential) => ({ vcSha256s: [Buffer.from(issued.vcSha256, 'hex')] }),
+}))
+  test(`revoked by its ${name}: verify says so at once, the list is due`, async () => {
+    const issued = await issueOne(db)
+    const before = await revisionOf(listIdOf(issued))
+    const rows = await revokeCredentials(db, names(issued), now)
+    const row = { credentialId: idOf(issued), listId: listIdOf(issued), revokedAt: now, now: true }
+    assert.deepEqual(rows, [row])
+    assert.equal((await liveVerdict(db, issued.credential)).reason, 'revoked')
+    assert.equal(await revisionOf(listIdOf(issued)), before + 1)
+  })
+
+test('all three names of one credential at once revoke it once', async () => {
+  const issued = await issueOne(db)
+  const rows = await revokeCredentials(
+    db,
+    {
+      credentialIds: [idOf(issued)],
+      statusTokens: [Buffer.from(issued.statusToken, 'hex')],
+      vcSha256s: [Buffer.from(issued.vcSha256, 'hex')],
+    },
+    now,
+  )
+  assert.equal(rows.length, 1)
+})
+
+test('names that find nothing give no row and make no list due', async () => {
+  const { rows: before } = await client.query('select sum(revision) as sum from status_lists')
+  const none = {
+    credentialIds: ['00000000-0000-4000-8000-000000000000'],
+    vcSha256s: [Buffer.alloc(32)],
+  }
+  assert.deepEqual(await revokeCredentials(db, none, now), [])
+  assert.deepEqual(await revokeCredentials(db, {}, now), [])
+  const { rows: after } = await client.query('select sum(revision) as sum from status_lists')
+  assert.deepEqual(after, before)
+})
+
+test('a second revocation keeps the first time and makes no list due', async () => {
+  const issued = await issueOne(db)
+  const names = { credentialIds: [idOf(issued)] }
+  await revokeCredentials(db, names, now)
+  const before = await revisionOf(listIdOf(issued))
+  const [row] = await revokeCredentials(db, names, later)
+  assert.deepEqual([row?.revokedAt, row?.now], [now, false])
+  assert.equal(await revisionOf(listIdOf(issued)), before)
+})
+
+test('for ever: the database refuses to take a revocation back or to move its time', async () => {
+  const issued = await issueOne(db)
+  await revokeCredentials(db, { credentialIds: [idOf(issued)] }, now)
+  for (const value of [null, later])
+    await assert.rejects(
+      client.query('update score_credentials set revoked_at = $1 where credential_id = $2', [
+        value,
+        idOf(issued),
+      ]),
+      /a revoked credential stays revoked/,
+    )
+  assert.equal((await liveVerdict(db, issued.credential)).reason, 'revoked')
+})
+
+test('one credential revoked 10 times at once: one of them did it', async () => {
+  const issued = await issueOne(db)
+  const before = await revisionOf(listIdOf(issued))
+  const names = { credentialIds: [idOf(issued)] }
+  const rows = await Promise.all(
+    Array.from({ length: 10 }, () => revokeCredentials(db, names, now)),
+  )
+  assert.equal(rows.flat().filter((row) => row.now).length, 1)
+  assert.equal(await revisionOf(listIdOf(issued)), before + 1)
+})
+
+test('200 credentials revoked in opposite orders at once: all are, each once', async () => {
+  const digests = (await issue(db, newScores(200))).map(({ vcSha256 }) =>
+    Buffer.from(vcSha256, 'hex'),
+  )
+  const rows = await Promise.all([
+    revokeCredentials(db, { vcSha256s: digests }, now),
+    revokeCredentials(db, { vcSha256s: [...digests].reverse() }, now),
+    revokeCredentials(db, { vcSha256s: digests.slice(50, 150) }, now),
+  ])
+  assert.equal(rows.flat().filter((row) => row.now).length, 200)
+})
+
+test('a transaction that fails after revoking leaves the credential active and no list due', async () => {
+  const issued = await issueOne(db)
+  const before = await revisionOf(listIdOf(issued))
+  const failing = db.transaction(async (tx) => {
+    await revokeDigests(tx, [Buffer.from(issued.vcSha256, 'hex')], now)
+    throw new Error('the caller fails')
+  })
+  await assert.rejects(failing, /the caller fails/)
+  assert.equal((await liveVerdict(db, issued.credential)).valid, true)
+  assert.equal(await revisionOf(listIdOf(issued)), before)
+})
