@@ -1,0 +1,132 @@
+/** The files of the repository that are made from the code: what stands in them, and where. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig, settings } from '../config.ts'
+import { openApiDocument } from '../discovery/openapi.ts'
+import { exampleRelease } from '../discovery/release-manifest.ts'
+import { systemClock } from '../platform/clock.ts'
+import { openDb } from '../platform/db.ts'
+import { startEmbeddedPostgres } from '../platform/embedded-postgres.ts'
+import type { Endpoint } from '../platform/endpoint.ts'
+import { errorTable } from '../platform/errors.ts'
+import { interfaceVersion } from '../platform/identifiers.ts'
+import { openLog } from '../platform/log.ts'
+import { migrate } from '../platform/migrate.ts'
+import { dumpSchema } from '../platform/schema-dump.ts'
+import { createService } from '../service.ts'
+
+export interface GeneratedFile {
+  /** Relative to the root of the project. */
+  path: string
+  text: (root: string) => Promise<string> | string
+}
+
+export const contractPath = `openapi/${interfaceVersion}.json`
+
+/** The base of the checked-in contract: a name reserved for examples (RFC 2606). */
+export const contractPublicUrl = 'https://scores.example.org'
+
+export const generatedFiles: readonly GeneratedFile[] = [
+  { path: contractPath, text: contractText },
+  { path: 'docs/errors.md', text: errorsPage },
+  { path: 'docs/operate.md', text: withSettings },
+  { path: 'schema.sql', text: schemaSql },
+]
+
+async function contractText(): Promise<string> {
+  const endpoints = await declaredEndpoints(contractPublicUrl)
+  const document = openApiDocument(endpoints, { publicUrl: contractPublicUrl })
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+/** What the service declares, without a database: declaring asks it nothing. */
+export async function declaredEndpoints(publicUrl: string): Promise<readonly Endpoint[]> {
+  const db = openDb({
+    url: 'postgres://never.invalid/never',
+    connectionsMax: 2,
+    applicationName: 'assay generate',
+    onError: () => {},
+  })
+  const { endpoints } = createService({
+    config: readConfig({ PUBLIC_URL: publicUrl }),
+    db,
+    log: openLog({ level: 'silent' }),
+    clock: systemClock,
+    release: exampleRelease,
+  })
+  await db.close()
+  return endpoints
+}
+
+function errorsPage(): string {
+  const rows = Object.entries(errorTable)
+    .sort(([a, rowA], [b, rowB]) => rowA.status - rowB.status || (a < b ? -1 : 1))
+    .map(([name, row]) => `| \`${name}\` | ${row.status} | ${row.message} | ${row.advice} |`)
+  return `<!-- Made from src/platform/errors.ts by \`npm run generate\`. Do not edit. -->
+
+# Errors
+
+Every error, whatever caused it, is a closed JSON object: \`error\` is one of the names below, \`message\` is for people and may say more
+than the table, \`supported_version\` comes with \`unsupported_version\` alone. \`skill_not_found\` has \`error\` and \`id\` instead. Give
+the operator the \`X-Request-Id\` of an answer you ask about.
+
+| error | status | message | what to do |
+|---|---|---|---|
+${rows.join('\n')}
+`
+}
+
+const settingsStart = '<!-- settings -->'
+const settingsEnd = '<!-- /settings -->'
+
+/** `docs/operate.md` with its table of settings made anew; the prose around it stays. */
+function withSettings(root: string): string {
+  const page = readFileSync(join(root, 'docs/operate.md'), 'utf8')
+  const start = page.indexOf(settingsStart)
+  const end = page.indexOf(settingsEnd)
+  if (start === -1 || end < start)
+    throw new Error(`docs/operate.md lacks ${settingsStart} … ${settingsEnd}`)
+  const rows = Object.entries(settings).map(
+    ([name, { default: value, unit, effect }]) =>
+      `| \`${name}\` | ${value === '' ? 'none' : value} | ${unit} | ${effect} |`,
+  )
+  const table = `<!-- Made from src/config.ts by \`npm run generate\`. Do not edit between these marks. -->
+
+| setting | default | unit | what follows from it |
+|---|---|---|---|
+${rows.join('\n')}
+
+`
+  return `${page.slice(0, start)}${settingsStart}\n${table}${page.slice(end)}`
+}
+
+/** On a database made for this alone, and removed again. */
+async function schemaSql(root: string): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'assay-generate-'))
+  try {
+    const server = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {} })
+    try {
+      return await migratedSchema(server.url, join(root, 'migrations'))
+    } finally {
+      await server.stop()
+    }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+async function migratedSchema(url: string, directory: string): Promise<string> {
+  await migrate(url, directory, systemClock())
+  const db = openDb({
+    url,
+    connectionsMax: 2,
+    applicationName: 'assay generate',
+    onError: () => {},
+  })
+  try {
+    return await dumpSchema(db)
+  } finally {
+    await db.close()
+  }
+}
