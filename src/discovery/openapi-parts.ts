@@ -36,6 +36,7 @@ export function answerHeaders(endpoint: Endpoint, status: number): Record<string
   if (status >= 400) names.push('Link')
   if (endpoint.policy.kind !== 'open' && countedStatuses.has(status))
     names.push('RateLimit', 'RateLimit-Policy')
+  if (status === 401) names.push('WWW-Authenticate')
   if (status === 429 || status === 503) names.push('Retry-After')
   return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]))
 }
@@ -118,6 +119,11 @@ export const fixedComponents = {
     'Retry-After': {
       description: 'Seconds after which a retry is worth it. Always there on 429.',
       schema: { type: 'string', pattern: '^[1-9]\\d*$' },
+    },
+    'WWW-Authenticate': {
+      description: 'How a caller may name itself.',
+      required: true,
+      schema: text,
     },
     RateLimit: {
       description: 'For anonymous callers: what is left (r) and seconds until more is (t).',

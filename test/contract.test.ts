@@ -1,0 +1,554 @@
+/**
+ * The contract, driven: every operation of the checked-in OpenAPI document and every status of it that a client can cause, over
+ * real HTTP on a real database, each answer held against the document. What is listed and not driven has its reason below.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { systemClock } from '../src/platform/clock.ts'
+import { interfaceVersion } from '../src/platform/identifiers.ts'
+import { revokeCredentials } from '../src/score-credentials/revoke.ts'
+import { ask, type Question, type Reply } from './support/ask.ts'
+import { score } from './support/credentials.ts'
+import { startIssuing, startService } from './support/service.ts'
+
+type Json = Record<string, unknown>
+
+interface Operation {
+  name: string
+  method: string
+  path: string
+  responses: Record<string, Json>
+}
+
+const contractText = readFileSync(`openapi/${interfaceVersion}.json`, 'utf8')
+const contract: Json = JSON.parse(contractText)
+const operations = operationsOf(contract)
+
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+formats.default(ajv)
+ajv.addSchema(contract, 'contract')
+
+/** At the address of the checked-in contract, so that its documents are those of the contract byte for byte. */
+const service = await startService('https://scores.example.org')
+after(() => service.stop())
+/** Nothing was ever issued here, and there is no signing key. */
+const unsigned = await startService('https://unsigned.example.org')
+after(() => unsigned.stop())
+
+const issuer = await startIssuing(service)
+const valid = await issuer.issue(score())
+const revoked = await issuer.issue(score({ username: 'grace-hopper' }))
+const tokens = { statusTokens: [Buffer.from(revoked.statusToken, 'hex')] }
+await revokeCredentials(service.database.db, tokens, systemClock())
+await issuer.publish()
+const listPath = new URL(String(valid.credential.credentialStatus.statusListCredential)).pathname
+
+const statusPath = '/standard/v1/score-vc-status'
+const absent = '0'.repeat(64)
+const json = { 'Content-Type': 'application/json' }
+const verify = (body: string | Buffer, headers: Record<string, string> = {}): Question => ({
+  method: 'POST',
+  path: '/api/v1/score-vc/verify',
+  headers: { ...json, ...headers },
+  body,
+})
+
+/** A good request for each operation. */
+const good: Record<string, Question> = {
+  getOpenApi: { path: '/api/v1/openapi.json' },
+  getWellKnownOpenApi: { path: '/.well-known/service-openapi.json' },
+  getEngineDiscovery: { path: '/.well-known/service-engine.json' },
+  getScoreCredentialPublicKey: { path: '/.well-known/service-score-vc-public-key.json' },
+  getReleaseManifest: { path: '/.well-known/service-score-core-release-manifest.json' },
+  getDidDocument: { path: '/.well-known/did.json' },
+  getSkillStandardContext: { path: '/standard/v1/context.jsonld' },
+  listSkills: { path: '/standard/v1/skills' },
+  getSkill: { path: '/standard/v1/skills/typescript' },
+  getScoreBands: { path: '/standard/v1/score-bands.jsonld' },
+  getScoreCredentialStatus: { path: `${statusPath}/${valid.statusToken}` },
+  getScoreCredentialStatusList: { path: listPath },
+  verifyScoreCredential: verify(JSON.stringify(valid.credential)),
+  describeScoreCredentialVerifier: { path: '/api/v1/score-vc/verify' },
+}
+
+interface Drive {
+  operation: string
+  status: number
+  /** What is sent, as the test's name tells it. */
+  sent: string
+  question: Question
+  /** `service` unless given. */
+  at?: typeof service
+  error?: string
+}
+
+const bytesMax = 262_144
+const ldJson = { 'Content-Type': 'application/ld+json' }
+const unsupported = 'unsupported_media_type'
+let caller = 0
+
+/** Headers that say nothing of one operation: framing, security, CORS, and what a refusal allows instead. */
+const everywhere = (
+  'date connection keep-alive transfer-encoding allow vary content-type content-length content-encoding ' +
+  'x-content-type-options content-security-policy referrer-policy strict-transport-security ' +
+  'cross-origin-resource-policy access-control-allow-origin access-control-expose-headers'
+).split(' ')
+
+const drives: Drive[] = [
+  ...Object.entries(good).flatMap(([operation, question]): Drive[] => [
+    { operation, status: 200, sent: 'a good request', question },
+    {
+      operation,
+      status: 200,
+      sent: 'the supported version by name',
+      question: withHeaders(question, { 'Service-Version': interfaceVersion }),
+    },
+    ...['2025-01-01', 'latest'].map((version) => ({
+      operation,
+      status: 400,
+      sent: `the version ${version}`,
+      question: withHeaders(question, { 'Service-Version': version }),
+      error: 'unsupported_version',
+    })),
+    {
+      operation,
+      status: 400,
+      sent: 'a query parameter twice',
+      question: { ...question, path: `${question.path}?a=1&a=1` },
+      error: 'invalid_parameter',
+    },
+  ]),
+
+  refused('getScoreCredentialPublicKey', 400, 'a kid that is none', '?kid=z6Mk'),
+  refused('getScoreCredentialPublicKey', 404, 'an unknown kid', `?kid=z6Mk${'a'.repeat(44)}`),
+  {
+    operation: 'getScoreCredentialPublicKey',
+    status: 200,
+    sent: 'the kid of the active key',
+    question: { path: `${good.getScoreCredentialPublicKey?.path}?kid=${issuer.signer.kid}` },
+  },
+  ...['getScoreCredentialPublicKey', 'getDidDocument', 'getScoreCredentialStatusList'].map(
+    (operation): Drive => ({
+      operation,
+      status: 503,
+      sent: 'a good request where no key signs',
+      question: good[operation] as Question,
+      at: unsigned,
+      error: 'signing_not_configured',
+    }),
+  ),
+  {
+    operation: 'getEngineDiscovery',
+    status: 200,
+    sent: 'a good request where no key signs',
+    question: good.getEngineDiscovery as Question,
+    at: unsigned,
+  },
+
+  ...['typescript.jsonld', 'hss:typescript', 'hss%3Atypescript'].map((id) => ({
+    operation: 'getSkill',
+    status: 200,
+    sent: `the skill as ${id}`,
+    question: { path: `/standard/v1/skills/${id}` },
+  })),
+  {
+    operation: 'getSkill',
+    status: 400,
+    sent: 'what cannot be a slug',
+    question: { path: '/standard/v1/skills/Not--A_Slug' },
+    error: 'invalid_parameter',
+  },
+  {
+    operation: 'getSkill',
+    status: 404,
+    sent: 'an unknown slug',
+    question: { path: '/standard/v1/skills/no-such-skill' },
+    error: 'skill_not_found',
+  },
+
+  {
+    operation: 'getScoreCredentialStatus',
+    status: 200,
+    sent: 'the token and the digest of one credential',
+    question: { path: `${statusPath}/${valid.statusToken}?vcSha256=${valid.vcSha256}` },
+  },
+  {
+    operation: 'getScoreCredentialStatus',
+    status: 200,
+    sent: 'the token of a revoked credential',
+    question: { path: `${statusPath}/${revoked.statusToken}` },
+  },
+  {
+    operation: 'getScoreCredentialStatus',
+    status: 400,
+    sent: 'a token in upper case',
+    question: { path: `${statusPath}/${valid.statusToken.toUpperCase().replace(/^./, 'A')}` },
+    error: 'invalid_parameter',
+  },
+  refused('getScoreCredentialStatus', 400, 'a digest that is none', '?vcSha256=abc'),
+  {
+    operation: 'getScoreCredentialStatus',
+    status: 404,
+    sent: 'an unknown token',
+    question: { path: `${statusPath}/${absent}` },
+    error: 'status_token_not_found',
+  },
+  {
+    operation: 'getScoreCredentialStatus',
+    status: 404,
+    sent: 'the digest of another credential',
+    question: { path: `${statusPath}/${valid.statusToken}?vcSha256=${revoked.vcSha256}` },
+    error: 'status_token_not_found',
+  },
+
+  ...['native', 'eddsa-rdfc-2022', 'eddsa-jcs-2022'].map((form) => ({
+    operation: 'getScoreCredentialStatusList',
+    status: 200,
+    sent: `the proof form ${form}`,
+    question: { path: `${listPath}?proof=${form}` },
+  })),
+  refused('getScoreCredentialStatusList', 400, 'an unknown proof form', '?proof=rsa'),
+  ...['no-such-list', 'aaaaaaaaaa'].map((listId) => ({
+    operation: 'getScoreCredentialStatusList',
+    status: 404,
+    sent: `the list ${listId}`,
+    question: { path: `/standard/v1/status-lists/score-vc-revocation/${listId}` },
+    error: 'status_list_not_found',
+  })),
+
+  ...verifyDrives(),
+]
+
+/** Listed, and not to be caused by a client of a sound service. */
+const notDriven: Record<string, string> = {
+  'verifyScoreCredential 402': 'no account has credits until API keys exist',
+  'verifyScoreCredential 403': 'no key has scopes until API keys exist',
+  'verifyScoreCredential 500': 'a defect of ours',
+  'verifyScoreCredential 503': 'overload: the tests of the edge cause it',
+  'getScoreCredentialStatus 500': 'a defect of ours',
+  'getScoreCredentialStatus 503': 'the database is gone: the tests of faults cause it',
+  'getScoreCredentialStatusList 500': 'a defect of ours',
+}
+
+test('the table drives every operation and every listed status, or says why not', () => {
+  const listed = operations.flatMap(({ name, responses }) =>
+    Object.keys(responses)
+      .filter((status) => status !== 'default' && status !== '304')
+      .map((status) => `${name} ${status}`),
+  )
+  assert.ok(listed.length >= 40, `${listed.length} statuses are listed`)
+  const driven = new Set(drives.map(({ operation, status }) => `${operation} ${status}`))
+  driven.add('verifyScoreCredential 429')
+  for (const each of listed)
+    assert.ok(driven.has(each) !== each in notDriven, `${each}: driven or excused, not both`)
+  for (const each of [...driven, ...Object.keys(notDriven)])
+    assert.ok(listed.includes(each), `${each} is not listed`)
+  assert.deepEqual(Object.keys(good).sort(), operations.map(({ name }) => name).sort())
+})
+
+for (const { operation, status, sent, question, at = service, error } of drives)
+  test(`${status} ${operation}: ${sent}`, async () => {
+    const reply = await askAs(newCaller(), question, at.base)
+    assert.equal(reply.status, status, reply.body.toString())
+    const body = conforms(operation, reply)
+    if (error !== undefined) assert.equal(body.error, error)
+  })
+
+test('429 verifyScoreCredential: the 61st call of one address within a minute; another address is served', async () => {
+  const caller = newCaller()
+  const question = verify('{}')
+  for (let call = 1; call <= 60; call++)
+    assert.equal((await askAs(caller, question)).status, 200, `call ${call}`)
+  const reply = await askAs(caller, question)
+  assert.equal(reply.status, 429)
+  assert.equal(conforms('verifyScoreCredential', reply).error, 'rate_limited')
+  assert.match(String(reply.headers['retry-after']), /^([1-9]|[1-5]\d|60)$/)
+  assert.match(
+    String(reply.headers['ratelimit-policy']),
+    /^"minute";q=60;w=60, "day";q=1000;w=86400$/,
+  )
+  assert.match(String(reply.headers.ratelimit), /"minute";r=0;t=/)
+  assert.equal((await askAs(newCaller(), question)).status, 200)
+})
+
+for (const { name, responses } of operations.filter(({ method }) => method === 'GET')) {
+  const question = good[name] as Question
+  const isDocument = '304' in responses
+
+  test(`HEAD ${name}: the headers of GET, without a body`, async () => {
+    const get = await ask(service.base, question)
+    const head = await ask(service.base, { ...question, method: 'HEAD' })
+    assert.equal(head.status, 200)
+    assert.equal(head.body.length, 0)
+    for (const header of ['content-type', 'content-length', 'etag', 'cache-control'])
+      assert.equal(head.headers[header], get.headers[header], header)
+  })
+
+  if (!isDocument)
+    test(`${name} is no document: it is never stored and has no ETag`, async () => {
+      const reply = await ask(service.base, withHeaders(question, { 'If-None-Match': '*' }))
+      assert.equal(reply.status, 200)
+      assert.equal(reply.headers.etag, undefined)
+      assert.equal(reply.headers['cache-control'], 'private, no-store')
+    })
+  else
+    test(`304 ${name}: while the ETag is current, for each encoding its own`, async () => {
+      const etags = new Set<unknown>()
+      for (const encoding of ['identity', 'gzip', 'br']) {
+        const asking = withHeaders(question, { 'Accept-Encoding': encoding })
+        const { headers } = await ask(service.base, asking)
+        assert.match(String(headers['cache-control']), /^public, max-age=\d+/)
+        etags.add(headers.etag)
+        const again = await ask(
+          service.base,
+          withHeaders(asking, { 'If-None-Match': String(headers.etag) }),
+        )
+        assert.equal(again.status, 304)
+        assert.equal(again.headers.etag, headers.etag)
+        conforms(name, again)
+        const other = await ask(service.base, withHeaders(asking, { 'If-None-Match': '"other"' }))
+        assert.equal(other.status, 200)
+      }
+      const isSmall = Number((await ask(service.base, question)).headers['content-length']) < 512
+      assert.equal(etags.size, isSmall ? 1 : 3)
+    })
+}
+
+for (const path of new Set(operations.map((operation) => operation.path))) {
+  const atPath = operations.filter((operation) => operation.path === path)
+  const asked = (good[atPath[0]?.name ?? ''] as Question).path
+  const allow = atPath.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+
+  test(`405 ${path}: the methods it takes are in Allow`, async () => {
+    for (const method of ['DELETE', 'PUT', 'PATCH']) {
+      const reply = await ask(service.base, { method, path: asked })
+      assert.equal(reply.status, 405)
+      const allowed = String(reply.headers.allow).split(', ')
+      assert.deepEqual(allowed.sort(), [...allow, 'OPTIONS'].sort())
+      assert.equal(conformsToRefusal(reply).error, 'method_not_allowed')
+    }
+  })
+
+  test(`204 ${path}: a preflight from any origin is granted`, async () => {
+    const reply = await ask(service.base, {
+      method: 'OPTIONS',
+      path: asked,
+      headers: {
+        Origin: 'https://elsewhere.example',
+        'Access-Control-Request-Method': atPath[0]?.method ?? '',
+        'Access-Control-Request-Headers': 'content-type, service-version',
+      },
+    })
+    assert.equal(reply.status, 204)
+    assert.equal(reply.body.length, 0)
+    assert.equal(reply.headers['access-control-allow-origin'], '*')
+    const granted = String(reply.headers['access-control-allow-methods'])
+    for (const method of allow) assert.ok(granted.includes(method), method)
+    assert.match(String(reply.headers['access-control-allow-headers']), /Service-Version/)
+  })
+}
+
+test('404: a path that is not in the contract has the closed error body', async () => {
+  for (const path of ['/', '/api/v1', '/api/v1/openapi.json/', '/standard/v1/skills/a/b']) {
+    const reply = await ask(service.base, { path })
+    assert.equal(reply.status, 404, path)
+    assert.equal(conformsToRefusal(reply).error, 'not_found')
+  }
+})
+
+test('the served contract is the checked-in one, at both paths', async () => {
+  for (const name of ['getOpenApi', 'getWellKnownOpenApi']) {
+    const question = withHeaders(good[name] as Question, { 'Accept-Encoding': 'gzip' })
+    const { headers, body } = await ask(service.base, question)
+    assert.equal(headers['content-encoding'], 'gzip')
+    assert.equal(
+      `${JSON.stringify(JSON.parse(gunzipSync(body).toString()), null, 2)}\n`,
+      contractText,
+    )
+  }
+})
+
+test('at another address the contract differs in that address alone, and in the digests of what holds it', async () => {
+  const { body } = await ask(unsigned.base, good.getOpenApi as Question)
+  const text = body.toString().replaceAll('unsigned.example.org', 'scores.example.org')
+  const without = (contract: string) => contract.replaceAll(/sha256:[0-9a-f]{64}/g, 'sha256:…')
+  assert.notEqual(text, body.toString())
+  assert.equal(without(text), without(JSON.stringify(contract)))
+})
+
+test('the engine document says whether signing is configured, and leads to answers', async () => {
+  const engine = async (at: typeof service) => {
+    const { body } = await ask(at.base, good.getEngineDiscovery as Question)
+    return JSON.parse(body.toString())
+  }
+  assert.equal((await engine(unsigned)).score_vc.signing_configured, false)
+  const { score_vc, standard, links } = await engine(service)
+  assert.equal(score_vc.signing_configured, true)
+  assert.ok(score_vc.verification_method.endsWith(`#${issuer.signer.kid}`))
+  const urls = Object.values({ ...score_vc, ...standard, ...links }).filter(
+    (value) => typeof value === 'string' && value.startsWith('https:') && !value.includes('{'),
+  )
+  assert.ok(urls.length >= 7)
+  for (const url of urls.map((value) => new URL(String(value)))) {
+    if (url.host !== 'scores.example.org') continue
+    assert.equal((await ask(service.base, { path: url.pathname })).status, 200, url.href)
+  }
+})
+
+function verifyDrives(): Drive[] {
+  const operation = 'verifyScoreCredential'
+  const text = JSON.stringify(valid.credential)
+  const padded = Buffer.alloc(bytesMax, ' ')
+  padded.write(text)
+  const bad = (status: number, sent: string, question: Question, error: string): Drive => ({
+    operation,
+    status,
+    sent,
+    question,
+    error,
+  })
+  return [
+    { operation, status: 200, sent: 'JSON-LD', question: verify(text, ldJson) },
+    { operation, status: 200, sent: 'an empty object', question: verify('{}') },
+    {
+      operation,
+      status: 200,
+      sent: 'a revoked credential',
+      question: verify(JSON.stringify(revoked.credential)),
+    },
+    {
+      operation,
+      status: 200,
+      sent: 'a tampered credential',
+      question: verify(text.replace('"score":742', '"score":999')),
+    },
+    { operation, status: 200, sent: 'ambiguous JSON', question: verify('{"a":1,"a":2}') },
+    { operation, status: 200, sent: `${bytesMax} bytes`, question: verify(padded) },
+    bad(400, 'no JSON', verify('{'), 'invalid_json'),
+    bad(400, 'no object', verify('[]'), 'invalid_json'),
+    bad(400, 'no body', verify(''), 'invalid_json'),
+    bad(400, 'bad UTF-8', verify(Buffer.from([0x7b, 0xff, 0x7d])), 'invalid_json'),
+    bad(401, 'an API key', verify(text, { Authorization: 'Bearer svc_live_x' }), 'invalid_api_key'),
+    bad(401, 'no known scheme', verify(text, { Authorization: 'Basic YTpi' }), 'invalid_api_key'),
+    bad(
+      413,
+      `${bytesMax + 1} bytes`,
+      verify(Buffer.concat([padded, Buffer.from(' ')])),
+      'payload_too_large',
+    ),
+    bad(415, 'plain text', verify(text, { 'Content-Type': 'text/plain' }), unsupported),
+    bad(
+      415,
+      'another charset',
+      verify(text, { 'Content-Type': 'application/json; charset=utf-16' }),
+      unsupported,
+    ),
+    bad(415, 'a content coding', verify(text, { 'Content-Encoding': 'gzip' }), unsupported),
+    bad(
+      415,
+      'no content type',
+      { method: 'POST', path: '/api/v1/score-vc/verify', body: text },
+      unsupported,
+    ),
+  ]
+}
+
+/** The good request of an operation with this query is refused. */
+function refused(operation: string, status: 400 | 404, sent: string, query: string): Drive {
+  const question = good[operation] as Question
+  const error = status === 400 ? 'invalid_parameter' : 'not_found'
+  return { operation, status, sent, question: { ...question, path: question.path + query }, error }
+}
+
+function withHeaders(question: Question, headers: Record<string, string>): Question {
+  return { ...question, headers: { ...question.headers, ...headers } }
+}
+
+function newCaller(): string {
+  caller++
+  return `198.51.${caller >> 8}.${caller & 255}`
+}
+
+/** Each test calls from an address of its own: limits are per address. */
+function askAs(address: string, question: Question, base = service.base): Promise<Reply> {
+  return ask(base, withHeaders(question, { 'X-Forwarded-For': address }))
+}
+
+/** Asserts that an answer is one the contract lists for the operation; gives its body. */
+function conforms(name: string, reply: Reply): Json {
+  const operation = operations.find((each) => each.name === name)
+  const response = operation?.responses[reply.status]
+  assert.ok(operation && response, `${name} does not list ${reply.status}`)
+  const place = `/paths/${stepOf(operation.path)}/${operation.method.toLowerCase()}`
+  return conformsTo(`${place}/responses/${reply.status}`, response, reply)
+}
+
+function conformsToRefusal(reply: Reply): Json {
+  const place = '/components/responses/Refusal'
+  return conformsTo(place, Object(at(`#${place}`)), reply)
+}
+
+function conformsTo(place: string, response: Json, reply: Reply): Json {
+  headersConform(place, Object(response.headers), reply)
+  const [declared] = Object.entries(Object(response.content))
+  if (declared === undefined) {
+    assert.equal(reply.body.length, 0, `${place} has a body`)
+    return {}
+  }
+  const [contentType, { examples }]: [string, { examples?: Json }] = [
+    declared[0],
+    Object(declared[1]),
+  ]
+  assert.equal(reply.headers['content-type'], contentType)
+  const body: Json = JSON.parse(reply.body.toString())
+  const validate = validatorOf(`${place}/content/${stepOf(contentType)}/schema`)
+  assert.ok(validate(body), `${place}: ${ajv.errorsText(validate.errors)}`)
+  if (reply.status >= 400 && examples !== undefined)
+    assert.ok(
+      String(body.error) in examples,
+      `${place} does not list the error ${String(body.error)}`,
+    )
+  return body
+}
+
+/** Declared headers have their form and the required ones are there; what is not declared is one of those that every answer has. */
+function headersConform(place: string, declared: Json, { headers }: Reply): void {
+  const names = Object.keys(declared)
+  for (const name of names) {
+    const { $ref } = Object(declared[name])
+    const { required, schema } = Object(at($ref))
+    const value = headers[name.toLowerCase()]
+    assert.ok(value !== undefined || required !== true, `${place} lacks ${name}`)
+    if (value === undefined) continue
+    const validate = ajv.compile(schema)
+    assert.ok(validate(value), `${place} ${name}: ${String(value)}`)
+  }
+  const known = new Set([...names.map((name) => name.toLowerCase()), ...everywhere])
+  for (const name of Object.keys(headers)) assert.ok(known.has(name), `${place} sends ${name}`)
+}
+
+function validatorOf(pointer: string) {
+  return ajv.compile({ $ref: `contract#${pointer.split('/').map(encodeURIComponent).join('/')}` })
+}
+
+function at(ref: string): unknown {
+  const steps = ref.slice(2).split('/')
+  return steps.reduce<unknown>((node, step) => Object(node)[step], contract)
+}
+
+function stepOf(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+function operationsOf({ paths }: Json): Operation[] {
+  return Object.entries(Object(paths)).flatMap(([path, item]) =>
+    Object.entries(Object(item)).map(([method, operation]) => {
+      const { operationId, responses } = Object(operation)
+      return { name: operationId, method: method.toUpperCase(), path, responses }
+    }),
+  )
+}

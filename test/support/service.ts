@@ -1,0 +1,90 @@
+/** The real service on a port of its own and a database of its own: every room, every job on demand, no clock to wait for. */
+import { generateKeyPairSync } from 'node:crypto'
+import { join } from 'node:path'
+import { readConfig } from '../../src/config.ts'
+import { readReleaseFacts } from '../../src/discovery/release-facts.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { openLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { inProcessRateLimiter } from '../../src/platform/rate-limit.ts'
+import { databaseRateLimiter } from '../../src/platform/rate-limit-store.ts'
+import {
+  type IssuedCredential,
+  issueCredentials,
+  tendLists,
+} from '../../src/score-credentials/issue.ts'
+import { originOf, type Score } from '../../src/score-credentials/payload.ts'
+import { publishDueLists } from '../../src/score-credentials/publish-lists.ts'
+import { createKey } from '../../src/score-credentials/rotate-keys.ts'
+import { type Signer, signerOfPem } from '../../src/score-credentials/signing-key.ts'
+import { createServer } from '../../src/server/server.ts'
+import { createService, type Service } from '../../src/service.ts'
+import { type TestDatabase, testDatabase } from './database.ts'
+
+export interface TestService extends Service {
+  /** Where it listens. */
+  base: string
+  publicUrl: string
+  database: TestDatabase
+  stop(): Promise<void>
+}
+
+/** Calls from 127.0.0.1 are believed in what they forward, so that a test can be many callers. The caller's: `after(stop)`. */
+export async function startService(publicUrl: string): Promise<TestService> {
+  const database = await testDatabase()
+  const { db } = database
+  const config = readConfig({ PUBLIC_URL: publicUrl })
+  const log = openLog({ level: 'silent' })
+  const release = await readReleaseFacts(join(import.meta.dirname, '../..'))
+  const service = createService({ config, db, log, clock: systemClock, release })
+  await service.mirror.refresh()
+  const server = createServer({
+    endpoints: service.endpoints,
+    limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
+    publicUrl,
+    trustedProxies: ['127.0.0.1'],
+    readiness: () => Promise.resolve({ database: 'ok' }),
+    log,
+    metrics: createMetrics(),
+  })
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  const stop = async (): Promise<void> => {
+    await server.drain(0)
+    await database.drop()
+  }
+  return { ...service, base: `http://127.0.0.1:${port}`, publicUrl, database, stop }
+}
+
+export interface TestIssuer {
+  signer: Signer
+  issue(score: Score): Promise<IssuedCredential>
+  /** Signs the lists that are due and lets the service see keys and lists as they are now. */
+  publish(): Promise<void>
+}
+
+/** Creates and registers a signing key, and issues under it. */
+export async function startIssuing(service: TestService): Promise<TestIssuer> {
+  const { db } = service.database
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const signer = signerOfPem(String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
+  if (signer === null) throw new Error('a fresh Ed25519 key is no signing key')
+  await createKey(db, signer.kid, systemClock())
+  const origin = originOf(service.publicUrl)
+  const issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }
+  const publish = async (): Promise<void> => {
+    await publishDueLists(db, issuer, systemClock())
+    await service.mirror.refresh()
+  }
+  await tendLists(db, issuer, systemClock())
+  await publish()
+  return {
+    signer,
+    publish,
+    issue: (score) =>
+      db.transaction(async (tx) => {
+        const [issued] = await issueCredentials(tx, issuer, [{ ...score, issuedAt: systemClock() }])
+        if (issued === undefined) throw new Error('nothing was issued')
+        return issued
+      }),
+  }
+}
