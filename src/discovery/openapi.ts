@@ -30,7 +30,7 @@ export function openApiDocument(
       title: 'Public verification, skill standard and candidate data',
       version: interfaceVersion,
       description:
-        'Every answer names its version in Service-Version and its request in X-Request-Id. An error is the closed object `Error`, whatever caused it; its `Link` header leads to an explanation. Operations marked `x-extension` are not in the specification.',
+        'Every answer names its version in Service-Version and its request in X-Request-Id. An error is the closed object `Error`, whatever caused it; its `Link` header leads to an explanation. HEAD is answered where GET needs no key. Operations marked `x-extension` are not in the specification.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: publicUrl }],
