@@ -110,11 +110,11 @@ function fetchAnswer(port: number, request: { method: string; path: string; body
 /** A bare server that answers what ours answered. */
 async function bareServer(answer: { head: IncomingMessage; body: Buffer }) {
   const child = fork(join(import.meta.dirname, 'bare-server.ts'))
-  const dropped = ['date', 'connection', 'keep-alive']
+  const dropped = new Set(['date', 'connection', 'keep-alive'])
   const headers: string[] = []
   for (let i = 0; i < answer.head.rawHeaders.length; i += 2) {
     const name = answer.head.rawHeaders[i] as string
-    if (!dropped.includes(name.toLowerCase()))
+    if (!dropped.has(name.toLowerCase()))
       headers.push(name, answer.head.rawHeaders[i + 1] as string)
   }
   const fixed: FixedAnswer = {

@@ -14,6 +14,8 @@ export const mirrorRefreshMs = 500
 export interface Mirror {
   /** Throws what the database throws; the mirror then stays as it was. Calls at the same time share one read. */
   refresh(): Promise<void>
+  /** Milliseconds since the last refresh that succeeded. */
+  ageMs(): number
   trust(): Trust
   keys(): readonly SigningKey[]
   activeKey(): SigningKey | undefined
@@ -30,6 +32,7 @@ export function openMirror(db: Db, publicUrls: readonly string[]): Mirror {
   let trust: Trust = trustOf(publicUrls, keys)
   let lists = new Map<string, MirroredList>()
   let refreshing: Promise<void> | undefined
+  let refreshedAt = Number.NEGATIVE_INFINITY
 
   async function read(): Promise<void> {
     const newKeys = await findKeys(db)
@@ -48,9 +51,11 @@ export function openMirror(db: Db, publicUrls: readonly string[]): Mirror {
         return list === undefined ? [] : [[listId, list]]
       }),
     )
+    refreshedAt = performance.now()
   }
 
   return {
+    ageMs: () => performance.now() - refreshedAt,
     refresh() {
       refreshing ??= read().finally(() => {
         refreshing = undefined

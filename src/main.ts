@@ -1,0 +1,196 @@
+/**
+ * The serving process: settings → database → service → listen; on a signal drain, stop the worker, stop what was started.
+ * With several processes the first one owns database and worker, and the others answer requests on one shared port.
+ */
+import cluster from 'node:cluster'
+import { join } from 'node:path'
+import { type Children, forkServing, untilParentLeaves } from './children.ts'
+import type { Config } from './config.ts'
+import { type Database, openDatabase } from './database.ts'
+import { demoCommands } from './demo/commands.ts'
+import { prepareDemo } from './demo/prepare.ts'
+import { readReleaseFacts } from './discovery/release-facts.ts'
+import { systemClock } from './platform/clock.ts'
+import { type Db, openDb, sql } from './platform/db.ts'
+import { type Log, openLog } from './platform/log.ts'
+import { createMetrics, type Metrics, serveMetrics } from './platform/metrics.ts'
+import { migrate, pendingMigrations } from './platform/migrate.ts'
+import { inProcessRateLimiter } from './platform/rate-limit.ts'
+import { databaseRateLimiter } from './platform/rate-limit-store.ts'
+import { openSigners } from './score-credentials/signers.ts'
+import { createServer, type Server } from './server/server.ts'
+import { createService, type Service, type ServiceParts, workerJobs } from './service.ts'
+import { type Job, runJobs } from './worker.ts'
+
+export interface ServeOptions {
+  /** Prepares the demo and prints its commands. */
+  demo: boolean
+  /** Whether background work runs in this process. */
+  worker: boolean
+}
+
+const root = join(import.meta.dirname, '..')
+export const migrationsDirectory = join(root, 'migrations')
+
+/** Serves until SIGINT or SIGTERM. Throws, with a message for the operator, where it cannot start. */
+export async function serve(config: Config, options: ServeOptions): Promise<void> {
+  const log = openLog({ level: config.logLevel })
+  if (cluster.isWorker) return serveAsChild(config, log)
+  const stopped = stopSignal()
+  await using closing = new AsyncDisposableStack()
+  const signers = await openSigners(config.signingKeysDir)
+  const database = await openDatabase(config, (line) => log.info(line))
+  closing.defer(() => database.stop())
+  if (database.embedded || options.demo)
+    await migrate(database.url, migrationsDirectory, systemClock())
+  const parts = await openParts(config, database.url, log, closing)
+  await refuseUnfitDatabase(parts.db)
+  if (options.demo) await prepareDemo({ config, db: parts.db, now: systemClock(), log })
+
+  const service = createService(parts)
+  await service.mirror.refresh()
+  const jobs = [service.mirrorJob, ...(database.embedded ? [reviveJob(database, service)] : [])]
+  if (options.worker) jobs.push(...workerJobs(parts, { mirror: service.mirror, signers }))
+  stopJobsAtEnd(jobs, log, closing)
+
+  const serving = await startServing(config, { parts, service, url: database.url, closing })
+  const metricsPort = await startMetrics(config, serving, closing)
+  log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
+  if (options.demo) say(demoCommands({ publicUrl: config.publicUrl, dataDir: config.dataDir }))
+  const signal = await stopped
+  await serving.drain(signal === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0)
+}
+
+/** A process that only answers requests: its parent has prepared everything. */
+async function serveAsChild(config: Config, log: Log): Promise<void> {
+  const url = config.databaseUrl
+  if (url === undefined) throw new Error('a serving child is given its database by its parent')
+  await using closing = new AsyncDisposableStack()
+  const parts = await openParts(config, url, log, closing)
+  const service = createService(parts)
+  await service.mirror.refresh()
+  stopJobsAtEnd([service.mirrorJob], log, closing)
+  const metrics = createMetrics()
+  const server = await listen(config, { parts, service, url, closing, metrics })
+  const delayMs = await untilParentLeaves({ port: server.port, metrics })
+  await server.drain(delayMs)
+}
+
+async function openParts(
+  config: Config,
+  url: string,
+  log: Log,
+  closing: AsyncDisposableStack,
+): Promise<ServiceParts> {
+  const db = openDb({
+    url,
+    connectionsMax: config.databaseConnectionsMax,
+    applicationName: 'assay',
+    onError: (error) => log.warn('a database connection was lost', { why: error.message }),
+  })
+  closing.defer(() => db.close())
+  return { config, db, log, clock: systemClock, release: await readReleaseFacts(root) }
+}
+
+const clockSkewMsMax = 30_000
+
+async function refuseUnfitDatabase(db: Db): Promise<void> {
+  const pending = await pendingMigrations(db, migrationsDirectory)
+  if (pending.length > 0)
+    throw new Error(`The database lacks ${pending.join(', ')}. Run \`bin/assay migrate\` first.`)
+  const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)
+  const skewMs = Math.abs((row?.now.getTime() ?? 0) - systemClock().getTime())
+  if (skewMs > clockSkewMsMax)
+    throw new Error(
+      `The clock of this machine and the database's differ by ${Math.round(skewMs / 1_000)} s.`,
+    )
+}
+
+/** An embedded database that was killed is started again, within a second or two. */
+function reviveJob(database: Database, { mirror }: Service): Job {
+  const run = async (): Promise<void> => {
+    if (mirror.ageMs() > 1_000) await database.revive()
+  }
+  return { name: 'embedded database', everyMs: 500, run }
+}
+
+function stopJobsAtEnd(jobs: readonly Job[], log: Log, closing: AsyncDisposableStack): void {
+  const ending = new AbortController()
+  const running = runJobs(jobs, log, ending.signal)
+  closing.defer(() => {
+    ending.abort()
+    return running
+  })
+}
+
+interface ServingParts {
+  parts: ServiceParts
+  service: Service
+  url: string
+  closing: AsyncDisposableStack
+}
+
+async function startServing(config: Config, serving: ServingParts): Promise<Children> {
+  if (config.processes > 1) return forkServing(config.processes, serving.url, serving.parts.log)
+  const metrics = createMetrics()
+  const server = await listen(config, { ...serving, metrics })
+  return { ...server, metrics }
+}
+
+async function listen(
+  config: Config,
+  { parts, service, url, closing, metrics }: ServingParts & { metrics: Metrics },
+): Promise<{ port: number; drain(delayMs: number): Promise<void> }> {
+  const limiterDb = openDb({
+    url,
+    connectionsMax: 2,
+    applicationName: 'assay limits',
+    synchronousCommit: 'off',
+    onError: (error) => parts.log.warn('a database connection was lost', { why: error.message }),
+  })
+  closing.defer(() => limiterDb.close())
+  const nodes = config.nodes * config.processes
+  const server: Server = createServer({
+    endpoints: service.endpoints,
+    limiter: databaseRateLimiter({ db: limiterDb, fallback: inProcessRateLimiter({ nodes }) }),
+    publicUrl: config.publicUrl,
+    trustedProxies: config.trustedProxies,
+    readiness: async () => ({ database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer' }),
+    log: parts.log,
+    metrics,
+    limits: {
+      connectionsMax: config.connectionsMax,
+      connectionsPerAddressMax: config.connectionsPerAddressMax,
+    },
+  })
+  const { port } = await server.listen({ host: config.host, port: config.port })
+  return { port, drain: (delayMs) => server.drain(delayMs) }
+}
+
+async function startMetrics(
+  config: Config,
+  { metrics }: Children,
+  closing: AsyncDisposableStack,
+): Promise<number | null> {
+  if (config.metricsPort === null) return null
+  const address = { host: config.metricsHost, port: config.metricsPort }
+  const server = await serveMetrics(metrics, address)
+  closing.defer(() => server.close())
+  return server.port
+}
+
+/** The first signal asks to stop; a second one does not wait. */
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => {
+        resolve(signal)
+        process.on(signal, () => process.exit(130))
+      })
+    }
+  })
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

@@ -1,0 +1,128 @@
+/** The composition root: the only file that names every room. It opens nothing by itself and listens to nothing. */
+import { join } from 'node:path'
+import type { Config } from './config.ts'
+import { discoveryEndpoints } from './discovery/endpoints.ts'
+import type { SigningFacts, StandardFacts } from './discovery/engine.ts'
+import type { ReleaseFacts } from './discovery/release-facts.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Db } from './platform/db.ts'
+import type { Endpoint } from './platform/endpoint.ts'
+import type { Log } from './platform/log.ts'
+import { sweepRateWindows } from './platform/rate-limit-store.ts'
+import { scoreCredentialEndpoints } from './score-credentials/endpoints.ts'
+import { type Issuer, tendLists } from './score-credentials/issue.ts'
+import { type Mirror, mirrorRefreshMs, openMirror } from './score-credentials/mirror.ts'
+import { originOf } from './score-credentials/payload.ts'
+import { proofForms } from './score-credentials/proof.ts'
+import { publishDueLists } from './score-credentials/publish-lists.ts'
+import type { Signers } from './score-credentials/signers.ts'
+import { skillCatalogOf, type Vocabulary } from './skill-standard/catalog.ts'
+import { skillStandardEndpoints } from './skill-standard/endpoints.ts'
+import { loadVocabulary } from './skill-standard/vocabulary.ts'
+import type { Job } from './worker.ts'
+
+export interface ServiceParts {
+  config: Config
+  db: Db
+  log: Log
+  clock: Clock
+  release: ReleaseFacts
+}
+
+export interface Service {
+  endpoints: readonly Endpoint[]
+  mirror: Mirror
+  /** Brings what this process mirrors up to date; every serving process runs it. */
+  mirrorJob: Job
+}
+
+/** What answers requests. */
+export function createService({ config, db, log, clock, release }: ServiceParts): Service {
+  const { publicUrl } = config
+  const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
+  const vocabulary = loadVocabulary(join(import.meta.dirname, '../vocabulary'))
+  const endpoints: Endpoint[] = [
+    ...skillStandardEndpoints({ publicUrl, vocabulary }),
+    ...scoreCredentialEndpoints({
+      db,
+      mirror,
+      publicUrl,
+      clock,
+      onUnregistered: (kid) =>
+        log.error(
+          'a right signature on a credential that was never issued: is a key stolen?',
+          null,
+          {
+            kid,
+          },
+        ),
+    }),
+  ]
+  endpoints.push(
+    ...discoveryEndpoints({
+      publicUrl,
+      endpoints: () => endpoints,
+      release,
+      standard: standardFacts(vocabulary, publicUrl),
+      signing: () => signingFacts(mirror, publicUrl),
+    }),
+  )
+  const refresh = () => mirror.refresh()
+  return {
+    endpoints,
+    mirror,
+    mirrorJob: { name: 'mirror', everyMs: mirrorRefreshMs, run: refresh },
+  }
+}
+
+function standardFacts(vocabulary: Vocabulary, publicUrl: string): StandardFacts {
+  const { version, catalog_hash, count, license } = skillCatalogOf(vocabulary, publicUrl)
+  return { version, catalogHash: catalog_hash, skillCount: count, license }
+}
+
+function signingFacts(mirror: Mirror, publicUrl: string): SigningFacts {
+  const { issuer } = originOf(publicUrl)
+  const kid = mirror.activeKey()?.kid
+  return { issuer, proofForms, verificationMethod: kid === undefined ? null : `${issuer}#${kid}` }
+}
+
+/** What a worker does in the background. */
+export function workerJobs(
+  { config, db, clock }: ServiceParts,
+  { mirror, signers }: { mirror: Mirror; signers: Signers },
+): Job[] {
+  const withIssuer = async (work: (issuer: Issuer) => Promise<unknown>): Promise<void> => {
+    const issuer = await activeIssuer(config, mirror, signers)
+    if (issuer !== undefined) await work(issuer)
+  }
+  return [
+    {
+      name: 'publish status lists',
+      everyMs: 500,
+      run: () => withIssuer((issuer) => publishDueLists(db, issuer, clock())),
+    },
+    {
+      name: 'open and close status lists',
+      everyMs: 10_000,
+      run: () => withIssuer((issuer) => tendLists(db, issuer, clock())),
+    },
+    { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
+  ]
+}
+
+/** Who issues now, or undefined where no key is active or its file is on another machine. */
+async function activeIssuer(
+  config: Config,
+  mirror: Mirror,
+  signers: Signers,
+): Promise<Issuer | undefined> {
+  const active = mirror.activeKey()
+  const signer = active === undefined ? undefined : await signers.of(active.kid)
+  if (signer === undefined) return undefined
+  return {
+    origin: originOf(config.publicUrl),
+    signer,
+    validityDays: config.credentialValidityDays,
+    supersedeRevokes: config.supersedeRevokes,
+  }
+}

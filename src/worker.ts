@@ -1,0 +1,33 @@
+/**
+ * Background work: each job runs at once and then again after its pause, until the signal. A failure is logged and the job goes on;
+ * every job is a transaction that a crash leaves undone or done, so any number of workers may run.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from './platform/log.ts'
+
+export interface Job {
+  name: string
+  everyMs: number
+  run(): Promise<unknown>
+}
+
+/** Resolves when the signal has come and no job is under way. */
+export async function runJobs(jobs: readonly Job[], log: Log, signal: AbortSignal): Promise<void> {
+  await Promise.all(jobs.map((job) => runJob(job, log, signal)))
+}
+
+async function runJob(job: Job, log: Log, signal: AbortSignal): Promise<void> {
+  let failing = false
+  while (!signal.aborted) {
+    try {
+      await job.run()
+      if (failing) log.info('a job works again', { job: job.name })
+      failing = false
+    } catch (error) {
+      // Said once for each outage, not twice a second.
+      if (!failing) log.error('a job fails', error, { job: job.name })
+      failing = true
+    }
+    await pause(job.everyMs, undefined, { signal }).catch(() => undefined)
+  }
+}
