@@ -3,14 +3,7 @@ import { sha256Hex } from '../platform/bytes.ts'
 import { wireTime } from '../platform/clock.ts'
 import { schemaVersion, wellKnownPath } from '../platform/identifiers.ts'
 
-export type FileRole =
-  | 'source'
-  | 'manifest'
-  | 'lockfile'
-  | 'migration'
-  | 'vocabulary'
-  | 'contract'
-  | 'event'
+export type FileRole = 'source' | 'manifest' | 'lockfile' | 'migration' | 'vocabulary' | 'contract'
 
 export interface HashedFile {
   /** Relative to the root of the project, with `/`. */
