@@ -1,0 +1,142 @@
+#!/usr/bin/env node
+/** The command line. Each command is imported when it is the one that runs, so that a small one starts fast. */
+import { Command, CommanderError } from 'commander'
+import { type Config, readConfig } from '../config.ts'
+import type { Outcome } from './output.ts'
+import { reportFailure, run } from './run.ts'
+
+const program = new Command('assay')
+  .description('Publish what a person can do, provably. Settings come from the environment.')
+  .exitOverride()
+  .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+
+const settings = (): Config => readConfig(process.env)
+
+interface CommonFlags {
+  json?: boolean
+}
+
+/** Runs what a command's file exports, and prints what it finds. */
+function act(
+  flags: CommonFlags,
+  command: () => Promise<Outcome>,
+  failure: 1 | 2 = 1,
+): Promise<void> {
+  return run(command, { json: flags.json ?? false, failure })
+}
+
+function command(parent: Command, name: string, description: string): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .option('--json', 'one JSON object on standard output')
+}
+
+command(program, 'serve', 'Answer requests until Ctrl-C or SIGTERM')
+  .option('--demo', 'issue demo credentials first, and print commands to try')
+  .option('--processes <n>', 'serving processes that share the port (setting PROCESSES)')
+  .option('--no-worker', 'do no background work; another process of this database must')
+  .action((flags) =>
+    act(flags, async () => (await import('./serve.ts')).serveCommand(settings(), flags)),
+  )
+
+command(program, 'migrate', 'Bring the database to the shape of this release')
+  .option('--status', 'change nothing; list what is pending, and end with 1 if anything is')
+  .action((flags) =>
+    act(flags, async () => (await import('./migrate.ts')).migrateCommand(settings(), flags)),
+  )
+
+const keys = program.command('keys').description('Signing keys')
+
+command(keys, 'create', 'Make a key file and register it; the first key signs at once').action(
+  (flags) =>
+    act(flags, async () => (await import('./keys-create.ts')).createKeyCommand(settings())),
+)
+
+command(keys, 'rotate', 'Sign with the oldest pending key from now on; the present one retires')
+  .option('--now', 'do not wait until caches know the new key')
+  .action((flags) =>
+    act(flags, async () => (await import('./keys-rotate.ts')).rotateKeysCommand(settings(), flags)),
+  )
+
+command(keys, 'list', 'Show every key and its state').action((flags) =>
+  act(flags, async () => (await import('./keys-list.ts')).listKeysCommand(settings())),
+)
+
+command(keys, 'revoke', 'Revoke a compromised key: all it signed becomes invalid, for ever')
+  .argument('<kid>', 'z6Mk…, or a verification method that ends in it')
+  .option('--yes', 'go ahead; without it the consequences are explained')
+  .action((kid, flags) =>
+    act(flags, async () =>
+      (await import('./keys-revoke.ts')).revokeKeyCommand(settings(), kid, flags),
+    ),
+  )
+
+const credentials = program.command('credentials').description('Score credentials')
+
+command(credentials, 'issue', 'Issue a credential for each line of a file')
+  .requiredOption('--from <file>', 'scores as NDJSON, one a line; - for standard input')
+  .option('--out <file>', 'where the credentials go, one a line in the order of the scores', '-')
+  .option('--errors <file>', 'where refused lines go (default: FROM.errors.ndjson)')
+  .option('--proof <form>', 'native, eddsa-jcs-2022 or eddsa-rdfc-2022', 'native')
+  .addHelpText(
+    'after',
+    '\nA run that was cut off can be run again: a line with an `id` is issued once, however often it is read.',
+  )
+  .action((flags) =>
+    act(flags, async () =>
+      (await import('./credentials-issue.ts')).issueCommand(settings(), flags),
+    ),
+  )
+
+command(credentials, 'revoke', 'Revoke credentials, for ever')
+  .option('--id <uuid...>', 'by credential id')
+  .option('--token <hex...>', 'by status token')
+  .option('--digest <hex...>', 'by vcSha256')
+  .option('--from <file>', 'ids, tokens, digests or credentials, one a line; - for standard input')
+  .action((flags) =>
+    act(flags, async () =>
+      (await import('./credentials-revoke.ts')).revokeCommand(settings(), flags),
+    ),
+  )
+
+command(
+  credentials,
+  'verify',
+  'Verify a credential: ends with 0 valid, 1 invalid, 2 could not check',
+)
+  .argument('<file>', 'the credential; - for standard input')
+  .option('--key <file>', 'offline: the issuer’s key document or did.json')
+  .option('--list <file>', 'offline: the status list that the credential names')
+  .option('--url <url>', 'online: ask this deployment')
+  .action((file, flags) =>
+    act(
+      flags,
+      async () => (await import('./credentials-verify.ts')).verifyCommand(settings, file, flags),
+      2,
+    ),
+  )
+
+const vocabulary = program.command('vocabulary').description('Skill records')
+
+command(vocabulary, 'lint', 'Check the skill records: one line a finding')
+  .argument('[directory]', 'default: the records of this release')
+  .action((directory, flags) =>
+    act(flags, async () => (await import('./vocabulary-lint.ts')).lintCommand(directory)),
+  )
+
+command(
+  program,
+  'doctor',
+  'Say whether the set-up is sound, and what to do where it is not',
+).action((flags) =>
+  act(flags, async () => (await import('./doctor.ts')).doctorCommand(process.env)),
+)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  // Commander has said what is wrong with the command line, or printed the help that was asked for.
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
+  else reportFailure(error, { json: process.argv.includes('--json') })
+}

@@ -1,0 +1,80 @@
+/** What `assay doctor` asks the database: its version, migrations, clock, keys and lists. */
+import { systemClock, wireTime } from '../platform/clock.ts'
+import { type Db, type Queryable, sql } from '../platform/db.ts'
+import { pendingMigrations } from '../platform/migrate.ts'
+import type { Signer } from '../score-credentials/signing-key.ts'
+import { findKeys, findPublications } from '../score-credentials/store.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import { migrationsDirectory } from './with-database.ts'
+
+/** Each line of the answer is a check that could be made; the first that fails ends it where the others depend on it. */
+export async function databaseFindings(
+  db: Db,
+  signers: ReadonlyMap<string, Signer>,
+): Promise<Finding[]> {
+  const findings = [await version(db), await clock(db)]
+  const migrations = await migrated(db)
+  findings.push(migrations)
+  if (migrations.level === 'ok') findings.push(await keys(db, signers), await lists(db))
+  return findings
+}
+
+async function version(db: Queryable): Promise<Finding> {
+  const [row] = await db.rows<{ number: number; name: string }>(
+    sql`select current_setting('server_version_num')::int as "number",
+      current_setting('server_version') as "name"`,
+  )
+  const major = Math.floor((row?.number ?? 0) / 10_000)
+  return major >= 15 && major <= 18
+    ? ok('database', `PostgreSQL ${row?.name}`)
+    : fail('database', `PostgreSQL ${row?.name} is not supported: 15 to 18 are.`)
+}
+
+/** Credentials are dated by this machine's clock and read by others'. */
+async function clock(db: Queryable): Promise<Finding> {
+  const before = systemClock().getTime()
+  const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)
+  const there = row?.now.getTime() ?? 0
+  // The database looked at its clock somewhere between our two looks at ours.
+  const after = systemClock().getTime()
+  const apartMs = there < before ? before - there : Math.max(0, there - after)
+  const told = `${(apartMs / 1_000).toFixed(1)} s from the database's`
+  if (apartMs > 30_000) return fail('clock', `${told}: synchronise both with NTP.`)
+  return apartMs > 2_000 ? warn('clock', `${told}: synchronise both with NTP.`) : ok('clock', told)
+}
+
+async function migrated(db: Queryable): Promise<Finding> {
+  const check = 'migrations'
+  try {
+    const pending = await pendingMigrations(db, migrationsDirectory)
+    return pending.length === 0
+      ? ok(check, 'all are applied')
+      : fail(check, `${pending.join(', ')} pending: \`assay migrate\`.`)
+  } catch (error) {
+    return fail(check, error instanceof Error ? error.message : String(error))
+  }
+}
+
+async function keys(db: Queryable, signers: ReadonlyMap<string, Signer>): Promise<Finding> {
+  const check = 'signing key'
+  const active = (await findKeys(db)).find((key) => key.state === 'active')
+  if (active === undefined)
+    return warn(check, 'none is active, so nothing can be issued: `assay keys create`.')
+  return signers.has(active.kid)
+    ? ok(check, `${active.kid} is active and its file is here`)
+    : warn(check, `the file of ${active.kid} is not here: this machine verifies, it cannot issue.`)
+}
+
+/** Lists are signed anew every six hours and hold for a day. */
+async function lists(db: Queryable): Promise<Finding> {
+  const check = 'status lists'
+  const found = await findPublications(db, { listIds: [], publications: [] })
+  const ends = found.flatMap(({ fresh }) => (fresh === null ? [] : [new Date(fresh.validUntil)]))
+  const first = ends.sort((a, b) => a.getTime() - b.getTime())[0]
+  if (first === undefined) return ok(check, 'none yet')
+  const hoursLeft = (first.getTime() - systemClock().getTime()) / 3_600_000
+  const told = `${ends.length}, the first ends ${wireTime(first)}`
+  const todo = 'start `assay serve`, with its worker, where the active key is.'
+  if (hoursLeft <= 0) return fail(check, `${told}: verifiers refuse it; ${todo}`)
+  return hoursLeft < 12 ? warn(check, `${told}: nobody renews them; ${todo}`) : ok(check, told)
+}

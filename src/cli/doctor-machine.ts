@@ -1,0 +1,103 @@
+/** What `assay doctor` looks at without a database: the runtime, the folders, the key files, the port. */
+import { access, constants, readdir, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import type { Config } from '../config.ts'
+import { readSigners } from '../score-credentials/key-files.ts'
+import { KeyRefused, type Signer } from '../score-credentials/signing-key.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+export function nodeVersion(version: string): Finding {
+  const major = Number(version.split('.')[0]?.replace('v', ''))
+  return major >= 24
+    ? ok('node', version)
+    : fail('node', `${version} is too old: Node 24 or newer is needed.`)
+}
+
+/** The folder, or the one it would be made in, must be ours to write; what is in it is nobody else's business. */
+export async function dataFolder(folder: string): Promise<Finding> {
+  const check = 'data folder'
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT')
+      return fail(check, `${folder} cannot be written: give it to the user who runs assay.`)
+    const parent = await firstThatExists(dirname(folder))
+    return (await isWritable(parent))
+      ? ok(check, `${folder} will be made`)
+      : fail(check, `${folder} cannot be made in ${parent}: make it, or set ASSAY_DATA_DIR.`)
+  }
+  const { mode } = await stat(folder)
+  return mode & 0o007
+    ? warn(check, `${folder} is open to every user of this machine: chmod o-rwx ${folder}`)
+    : ok(check, folder)
+}
+
+/** Also gives the signers, for whoever looks on. */
+export async function keyFiles(
+  folder: string,
+): Promise<{ finding: Finding; signers: Map<string, Signer> }> {
+  const check = 'key files'
+  try {
+    const signers = await readSigners(folder)
+    const open = await openToOthers(folder)
+    const finding =
+      open.length > 0
+        ? warn(check, `other users can read ${open.join(', ')}: chmod 600`)
+        : ok(check, `${signers.size} in ${folder}`)
+    return { finding, signers }
+  } catch (error) {
+    if (!(error instanceof KeyRefused)) throw error
+    const told = `${error.message}. The service does not start with it: remove or restore it.`
+    return { finding: fail(check, told), signers: new Map() }
+  }
+}
+
+async function openToOthers(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  const files = names.filter((name) => name.endsWith('.pem')).map((name) => join(folder, name))
+  const modes = await Promise.all(files.map((file) => stat(file)))
+  return files.filter((_, i) => ((modes[i]?.mode ?? 0) & 0o077) !== 0)
+}
+
+export async function portFree({ host, port }: Config): Promise<Finding> {
+  const check = 'port'
+  const address = `${host}:${port}`
+  const code = await listenOnce(host, port)
+  if (code === null) return ok(check, port === 0 ? 'any free one' : `${address} is free`)
+  if (code === 'EADDRINUSE')
+    return warn(check, `${address} is in use: fine if assay runs there, else set PORT.`)
+  return fail(check, `${address} cannot be listened on (${code}): set HOST or PORT.`)
+}
+
+function listenOnce(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', (error) => resolve(codeOf(error)))
+    server.listen({ host, port }, () => server.close(() => resolve(null)))
+  })
+}
+
+async function firstThatExists(folder: string): Promise<string> {
+  let found = folder
+  while (dirname(found) !== found && !(await isThere(found))) found = dirname(found)
+  return found
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+function isWritable(folder: string): Promise<boolean> {
+  return access(folder, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+}

@@ -1,0 +1,60 @@
+/** `assay doctor`: one line a check. It changes nothing but to start the embedded database, where there is one, and stop it again. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Config, ConfigError, readConfig } from '../config.ts'
+import type { Signer } from '../score-credentials/signing-key.ts'
+import { databaseFindings } from './doctor-database.ts'
+import { dataFolder, keyFiles, nodeVersion, portFree } from './doctor-machine.ts'
+import { type Finding, fail, ok } from './finding.ts'
+import { done, type Outcome, withoutSecrets } from './output.ts'
+import { openCommandDb, withServer } from './with-database.ts'
+
+export async function doctorCommand(env: Record<string, string | undefined>): Promise<Outcome> {
+  const findings = await examine(env)
+  const isSound = findings.every(({ level }) => level !== 'fail')
+  const lines = findings.map(
+    ({ check, level, told }) => `${level.padEnd(4)}  ${check.padEnd(12)}  ${withoutSecrets(told)}`,
+  )
+  return done({ ok: isSound, findings }, lines, isSound ? 0 : 1)
+}
+
+async function examine(env: Record<string, string | undefined>): Promise<Finding[]> {
+  const node = nodeVersion(process.version)
+  const config = settingsOf(env)
+  if (Array.isArray(config)) return [node, ...config]
+  const { finding: files, signers } = await keyFiles(config.signingKeysDir)
+  return [
+    node,
+    ok('settings', `PUBLIC_URL is ${config.publicUrl}`),
+    await dataFolder(config.dataDir),
+    files,
+    ...(await database(config, signers)),
+    await portFree(config),
+  ]
+}
+
+function settingsOf(env: Record<string, string | undefined>): Config | Finding[] {
+  try {
+    return readConfig(env)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems.map((problem) => fail('settings', withoutSecrets(problem)))
+  }
+}
+
+async function database(config: Config, signers: ReadonlyMap<string, Signer>): Promise<Finding[]> {
+  if (config.databaseUrl === undefined && !existsSync(join(config.dataDir, 'postgres')))
+    return [ok('database', 'the embedded one; `assay serve` makes it')]
+  try {
+    return await withServer(config, async ({ url }) => {
+      await using closing = new AsyncDisposableStack()
+      const db = openCommandDb(url)
+      closing.defer(() => db.close())
+      return await databaseFindings(db, signers)
+    })
+  } catch (error) {
+    const { message, cause } = error instanceof Error ? error : new Error(String(error))
+    const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : ''
+    return [fail('database', `${message}${why}. Check DATABASE_URL and that PostgreSQL runs.`)]
+  }
+}

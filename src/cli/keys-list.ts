@@ -1,0 +1,42 @@
+/** `assay keys list`: every key that ever signed, its state and whether this machine can sign with it. */
+import type { Config } from '../config.ts'
+import { wireTime } from '../platform/clock.ts'
+import { readSigners } from '../score-credentials/key-files.ts'
+import { findKeys } from '../score-credentials/store.ts'
+import type { SigningKey } from '../score-credentials/trust.ts'
+import { done, type Outcome } from './output.ts'
+import { withDatabase } from './with-database.ts'
+
+export function listKeysCommand(config: Config): Promise<Outcome> {
+  return withDatabase(config, async (db) => {
+    const keys = await findKeys(db)
+    const signers = await readSigners(config.signingKeysDir)
+    const rows = keys.map((key) => ({ ...told(key), signsHere: signers.has(key.kid) }))
+    const unregistered = [...signers.keys()].filter((kid) => !keys.some((key) => key.kid === kid))
+    return done({ ok: true, keys: rows, unregistered }, [
+      ...rows.map(lineOf),
+      ...unregistered.map((kid) => `${kid}  not registered: a file in ${config.signingKeysDir}`),
+      ...(rows.length === 0 ? ['There is no signing key yet: `assay keys create`.'] : []),
+    ])
+  })
+}
+
+const told = ({ kid, state, createdAt, activatedAt, retiredAt, revokedAt }: SigningKey) => ({
+  kid,
+  state,
+  createdAt: wireTime(createdAt),
+  activatedAt: activatedAt && wireTime(activatedAt),
+  retiredAt: retiredAt && wireTime(retiredAt),
+  revokedAt: revokedAt && wireTime(revokedAt),
+})
+
+function lineOf(key: ReturnType<typeof told> & { signsHere: boolean }): string {
+  const dates = [
+    `created ${key.createdAt}`,
+    key.activatedAt && `active from ${key.activatedAt}`,
+    key.retiredAt && `retired ${key.retiredAt}`,
+    key.revokedAt && `revoked ${key.revokedAt}`,
+    key.signsHere ? 'file here' : 'file not here',
+  ]
+  return `${key.kid}  ${key.state.padEnd(7)}  ${dates.filter(Boolean).join(', ')}`
+}

@@ -1,0 +1,28 @@
+/** `assay serve`: the settings, with what the command line changes of them, to the serving process. */
+import { type Config, settings } from '../config.ts'
+import { serve } from '../main.ts'
+import { done, type Outcome } from './output.ts'
+import { UsageError } from './run.ts'
+
+export interface ServeFlags {
+  demo?: boolean
+  processes?: string
+  /** False with --no-worker. */
+  worker: boolean
+}
+
+export async function serveCommand(config: Config, flags: ServeFlags): Promise<Outcome> {
+  const processes = flags.processes === undefined ? config.processes : processesOf(flags.processes)
+  await serve({ ...config, processes }, { demo: flags.demo ?? false, worker: flags.worker })
+  return done({ ok: true }, [])
+}
+
+function processesOf(text: string): number {
+  try {
+    return settings.PROCESSES.parse(text)
+  } catch (error) {
+    throw new UsageError(
+      `--processes must be ${error instanceof Error ? error.message : 'a number'}`,
+    )
+  }
+}

@@ -1,0 +1,73 @@
+/** The database for the time of one command: the operator's, or the embedded one, which a running server shares with us. */
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { openDatabase } from '../database.ts'
+import { systemClock } from '../platform/clock.ts'
+import { type Db, openDb } from '../platform/db.ts'
+import { migrate, pendingMigrations } from '../platform/migrate.ts'
+import { note } from './output.ts'
+import { CommandError, Interrupted } from './run.ts'
+
+export const migrationsDirectory = join(import.meta.dirname, '../../migrations')
+
+interface HowToStop {
+  /** True: the work watches the signal itself and ends in good order. False: it is left alone, its transaction rolls back or commits. */
+  watchesSignal: boolean
+}
+
+/**
+ * Runs `work` on a migrated database. Ctrl-C and SIGTERM end it, and whatever was started for it. Throws `CommandError` where an
+ * operator's database lacks migrations; the embedded one is migrated.
+ */
+export async function withDatabase<Result>(
+  config: Config,
+  work: (db: Db, signal: AbortSignal) => Promise<Result>,
+  { watchesSignal }: HowToStop = { watchesSignal: false },
+): Promise<Result> {
+  return withServer(config, async ({ url, embedded }, signal) => {
+    if (embedded) await migrate(url, migrationsDirectory, systemClock())
+    await using closing = new AsyncDisposableStack()
+    const db = openCommandDb(url)
+    closing.defer(() => db.close())
+    const pending = await pendingMigrations(db, migrationsDirectory)
+    if (pending.length > 0)
+      throw new CommandError(`The database lacks ${pending.join(', ')}: run \`assay migrate\`.`)
+    const result = work(db, signal)
+    return await (watchesSignal ? result : Promise.race([result, untilInterrupted(signal)]))
+  })
+}
+
+/** Without looking at what is in it. */
+export async function withServer<Result>(
+  config: Config,
+  work: (server: { url: string; embedded: boolean }, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const stopping = new AbortController()
+  const stop = (): void => stopping.abort()
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  const database = await openDatabase(config, note)
+  try {
+    if (stopping.signal.aborted) throw new Interrupted('interrupted')
+    return await work(database, stopping.signal)
+  } finally {
+    await database.stop()
+    process.off('SIGINT', stop).off('SIGTERM', stop)
+  }
+}
+
+/** Bulk statements may take longer than a request would wait. */
+export function openCommandDb(url: string): Db {
+  return openDb({
+    url,
+    connectionsMax: 2,
+    applicationName: 'assay command line',
+    statementTimeoutMs: 60_000,
+    onError: (error) => note(`a database connection was lost: ${error.message}`),
+  })
+}
+
+function untilInterrupted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Interrupted('interrupted')), { once: true })
+  })
+}
