@@ -1,0 +1,104 @@
+/**
+ * `assay credentials issue`: scores in, signed credentials out, a batch a transaction. A credential is written after its transaction
+ * has committed; so after a crash the registry may hold a batch that was not written, which a second run writes again.
+ */
+import { resolve } from 'node:path'
+import { addAbortSignal } from 'node:stream'
+import type { Config } from '../config.ts'
+import { originOf } from '../score-credentials/payload.ts'
+import { openSigners } from '../score-credentials/signers.ts'
+import { activeSigner, type Issuing } from './issue-batch.ts'
+import { issueLines, type Tally } from './issue-lines.ts'
+import { openInput } from './lines.ts'
+import { note, type Outcome } from './output.ts'
+import { showProgress } from './progress.ts'
+import { proofFormOf } from './proof-form.ts'
+import { UsageError } from './run.ts'
+import { openSink, type Sink } from './sink.ts'
+import { withDatabase } from './with-database.ts'
+
+export interface IssueFlags {
+  from: string
+  out: string
+  errors?: string
+  proof: string
+  json?: boolean
+}
+
+export async function issueCommand(config: Config, flags: IssueFlags): Promise<Outcome> {
+  const form = proofFormOf(flags.proof)
+  if (flags.json && flags.out === '-')
+    throw new UsageError('With --json standard output carries the report: name a file with --out.')
+  const errorsFile = flags.errors ?? (flags.from === '-' ? null : `${flags.from}.errors.ndjson`)
+  refuseSameFile([flags.from, flags.out, errorsFile])
+  const input = await openInput(flags.from)
+  const issuing: Issuing = {
+    origin: originOf(config.publicUrl),
+    validityDays: config.credentialValidityDays,
+    supersedeRevokes: config.supersedeRevokes,
+    signers: await openSigners(config.signingKeysDir),
+    keysFolder: config.signingKeysDir,
+  }
+  return withDatabase(
+    config,
+    async (db, signal) => {
+      // Before a file is made or emptied.
+      await activeSigner(db, issuing)
+      addAbortSignal(signal, input.chunks)
+      await using closing = new AsyncDisposableStack()
+      const out = closed(await openSink(flags.out), closing)
+      const errors = closed(await errorSink(errorsFile), closing)
+      const progress = showProgress(input.bytesTotal)
+      closing.defer(() => progress.end())
+      const startedAt = performance.now()
+      const run = { db, issuing, form, out, errors, progress, signal }
+      const tally = await issueLines(run, input.chunks)
+      return summary(tally, { flags, errorsFile, ms: performance.now() - startedAt })
+    },
+    { watchesSignal: true },
+  )
+}
+
+/** Writing empties a file: the scores must not be in it. */
+function refuseSameFile(files: readonly (string | null)[]): void {
+  const named = files
+    .filter((file) => file !== null && file !== '-')
+    .map((file) => resolve(`${file}`))
+  if (new Set(named).size < named.length)
+    throw new UsageError('--from, --out and --errors must be three different files.')
+}
+
+function closed(sink: Sink, closing: AsyncDisposableStack): Sink {
+  closing.defer(() => sink.close())
+  return sink
+}
+
+/** Without a file to name after the input, refused lines are messages. */
+async function errorSink(file: string | null): Promise<Sink> {
+  if (file !== null) return openSink(file)
+  return { write: async (text) => note(text.trimEnd()), close: async () => {} }
+}
+
+interface Circumstances {
+  flags: IssueFlags
+  errorsFile: string | null
+  ms: number
+}
+
+function summary(tally: Tally, { flags, errorsFile, ms }: Circumstances): Outcome {
+  const ok = tally.rejected === 0 && !tally.interrupted
+  const linesPerSecond = Math.round((tally.lines * 1_000) / Math.max(ms, 1))
+  const lines = [
+    `${tally.lines} lines: ${tally.issued} issued, ${tally.existing} had been issued, ${tally.rejected} refused (${linesPerSecond} lines/s)`,
+  ]
+  if (tally.rejected > 0 && errorsFile !== null)
+    lines.push(`The refused lines are in ${errorsFile}.`)
+  if (tally.interrupted)
+    lines.push('Interrupted. Run it again: lines with an id are not issued twice.')
+  return {
+    exitCode: ok ? 0 : 1,
+    report: { ok, ...tally, linesPerSecond, out: flags.out, errors: errorsFile },
+    lines,
+    linesTo: 'stderr',
+  }
+}

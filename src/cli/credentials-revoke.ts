@@ -1,0 +1,123 @@
+/** `assay credentials revoke`: what is revoked stays so, and a second run changes nothing. */
+import type { Config } from '../config.ts'
+import { sha256 } from '../platform/bytes.ts'
+import { systemClock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import { revokeDigests } from '../score-credentials/revoke.ts'
+import { findCredentials, findStatuses } from '../score-credentials/store.ts'
+import { type CredentialName, nameByHex, nameById, nameOfLine } from './credential-name.ts'
+import { lineBatches, openInput } from './lines.ts'
+import { note, type Outcome } from './output.ts'
+import { UsageError } from './run.ts'
+import { withDatabase } from './with-database.ts'
+
+export interface RevokeFlags {
+  id?: string[]
+  token?: string[]
+  digest?: string[]
+  from?: string
+}
+
+interface Named {
+  text: string
+  name: CredentialName
+}
+
+interface Tally {
+  revoked: number
+  alreadyRevoked: number
+  notFound: number
+}
+
+const lineBytesMax = 16_384
+const batchMax = 256
+
+export async function revokeCommand(config: Config, flags: RevokeFlags): Promise<Outcome> {
+  const given = namesGiven(flags)
+  if (given.length === 0 && flags.from === undefined)
+    throw new UsageError('Name credentials by --id, --token, --digest or --from.')
+  return withDatabase(config, async (db) => {
+    const tally: Tally = { revoked: 0, alreadyRevoked: 0, notFound: 0 }
+    for (let i = 0; i < given.length; i += batchMax)
+      await revokeBatch(db, given.slice(i, i + batchMax), tally)
+    if (flags.from !== undefined)
+      for await (const batch of namesIn(flags.from)) await revokeBatch(db, batch, tally)
+    const { revoked, alreadyRevoked, notFound } = tally
+    const ok = notFound === 0
+    return {
+      exitCode: ok ? 0 : 1,
+      report: { ok, ...tally },
+      lines: [`${revoked} revoked, ${alreadyRevoked} had been revoked, ${notFound} not found`],
+    }
+  })
+}
+
+function namesGiven({ id = [], token = [], digest = [] }: RevokeFlags): Named[] {
+  const named = (texts: string[], read: (text: string) => CredentialName | null, form: string) =>
+    texts.map((text) => {
+      const name = read(text)
+      if (name === null) throw new UsageError(`${JSON.stringify(text)} is not ${form}`)
+      return { text, name }
+    })
+  return [
+    ...named(id, nameById, 'a credential id (a UUID)'),
+    ...named(token, (text) => nameByHex(text, 'token'), 'a status token (64 hex characters)'),
+    ...named(digest, (text) => nameByHex(text, 'digest'), 'a digest (64 hex characters)'),
+  ]
+}
+
+/** All of a file that is no list of names is refused at its first such line: what was named before it is revoked. */
+async function* namesIn(file: string): AsyncGenerator<Named[]> {
+  const { chunks } = await openInput(file)
+  for await (const { lines } of lineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
+    yield lines.map(({ number, bytes, isTooLong }) => {
+      const text = Buffer.from(bytes).toString('utf8')
+      const name = isTooLong ? null : nameOfLine(text)
+      if (name === null)
+        throw new UsageError(`${file}, line ${number}: no id, token, digest or credential`)
+      return { text: name.by === 'id' ? name.id : text.trim(), name }
+    })
+  }
+}
+
+async function revokeBatch(db: Db, batch: readonly Named[], tally: Tally): Promise<void> {
+  const { digests, rows } = await db.transaction(async (tx) => {
+    const digests = await digestsOf(tx, batch)
+    const found = new Map(
+      digests.flatMap((digest) => (digest ? [[digest.toString('hex'), digest]] : [])),
+    )
+    return { digests, rows: await revokeDigests(tx, [...found.values()], systemClock()) }
+  })
+  for (const [i, digest] of digests.entries()) {
+    if (digest !== null) continue
+    tally.notFound++
+    note(`not found: ${batch[i]?.text}`)
+  }
+  for (const row of rows) tally[row.now ? 'revoked' : 'alreadyRevoked']++
+}
+
+/** In the order of the names; null where nothing has that name. */
+async function digestsOf(tx: Tx, batch: readonly Named[]): Promise<(Buffer | null)[]> {
+  const ids = batch.flatMap(({ name }) => (name.by === 'id' ? name.id : []))
+  const byId = new Map(
+    (ids.length === 0 ? [] : await findCredentials(tx, ids)).map((stored) => [
+      stored.credentialId,
+      sha256(stored.payload),
+    ]),
+  )
+  // Both questions for what may be either; an id asks for nothing that exists.
+  const nothing = Buffer.alloc(32)
+  const questions = batch.flatMap(({ name }) => {
+    const bytes = name.by === 'id' ? nothing : name.bytes
+    return [
+      { token: name.by === 'digest' ? nothing : bytes, vcSha256: bytes },
+      { token: null, vcSha256: name.by === 'token' ? nothing : bytes },
+    ]
+  })
+  const answers = await findStatuses(tx, questions)
+  return batch.map(({ name }, i) => {
+    if (name.by === 'id') return byId.get(name.id) ?? null
+    const found = [answers[2 * i], answers[2 * i + 1]].find((one) => one?.kind === 'registered')
+    return found?.kind === 'registered' ? found.vcSha256 : null
+  })
+}

@@ -1,0 +1,105 @@
+/** One transaction of `assay credentials issue`: a score with an id is issued once, however often it is read. */
+import { canonicalJson } from '../platform/canonical-json.ts'
+import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { type Issuer, issueCredentials } from '../score-credentials/issue.ts'
+import { credentialPayload } from '../score-credentials/payload.ts'
+import type { Signers } from '../score-credentials/signers.ts'
+import type { Signer } from '../score-credentials/signing-key.ts'
+import { findCredentials, findKeys } from '../score-credentials/store.ts'
+import { CommandError } from './run.ts'
+import type { Refusal, ScoreToIssue } from './score-line.ts'
+
+export interface Issuing extends Omit<Issuer, 'signer'> {
+  signers: Signers
+  /** Said where it lacks the active key. */
+  keysFolder: string
+}
+
+export type Credential = Record<string, unknown>
+
+export type Issued =
+  /** `now` is false where an earlier line or run issued it. */
+  { credential: Credential; now: boolean } | { refused: Refusal }
+
+/** One answer for each score, in order; all of it is committed. Throws `CommandError` where this machine cannot sign. */
+export async function issueBatch(
+  db: Db,
+  issuing: Issuing,
+  { scores, now }: { scores: readonly ScoreToIssue[]; now: Date },
+): Promise<Issued[]> {
+  for (;;) {
+    const before = await idsInUse(db, scores)
+    try {
+      return await db.transaction((tx) => issueInside(tx, issuing, { scores, now }))
+    } catch (error) {
+      // Another run was faster with one of the ids: this time it is found.
+      if ((await idsInUse(db, scores)).size === before.size) throw error
+    }
+  }
+}
+
+/** Who signs now. */
+export async function activeSigner(
+  db: Queryable,
+  { signers, keysFolder }: Pick<Issuing, 'signers' | 'keysFolder'>,
+): Promise<Signer> {
+  const active = (await findKeys(db)).find((key) => key.state === 'active')
+  if (active === undefined)
+    throw new CommandError('No signing key is active: `assay keys create`, or `assay keys rotate`.')
+  const signer = await signers.of(active.kid)
+  if (signer === undefined)
+    throw new CommandError(
+      `The private key of the active key ${active.kid} is not in ${keysFolder}. Run this where it is, or set SIGNING_KEYS_DIR.`,
+    )
+  return signer
+}
+
+async function issueInside(
+  tx: Tx,
+  issuing: Issuing,
+  { scores, now }: { scores: readonly ScoreToIssue[]; now: Date },
+): Promise<Issued[]> {
+  // Looked up for each batch: a key may be rotated during a long run.
+  const signer = await activeSigner(tx, issuing)
+  const known = await idsInUse(tx, scores)
+  const fresh = scores.filter(
+    ({ id }, i) =>
+      id === undefined || (!known.has(id) && scores.findIndex((other) => other.id === id) === i),
+  )
+  const issued = await issueCredentials(
+    tx,
+    { ...issuing, signer },
+    fresh.map((score) => ({ ...score, issuedAt: now })),
+  )
+  const made = new Map(fresh.map((score, i) => [score, issued[i]?.credential as object]))
+  for (const [{ id }, credential] of made) if (id !== undefined) known.set(id, { ...credential })
+  return scores.map((score): Issued => {
+    const credential = made.get(score)
+    if (credential !== undefined) return { credential: { ...credential }, now: true }
+    const existing = known.get(score.id ?? '') as Credential
+    if (isSame(existing, score, issuing)) return { credential: existing, now: false }
+    return { refused: { field: 'id', reason: 'is in use for another content' } }
+  })
+}
+
+async function idsInUse(
+  db: Queryable,
+  scores: readonly ScoreToIssue[],
+): Promise<Map<string, Credential>> {
+  const ids = scores.flatMap(({ id }) => id ?? [])
+  const found = ids.length === 0 ? [] : await findCredentials(db, ids)
+  return new Map(
+    found.map(({ credentialId, payload, proof }) => [
+      credentialId,
+      { ...JSON.parse(payload), proof: JSON.parse(proof) },
+    ]),
+  )
+}
+
+/** Whether the score, issued today, would state the same of the same person. */
+function isSame(existing: Credential, score: ScoreToIssue, { origin }: Issuing): boolean {
+  const facts = { id: '', slot: { token: '', listId: '', index: 0 } }
+  const dates = { validFrom: new Date(0), validUntil: new Date(0) }
+  const { credentialSubject } = credentialPayload(origin, score, { ...facts, ...dates })
+  return canonicalJson(existing.credentialSubject) === canonicalJson(credentialSubject)
+}

@@ -1,0 +1,97 @@
+/** The loop of `assay credentials issue`: read a batch, commit it, write it; what is refused goes to another file. */
+import { systemClock } from '../platform/clock.ts'
+import type { Db } from '../platform/db.ts'
+import { tendLists } from '../score-credentials/issue.ts'
+import type { ProofForm } from '../score-credentials/proof.ts'
+import { activeSigner, type Issued, type Issuing, issueBatch } from './issue-batch.ts'
+import { type Line, type LineBatch, lineBatches } from './lines.ts'
+import type { Progress } from './progress.ts'
+import { inForm } from './proof-form.ts'
+import { type Refusal, readScoreLine, type ScoreToIssue } from './score-line.ts'
+import type { Sink } from './sink.ts'
+
+/** A score takes some 300 bytes. */
+const lineBytesMax = 16_384
+const batchMax = 256
+const batchesBetweenTending = 40
+
+export interface Tally {
+  lines: number
+  issued: number
+  /** Issued by an earlier line or run, and written again. */
+  existing: number
+  rejected: number
+  interrupted: boolean
+}
+
+export interface IssueRun {
+  db: Db
+  issuing: Issuing
+  form: ProofForm
+  out: Sink
+  errors: Sink
+  progress: Progress
+  signal: AbortSignal
+}
+
+/** When `signal` comes, the batch in hand is committed and written, and no other is begun. */
+export async function issueLines(run: IssueRun, chunks: AsyncIterable<Uint8Array>): Promise<Tally> {
+  const tally = { lines: 0, issued: 0, existing: 0, rejected: 0, interrupted: false }
+  let batches = 0
+  try {
+    for await (const batch of lineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
+      if (run.signal.aborted) break
+      if (batches++ % batchesBetweenTending === 0) await tend(run)
+      await issueOneBatch(run, batch, tally)
+    }
+  } catch (error) {
+    // The input was closed under us, on the operator's word.
+    if (!(error instanceof Error && error.name === 'AbortError')) throw error
+  }
+  tally.interrupted = run.signal.aborted
+  return tally
+}
+
+async function tend({ db, issuing }: IssueRun): Promise<void> {
+  const signer = await activeSigner(db, issuing)
+  await tendLists(db, { ...issuing, signer }, systemClock())
+}
+
+async function issueOneBatch(run: IssueRun, batch: LineBatch, tally: Tally): Promise<void> {
+  const { db, issuing, form, out, errors, progress } = run
+  const { signers, origin } = issuing
+  const read = batch.lines.map(readLine)
+  const scores = read.filter((line): line is ScoreToIssue => !('refused' in line))
+  const issued = await issueBatch(db, issuing, { scores, now: systemClock() })
+  const answers = issued.values()
+  let credentials = ''
+  let refusals = ''
+  for (const [i, line] of read.entries()) {
+    const answer = 'refused' in line ? line : (answers.next().value as Issued)
+    tally.lines++
+    if ('refused' in answer) {
+      tally.rejected++
+      refusals += refusalLine(batch.lines[i] as Line, answer.refused)
+      continue
+    }
+    tally[answer.now ? 'issued' : 'existing']++
+    const credential = await inForm(answer.credential, form, { publicUrl: origin.url, signers })
+    credentials += `${JSON.stringify(credential)}\n`
+  }
+  if (refusals !== '') await errors.write(refusals)
+  if (credentials !== '') await out.write(credentials)
+  progress.at(tally.lines, batch.bytesRead)
+}
+
+function readLine(line: Line): ScoreToIssue | { refused: Refusal } {
+  if (!line.isTooLong) return readScoreLine(line.bytes)
+  return { refused: { field: null, reason: `The line is longer than ${lineBytesMax} bytes.` } }
+}
+
+const textShownMax = 1_000
+
+function refusalLine({ number, bytes, isTooLong }: Line, { field, reason }: Refusal): string {
+  const whole = Buffer.from(bytes).toString('utf8')
+  const text = isTooLong ? whole.slice(0, textShownMax) : whole
+  return `${JSON.stringify({ line: number, field, reason, text })}\n`
+}

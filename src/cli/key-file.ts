@@ -1,0 +1,83 @@
+/** Pure: whom to believe offline, from the issuer's key document or its did.json. */
+import { kidOf, publicKeyOfKid } from '../score-credentials/signing-key.ts'
+import { type SigningKey, type Trust, trustOf } from '../score-credentials/trust.ts'
+
+/** Why a file says nothing of whom to believe. */
+export class KeyFileRefused extends Error {
+  override readonly name = 'KeyFileRefused'
+}
+
+type Json = Record<string, unknown>
+
+/**
+ * Trust in the one issuer of the document. `presented` only settles whether a did:web host stands for http or https: its context URL
+ * is signed. Throws `KeyFileRefused`, and `KeyRefused` for a key that is no sound point.
+ */
+export function trustOfKeyFile(document: unknown, presented: Json): Trust {
+  if (!isObject(document)) throw new KeyFileRefused('it is not a JSON object')
+  const { issuer, keys } = Array.isArray(document.verificationMethod)
+    ? keysOfDid(document)
+    : keysOfKeyDocument(document)
+  const trust = trustOf([publicUrlOf(issuer, presented)], keys)
+  if (!trust.has(issuer)) throw new KeyFileRefused(`${issuer} is not a did:web of a host`)
+  return trust
+}
+
+function keysOfKeyDocument({ issuer, verificationMethod }: Json): Keys {
+  if (typeof issuer !== 'string' || !isObject(verificationMethod))
+    throw new KeyFileRefused('it is neither a key document nor a DID document')
+  const { id, publicKeyBase64url } = verificationMethod
+  const publicKey = Buffer.from(String(publicKeyBase64url), 'base64url')
+  return { issuer, keys: [keyOf(issuer, id, { publicKey, revokedAt: null })] }
+}
+
+function keysOfDid({ id: issuer, verificationMethod, assertionMethod }: Json): Keys {
+  if (typeof issuer !== 'string') throw new KeyFileRefused('the DID document has no id')
+  const methods = (verificationMethod as unknown[]).filter(isObject)
+  const asserting = Array.isArray(assertionMethod) ? assertionMethod : []
+  const keys = methods.map(({ id, publicKeyMultibase, revoked }) => {
+    const publicKey = publicKeyOfKid(String(publicKeyMultibase))
+    if (publicKey === null) throw new KeyFileRefused(`${String(id)} is not an Ed25519 Multikey`)
+    const isRevoked = revoked !== undefined || !asserting.includes(id)
+    return keyOf(issuer, id, { publicKey, revokedAt: isRevoked ? dateOf(revoked) : null })
+  })
+  if (keys.length === 0) throw new KeyFileRefused('the DID document has no key')
+  return { issuer, keys }
+}
+
+interface Keys {
+  issuer: string
+  keys: SigningKey[]
+}
+
+/** Neither document tells since when a key signs. */
+function keyOf(
+  issuer: string,
+  id: unknown,
+  { publicKey, revokedAt }: { publicKey: Uint8Array; revokedAt: Date | null },
+): SigningKey {
+  const kid = kidOf(publicKey)
+  if (id !== `${issuer}#${kid}`)
+    throw new KeyFileRefused(`${String(id)} is not the name of the key that it holds`)
+  const since = new Date(0)
+  const state = revokedAt === null ? 'active' : 'revoked'
+  return { kid, publicKey, state, createdAt: since, activatedAt: since, retiredAt: null, revokedAt }
+}
+
+function dateOf(revoked: unknown): Date {
+  const date = new Date(String(revoked))
+  return Number.isNaN(date.getTime()) ? new Date(0) : date
+}
+
+function publicUrlOf(issuer: string, presented: Json): string {
+  const host = issuer.replace(/^did:web:/, '').replace('%3A', ':')
+  const contexts = Array.isArray(presented['@context']) ? presented['@context'] : []
+  const isPlain = String(contexts[1]).startsWith(`http://${host}/`)
+  const url = `${isPlain ? 'http' : 'https'}://${host}`
+  if (!URL.canParse(url)) throw new KeyFileRefused(`${issuer} is not a did:web of a host`)
+  return url
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
