@@ -83,7 +83,8 @@ test('a revocation sets its bit, no other list is published', async () => {
   assert.equal(bitOf(await listOf(revoked), revoked), true)
   assert.equal(bitOf(await listOf(active), active), false)
   const after = await publications()
-  assert.deepEqual(after.map((n, i) => n - (before[i] ?? 0)).sort(), [0, 0, 0, 1])
+  const grown = after.filter((n, i) => n !== before[i])
+  assert.equal(grown.length, 1)
   assert.equal(await publishDueLists(db, issuer, soon), 0, 'nothing is due any more')
 })
 
@@ -243,12 +244,12 @@ test('every interleaving of a revocation and a publication: a list that is not d
 
 test('100 revocations while publishers run all the time: all bits are set when nothing is due', async () => {
   const issued = await Promise.all(Array.from({ length: 100 }, () => issueOne(db)))
-  let revoking = true
+  const work = { goesOn: true }
   const publishers = Array.from({ length: 2 }, async () => {
-    while (revoking) await publishDueLists(db, issuer, soon)
+    while (work.goesOn) await publishDueLists(db, issuer, soon)
   })
   await Promise.all(issued.map((one) => revokeCredentials(db, idsOf(one), now)))
-  revoking = false
+  work.goesOn = false
   await Promise.all(publishers)
   await publishDueLists(db, issuer, soon)
   for (const one of issued) assert.equal(bitOf(await listOf(one), one), true)

@@ -1,0 +1,380 @@
+/** The routes, each status of each: handlers alone, on a real database; the edge around them is the server's. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import {
+  changed,
+  inside,
+  issuedAt,
+  type Json,
+  now,
+  origin,
+  publicUrl,
+  sign,
+  signer,
+  signerOf,
+  vector,
+} from '../../test/support/credentials.ts'
+import { issueOne, issuer, testRegistry } from '../../test/support/registry.ts'
+import { openDb } from '../platform/db.ts'
+import type { Answer } from '../platform/endpoint.ts'
+import { scoreCredentialEndpoints } from './endpoints.ts'
+import { openMirror } from './mirror.ts'
+import { publishDueLists } from './publish-lists.ts'
+import { revokeCredentials } from './revoke.ts'
+import { createKey, revokeKey, rotateKeys } from './rotate-keys.ts'
+import { vcSha256Of } from './trust.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+
+await publishDueLists(db, issuer, now)
+const issued = await issueOne(db)
+const revoked = await issueOne(db)
+await revokeCredentials(db, { statusTokens: [Buffer.from(revoked.statusToken, 'hex')] }, now)
+const mirror = openMirror(db, [publicUrl])
+await mirror.refresh()
+
+const unregistered: string[] = []
+const clockHand = { now }
+const serving = {
+  mirror,
+  publicUrl,
+  clock: () => clockHand.now,
+  onUnregistered: (kid: string) => void unregistered.push(kid),
+}
+const endpoints = scoreCredentialEndpoints({ db, ...serving })
+/** Port 1 answers nobody. */
+const away = openDb({
+  url: 'postgres://nobody@127.0.0.1:1/none',
+  connectionsMax: 1,
+  applicationName: 'away',
+  onError: () => {},
+})
+after(() => away.close())
+const endpointsWithoutDatabase = scoreCredentialEndpoints({ db: away, ...serving })
+
+interface Call {
+  path?: Record<string, string>
+  query?: Record<string, string>
+  body?: unknown
+  bodyAmbiguity?: string | null
+}
+
+async function call(operationId: string, request: Call = {}, of = endpoints): Promise<Answer> {
+  const endpoint = of.find((one) => one.operationId === operationId) ?? assert.fail(operationId)
+  const { path = {}, query = {}, body, bodyAmbiguity = null } = request
+  return endpoint.answer({ path, query, body, bodyAmbiguity, requestId: 'r' })
+}
+
+function bodyOf(answer: Answer): Json {
+  if ('document' in answer)
+    return JSON.parse(answer.document.representations[0]?.bytes.toString() ?? '')
+  if ('body' in answer) return answer.body as Json
+  return assert.fail(`refused: ${answer.refusal}`)
+}
+
+function refusalOf(answer: Answer): string | null {
+  return 'refusal' in answer ? answer.refusal : null
+}
+
+/** Serves an issuer of its own, without touching the others' keys. */
+async function withOwnRegistry(
+  test: (own: {
+    db: typeof db
+    endpoints: typeof endpoints
+    refresh(): Promise<void>
+  }) => Promise<void>,
+) {
+  const own = await testRegistry()
+  try {
+    const ownMirror = openMirror(own.db, [publicUrl])
+    await ownMirror.refresh()
+    const ownEndpoints = scoreCredentialEndpoints({ db: own.db, ...serving, mirror: ownMirror })
+    await test({ db: own.db, endpoints: ownEndpoints, refresh: () => ownMirror.refresh() })
+  } finally {
+    await own.drop()
+  }
+}
+
+// public key and DID document
+
+test('public key 200: the closed document of the active key', async () => {
+  assert.deepEqual(bodyOf(await call('getScoreCredentialPublicKey')), {
+    schemaVersion: 'service.score_vc_public_key.v1',
+    id: 'https://scores.example.org/.well-known/service-score-vc-public-key.json',
+    issuer: 'did:web:scores.example.org',
+    proofType: 'ServiceScoreEd25519Signature2026',
+    proofPurpose: 'assertionMethod',
+    verificationMethod: {
+      id: vector.key.verificationMethod,
+      type: 'Ed25519VerificationKey2020',
+      controller: 'did:web:scores.example.org',
+      publicKeyBase64url: vector.key.publicKeyBase64url,
+    },
+  })
+})
+
+test('public key 404: no key has this kid', async () => {
+  const kid = signerOf(8).kid
+  assert.equal(
+    refusalOf(await call('getScoreCredentialPublicKey', { query: { kid } })),
+    'not_found',
+  )
+})
+
+test('public key and DID document over a rotation and a revocation', async () => {
+  await withOwnRegistry(async (own) => {
+    const next = signerOf(8)
+    const didOf = async () => bodyOf(await call('getDidDocument', {}, own.endpoints))
+    const keyOf = (kid: string) =>
+      call('getScoreCredentialPublicKey', { query: { kid } }, own.endpoints)
+    await createKey(own.db, next.kid, issuedAt)
+    await own.refresh()
+    const published = await didOf()
+    const names = [signer, next].map(({ kid }) => `${origin.issuer}#${kid}`)
+    assert.deepEqual(published.assertionMethod, names, 'a pending key is published before it signs')
+    await rotateKeys(own.db, now, { atOnce: true })
+    await own.refresh()
+    const active = bodyOf(await call('getScoreCredentialPublicKey', {}, own.endpoints))
+    assert.equal(inside(active, 'verificationMethod').id, names[1])
+    assert.equal(inside(bodyOf(await keyOf(signer.kid)), 'verificationMethod').id, names[0])
+    await revokeKey(own.db, signer.kid, now)
+    await own.refresh()
+    const did = await didOf()
+    assert.deepEqual(did.assertionMethod, [names[1]])
+    const [compromised, sound] = did.verificationMethod as Json[]
+    assert.equal(compromised?.revoked, now.toISOString())
+    assert.equal(sound?.revoked, undefined)
+    assert.equal(refusalOf(await keyOf(signer.kid)), 'not_found', 'a revoked key is not handed out')
+  })
+})
+
+test('DID document 200: did:web with every key as Multikey', async () => {
+  assert.deepEqual(bodyOf(await call('getDidDocument')), {
+    '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/multikey/v1'],
+    id: origin.issuer,
+    verificationMethod: [
+      {
+        id: vector.key.verificationMethod,
+        type: 'Multikey',
+        controller: origin.issuer,
+        publicKeyMultibase: vector.key.publicKeyMultibase,
+      },
+    ],
+    assertionMethod: [vector.key.verificationMethod],
+  })
+})
+
+test('503: public key, DID document and status list before signing is configured', async () => {
+  const empty = openMirror(db, [publicUrl])
+  const unconfigured = scoreCredentialEndpoints({ db, ...serving, mirror: empty })
+  for (const [operationId, request] of [
+    ['getScoreCredentialPublicKey', {}],
+    ['getDidDocument', {}],
+    ['getScoreCredentialStatusList', { path: { listId: listIdOf(issued.credential) } }],
+  ] as const) {
+    const refusal = refusalOf(await call(operationId, request, unconfigured))
+    assert.equal(refusal, 'signing_not_configured', operationId)
+  }
+})
+
+test('key documents are made once and then served as they are', async () => {
+  for (const operationId of ['getScoreCredentialPublicKey', 'getDidDocument']) {
+    const [first, again] = [await call(operationId), await call(operationId)]
+    assert.ok('document' in first && 'document' in again)
+    assert.equal(first.document, again.document)
+  }
+})
+
+// status by token
+
+function statusOf(statusToken: string, query: Record<string, string> = {}, of = endpoints) {
+  return call('getScoreCredentialStatus', { path: { statusToken }, query }, of)
+}
+
+test('status 200: active, the closed shape without revokedAt', async () => {
+  assert.deepEqual(await statusOf(issued.statusToken), {
+    status: 200,
+    body: {
+      schemaVersion: 'service.score_vc_status.v1',
+      status: 'active',
+      revoked: false,
+      checkedAt: '2026-06-01T10:00:00Z',
+    },
+  })
+})
+
+test('status 200: revoked, with the time', async () => {
+  assert.deepEqual(bodyOf(await statusOf(revoked.statusToken)), {
+    schemaVersion: 'service.score_vc_status.v1',
+    status: 'revoked',
+    revoked: true,
+    revokedAt: '2026-06-01T10:00:00Z',
+    checkedAt: '2026-06-01T10:00:00Z',
+  })
+})
+
+test('status 200: with the digest of exactly this credential', async () => {
+  const answer = await statusOf(issued.statusToken, { vcSha256: issued.vcSha256 })
+  assert.equal(bodyOf(answer).status, 'active')
+})
+
+test('status 404: an unknown token and a digest that does not match are told apart by nothing', async () => {
+  const unknown = await statusOf('0'.repeat(64))
+  const mismatch = await statusOf(issued.statusToken, { vcSha256: revoked.vcSha256 })
+  assert.equal(refusalOf(unknown), 'status_token_not_found')
+  assert.deepEqual(mismatch, unknown)
+  const digestAsToken = await statusOf(issued.vcSha256)
+  assert.deepEqual(digestAsToken, unknown, 'a digest is no token')
+})
+
+test('status 503: the registry does not answer', async () => {
+  const answer = statusOf(issued.statusToken, {}, endpointsWithoutDatabase)
+  await assert.rejects(answer, { name: 'UnavailableError' })
+})
+
+test('status: 300 calls of one turn get each its own answer', async () => {
+  const tokens = Array.from({ length: 300 }, (_, i) => (i % 2 === 0 ? issued : revoked).statusToken)
+  const answers = await Promise.all(tokens.map((token) => statusOf(token)))
+  for (const [i, answer] of answers.entries()) assert.equal(bodyOf(answer).revoked, i % 2 === 1)
+})
+
+// status list
+
+function listIdOf(credential: { credentialStatus: Record<string, string> }): string {
+  const url = credential.credentialStatus.statusListCredential ?? ''
+  return url.slice(origin.statusListUrlPrefix.length)
+}
+
+function listOf(listId: string, query: Record<string, string> = {}) {
+  return call('getScoreCredentialStatusList', { path: { listId }, query })
+}
+
+test('status list 200: rdfc unless another form is asked for', async () => {
+  const listId = listIdOf(issued.credential)
+  for (const [query, cryptosuite] of [
+    [{}, 'eddsa-rdfc-2022'],
+    [{ proof: 'eddsa-rdfc-2022' }, 'eddsa-rdfc-2022'],
+    [{ proof: 'eddsa-jcs-2022' }, 'eddsa-jcs-2022'],
+    [{ proof: 'native' }, undefined],
+  ] as const) {
+    const list = bodyOf(await listOf(listId, query))
+    assert.equal(inside(list, 'proof').cryptosuite, cryptosuite)
+    assert.equal(list.id, `${origin.statusListUrlPrefix}${listId}`)
+  }
+})
+
+test('status list 200: one that was opened after the last refresh is found', async () => {
+  await withOwnRegistry(async (own) => {
+    await own.db.run({
+      name: 'close',
+      text: 'update status_lists set closed_at = now(), dies_at = now()',
+      values: [],
+    })
+    const { credential } = await issueOne(own.db)
+    const listId = listIdOf(credential)
+    clockHand.now = new Date()
+    const answer = await call('getScoreCredentialStatusList', { path: { listId } }, own.endpoints)
+    clockHand.now = now
+    assert.equal(bodyOf(answer).id, `${origin.statusListUrlPrefix}${listId}`)
+  })
+})
+
+test('status list 404: there is no such list, and an id that cannot be one costs no read', async () => {
+  assert.equal(refusalOf(await listOf('aaaaaaaaaa')), 'status_list_not_found')
+  const counted = mirror.ageMs()
+  for (const id of ['2026-0007', 'x'.repeat(5_000), '../../etc', '%00', '__proto__'])
+    assert.equal(refusalOf(await listOf(id)), 'status_list_not_found', id)
+  assert.ok(mirror.ageMs() >= counted, 'the mirror was not refreshed')
+})
+
+test('status list 503: a list past its validity is not served', async () => {
+  clockHand.now = new Date('2026-07-01T00:00:00Z')
+  const answer = listOf(listIdOf(issued.credential))
+  await assert.rejects(answer, { name: 'UnavailableError' })
+  clockHand.now = now
+})
+
+// verify
+
+function verify(body: Json, of = endpoints) {
+  return call('verifyScoreCredential', { body }, of)
+}
+
+test('verify 200: valid', async () => {
+  const answer = await verify({ ...issued.credential })
+  assert.equal('status' in answer && answer.status, 200)
+  assert.equal(bodyOf(answer).valid, true)
+})
+
+test('verify 200: revoked', async () => {
+  assert.equal(bodyOf(await verify({ ...revoked.credential })).reason, 'revoked')
+})
+
+test('verify 200: ambiguous JSON reaches the handler as a finding', async () => {
+  const request = { body: { ...issued.credential }, bodyAmbiguity: 'A name occurs twice.' }
+  const result = bodyOf(await call('verifyScoreCredential', request))
+  assert.deepEqual([result.reason, result.message], ['ambiguous_json', 'A name occurs twice.'])
+})
+
+test('verify 200: status_unavailable while the registry does not answer (decision D29)', async () => {
+  const result = bodyOf(await verify({ ...issued.credential }, endpointsWithoutDatabase))
+  assert.equal(result.reason, 'status_unavailable')
+  assert.deepEqual([result.signatureValid, result.issuerMatch], [true, true])
+  assert.deepEqual(result.revocation, { checked: false, revoked: false })
+})
+
+test('verify: a right signature over a credential that is not registered raises the alarm, nothing else does', async () => {
+  const forged = changed(vector.payload, (copy) => {
+    inside(copy, 'credentialSubject').score = 999
+  })
+  const result = bodyOf(await verify(sign(forged)))
+  assert.equal(result.reason, 'status_unknown')
+  assert.deepEqual(unregistered, [signer.kid])
+  const tampered = changed({ ...issued.credential }, (copy) => {
+    inside(copy, 'credentialSubject').score = 999
+  })
+  assert.equal(bodyOf(await verify(tampered)).reason, 'signature_invalid')
+  assert.deepEqual(unregistered, [signer.kid])
+})
+
+test('verify: the token of a revoked credential in a forged one raises the alarm too', async () => {
+  unregistered.length = 0
+  const { proof: _, ...payload } = { ...revoked.credential }
+  const forged = changed(payload, (copy) => {
+    inside(copy, 'credentialSubject').score = 999
+  })
+  assert.equal(bodyOf(await verify(sign(forged))).reason, 'status_unknown')
+  assert.deepEqual(unregistered, [signer.kid])
+})
+
+test('verify: without credentialStatus the registry is asked by digest', async () => {
+  const { credentialStatus: _, proof: __, ...payload } = { ...issued.credential }
+  const result = bodyOf(await verify(sign(payload)))
+  assert.equal(result.reason, 'status_unknown')
+  const digest = vcSha256Of(payload)
+  assert.equal(inside(result, 'presented').payloadSha256, digest.toString('hex'))
+  await registry.client.query(
+    'update score_credentials set vc_sha256 = $1 where status_token = $2',
+    [digest, Buffer.from(issued.statusToken, 'hex')],
+  )
+  assert.equal(bodyOf(await verify(sign(payload))).valid, true)
+})
+
+test('the verifier description 200: names the endpoint, the types and the limits', async () => {
+  const body = bodyOf(await call('describeScoreCredentialVerifier'))
+  assert.equal(body.endpoint, 'https://scores.example.org/api/v1/score-vc/verify')
+  assert.equal(body.maxBodyBytes, 262_144)
+  assert.deepEqual(body.acceptedContentTypes, ['application/json', 'application/ld+json'])
+  assert.deepEqual(inside(inside(body, 'rateLimits'), 'anonymous'), {
+    perMinute: 60,
+    perDay: 1_000,
+  })
+})
+
+test('every operation declares its statuses, and issuedAt lies before the examples’ now', () => {
+  assert.ok(issuedAt < now)
+  for (const { operationId, responses } of endpoints)
+    assert.ok(200 in responses && 400 in responses, operationId)
+})

@@ -1,0 +1,169 @@
+/** The life of a key: published before it signs, one active at a time, verifying for ever unless it was compromised. */
+import assert from 'node:assert/strict'
+import { after, afterEach, test } from 'node:test'
+import { now, origin, signer, signerOf } from '../../test/support/credentials.ts'
+import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
+import { issueOne, issuer, keySince, liveVerdict } from '../../test/support/registry.ts'
+import { tendLists } from './issue.ts'
+import { publishDueLists } from './publish-lists.ts'
+import { createKey, publishedBeforeUseSeconds, revokeKey, rotateKeys } from './rotate-keys.ts'
+import { kidOf } from './signing-key.ts'
+import { findKeys } from './store.ts'
+
+const databases: TestDatabase[] = []
+afterEach(async () => {
+  for (const database of databases.splice(0)) await database.drop()
+})
+
+async function emptyRegistry() {
+  const database = await testDatabase()
+  databases.push(database)
+  return database.db
+}
+
+const [second, third] = [signerOf(8), signerOf(9)]
+const seconds = (from: Date, by: number) => new Date(from.getTime() + by * 1_000)
+
+test('the first key signs at once, the next waits as pending', async () => {
+  const db = await emptyRegistry()
+  assert.equal((await createKey(db, signer.kid, keySince)).state, 'active')
+  assert.equal((await createKey(db, second.kid, now)).state, 'pending')
+  const states = (await findKeys(db)).map((key) => [key.kid, key.state, key.activatedAt])
+  assert.deepEqual(states, [
+    [signer.kid, 'active', keySince],
+    [second.kid, 'pending', null],
+  ])
+})
+
+test('registering a key again changes nothing', async () => {
+  const db = await emptyRegistry()
+  await createKey(db, signer.kid, keySince)
+  const again = await createKey(db, signer.kid, now)
+  assert.deepEqual([again.state, again.createdAt], ['active', keySince])
+})
+
+test('two first keys registered at once: one is active, one pending', async () => {
+  const db = await emptyRegistry()
+  await Promise.all([createKey(db, signer.kid, now), createKey(db, second.kid, now)])
+  const states = (await findKeys(db)).map((key) => key.state)
+  assert.deepEqual([...states].sort(), ['active', 'pending'])
+})
+
+test('refused: a kid that is no sound Ed25519 key never enters the table', async () => {
+  const db = await emptyRegistry()
+  const identity = Buffer.alloc(32)
+  identity[0] = 1
+  await assert.rejects(createKey(db, kidOf(identity), now), {
+    name: 'KeyRefused',
+    message: /small order/,
+  })
+  await assert.rejects(createKey(db, 'z6Mk', now), {
+    name: 'KeyRefused',
+    message: /not an Ed25519/,
+  })
+  assert.deepEqual(await findKeys(db), [])
+})
+
+test('rotation is too early until caches know the new key, to the second', async () => {
+  const db = await emptyRegistry()
+  await createKey(db, signer.kid, keySince)
+  await createKey(db, second.kid, now)
+  const readyAt = seconds(now, publishedBeforeUseSeconds)
+  const early = await rotateKeys(db, seconds(readyAt, -1), { atOnce: false })
+  assert.deepEqual(early, { outcome: 'too_early', readyAt })
+  const rotated = await rotateKeys(db, readyAt, { atOnce: false })
+  assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: signer.kid })
+  const [old, active] = await findKeys(db)
+  assert.deepEqual([old?.state, old?.retiredAt], ['retired', readyAt])
+  assert.deepEqual([active?.state, active?.activatedAt], ['active', readyAt])
+})
+
+test('rotation at once does not wait', async () => {
+  const db = await emptyRegistry()
+  await createKey(db, signer.kid, keySince)
+  await createKey(db, second.kid, now)
+  assert.equal((await rotateKeys(db, now, { atOnce: true })).outcome, 'rotated')
+})
+
+test('without a pending key there is nothing to rotate to', async () => {
+  const db = await emptyRegistry()
+  assert.deepEqual(await rotateKeys(db, now, { atOnce: true }), { outcome: 'no_pending_key' })
+  await createKey(db, signer.kid, keySince)
+  assert.deepEqual(await rotateKeys(db, now, { atOnce: true }), { outcome: 'no_pending_key' })
+})
+
+test('five rotations at once: each pending key is activated once, one is active in the end', async () => {
+  const db = await emptyRegistry()
+  await createKey(db, signer.kid, keySince)
+  await createKey(db, second.kid, now)
+  await createKey(db, third.kid, seconds(now, 1))
+  const outcomes = await Promise.all(
+    Array.from({ length: 5 }, () => rotateKeys(db, now, { atOnce: true })),
+  )
+  assert.equal(outcomes.filter(({ outcome }) => outcome === 'rotated').length, 2)
+  const states = (await findKeys(db)).map((key) => key.state)
+  assert.deepEqual(states, ['retired', 'retired', 'active'])
+})
+
+test('credentials of the first key verify after two rotations', async () => {
+  const db = await emptyRegistry()
+  await createKey(db, signer.kid, keySince)
+  await tendLists(db, issuer, keySince)
+  const first = await issueOne(db)
+  for (const next of [second, third]) {
+    await createKey(db, next.kid, now)
+    await rotateKeys(db, now, { atOnce: true })
+    const issued = await issueOne(db, { issuedAt: now }, { ...issuer, signer: next })
+    assert.equal((await liveVerdict(db, issued.credential)).valid, true)
+  }
+  const result = await liveVerdict(db, first.credential)
+  assert.equal(result.valid, true)
+  assert.ok(result.notes.includes('key_retired'))
+})
+
+test('a revoked key: its credentials fail, the others do not, and no list rests on it', async () => {
+  const db = await emptyRegistry()
+  await createKey(db, signer.kid, keySince)
+  await tendLists(db, issuer, now)
+  const stolen = await issueOne(db)
+  await createKey(db, second.kid, now)
+  await rotateKeys(db, now, { atOnce: true })
+  const sound = { ...issuer, signer: second }
+  const kept = await issueOne(db, { issuedAt: now }, sound)
+  assert.equal(await publishDueLists(db, sound, now), 0)
+  assert.equal(await revokeKey(db, signer.kid, now), true)
+  assert.equal((await liveVerdict(db, stolen.credential)).reason, 'key_revoked')
+  assert.equal((await liveVerdict(db, kept.credential)).valid, true)
+  assert.equal(await publishDueLists(db, sound, now), 4, 'every list is signed anew')
+  const keyed = await db.rows<{ method: string }>({
+    name: 'list_keys',
+    text: `select distinct proofs #>> '{eddsa-rdfc-2022,verificationMethod}' as method from status_lists`,
+    values: [],
+  })
+  assert.deepEqual(keyed, [{ method: `${origin.issuer}#${second.kid}` }])
+})
+
+test('a key is revoked once, for ever; an unknown one not at all', async () => {
+  const db = await emptyRegistry()
+  await createKey(db, signer.kid, keySince)
+  assert.equal(await revokeKey(db, second.kid, now), false)
+  assert.equal(await revokeKey(db, signer.kid, now), true)
+  assert.equal(await revokeKey(db, signer.kid, seconds(now, 5)), false)
+  const [key] = await findKeys(db)
+  assert.deepEqual([key?.state, key?.revokedAt], ['revoked', now])
+  const reopen = { name: 'reopen', text: 'update signing_keys set revoked_at = now()', values: [] }
+  await assert.rejects(db.run(reopen), /stays revoked/)
+})
+
+test('after the active key was revoked the pending one takes over without waiting, or a new one signs at once', async () => {
+  const db = await emptyRegistry()
+  await createKey(db, signer.kid, keySince)
+  await createKey(db, second.kid, now)
+  await revokeKey(db, signer.kid, now)
+  const rotated = await rotateKeys(db, now, { atOnce: false })
+  assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: null })
+  await revokeKey(db, second.kid, now)
+  assert.equal((await createKey(db, third.kid, now)).state, 'active')
+})
+
+after(() => assert.equal(databases.length, 0))

@@ -1,0 +1,72 @@
+/** A process that issues is killed at any moment: what it said is issued is in the registry and verifies, and nothing is there by halves. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { after, test } from 'node:test'
+import { sha256Hex } from '../../src/platform/bytes.ts'
+import { publishDueLists } from '../../src/score-credentials/publish-lists.ts'
+import { issuedAt } from '../support/credentials.ts'
+import { issuer, liveVerdict, testRegistry } from '../support/registry.ts'
+
+const registry = await testRegistry()
+const { db, client } = registry
+after(() => registry.drop())
+
+/** Runs the loop until it has printed `lines`, goes on for as many turns of the event loop, and kills it. */
+async function killedAfter(lines: number, turns: number): Promise<string[]> {
+  const child = spawn(process.execPath, ['test/support/issue-loop.ts', registry.url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const printed: string[] = []
+  const output = createInterface({ input: child.stdout })
+  const enough = new Promise<void>((resolve) => {
+    output.on('line', (line) => {
+      if (printed.push(line) === lines) resolve()
+    })
+  })
+  const closed = once(output, 'close')
+  await Promise.race([enough, closed])
+  for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate)
+  child.kill('SIGKILL')
+  await closed
+  return printed.filter((line) => line.length === 64)
+}
+
+test('SIGKILL while issuing: nothing that was announced is lost, and no half rows', async () => {
+  const announced: string[] = []
+  for (const turns of [0, 3, 17, 111, 500, 2_000])
+    announced.push(...(await killedAfter(1 + (turns % 40), turns)))
+  assert.ok(announced.length >= 6, `${announced.length} announced`)
+  assert.equal(new Set(announced).size, announced.length)
+
+  const { rows } = await client.query(
+    `select encode(vc_sha256, 'hex') as digest, payload, proof, revoked_at, superseded_at
+     from score_credentials`,
+  )
+  const found = new Map(rows.map((row) => [row.digest, row]))
+  for (const digest of announced)
+    assert.ok(found.has(digest), `${digest} was announced and is lost`)
+  for (const row of rows) {
+    assert.equal(sha256Hex(row.payload), row.digest)
+    const credential = { ...JSON.parse(row.payload), proof: JSON.parse(row.proof) }
+    const { valid, reason } = await liveVerdict(db, credential, issuedAt)
+    assert.deepEqual(
+      [valid, reason],
+      row.revoked_at === null ? [true, undefined] : [false, 'revoked'],
+    )
+  }
+  const halves = await client.query(
+    `select subject from score_credentials group by subject
+     having count(*) filter (where superseded_at is null) <> 1`,
+  )
+  assert.deepEqual(halves.rows, [], 'everybody has exactly one current credential')
+})
+
+test('after the kills, one publication brings every revocation to its list', async () => {
+  await publishDueLists(db, issuer, issuedAt)
+  const { rows } = await client.query(
+    'select count(*)::int as due from status_lists where revision > published_revision',
+  )
+  assert.equal(rows[0].due, 0)
+})
