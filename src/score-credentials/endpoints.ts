@@ -24,6 +24,7 @@ import {
   verifyResult,
 } from './schema.ts'
 import { signatureCache } from './signature-cache.ts'
+import { listIdPattern } from './status-list.ts'
 import { findStatuses } from './store.ts'
 import { type RegisteredStatus, type StatusQuestion, verifyCredential } from './verify.ts'
 
@@ -33,7 +34,7 @@ export interface ScoreCredentialsOptions {
   publicUrl: string
   clock: Clock
   /** Called when a signature is right and the registry does not know the credential: a key may be stolen. */
-  onUnregistered(kid: string): void
+  onUnregistered: (kid: string) => void
 }
 
 export const verifyPath = '/api/v1/score-vc/verify'
@@ -86,6 +87,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
       description:
         'The active key; with `kid` (an extension) an older one in the same shape. Only the public key is published.',
       policy: { kind: 'open' },
+      document: true,
       shed: 1,
       queryParameters: Type.Object({
         kid: Type.Optional(
@@ -98,14 +100,18 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
       responses: {
         200: { description: 'The key.', schema: publicKeyDocument, example: examples.publicKey },
         ...commonResponses,
-        404: { description: 'No key has this kid.' },
-        503: { description: 'Signing is not configured.' },
+        404: { description: 'No key has this kid, or it was revoked.', errors: ['not_found'] },
+        503: {
+          description: 'Signing is not configured.',
+          errors: ['signing_not_configured', 'overloaded'],
+        },
       },
       answer({ query }) {
         const active = mirror.activeKey()
         if (active === undefined) return refuse('signing_not_configured')
-        const key =
-          query.kid === undefined ? active : mirror.keys().find((k) => k.kid === query.kid)
+        // The closed shape has no place to say that a key was revoked.
+        const sound = mirror.keys().filter((key) => key.state !== 'revoked')
+        const key = query.kid === undefined ? active : sound.find((k) => k.kid === query.kid)
         if (key === undefined) return refuse('not_found', { message: 'No key has this kid.' })
         return remembered(key, () => publicKeyDocumentOf(origin, key))
       },
@@ -120,11 +126,15 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
         'Every key that ever signed, as Multikey; a compromised one has left assertionMethod.',
       extension: true,
       policy: { kind: 'open' },
+      document: true,
       shed: 1,
       responses: {
         200: { description: 'The DID document.', schema: didDocument, example: examples.did },
         ...commonResponses,
-        503: { description: 'Signing is not configured.' },
+        503: {
+          description: 'Signing is not configured.',
+          errors: ['signing_not_configured', 'overloaded'],
+        },
       },
       answer() {
         const keys = mirror.keys()
@@ -147,9 +157,15 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
       responses: {
         200: { description: 'The status.', schema: credentialStatus, example: examples.status },
         ...commonResponses,
-        404: { description: 'No credential has this token, or none with this digest.' },
+        404: {
+          description: 'No credential has this token, or none with this digest.',
+          errors: ['status_token_not_found'],
+        },
         500: { description: 'Unexpected error.' },
-        503: { description: 'The registry does not answer.' },
+        503: {
+          description: 'The registry does not answer.',
+          errors: ['unavailable', 'overloaded'],
+        },
       },
       async answer({ path, query }) {
         const token = Buffer.from(path.statusToken, 'hex')
@@ -171,6 +187,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
       description:
         'Holds a revocation within two seconds. `proof` (an extension) picks the form of the signature.',
       policy: { kind: 'open' },
+      document: true,
       shed: 1,
       pathParameters: Type.Object({
         listId: Type.String({ minLength: 1, description: 'As in statusListCredential.' }),
@@ -191,7 +208,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
           example: exampleStatusList(origin),
         },
         ...commonResponses,
-        404: { description: 'There is no such list.' },
+        404: { description: 'There is no such list.', errors: ['status_list_not_found'] },
         500: { description: 'Unexpected error.' },
         503: {
           description: 'Signing is not configured, or the list could not be renewed in time.',
@@ -201,7 +218,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
         if (mirror.activeKey() === undefined) return refuse('signing_not_configured')
         const form: ProofForm = query.proof ?? 'eddsa-rdfc-2022'
         let list = mirror.list(path.listId, form, clock())
-        if (list === 'unknown') {
+        if (list === 'unknown' && listIdPattern.test(path.listId)) {
           // It may be younger than the mirror.
           await mirror.refresh()
           list = mirror.list(path.listId, form, clock())
@@ -243,7 +260,10 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
         415: { description: 'The content type is not JSON or JSON-LD.' },
         429: { description: 'Too many calls from this address; retry after Retry-After seconds.' },
         500: { description: 'Unexpected error.' },
-        503: { description: 'The service is busy, or keys and metering are not available.' },
+        503: {
+          description: 'The service is busy, or keys and metering are not available.',
+          errors: ['overloaded', 'unavailable'],
+        },
       },
       async answer({ body, bodyAmbiguity }): Promise<Answer> {
         const result = await verifyCredential(body as Record<string, unknown>, bodyAmbiguity, {
@@ -263,6 +283,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
       area: 'score credentials',
       summary: 'How to call the verifier',
       policy: { kind: 'open' },
+      document: true,
       shed: 1,
       responses: {
         200: {
