@@ -70,7 +70,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
       proxy: address !== null && isTrusted(address, trusted),
       peerDigest: digestOf(bucketKey(peer)),
       pending: 0,
-      reading: null,
+      latest: null,
       closing: false,
     }
     states.set(socket, connection)

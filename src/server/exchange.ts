@@ -21,8 +21,8 @@ export interface Connection {
   readonly peerDigest: string
   /** Exchanges whose answer takes more than one turn of the event loop. */
   pending: number
-  /** The exchange whose body is still arriving. */
-  reading: Exchange | null
+  /** The last of them. */
+  latest: Exchange | null
   /** The connection has sent what is not HTTP, or is to be closed for another reason: the next answer is its last. */
   closing: boolean
 }

@@ -174,15 +174,12 @@ function windowState(name: string, window: RateVerdict['minute']): string {
   return `"${name}";r=${window.remaining};t=${window.resetSeconds}`
 }
 
-async function bodyOf(exchange: Exchange, bytesMax: number) {
-  const { request, response, connection } = exchange
-  connection.reading = exchange
-  const body = await readBody(request, bytesMax, () => {
+function bodyOf(exchange: Exchange, bytesMax: number) {
+  const { request, response } = exchange
+  return readBody(request, bytesMax, () => {
     if (request.headers.expect !== undefined && request.httpVersion !== '1.0')
       response.writeContinue()
   })
-  if (connection.reading === exchange) connection.reading = null
-  return body
 }
 
 async function finish(
@@ -193,6 +190,7 @@ async function finish(
   const { connection } = exchange
   edge.pending.add(exchange)
   connection.pending++
+  connection.latest = exchange
   let answer: Answer | null
   try {
     answer = await answering
@@ -201,6 +199,7 @@ async function finish(
   }
   edge.pending.delete(exchange)
   connection.pending--
+  if (connection.latest === exchange) connection.latest = null
   try {
     if (answer !== null) edge.writer.answer(exchange, answer)
     else if (!exchange.answered) edge.writer.record(exchange, clientClosedRequest)

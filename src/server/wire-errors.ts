@@ -32,13 +32,14 @@ export interface WireErrorOptions {
 export function wireErrorWriter(options: WireErrorOptions) {
   const ended = new WeakSet<Duplex>()
   return (socket: Socket, refusal: Refusal): void => {
-    // The parser reports again with every further packet.
-    if (ended.has(socket)) return
     const connection = options.connectionOf(socket)
-    const { reading, pending } = connection
-    const others = reading === null ? pending : pending - 1
-    // Answers to what came before are still due, and ours must not be taken for one of them.
-    if (others > 0) {
+    // The parser reports again with every further packet; and after a last answer there is nothing to say.
+    if (ended.has(socket) || connection.closing) return
+    // A body that broke off will never be whole: this is the answer to its request. Answers to what came before are still due, and
+    // ours must not be taken for one of them.
+    const { latest, pending } = connection
+    const broken = latest?.request.complete === false ? latest : null
+    if (pending > (broken === null ? 0 : 1)) {
       connection.closing = true
       return
     }
@@ -47,7 +48,7 @@ export function wireErrorWriter(options: WireErrorOptions) {
       socket.destroy()
       return
     }
-    const trace = reading ?? options.unread(connection)
+    const trace = broken ?? options.unread(connection)
     if (!trace.answered) {
       const rendered = renderRefusal(options.sets, refusal)
       options.record(trace, rendered.status, refusal.refusal)

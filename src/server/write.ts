@@ -139,11 +139,12 @@ function willBeForgotten({ request }: Exchange): boolean {
  * So the answer goes out whole, what still arrives is dropped, and a moment later the connection closes.
  */
 function sendAndLinger(
-  { request, response }: Exchange,
+  { request, response, connection }: Exchange,
   status: number,
   headers: string[],
   bytes?: Buffer,
 ): void {
+  connection.closing = true
   response.shouldKeepAlive = false
   response.writeHead(status, headers)
   if (bytes === undefined || request.headers.expect !== undefined) {
