@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -28,6 +28,8 @@ const publicUrl = 'https://scores.example.org'
 const verifyPath = '/api/v1/score-vc/verify'
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
+// As root the embedded server runs as another user, who must be able to pass.
+chmodSync(folder, 0o755)
 const keysDir = join(folder, 'keys')
 
 interface Measured {

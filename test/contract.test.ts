@@ -65,6 +65,7 @@ const good: Record<string, Question> = {
   getScoreCredentialPublicKey: { path: '/.well-known/service-score-vc-public-key.json' },
   getReleaseManifest: { path: '/.well-known/service-score-core-release-manifest.json' },
   getDidDocument: { path: '/.well-known/did.json' },
+  getErrorDescription: { path: '/docs/errors/rate_limited' },
   getSkillStandardContext: { path: '/standard/v1/context.jsonld' },
   listSkills: { path: '/standard/v1/skills' },
   getSkill: { path: '/standard/v1/skills/typescript' },
@@ -148,6 +149,19 @@ const drives: Drive[] = [
     question: good.getEngineDiscovery as Question,
     at: unsigned,
   },
+
+  ...(
+    [
+      [400, 'Not-A-Name', 'invalid_parameter'],
+      [404, 'no_such_error', 'not_found'],
+    ] as const
+  ).map(([status, name, error]) => ({
+    operation: 'getErrorDescription',
+    status,
+    sent: `the name ${name}`,
+    question: { path: `/docs/errors/${name}` },
+    error,
+  })),
 
   ...['typescript.jsonld', 'hss:typescript', 'hss%3Atypescript'].map((id) => ({
     operation: 'getSkill',

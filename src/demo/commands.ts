@@ -9,7 +9,7 @@ export function demoCommands(demo: { publicUrl: string; dataDir: string }): stri
     `curl -s -w '\\n' -H 'Content-Type: application/json' --data-binary ${shellQuoted(`@${credentialFile(demo.dataDir, file)}`)} ${demo.publicUrl}${verifyPath}`
   return [
     '',
-    'The demo is ready. Paste one of these:',
+    `assay serves at ${demo.publicUrl} (Ctrl-C stops it). Paste one of these:`,
     '',
     '# a genuine credential: "valid":true',
     verify('valid'),

@@ -1,11 +1,18 @@
 /** The routes of discovery (spec §4.1), but for the key document, which belongs to score credentials. */
 import { type PublicDocument, publicDocument } from '../platform/document.ts'
 import { commonResponses, type Endpoint, endpoint } from '../platform/endpoint.ts'
+import { type ErrorName, errorTable, refuse } from '../platform/errors.ts'
 import { wellKnownPath } from '../platform/identifiers.ts'
 import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engine.ts'
 import { openApiDocument } from './openapi.ts'
 import { exampleRelease, type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
-import { engineDiscovery, openApi, releaseManifest } from './schema.ts'
+import {
+  engineDiscovery,
+  errorDescription,
+  errorNamePath,
+  openApi,
+  releaseManifest,
+} from './schema.ts'
 
 export interface DiscoveryOptions {
   /** Without a trailing slash, e.g. `https://scores.example.org` (decision D3). */
@@ -24,6 +31,15 @@ const exampleKid = 'z6MkvDqGT54cXesYGvABpF1UapVNwjCqRcafi4Px6Thv5T3Z'
 export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
   const { publicUrl, endpoints, release, standard, signing } = options
   const contract = made(() => jsonDocument(openApiDocument(endpoints(), { publicUrl })))
+  const errorDocuments = made(
+    () =>
+      new Map(
+        (Object.keys(errorTable) as ErrorName[]).map((name) => [
+          name as string,
+          jsonDocument({ error: name, ...errorTable[name] }),
+        ]),
+      ),
+  )
   const manifest = made(() => jsonDocument(releaseManifestOf(publicUrl, release)))
   const engineOf = (facts: SigningFacts) =>
     engineDiscoveryOf(publicUrl, { standard, signing: facts, urlOf })
@@ -107,13 +123,35 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
       },
       answer: () => ({ document: manifest() }),
     }),
+    endpoint({
+      ...shared,
+      operationId: 'getErrorDescription',
+      path: '/docs/errors/{name}',
+      summary: 'What an error means and what to do',
+      description: 'Every error answer links here.',
+      extension: true,
+      pathParameters: errorNamePath,
+      responses: {
+        200: {
+          description: 'The error.',
+          schema: errorDescription,
+          example: { error: 'rate_limited', ...errorTable.rate_limited },
+        },
+        ...commonResponses,
+        404: { description: 'No error has this name.', errors: ['not_found'] },
+      },
+      answer({ path }) {
+        const document = errorDocuments().get(path.name)
+        return document === undefined ? refuse('not_found') : { document }
+      },
+    }),
   ]
 }
 
 /** Made by the first call, then kept. */
-function made(make: () => PublicDocument): () => PublicDocument {
-  let document: PublicDocument | undefined
-  return () => (document ??= make())
+function made<Made>(make: () => Made): () => Made {
+  let kept: Made | undefined
+  return () => (kept ??= make())
 }
 
 function jsonDocument(body: object): PublicDocument {

@@ -35,3 +35,12 @@ export const releaseManifest = Type.Object(
   },
   open,
 )
+
+export const errorNamePath = Type.Object({
+  name: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$', description: 'The error value.' }),
+})
+
+export const errorDescription = Type.Object(
+  { error: Type.String(), status: Type.Integer(), message: Type.String(), advice: Type.String() },
+  { title: 'ErrorDescription', additionalProperties: false },
+)

@@ -166,7 +166,7 @@ function durationHistogram(registry: Registry, meters: Meters): void {
 
 /** GET /metrics and nothing else. */
 export async function serveMetrics(
-  metrics: Metrics,
+  metrics: Pick<Metrics, 'text' | 'contentType'>,
   address: { host: string; port: number },
 ): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((request, response) => {
