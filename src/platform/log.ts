@@ -36,14 +36,13 @@ export type LogFields = Record<string, string | number | boolean | null>
 
 export interface LogOptions {
   level: LogLevel
-  /** Standard output unless given. */
+  /** Standard output unless given, and then written out at exit. */
   to?: LogDestination
 }
 
 export interface LogDestination {
   /** Takes one or more whole lines. */
   write(lines: string): unknown
-  /** Called after the last `write`, when the process ends. */
   flushSync?(): void
 }
 
@@ -60,7 +59,7 @@ export function openLog({ level, to }: LogOptions): Log {
     held,
   )
   const requests = lines.isLevelEnabled('info')
-  process.once('exit', held.flushSync)
+  if (to === undefined) process.once('exit', held.flushSync)
   return {
     info: (message, fields) => lines.info(fields ?? {}, message),
     warn: (message, fields) => lines.warn(fields ?? {}, message),

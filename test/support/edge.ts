@@ -256,11 +256,11 @@ export function faultOfError({ status, headers, names, body }: RawAnswer, error:
   for (const [name, form] of Object.entries(expected))
     if (!form.test(headers[name] ?? '')) return `header ${name}: ${headers[name]}`
   if (new Set(names.map((name) => name.toLowerCase())).size !== names.length)
-    return `twice: ${names}`
-  if (told.error !== error || !errorNames.has(error)) return `error ${told.error}`
+    return `a header twice: ${names.join()}`
+  if (told.error !== error || !errorNames.has(error)) return `error ${String(told.error)}`
   const extra = Object.keys(told).filter((name) => !['error', 'message'].includes(name))
   if (extra.join() !== (error === 'unsupported_version' ? 'supported_version' : ''))
-    return `members ${extra}`
+    return `members ${extra.join()}`
   if (typeof told.message !== 'string' || told.message === '') return 'no message'
   return status === errorTable[error as keyof typeof errorTable].status ? null : `status ${status}`
 }

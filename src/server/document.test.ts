@@ -1,0 +1,112 @@
+/** Public documents over HTTP (decisions D9 and D10). */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { ask, publicUrl, request, sampleText, startEdge } from '../../test/support/edge.ts'
+
+const edge = await startEdge()
+after(() => edge.stop())
+
+const get = (...lines: string[]) => ask(edge.port, request('GET /document', lines))
+
+test('200: a document goes out as its bytes, cacheable, readable from any origin', async () => {
+  const { status, headers, names, body } = await get()
+  assert.equal(status, 200)
+  assert.equal(String(body), sampleText)
+  assert.equal(headers['content-type'], 'application/ld+json')
+  assert.equal(headers['cache-control'], 'public, max-age=300')
+  assert.equal(headers.vary, 'Accept-Encoding, Service-Version, Accept')
+  assert.equal(headers['access-control-allow-origin'], '*')
+  assert.match(headers['access-control-expose-headers'] ?? '', /PAYMENT-REQUIRED.*ETag.*RateLimit/)
+  assert.equal(headers['service-version'], '2026-05-14')
+  assert.match(headers.etag ?? '', /^"[\w-]+"$/)
+  assert.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length)
+})
+
+test('every answer has an X-Request-Id of its own, whatever the caller sends', async () => {
+  const seen = new Set<string | undefined>()
+  for (let i = 0; i < 20; i++) seen.add((await get('X-Request-Id: mine')).headers['x-request-id'])
+  assert.equal(seen.size, 20)
+  assert.ok(!seen.has('mine'))
+})
+
+test('gzip and br by Accept-Encoding: other bytes, another strong ETag, the same content', async () => {
+  const plain = await get()
+  const gzip = await get('Accept-Encoding: gzip')
+  const br = await get('Accept-Encoding: gzip, br')
+  assert.equal(gzip.headers['content-encoding'], 'gzip')
+  assert.equal(br.headers['content-encoding'], 'br')
+  assert.equal(String(gunzipSync(gzip.body)), sampleText)
+  assert.equal(String(brotliDecompressSync(br.body)), sampleText)
+  assert.equal(new Set([plain, gzip, br].map(({ headers }) => headers.etag)).size, 3)
+})
+
+test('304: the ETag alone, weak, in a list, or *; with the headers a cache updates and no body', async () => {
+  const { etag, 'cache-control': caching, vary } = (await get()).headers
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`, `"a,b" ,W/${etag}`, '*']) {
+    const answer = await get(`If-None-Match: ${known}`)
+    assert.equal(answer.status, 304, known)
+    const { headers } = answer
+    assert.deepEqual(
+      [headers.etag, headers['cache-control'], headers.vary, headers['content-length']],
+      [etag, caching, vary, undefined],
+    )
+  }
+})
+
+test('200: an ETag of another encoding or of nothing is not a match', async () => {
+  const { etag } = (await get()).headers
+  for (const known of ['"other"', `"x${etag}"`, `${etag?.slice(0, -1)}`, ''])
+    assert.equal((await get(`If-None-Match: ${known}`)).status, 200, known)
+  const compressed = await get('Accept-Encoding: br', `If-None-Match: ${etag}`)
+  assert.equal(compressed.status, 200)
+})
+
+test('HEAD has the headers of GET, with its length, and no body', async () => {
+  const got = await get('Accept-Encoding: br')
+  const head = await ask(edge.port, request('HEAD /document', ['Accept-Encoding: br']))
+  const { 'x-request-id': a, date: b, ...expected } = got.headers
+  const { 'x-request-id': c, date: d, ...headers } = head.headers
+  assert.ok(a !== c && b !== undefined && d !== undefined)
+  assert.deepEqual(headers, expected)
+})
+
+test('application/json where it is preferred, with a Link to the context and another ETag', async () => {
+  const plain = await get()
+  const json = await get('Accept: application/json')
+  assert.equal(json.headers['content-type'], 'application/json')
+  assert.equal(
+    json.headers.link,
+    `<${publicUrl}/context>; rel="http://www.w3.org/ns/json-ld#context"; type="application/ld+json"`,
+  )
+  assert.deepEqual(json.body, plain.body)
+  assert.notEqual(json.headers.etag, plain.headers.etag)
+  for (const accept of [
+    '*/*',
+    'application/ld+json, application/json',
+    'application/json;q=0.5, */*',
+  ])
+    assert.equal((await get(`Accept: ${accept}`)).headers['content-type'], 'application/ld+json')
+})
+
+test('204: a preflight request says what a script may send', async () => {
+  const preflight = ['Origin: https://x.example', 'Access-Control-Request-Method: POST']
+  const answer = await ask(edge.port, request('OPTIONS /echo', preflight))
+  assert.equal(answer.status, 204)
+  assert.equal(answer.headers['access-control-allow-origin'], '*')
+  assert.equal(answer.headers['access-control-allow-methods'], 'POST, OPTIONS')
+  assert.match(
+    answer.headers['access-control-allow-headers'] ?? '',
+    /Authorization.*Service-Version/,
+  )
+  assert.equal(answer.headers['content-length'], undefined)
+})
+
+test('200: the supported version, unknown query parameters and long paths do no harm', async () => {
+  assert.equal((await get('Service-Version: 2026-05-14')).status, 200)
+  const item = `/items/${'a'.repeat(12_000)}?utm_source=x&digest=00ff`
+  const answer = await ask(edge.port, request(`GET ${item}`))
+  assert.equal(answer.status, 200)
+  assert.deepEqual(Object.keys(JSON.parse(String(answer.body))), ['id', 'digest'])
+  assert.equal(answer.headers['cache-control'], 'private, no-store')
+})

@@ -1,0 +1,234 @@
+/** Slow callers, too many callers, too much work, and the end of a process. Limits are scaled down, never the behaviour. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import {
+  ask,
+  faultOfError,
+  openRaw,
+  post,
+  request,
+  sampleEndpoints,
+  startEdge,
+} from '../../test/support/edge.ts'
+import { publicDocument } from '../platform/document.ts'
+import { type Answer, endpoint } from '../platform/endpoint.ts'
+
+const fast = { checkIntervalMs: 20 }
+
+/** An endpoint that answers when told, and a document of 32 MiB. */
+function heldEndpoints() {
+  const held: ((answer: Answer) => void)[] = []
+  const arrivals: (() => void)[] = []
+  const open = { area: 'x', summary: 'x', policy: { kind: 'open' }, responses: {} } as const
+  const body = `"${'x'.repeat(1 << 25)}"`
+  const representation = publicDocument({
+    body: '{}',
+    contentType: 'application/json',
+    maxAgeSeconds: 1,
+  })
+  const large = {
+    ...representation,
+    representations: [{ encoding: 'identity' as const, bytes: Buffer.from(body), etag: '"x"' }],
+  }
+  const wait = (): Promise<Answer> => {
+    const { promise, resolve } = Promise.withResolvers<Answer>()
+    held.push(resolve)
+    for (const arrived of arrivals.splice(0)) arrived()
+    return promise
+  }
+  const endpoints = [
+    ...sampleEndpoints(),
+    endpoint({ ...open, operationId: 'held', method: 'GET', path: '/held', shed: 3, answer: wait }),
+    endpoint({
+      ...open,
+      operationId: 'large',
+      method: 'GET',
+      path: '/large',
+      shed: 1,
+      answer: () => ({ document: large }),
+    }),
+    endpoint({
+      ...open,
+      operationId: 'search',
+      method: 'GET',
+      path: '/search',
+      shed: 6,
+      queryParameters: Type.Object({}),
+      answer: () => ({ status: 200, body: {} }),
+    }),
+  ]
+  /** Resolves when `count` requests wait for their answer. */
+  const waiting = async (count: number): Promise<void> => {
+    while (held.length < count) await new Promise<void>((resolve) => arrivals.push(resolve))
+  }
+  const release = (): void => {
+    for (const resolve of held.splice(0)) resolve({ status: 200, body: {} })
+  }
+  return { endpoints, waiting, release }
+}
+
+test('408: headers that do not arrive in time', async () => {
+  const edge = await startEdge({
+    limits: { ...fast, headersTimeoutMs: 100, requestTimeoutMs: 200 },
+  })
+  const connection = await openRaw(edge.port)
+  connection.send('GET /document HTTP/1.1\r\nHost: x\r\nA: ')
+  const answer = await connection.answer()
+  await connection.closed
+  await edge.stop()
+  assert.equal(faultOfError(answer, 'request_timeout'), null)
+})
+
+test('408: a connection that never says anything', async () => {
+  const edge = await startEdge({
+    limits: { ...fast, headersTimeoutMs: 100, requestTimeoutMs: 200 },
+  })
+  const connection = await openRaw(edge.port)
+  assert.equal(faultOfError(await connection.answer(), 'request_timeout'), null)
+  await connection.closed
+  await edge.stop()
+})
+
+test('408: a body shorter than its Content-Length, when its time is over; and one line in the log', async () => {
+  const edge = await startEdge({
+    limits: { ...fast, headersTimeoutMs: 100, requestTimeoutMs: 200 },
+  })
+  const connection = await openRaw(edge.port)
+  connection.send(
+    request('POST /echo', ['Content-Type: application/json', 'Content-Length: 9'], '{"a":1}'),
+  )
+  const answer = await connection.answer()
+  await connection.closed
+  await edge.stop()
+  assert.equal(faultOfError(answer, 'request_timeout'), null)
+  const lines = edge.logged().trim().split('\n')
+  assert.equal(lines.length, 1)
+  const { status, route, requestId } = JSON.parse(lines[0] as string)
+  assert.deepEqual([status, route, requestId], [408, '/echo', answer.headers['x-request-id']])
+})
+
+test('a caller that does not read its answer is cut off', async () => {
+  const { endpoints } = heldEndpoints()
+  const edge = await startEdge({ endpoints, limits: { ...fast, readTimeoutMs: 100 } })
+  const connection = await openRaw(edge.port)
+  connection.socket.pause()
+  connection.send(request('GET /large'))
+  const gauge = async () => /^http_connections (\d+)$/m.exec(await edge.metrics.text())?.[1]
+  while ((await gauge()) !== '0') await new Promise((resolve) => setImmediate(resolve))
+  connection.socket.destroy()
+  await edge.stop()
+})
+
+test('connections of one address are bounded, those of a trusted proxy are not', async () => {
+  const limits = { connectionsPerAddressMax: 2 }
+  const edge = await startEdge({ trustedProxies: [], limits })
+  const two = [await openRaw(edge.port), await openRaw(edge.port)]
+  for (const connection of two) {
+    connection.send(request('GET /document'))
+    assert.equal((await connection.answer()).status, 200)
+  }
+  const third = await openRaw(edge.port)
+  await third.closed
+  two[0]?.socket.destroy()
+  await edge.stop()
+
+  const behindProxy = await startEdge({ trustedProxies: ['127.0.0.0/8'], limits })
+  const all = await Promise.all([1, 2, 3, 4].map(() => openRaw(behindProxy.port)))
+  for (const connection of all) {
+    connection.send(request('GET /document'))
+    assert.equal((await connection.answer()).status, 200)
+  }
+  for (const { socket } of all) socket.destroy()
+  await behindProxy.stop()
+})
+
+test('503 overloaded: the lower classes first, without their work being done; others are served', async () => {
+  const { endpoints, waiting, release } = heldEndpoints()
+  const edge = await startEdge({ endpoints, limits: { inFlightMax: 5 } })
+  const busy = [1, 2, 3].map(() => ask(edge.port, request('GET /held')))
+  await waiting(3)
+  const search = await ask(edge.port, request('GET /search'))
+  const verify = await ask(edge.port, post('/echo', '{}'))
+  const document = await ask(edge.port, request('GET /document'))
+  release()
+  const served = await Promise.all(busy)
+  const after = await ask(edge.port, request('GET /search'))
+  await edge.stop()
+  for (const refused of [search, verify]) {
+    assert.equal(faultOfError(refused, 'overloaded'), null)
+    assert.match(refused.headers['retry-after'] ?? '', /^[123]$/)
+  }
+  assert.equal(document.status, 200)
+  assert.deepEqual(
+    served.map(({ status }) => status),
+    [200, 200, 200],
+  )
+  assert.equal(after.status, 200)
+  assert.match(await edge.metrics.text(), /^http_shed_total\{route="GET \/search"\} 1$/m)
+})
+
+test('503: an endpoint that does not answer in time; what it says later is dropped', async () => {
+  const { endpoints, waiting, release } = heldEndpoints()
+  const edge = await startEdge({ endpoints, limits: { ...fast, answerTimeoutMs: 60 } })
+  const connection = await openRaw(edge.port)
+  connection.send(request('GET /held'))
+  await waiting(1)
+  assert.equal(faultOfError(await connection.answer(), 'unavailable'), null)
+  release()
+  connection.send(request('GET /document'))
+  assert.equal((await connection.answer()).status, 200)
+  connection.socket.destroy()
+  await edge.stop()
+})
+
+test('readiness: green with all checks, red with one that fails, throws or is silent', async () => {
+  const ready = async (readiness: () => Promise<Record<string, string>>) => {
+    const edge = await startEdge({ readiness })
+    const answer = await ask(edge.port, request('GET /readyz'))
+    const live = await ask(edge.port, request('GET /healthz'))
+    await edge.stop()
+    assert.equal(live.status, 200)
+    assert.equal(answer.headers['cache-control'], 'private, no-store')
+    return [answer.status, JSON.parse(String(answer.body))]
+  }
+  const ok = { database: 'ok' }
+  assert.deepEqual(await ready(async () => ok), [200, { status: 'ready', checks: ok }])
+  const red = { ...ok, key: 'none' }
+  assert.deepEqual(await ready(async () => red), [503, { status: 'not_ready', checks: red }])
+  const thrown = await ready(() => Promise.reject(new Error('inside')))
+  assert.deepEqual(thrown, [503, { status: 'not_ready', checks: { checks: 'failed' } }])
+  const silent = await ready(() => new Promise(() => {}))
+  assert.equal(silent[0], 503)
+})
+
+test('drain: readiness turns red, what is under way is finished, then nobody is let in', async () => {
+  const { endpoints, waiting, release } = heldEndpoints()
+  const edge = await startEdge({ endpoints })
+  const kept = await openRaw(edge.port)
+  kept.send(request('GET /document'))
+  await kept.answer()
+  const busy = ask(edge.port, request('GET /held'))
+  await waiting(1)
+  const drained = edge.drain(50)
+  kept.send(request('GET /readyz'))
+  const ready = await kept.answer()
+  assert.equal(ready.status, 503)
+  assert.equal(JSON.parse(String(ready.body)).checks.server, 'draining')
+  assert.equal(ready.headers.connection, 'close')
+  await kept.closed
+  release()
+  assert.equal((await busy).status, 200)
+  await drained
+  await assert.rejects(fetch(`http://127.0.0.1:${edge.port}/document`))
+})
+
+test('drain: what does not end in its time is cut off', async () => {
+  const { endpoints, waiting } = heldEndpoints()
+  const edge = await startEdge({ endpoints, limits: { drainTimeoutMs: 50 } })
+  const busy = ask(edge.port, request('GET /held'))
+  busy.catch(() => {})
+  await waiting(1)
+  await edge.drain(0)
+  await assert.rejects(busy, /the connection ended/)
+})

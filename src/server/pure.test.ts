@@ -1,0 +1,167 @@
+/** The pure decisions of the edge, over many inputs. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { sampleEndpoints } from '../../test/support/edge.ts'
+import type { Encoding } from '../platform/document.ts'
+import type { Endpoint } from '../platform/endpoint.ts'
+import { createMetrics } from '../platform/metrics.ts'
+import { clientNetwork, trustedProxies } from './client-network.ts'
+import { acceptsMediaType } from './media-type.ts'
+import { chooseEncoding, etagMatches, prefersPlainJson } from './negotiate.ts'
+import { isShed, load, retryAfterSeconds } from './overload.ts'
+import { parseQuery } from './query.ts'
+import { requestId } from './request-id.ts'
+import { pathRoutes } from './routes.ts'
+
+const all: Encoding[] = ['identity', 'br', 'gzip']
+
+test('Accept-Encoding: weights, stars and refusals', () => {
+  const cases: [string | undefined, Encoding][] = [
+    [undefined, 'identity'],
+    ['', 'identity'],
+    ['gzip', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['x-gzip', 'gzip'],
+    ['gzip, deflate, br', 'br'],
+    ['gzip;q=1, br;q=0.5', 'gzip'],
+    ['gzip;q=0.1', 'gzip'],
+    ['gzip;q=0', 'identity'],
+    ['br;q=0, gzip', 'gzip'],
+    ['identity', 'identity'],
+    ['identity;q=1, gzip;q=0.9', 'identity'],
+    ['identity;q=0, gzip', 'gzip'],
+    ['*', 'br'],
+    ['*;q=0', 'identity'],
+    ['br;q=0, *', 'gzip'],
+    ['gzip;q=2', 'identity'],
+    ['gzip;q=x, br;q=0.001', 'br'],
+    ['deflate, zstd', 'identity'],
+  ]
+  for (const [header, encoding] of cases)
+    assert.equal(chooseEncoding(header, all), encoding, header)
+  assert.equal(chooseEncoding('br, gzip', ['identity']), 'identity')
+})
+
+test('Accept: plain JSON only where it is liked more', () => {
+  for (const accept of [
+    'application/json',
+    'application/json, application/ld+json;q=0.9',
+    'text/html, application/json, */*;q=0.1',
+    'application/ld+json;q=0, */*',
+  ])
+    assert.ok(prefersPlainJson(accept), accept)
+  for (const accept of [
+    undefined,
+    '',
+    '*/*',
+    'application/*',
+    'application/ld+json',
+    'application/json;q=0.5, application/*',
+    'text/html',
+  ])
+    assert.ok(!prefersPlainJson(accept), accept)
+})
+
+test('If-None-Match with any list that holds the ETag matches, and with none that does not', () => {
+  const tag = fc.stringMatching(/^[\w,-]{1,12}$/).map((text) => `"${text}"`)
+  fc.assert(
+    fc.property(fc.array(tag), tag, fc.boolean(), (others, own, weak) => {
+      const listed = [...others, weak ? `W/${own}` : own].join(', ')
+      assert.ok(etagMatches(listed, own))
+      assert.equal(etagMatches(others.join(', '), own), others.includes(own))
+    }),
+  )
+})
+
+test('any query that URLSearchParams writes is read back; nothing is lost or joined', () => {
+  const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0'))
+  const pairs = fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name })
+  fc.assert(
+    fc.property(pairs, (entries) => {
+      const query = parseQuery(String(new URLSearchParams(entries)))
+      assert.ok(query.kind === 'values')
+      assert.deepEqual(new Map(Object.entries(query.values)), new Map(entries))
+    }),
+  )
+})
+
+test('media types: nothing but the declared ones passes', () => {
+  const accepted = ['application/json']
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const passes = acceptsMediaType(text, undefined, accepted)
+      assert.ok(!passes || text.trim().toLowerCase().startsWith('application/json'))
+    }),
+  )
+})
+
+test('the caller is the right-most address that is not a trusted proxy', () => {
+  const trusted = trustedProxies(['10.0.0.0/8', '2001:db8::/32', '192.0.2.7'])
+  const key = (peer: string, forwarded?: string) =>
+    clientNetwork(peer, forwarded, trusted).buckets[0]?.key
+  assert.equal(key('198.51.100.1', '203.0.113.9'), '198.51.100.1', 'an untrusted peer is not asked')
+  assert.equal(key('10.1.1.1', '203.0.113.9'), '203.0.113.9')
+  assert.equal(key('10.1.1.1', 'forged, 1.1.1.1, 203.0.113.9, 10.2.2.2'), '203.0.113.9')
+  assert.equal(key('192.0.2.7', '203.0.113.9:4711'), '203.0.113.9')
+  assert.equal(key('::ffff:10.1.1.1', '::ffff:203.0.113.9'), '203.0.113.9')
+  assert.equal(key('10.1.1.1', '[2a00:1:2:3:4::5]:80'), '2a00:1:2:3::/64')
+  assert.equal(key('10.1.1.1', '203.0.113.9, garbage'), '10.1.1.1', 'unreadable: the proxy itself')
+  assert.equal(key('10.1.1.1', '0x7f.1'), '10.1.1.1')
+  assert.equal(key('10.1.1.1'), '10.1.1.1')
+  assert.equal(key(''), 'unknown')
+})
+
+test('all addresses of a /64 are one caller, all of a /48 one with tenfold limits', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(0xffff), { minLength: 5, maxLength: 5 }), (tail) => {
+      const address = ['2a00', '1', '2', ...tail.map((part) => part.toString(16))]
+      const network = clientNetwork(address.join(':'), undefined, [])
+      assert.deepEqual(network.buckets[1], { key: '2a00:1:2::/48', factor: 10 })
+      assert.equal(network.buckets[0]?.key, `${address.slice(0, 4).join(':')}::/64`)
+      assert.equal(network.buckets[0]?.factor, 1)
+    }),
+  )
+})
+
+test('a list of proxies that trusts everybody, or is none, is refused when the service starts', () => {
+  for (const range of ['0.0.0.0/0', '::/0', '10.0.0.0/33', 'proxy.example', '', '10.0.0.0/x', '1'])
+    assert.throws(() => trustedProxies([range]), /trusted proxy/, range)
+})
+
+test('overload: the bottom goes first, the top last, and nobody below half', () => {
+  const limits = { inFlightMax: 100, loopDelayMsMax: 200 }
+  const classes = [1, 2, 3, 4, 5, 6] as const
+  fc.assert(
+    fc.property(fc.nat(300), fc.nat(500), (inFlight, delay) => {
+      const now = load(inFlight, delay, limits)
+      const shed = classes.map((one) => isShed(one, now))
+      const first = shed.indexOf(true)
+      assert.ok(first === -1 || shed.slice(first).every(Boolean), 'with a class, all below it')
+      if (inFlight < 50 && delay < 100) assert.ok(!shed.includes(true))
+      if (inFlight >= 100 || delay >= 200) assert.ok(!shed.includes(false))
+    }),
+  )
+  for (const random of [0, 0.4, 0.999]) assert.ok([1, 2, 3].includes(retryAfterSeconds(random)))
+})
+
+test('request ids do not repeat', () => {
+  const ids = new Set(Array.from({ length: 10_000 }, requestId))
+  assert.equal(ids.size, 10_000)
+  for (const id of ids) assert.match(id, /^[\w-]{16}$/)
+})
+
+test('a declaration without policy, with a repeated name, or without its parameters does not start', () => {
+  const [document, item] = sampleEndpoints() as [Endpoint, Endpoint]
+  const { policy: _, ...open } = document
+  const { pathParameters: __, ...bare } = item
+  const start = (...endpoints: unknown[]) => pathRoutes(endpoints as Endpoint[], createMetrics())
+  assert.throws(() => start(open), /document has no policy/)
+  assert.throws(() => start(document, { ...item, operationId: 'document' }), /occurs twice/)
+  assert.throws(() => start(document, { ...document, operationId: 'b' }), /route GET \/document/)
+  assert.throws(() => start(bare), /item has no schema for path parameter id/)
+  assert.throws(() => start({ ...item, path: '/items' }), /describes id, which is not in its path/)
+  assert.throws(() => start({ ...document, path: '/:x' }), /unusable path/)
+  assert.throws(() => start({ ...document, method: 'POST' }), /a body exactly if POST/)
+  assert.equal(start(document, item).length, 2)
+})
