@@ -48,7 +48,7 @@ function resolved(document: Json, node: unknown): Json {
   return Object(typeof $ref === 'string' ? at(document, $ref) : node)
 }
 
-test('contract: the fourteen operations of spec §4.1 to §4.3, verify by both methods, and did.json', () => {
+test('contract: the operations of spec §4.1 to §4.3 and the two extensions', () => {
   assert.equal(contract.openapi, '3.1.0')
   assert.equal(Object(contract.info).version, '2026-05-14')
   assert.deepEqual(contract.servers, [{ url: publicUrl }])
@@ -63,6 +63,7 @@ test('contract: the fourteen operations of spec §4.1 to §4.3, verify by both m
       'GET /api/v1/openapi.json',
       'GET /api/v1/score-vc/verify',
       'POST /api/v1/score-vc/verify',
+      'GET /docs/errors/{name}',
       'GET /standard/v1/context.jsonld',
       'GET /standard/v1/score-bands.jsonld',
       'GET /standard/v1/score-vc-status/{statusToken}',
@@ -183,6 +184,8 @@ test('contract: every example fits its schema, closed as declared', () => {
   assert.ok(checked > 50, `${checked} examples checked`)
 })
 
+const extensions = new Set(['GET /.well-known/did.json', 'GET /docs/errors/{name}'])
+
 test('contract: open operations declare no authentication; verify takes a key or none', () => {
   for (const [name, , operation] of operationsOf(contract)) {
     const isVerify = name === 'POST /api/v1/score-vc/verify'
@@ -191,7 +194,7 @@ test('contract: open operations declare no authentication; verify takes a key or
       operation['x-rate-limits'],
       isVerify ? { anonymous: { perMinute: 60, perDay: 1_000 } } : undefined,
     )
-    assert.equal(operation['x-extension'], name.endsWith('/did.json') ? true : undefined, name)
+    assert.equal(operation['x-extension'], extensions.has(name) ? true : undefined, name)
   }
 })
 
