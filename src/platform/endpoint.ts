@@ -89,7 +89,7 @@ export interface Endpoint<Path extends TObject = TObject, Query extends TObject 
 export function endpoint<Path extends TObject, Query extends TObject>(
   declaration: Endpoint<Path, Query>,
 ): Endpoint {
-  return declaration as unknown as Endpoint
+  return declaration
 }
 
 /** Responses every open endpoint shares. */

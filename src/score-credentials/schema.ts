@@ -136,4 +136,3 @@ export const scoreLine = Type.Object(
   },
   closed,
 )
-export type ScoreLine = Static<typeof scoreLine>

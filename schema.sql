@@ -1,0 +1,164 @@
+-- All migrations together. Written by `npm run generate`, never by hand.
+
+set check_function_bodies = off;
+
+CREATE OR REPLACE FUNCTION public.decide_rate(INOUT hits timestamp with time zone[], INOUT quarters timestamp with time zone[], INOUT totals integer[], INOUT base integer, INOUT now timestamp with time zone, wanted integer, per_minute integer, per_day integer, OUT granted integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  quarter constant timestamptz := date_bin('15 minutes', now, 'epoch');
+  known integer := cardinality(hits);
+  last integer := cardinality(quarters);
+  before integer;
+  total integer;
+begin
+  if hits[known] > now then
+    before := width_bucket(now, hits);
+    hits := hits[:before] || array_fill(now, array[known - before]);
+  end if;
+  if quarters[last] > quarter then
+    before := width_bucket(quarter - interval '1 microsecond', quarters);
+    quarters := quarters[:before] || quarter;
+    totals := totals[:before] || totals[last];
+    last := before + 1;
+  end if;
+
+  before := width_bucket(now - interval '60 seconds', hits);
+  if before > 0 then
+    hits := hits[before + 1:];
+    known := known - before;
+  end if;
+  before := width_bucket(quarter - interval '24 hours 15 minutes', quarters);
+  if before > 0 then
+    base := totals[before];
+    quarters := quarters[before + 1:];
+    totals := totals[before + 1:];
+    last := last - before;
+  end if;
+  total := coalesce(totals[last], base);
+
+  if wanted < 0 then
+    granted := wanted;
+    hits := hits[:known + wanted];
+  else
+    granted := greatest(0, least(wanted, per_minute - known, per_day - (total - base)));
+    if granted > 0 then hits := hits || array_fill(now, array[granted]); end if;
+  end if;
+  if granted = 0 then return; end if;
+
+  total := total + granted;
+  if granted < 0 and total = coalesce(totals[last - 1], base) then
+    quarters := quarters[:last - 1];
+    totals := totals[:last - 1];
+  elsif granted < 0 or quarters[last] = quarter then
+    totals[last] := total;
+  else
+    quarters := quarters || quarter;
+    totals := totals || total;
+  end if;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.keep_revoked()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'a revoked credential stays revoked' using errcode = 'integrity_constraint_violation';
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.rate_ms(from_time timestamp with time zone, to_time timestamp with time zone)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select coalesce(ceil(extract(epoch from to_time - from_time) * 1000), 0)::integer $function$;
+
+create table rate_windows (
+  bucket uuid not null,
+  hits timestamp with time zone[] not null,
+  quarters timestamp with time zone[] not null,
+  totals integer[] not null,
+  base integer not null,
+  granted integer not null,
+  per_minute integer not null,
+  per_day integer not null,
+  decided_at timestamp with time zone not null
+) with (fillfactor=50);
+create table schema_migrations (
+  name text not null,
+  sha256 text not null,
+  applied_at timestamp with time zone not null
+);
+create table score_credentials (
+  vc_sha256 bytea not null,
+  status_token bytea not null,
+  credential_id uuid not null,
+  subject text not null,
+  list_id text not null,
+  list_index integer not null,
+  kid text not null,
+  payload text not null,
+  proof text not null,
+  issued_at timestamp with time zone not null,
+  valid_until timestamp with time zone not null,
+  superseded_at timestamp with time zone,
+  revoked_at timestamp with time zone
+);
+create table signing_keys (
+  kid text not null,
+  public_key bytea not null,
+  state text not null,
+  created_at timestamp with time zone not null,
+  activated_at timestamp with time zone,
+  retired_at timestamp with time zone,
+  revoked_at timestamp with time zone
+);
+create table status_lists (
+  list_id text not null,
+  opened_at timestamp with time zone not null,
+  closed_at timestamp with time zone,
+  dies_at timestamp with time zone,
+  revision bigint default 0 not null,
+  published_revision bigint not null,
+  publication bigint default 1 not null,
+  published_at timestamp with time zone not null,
+  refresh_at timestamp with time zone not null,
+  valid_until timestamp with time zone not null,
+  payload text not null,
+  proofs jsonb not null
+);
+
+alter table rate_windows add constraint rate_windows_pkey PRIMARY KEY (bucket);
+alter table schema_migrations add constraint schema_migrations_pkey PRIMARY KEY (name);
+alter table score_credentials add constraint score_credentials_credential_id_key UNIQUE (credential_id);
+alter table score_credentials add constraint score_credentials_list_id_list_index_key UNIQUE (list_id, list_index);
+alter table score_credentials add constraint score_credentials_status_token_key UNIQUE (status_token);
+alter table score_credentials add constraint score_credentials_pkey PRIMARY KEY (vc_sha256);
+alter table score_credentials add constraint score_credentials_list_index_check CHECK (((list_index >= 0) AND (list_index <= 131071)));
+alter table score_credentials add constraint score_credentials_status_token_check CHECK ((length(status_token) = 32));
+alter table score_credentials add constraint score_credentials_vc_sha256_check CHECK ((length(vc_sha256) = 32));
+alter table signing_keys add constraint signing_keys_public_key_key UNIQUE (public_key);
+alter table signing_keys add constraint signing_keys_pkey PRIMARY KEY (kid);
+alter table signing_keys add constraint signing_keys_check CHECK (((state = 'revoked'::text) = (revoked_at IS NOT NULL)));
+alter table signing_keys add constraint signing_keys_check1 CHECK (((state <> 'pending'::text) OR (activated_at IS NULL)));
+alter table signing_keys add constraint signing_keys_check2 CHECK (((state <> ALL (ARRAY['active'::text, 'retired'::text])) OR (activated_at IS NOT NULL)));
+alter table signing_keys add constraint signing_keys_check3 CHECK (((state <> 'active'::text) OR (retired_at IS NULL)));
+alter table signing_keys add constraint signing_keys_check4 CHECK (((state <> 'retired'::text) OR (retired_at IS NOT NULL)));
+alter table signing_keys add constraint signing_keys_kid_check CHECK ((kid ~ '^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$'::text));
+alter table signing_keys add constraint signing_keys_public_key_check CHECK ((length(public_key) = 32));
+alter table signing_keys add constraint signing_keys_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'active'::text, 'retired'::text, 'revoked'::text])));
+alter table status_lists add constraint status_lists_pkey PRIMARY KEY (list_id);
+alter table status_lists add constraint status_lists_check CHECK (((closed_at IS NULL) = (dies_at IS NULL)));
+alter table status_lists add constraint status_lists_check1 CHECK ((published_revision <= revision));
+alter table status_lists add constraint status_lists_list_id_check CHECK ((list_id ~ '^[a-z2-7]{10}$'::text));
+
+alter table score_credentials add constraint score_credentials_kid_fkey FOREIGN KEY (kid) REFERENCES signing_keys(kid);
+alter table score_credentials add constraint score_credentials_list_id_fkey FOREIGN KEY (list_id) REFERENCES status_lists(list_id);
+
+CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
+CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);
+CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
+
+CREATE TRIGGER score_credentials_stay_revoked BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
+CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
