@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { addAbortSignal } from 'node:stream'
+import { setFlagsFromString } from 'node:v8'
 import type { Config } from '../config.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
@@ -26,6 +27,8 @@ export interface IssueFlags {
 }
 
 export async function issueCommand(config: Config, flags: IssueFlags): Promise<Outcome> {
+  // A long run leaves much garbage behind; without this the engine gives it a hundred megabytes before it looks.
+  setFlagsFromString('--semi-space-growth-factor=1')
   const form = proofFormOf(flags.proof)
   if (flags.json && flags.out === '-')
     throw new UsageError('With --json standard output carries the report: name a file with --out.')

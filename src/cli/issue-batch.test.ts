@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { origin, publicUrl, score, verdictOn } from '../../test/support/credentials.ts'
+import { testDatabase } from '../../test/support/database.ts'
+import { makeKeyFile } from '../score-credentials/key-files.ts'
+import { createKey, rotateKeys } from '../score-credentials/rotate-keys.ts'
+import { openSigners } from '../score-credentials/signers.ts'
+import { findKeys } from '../score-credentials/store.ts'
+import { trustOf, vcSha256Of } from '../score-credentials/trust.ts'
+import { type Issued, type Issuing, issueBatch } from './issue-batch.ts'
+import { inForm } from './proof-form.ts'
+
+const database = await testDatabase()
+const { db } = database
+const keysFolder = mkdtempSync(join(tmpdir(), 'assay-keys-'))
+after(async () => {
+  await database.drop()
+  rmSync(keysFolder, { recursive: true })
+})
+const now = new Date('2026-05-14T09:00:00Z')
+const since = new Date('2026-05-01T00:00:00Z')
+await createKey(db, await makeKeyFile(keysFolder), since)
+const signers = await openSigners(keysFolder)
+const issuing: Issuing = { origin, validityDays: 365, supersedeRevokes: false, signers, keysFolder }
+
+function idOf(n: number): string {
+  return `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+}
+
+function credentialOf(issued: Issued | undefined) {
+  assert.ok(issued !== undefined && 'credential' in issued)
+  return issued
+}
+
+test('a line with an id is issued once; read again it gives the same credential', async () => {
+  const scores = [score({ username: 'once' }), { ...score({ username: 'again' }), id: idOf(1) }]
+  const first = (await issueBatch(db, issuing, { scores, now })).map(credentialOf)
+  const later = new Date(now.getTime() + 60_000)
+  const second = (await issueBatch(db, issuing, { scores, now: later })).map(credentialOf)
+  assert.deepEqual(
+    [...first, ...second].map((issued) => issued.now),
+    [true, true, true, false],
+  )
+  assert.deepEqual(second[1]?.credential, { ...first[1]?.credential })
+  assert.notEqual(second[0]?.credential.id, first[0]?.credential.id)
+})
+
+test('an id that is in use for another content is refused, in the registry and within one batch', async () => {
+  const one = { ...score({ username: 'used' }), id: idOf(2) }
+  const other = { ...one, confidenceLow: 700 }
+  const [first, second, third] = await issueBatch(db, issuing, { scores: [one, other, one], now })
+  assert.equal(credentialOf(first).now, true)
+  assert.equal((second as { refused: { field: string } }).refused.field, 'id')
+  assert.deepEqual(credentialOf(third).credential, credentialOf(first).credential)
+  const [again] = await issueBatch(db, issuing, { scores: [other], now })
+  assert.equal((again as { refused: { field: string } }).refused.field, 'id')
+})
+
+test('two runs over the same lines at once issue each of them once', async () => {
+  const scores = Array.from({ length: 60 }, (_, i) => ({
+    ...score({ username: `twin-${i}` }),
+    id: idOf(100 + i),
+  }))
+  const runs = await Promise.all([
+    issueBatch(db, issuing, { scores, now }),
+    issueBatch(db, issuing, { scores, now }),
+  ])
+  const [a, b] = runs.map((run) => run.map(credentialOf))
+  assert.deepEqual(
+    a?.map(({ credential }) => credential.id),
+    scores.map(({ id }) => `urn:uuid:${id}`),
+  )
+  for (const [i, issued] of (a ?? []).entries()) {
+    assert.deepEqual({ ...issued.credential }, { ...b?.[i]?.credential })
+    assert.equal(Number(issued.now) + Number(b?.[i]?.now), 1)
+  }
+})
+
+test('a key that is rotated during a run signs the next batch; what the old one signed is found again', async () => {
+  const before = { ...score({ username: 'before' }), id: idOf(3) }
+  await issueBatch(db, issuing, { scores: [before], now })
+  await createKey(db, await makeKeyFile(keysFolder), now)
+  const rotatedAt = new Date(now.getTime() + 700_000)
+  const rotation = await rotateKeys(db, rotatedAt, { atOnce: false })
+  assert.ok(rotation.outcome === 'rotated' && rotation.retired !== null)
+  const at = new Date(rotatedAt.getTime() + 3_600_000)
+  const scores = [before, score({ username: 'after' })]
+  const issued = (await issueBatch(db, issuing, { scores, now: at })).map(credentialOf)
+  const trust = trustOf([publicUrl], await findKeys(db))
+  const signedBy = [rotation.retired, rotation.active]
+  for (const [i, { credential }] of issued.entries())
+    for (const form of ['native', 'eddsa-jcs-2022', 'eddsa-rdfc-2022'] as const) {
+      const inThatForm = await inForm(credential, form, { publicUrl, signers })
+      const { proof: _, ...payload } = inThatForm
+      const registry = () => ({
+        kind: 'registered' as const,
+        vcSha256: vcSha256Of(payload),
+        revokedAt: null,
+        supersededAt: null,
+        keyRevokedAt: null,
+      })
+      const result = await verdictOn(inThatForm, { trust, now: at, registry })
+      assert.equal(result.message, 'The credential is genuine and valid.', `${form} ${i}`)
+      assert.ok(String(result.presented.verificationMethod).endsWith(signedBy[i] ?? '?'))
+    }
+})
+
+test('without the file of the active key nothing is issued, and the message names the key and the folder', async () => {
+  const elsewhere = mkdtempSync(join(tmpdir(), 'assay-no-keys-'))
+  after(() => rmSync(elsewhere, { recursive: true }))
+  const poor = { ...issuing, signers: await openSigners(elsewhere), keysFolder: elsewhere }
+  const scores = [{ ...score({ username: 'nobody' }), id: idOf(4) }]
+  await assert.rejects(issueBatch(db, poor, { scores, now }), (error: Error) => {
+    return error.message.includes('z6Mk') && error.message.includes(elsewhere)
+  })
+  const [issued] = await issueBatch(db, issuing, { scores, now })
+  assert.equal(credentialOf(issued).now, true)
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Line, lineBatches } from './lines.ts'
+
+const limits = { bytesMax: 20, batchMax: 3 }
+
+async function read(chunks: readonly Uint8Array[], limits: { bytesMax: number; batchMax: number }) {
+  const batches: Line[][] = []
+  let bytesRead = 0
+  for await (const batch of lineBatches(Readable.from(chunks, { objectMode: true }), limits)) {
+    batches.push(batch.lines)
+    bytesRead = batch.bytesRead
+  }
+  return { batches, bytesRead, lines: batches.flat() }
+}
+
+const textOf = (line: Line | undefined): string => Buffer.from(line?.bytes ?? []).toString('utf8')
+
+test('however a file is cut into chunks, its lines and their numbers are the same', async () => {
+  const line = fc.string({ unit: fc.constantFrom('a', 'ü', '"', ' '), maxLength: 9 })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(line),
+      fc.constantFrom('\n', '\r\n'),
+      fc.array(fc.nat(120)),
+      async (lines, lineEnd, cuts) => {
+        const whole = Buffer.from(lines.join(lineEnd))
+        const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b)]
+        const chunks = places.map((from, i) => whole.subarray(from, places[i + 1] ?? whole.length))
+        const found = await read(chunks, limits)
+        const expected = lines
+          .map((text, i) => ({ number: i + 1, text }))
+          .filter(({ text }) => text)
+        assert.deepEqual(
+          found.lines.map((line) => ({ number: line.number, text: textOf(line) })),
+          expected,
+        )
+        assert.ok(found.batches.every((batch) => batch.length <= 3 && batch.length > 0))
+      },
+    ),
+  )
+})
+
+test('a line of exactly the limit is read; one byte more is too long, and the next line is read again', async () => {
+  const { lines } = await read([Buffer.from(`${'x'.repeat(20)}\n${'y'.repeat(21)}\nz`)], limits)
+  assert.deepEqual(
+    lines.map(({ isTooLong }) => isTooLong),
+    [false, true, false],
+  )
+  assert.equal(textOf(lines[2]), 'z')
+})
+
+test('a line without end is held no further than the limit', async () => {
+  function* endless() {
+    for (let i = 0; i < 10_000; i++) yield Buffer.alloc(65_536, 'x')
+  }
+  const before = process.memoryUsage().arrayBuffers
+  const batches = lineBatches(Readable.from(endless(), { objectMode: true }), limits)
+  const { value } = await batches.next()
+  assert.equal(value?.lines[0]?.isTooLong, true)
+  assert.equal(value?.lines[0]?.bytes.length, 21)
+  assert.equal(value?.bytesRead, 655_360_000)
+  assert.ok(process.memoryUsage().arrayBuffers - before < 200e6)
+})
+
+test('an empty input has no batch', async () => {
+  assert.deepEqual((await read([], limits)).batches, [])
+})

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import {
+  changed,
+  inside,
+  type Json,
+  keyRow,
+  now,
+  origin,
+  signer,
+  signerOf,
+  vectorCredentials,
+} from '../../test/support/credentials.ts'
+import { didDocumentOf, publicKeyDocumentOf } from '../score-credentials/key-documents.ts'
+import type { ProofForm } from '../score-credentials/proof.ts'
+import type { Signer } from '../score-credentials/signing-key.ts'
+import { bitsOf, statusListPayload, statusListProofs } from '../score-credentials/status-list.ts'
+import { KeyFileRefused } from './key-file.ts'
+import { verifyOffline } from './verify-offline.ts'
+
+const credential = vectorCredentials.native
+const entry = inside(credential, 'credentialStatus')
+const index = Number(entry.statusListIndex)
+const key = publicKeyDocumentOf(origin, keyRow(signer))
+const did = didDocumentOf(origin, [keyRow(signer)])
+
+interface ListFacts {
+  revoked?: number[]
+  publishedAt?: Date
+  listId?: string
+  by?: Signer
+  form?: ProofForm
+  change?: (payload: Json) => void
+}
+
+function listOf(facts: ListFacts = {}): Json {
+  const { revoked = [], publishedAt = now, by = signer, form = 'eddsa-rdfc-2022' } = facts
+  const listId = facts.listId ?? String(entry.statusListCredential).split('/').at(-1) ?? ''
+  const payload = statusListPayload(origin, { listId, bits: bitsOf(revoked), publishedAt })
+  facts.change?.(payload)
+  return { ...payload, proof: statusListProofs(payload, origin.issuer, by)[form] }
+}
+
+function verified(files: { key: unknown; list?: unknown }, presented = credential, at = now) {
+  return verifyOffline(presented, null, { files, now: at })
+}
+
+for (const [form, presented] of Object.entries(vectorCredentials))
+  test(`valid: a ${form} credential with key document or did.json, and a list that does not name it`, () => {
+    for (const file of [key, did]) {
+      const result = verified(
+        { key: file, list: listOf({ revoked: [index - 1, index + 1] }) },
+        presented,
+      )
+      assert.equal(result.valid, true)
+      assert.deepEqual(result.revocation, { checked: true, revoked: false, revokedAt: null })
+    }
+  })
+
+test('without a list the credential is valid, and the result says that revocation was not checked', () => {
+  const result = verified({ key })
+  assert.equal(result.valid, true)
+  assert.equal(result.revocation.checked, false)
+  assert.ok(result.notes.includes('revocation_not_checked'))
+})
+
+for (const form of ['native', 'eddsa-jcs-2022', 'eddsa-rdfc-2022'] as const)
+  test(`revoked: by a list with a ${form} proof`, () => {
+    const result = verified({ key, list: listOf({ revoked: [index], form }) })
+    assert.equal(result.reason, 'revoked')
+    assert.deepEqual(result.revocation, { checked: true, revoked: true })
+  })
+
+test('signature_invalid and expired stand before what a list says', () => {
+  const list = listOf({ revoked: [index] })
+  const tampered = changed(credential, (copy) => {
+    inside(copy, 'credentialSubject').score = 999
+  })
+  assert.equal(verified({ key, list }, tampered).reason, 'signature_invalid')
+  const later = new Date('2029-01-01T00:00:00Z')
+  const lateList = listOf({ revoked: [index], publishedAt: later })
+  assert.equal(verified({ key, list: lateList }, credential, later).reason, 'expired')
+})
+
+const subject = (payload: Json): Json => inside(payload, 'credentialSubject')
+const bomb = `u${gzipSync(Buffer.alloc(64 * 1024 * 1024)).toString('base64url')}`
+
+const uselessLists: Record<string, unknown> = {
+  'signed by a key that is not in the key file': listOf({ by: signerOf(8) }),
+  'changed after it was signed': changed(listOf({ revoked: [index] }), (copy) => {
+    subject(copy).encodedList = subject(listOf()).encodedList
+  }),
+  'of another id': listOf({ listId: 'aaaaaaaaaa' }),
+  'past its end': listOf({ publishedAt: new Date(now.getTime() - 87_000_000) }),
+  'of the future': listOf({ publishedAt: new Date(now.getTime() + 400_000) }),
+  'for suspension': listOf({
+    form: 'native',
+    change: (payload) => {
+      subject(payload).statusPurpose = 'suspension'
+    },
+  }),
+  'of another issuer': listOf({
+    form: 'native',
+    change: (payload) => {
+      payload.issuer = 'did:web:example.com'
+    },
+  }),
+  'with a context that redefines terms': listOf({
+    form: 'native',
+    change: (payload) => {
+      payload['@context'] = ['https://www.w3.org/ns/credentials/v2', 'https://example.com/c']
+    },
+  }),
+  'that unpacks to 64 MiB': listOf({
+    change: (payload) => {
+      subject(payload).encodedList = bomb
+    },
+  }),
+  'shorter than the standard allows': listOf({
+    change: (payload) => {
+      subject(payload).encodedList = `u${gzipSync(Buffer.alloc(16_383)).toString('base64url')}`
+    },
+  }),
+  'that is no list': {},
+  'that is a list of JSON': [],
+}
+
+for (const [what, list] of Object.entries(uselessLists))
+  test(`status_unavailable: a list ${what} tells nothing`, () => {
+    const result = verified({ key, list })
+    assert.equal(result.valid, false)
+    assert.equal(result.reason, 'status_unavailable')
+    assert.equal(result.revocation.checked, false)
+  })
+
+test('issuer_mismatch: the key file of another issuer', () => {
+  const other = changed(did, (copy) => {
+    copy.id = 'did:web:example.com'
+    for (const method of copy.verificationMethod as Json[])
+      method.id = String(method.id).replace(origin.issuer, 'did:web:example.com')
+    copy.assertionMethod = (copy.verificationMethod as Json[]).map(({ id }) => id)
+  })
+  assert.equal(verified({ key: other }).reason, 'issuer_mismatch')
+})
+
+test('key_revoked: a did.json whose key is revoked, or has left assertionMethod', () => {
+  const revoked = didDocumentOf(origin, [
+    keyRow(signer, { state: 'revoked', revokedAt: new Date('2026-05-20T00:00:00Z') }),
+  ])
+  assert.equal(verified({ key: revoked }).reason, 'key_revoked')
+  assert.equal(verified({ key: { ...did, assertionMethod: [] } }).reason, 'key_revoked')
+})
+
+const method = inside(key, 'verificationMethod')
+const uselessKeys: Record<string, unknown> = {
+  'that is not an object': [],
+  'of another kind': { issuer: origin.issuer },
+  'whose key has another name': {
+    ...key,
+    verificationMethod: { ...method, id: `${origin.issuer}#${signerOf(8).kid}` },
+  },
+  'whose key is another than its name says': {
+    ...key,
+    verificationMethod: { ...method, publicKeyBase64url: 'AAAA' },
+  },
+  'of an issuer that is no did:web': {
+    ...key,
+    issuer: 'did:key:z6Mk',
+    verificationMethod: { ...method, id: `did:key:z6Mk#${signer.kid}` },
+  },
+  'without a key': { ...did, verificationMethod: [] },
+}
+
+for (const [what, file] of Object.entries(uselessKeys))
+  test(`a key file ${what} is refused, not believed`, () => {
+    assert.throws(() => verified({ key: file }), KeyFileRefused)
+  })
