@@ -13,7 +13,9 @@ export interface ServeFlags {
 
 export async function serveCommand(config: Config, flags: ServeFlags): Promise<Outcome> {
   const processes = flags.processes === undefined ? config.processes : processesOf(flags.processes)
-  await serve({ ...config, processes }, { demo: flags.demo ?? false, worker: flags.worker })
+  // The demo speaks to a person: a line for each request would bury its commands.
+  const logLevel = flags.demo && !process.env.LOG_LEVEL ? 'warn' : config.logLevel
+  await serve({ ...config, processes, logLevel }, { demo: flags.demo ?? false, worker: flags.worker })
   return done({ ok: true }, [])
 }
 
