@@ -100,6 +100,9 @@ const strays: Record<string, (copy: Json) => void> = {
   'a context inside the subject': (copy) =>
     (inside(copy, 'credentialSubject')['@context'] = { '@vocab': 'https://elsewhere.example/' }),
   'a member named like one of every object': (copy) => Object.assign(copy, { toString: 'x' }),
+  'no context': (copy) => delete copy['@context'],
+  'two nodes of one name': (copy) =>
+    (inside(copy, 'credentialSubject').id = inside(copy, 'credentialStatus').id),
   'no id': (copy) => delete copy.id,
   'no id of the subject': (copy) => delete inside(copy, 'credentialSubject').id,
   'a blank node': (copy) => (inside(copy, 'credentialSubject').id = '_:b0'),

@@ -14,17 +14,40 @@ const rdfType = '<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>'
 type ValueKind = 'iri' | 'string' | 'integer' | 'dateTime' | 'multibase'
 
 export interface NodeShape {
-  /** The exact value of `type`, and the IRI of each. */
-  types: readonly (readonly [name: string, iri: string])[]
-  /** A single type stands as a string, several as an array. */
-  terms: Readonly<Record<string, readonly [iri: string, kind: ValueKind | NodeShape]>>
+  /** The exact value of `type`: a single one stands as a string, several as an array. */
+  types: readonly string[]
+  /** The node's statements in canonical order, each from behind the subject. */
+  statements: readonly Statement[]
+}
+
+type Statement =
+  /** One that every node of the shape has: predicate, object and end. */
+  | { whole: string }
+  /** One whose object is the member's value. */
+  | { predicate: string; member: string; kind: ValueKind | NodeShape }
+
+/** `types` and `terms` by their names in the document, with the IRI of each. */
+function nodeShape(
+  types: Readonly<Record<string, string>>,
+  terms: Readonly<Record<string, readonly [iri: string, kind: ValueKind | NodeShape]>>,
+): NodeShape {
+  const typed = Object.values(types).map((iri) => ({ whole: `${rdfType} <${iri}> .\n` }))
+  const valued = Object.entries(terms).map(([member, [iri, kind]]) => ({
+    predicate: `<${iri}> `,
+    member,
+    kind,
+  }))
+  const textOf = (statement: Statement): string =>
+    'whole' in statement ? statement.whole : statement.predicate
+  const statements = [...typed, ...valued].sort((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
+  return { types: Object.keys(types), statements }
 }
 
 /** The credential's shape for a vocabulary base such as `https://scores.example.org/standard/v1/vocab#`. */
 export function credentialShape(vocabulary: string): NodeShape {
-  const subject: NodeShape = {
-    types: [['ScoredProfile', `${vocabulary}ScoredProfile`]],
-    terms: {
+  const subject = nodeShape(
+    { ScoredProfile: `${vocabulary}ScoredProfile` },
+    {
       score: [`${vocabulary}score`, 'integer'],
       scoreBand: [`${vocabulary}scoreBand`, 'string'],
       confidenceLow: [`${vocabulary}confidenceLow`, 'integer'],
@@ -34,13 +57,13 @@ export function credentialShape(vocabulary: string): NodeShape {
       engineVersion: [`${vocabulary}engineVersion`, 'string'],
       engineBinarySha256: [`${vocabulary}engineBinarySha256`, 'string'],
     },
-  }
-  return {
-    types: [
-      ['VerifiableCredential', `${credentials}VerifiableCredential`],
-      [credentialType, `${vocabulary}${credentialType}`],
-    ],
-    terms: {
+  )
+  return nodeShape(
+    {
+      VerifiableCredential: `${credentials}VerifiableCredential`,
+      [credentialType]: `${vocabulary}${credentialType}`,
+    },
+    {
       issuer: [`${credentials}issuer`, 'iri'],
       issuanceDate: [`${credentials}issuanceDate`, 'dateTime'],
       validFrom: [`${credentials}validFrom`, 'dateTime'],
@@ -48,49 +71,53 @@ export function credentialShape(vocabulary: string): NodeShape {
       credentialSubject: [`${credentials}credentialSubject`, subject],
       credentialStatus: [`${credentials}credentialStatus`, statusEntryShape],
     },
-  }
+  )
 }
 
-const statusEntryShape: NodeShape = {
-  types: [['BitstringStatusListEntry', `${status}BitstringStatusListEntry`]],
-  terms: {
+const statusEntryShape = nodeShape(
+  { BitstringStatusListEntry: `${status}BitstringStatusListEntry` },
+  {
     statusPurpose: [`${status}statusPurpose`, 'string'],
     statusListIndex: [`${status}statusListIndex`, 'string'],
     statusListCredential: [`${status}statusListCredential`, 'iri'],
   },
-}
+)
 
-export const statusListShape: NodeShape = {
-  types: [
-    ['VerifiableCredential', `${credentials}VerifiableCredential`],
-    ['BitstringStatusListCredential', `${status}BitstringStatusListCredential`],
-  ],
-  terms: {
+const statusListSubjectShape = nodeShape(
+  { BitstringStatusList: `${status}BitstringStatusList` },
+  {
+    statusPurpose: [`${status}statusPurpose`, 'string'],
+    encodedList: [`${status}encodedList`, 'multibase'],
+    ttl: [`${status}ttl`, 'integer'],
+  },
+)
+
+export const statusListShape = nodeShape(
+  {
+    VerifiableCredential: `${credentials}VerifiableCredential`,
+    BitstringStatusListCredential: `${status}BitstringStatusListCredential`,
+  },
+  {
     issuer: [`${credentials}issuer`, 'iri'],
     validFrom: [`${credentials}validFrom`, 'dateTime'],
     validUntil: [`${credentials}validUntil`, 'dateTime'],
-    credentialSubject: [
-      `${credentials}credentialSubject`,
-      {
-        types: [['BitstringStatusList', `${status}BitstringStatusList`]],
-        terms: {
-          statusPurpose: [`${status}statusPurpose`, 'string'],
-          encodedList: [`${status}encodedList`, 'multibase'],
-          ttl: [`${status}ttl`, 'integer'],
-        },
-      },
-    ],
+    credentialSubject: [`${credentials}credentialSubject`, statusListSubjectShape],
   },
-}
+)
 
 /** Canonical N-Quads of `document` (its `@context` is the caller's to check), or null where it strays from `shape`. */
 export function canonicalNQuads(
   document: Record<string, unknown>,
   shape: NodeShape,
 ): string | null {
-  const lines: string[] = []
-  if (iriOfNode(document, shape, lines, true) === null) return null
-  return lines.sort().join('')
+  const { '@context': context, ...root } = document
+  if (context === undefined) return null
+  const nodes = new Map<string, string>()
+  if (iriOfNode(root, shape, nodes) === null) return null
+  return [...nodes.keys()]
+    .sort()
+    .map((subject) => nodes.get(subject))
+    .join('')
 }
 
 /** Canonical N-Quads of the options of an `eddsa-rdfc-2022` proof; the arguments must have passed `isIri` and `isPlainText`. */
@@ -104,40 +131,55 @@ export function proofOptionsNQuads(created: string, verificationMethod: string):
   )
 }
 
-/** Adds the node's lines and gives its IRI. */
+/** Adds the node's lines under its subject and gives its IRI. */
 function iriOfNode(
   node: Record<string, unknown>,
   shape: NodeShape,
-  lines: string[],
-  isRoot: boolean,
+  nodes: Map<string, string>,
 ): string | null {
   const { id } = node
   if (!isIri(id) || !hasTypes(node.type, shape)) return null
-  for (const [, iri] of shape.types) lines.push(`<${id}> ${rdfType} <${iri}> .\n`)
-  for (const name in node) {
-    if (name === 'id' || name === 'type' || (isRoot && name === '@context')) continue
-    const term = Object.hasOwn(shape.terms, name) ? shape.terms[name] : undefined
-    if (term === undefined) return null
-    const object = objectOf(node[name], term[1], lines)
+  const subject = `<${id}> `
+  // Two nodes of one name would be one node, its statements interleaved.
+  if (nodes.has(subject)) return null
+  nodes.set(subject, '')
+  let lines = ''
+  let covered = 2
+  for (const statement of shape.statements) {
+    if ('whole' in statement) {
+      lines += subject + statement.whole
+      continue
+    }
+    const value = node[statement.member]
+    if (value === undefined) continue
+    const object = objectOf(value, statement.kind, nodes)
     if (object === null) return null
-    lines.push(`<${id}> <${term[0]}> ${object} .\n`)
+    lines += `${subject}${statement.predicate}${object} .\n`
+    covered++
   }
+  // A member that no statement covers must not pass as signed.
+  if (Object.keys(node).length !== covered) return null
+  nodes.set(subject, lines)
   return id
 }
 
-function hasTypes(type: unknown, shape: NodeShape): boolean {
-  if (shape.types.length === 1) return type === shape.types[0]?.[0]
+function hasTypes(type: unknown, { types }: NodeShape): boolean {
+  if (types.length === 1) return type === types[0]
   return (
     Array.isArray(type) &&
-    type.length === shape.types.length &&
-    shape.types.every(([name], i) => type[i] === name)
+    type.length === types.length &&
+    types.every((name, i) => type[i] === name)
   )
 }
 
-function objectOf(value: unknown, kind: ValueKind | NodeShape, lines: string[]): string | null {
+function objectOf(
+  value: unknown,
+  kind: ValueKind | NodeShape,
+  nodes: Map<string, string>,
+): string | null {
   if (typeof kind === 'object') {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-    const iri = iriOfNode(value as Record<string, unknown>, kind, lines, false)
+    const iri = iriOfNode(value as Record<string, unknown>, kind, nodes)
     return iri === null ? null : `<${iri}>`
   }
   if (kind === 'integer')

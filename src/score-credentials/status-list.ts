@@ -42,6 +42,12 @@ export interface StatusListPayload extends Record<string, unknown> {
   validUntil: string
 }
 
+/**
+ * Level 9 costs up to 29 times the time of level 6 for a tenth less. A list is a few KiB long: chunks of the usual 16 KiB would be
+ * left behind as garbage, one for each list.
+ */
+const gzipOptions = { level: 6, chunkSize: 4_096 }
+
 /** The list without its proof. */
 export function statusListPayload(
   origin: Origin,
@@ -60,8 +66,7 @@ export function statusListPayload(
       id: `${id}#list`,
       type: 'BitstringStatusList',
       statusPurpose: 'revocation',
-      // Level 9 costs up to 29 times the time of level 6 for a tenth less.
-      encodedList: `u${gzipSync(facts.bits, { level: 6 }).toString('base64url')}`,
+      encodedList: `u${gzipSync(facts.bits, gzipOptions).toString('base64url')}`,
       // In milliseconds, unlike every other time (Bitstring Status List §2.2).
       ttl: listTtlSeconds * 1_000,
     },
