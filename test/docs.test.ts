@@ -6,6 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import {
+  bitsOf,
+  statusListPayload,
+  statusListProofs,
+} from '../src/score-credentials/status-list.ts'
+import { origin, signer } from './support/credentials.ts'
 
 const page = readFileSync('docs/verify-a-credential.md', 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'assay-docs-'))
@@ -21,7 +27,21 @@ const key = {
     publicKeyBase64url: vector.key.publicKeyBase64url,
   },
 }
-const list = JSON.parse(readFileSync('vectors/status-list.json', 'utf8'))
+/** Revokes the credential of the other vector. */
+const listVector = JSON.parse(readFileSync('vectors/status-list.json', 'utf8'))
+const revokedList = listVector.credentials.native
+const clearList = listWithout(Number(credential.credentialStatus.statusListIndex))
+
+/** The vector's list with one bit cleared, signed anew. */
+function listWithout(index: number): Record<string, unknown> {
+  const indexes: number[] = listVector.revokedIndexes
+  const payload = statusListPayload(origin, {
+    listId: '2026-0007',
+    bits: bitsOf(indexes.filter((one) => one !== index)),
+    publishedAt: new Date(revokedList.validFrom),
+  })
+  return { ...payload, proof: statusListProofs(payload, origin.issuer, signer).native }
+}
 
 interface Case {
   name: string
@@ -33,10 +53,10 @@ interface Case {
 }
 
 const subject = credential.credentialSubject
-const base = { credential, key, list: list.clear.native, now: list.now }
+const base = { credential, key, list: clearList, now: revokedList.validFrom }
 const cases: Case[] = [
   { ...base, name: 'as issued', expected: 'valid' },
-  { ...base, name: 'its bit is set', list: list.revoked.native, expected: 'revoked' },
+  { ...base, name: 'its bit is set', list: revokedList, expected: 'revoked' },
   {
     ...base,
     name: 'a claim changed',
@@ -54,7 +74,7 @@ const cases: Case[] = [
   {
     ...base,
     name: 'a list that was changed',
-    list: { ...list.revoked.native, credentialSubject: list.clear.native.credentialSubject },
+    list: { ...revokedList, credentialSubject: clearList.credentialSubject },
     expected: 'status_unavailable',
   },
   {
