@@ -98,6 +98,8 @@ export function openDb(options: DbOptions): Db {
         broken = error as Error
         throw new UnavailableError('the database connection was lost', { cause: error })
       }
+      if (isOutage(sqlState(error)))
+        throw new UnavailableError('the database could not do its work', { cause: error })
       throw error
     } finally {
       client.release(broken)
@@ -105,8 +107,8 @@ export function openDb(options: DbOptions): Db {
   }
 
   return {
-    rows: (statement) => withClient((client) => rowsOf(client, statement)),
-    run: (statement) => withClient((client) => countOf(client, statement)),
+    rows: (statement) => retrying(() => withClient((client) => rowsOf(client, statement))),
+    run: (statement) => retrying(() => withClient((client) => countOf(client, statement))),
     transaction: (work) => retrying(() => withClient((client) => transact(client, work))),
     close: () => pool.end(),
   }
@@ -139,7 +141,7 @@ async function transact<Result>(client: pg.ClientBase, work: (tx: Tx) => Promise
   }
 }
 
-const transactionAttemptsMax = 5
+const attemptsMax = 5
 
 /** Serialization failure and deadlock: the database asks for another try, and nothing was done. */
 async function retrying<Result>(attempt: () => Promise<Result>): Promise<Result> {
@@ -148,8 +150,9 @@ async function retrying<Result>(attempt: () => Promise<Result>): Promise<Result>
       return await attempt()
     } catch (error) {
       const state = sqlState(error)
-      if ((state !== '40001' && state !== '40P01') || attempts === transactionAttemptsMax)
-        throw error
+      if (state !== '40001' && state !== '40P01') throw error
+      if (attempts === attemptsMax)
+        throw new UnavailableError('the database was too busy', { cause: error })
     }
   }
 }
@@ -157,6 +160,11 @@ async function retrying<Result>(attempt: () => Promise<Result>): Promise<Result>
 export function sqlState(error: unknown): string | undefined {
   const code = error instanceof pg.DatabaseError ? error.code : undefined
   return code
+}
+
+/** A full disk or memory (53), a fault below (58), a deadline (57014, 55P03), a standby (25006): none is the caller's mistake or ours. */
+function isOutage(state: string | undefined): boolean {
+  return state !== undefined && /^(53|58|57014|55P03|25006)/.test(state)
 }
 
 /** Anything but the server's answer to our statement; and class 08 and 57, by which it says that it goes away. */

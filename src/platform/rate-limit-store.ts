@@ -214,7 +214,10 @@ function bucketId(name: string): string {
 /** Rows of one step of the sweep: short locks, and nobody waits long for them. */
 const sweepPage = 5_000
 
-/** Removes the rows of which nothing counts any more and returns how many. Walks the key, for an index on time would cost every call. */
+/**
+ * Removes the rows of which nothing counts any more and returns how many. Walks the key, for an index on time
+ * would cost every call. Never waits for a row, so no batch of calls and no other sweep waits for it in a circle.
+ */
 export async function sweepRateWindows(db: Queryable): Promise<number> {
   let removed = 0
   let after = '00000000-0000-0000-0000-000000000000'
@@ -222,10 +225,13 @@ export async function sweepRateWindows(db: Queryable): Promise<number> {
     const [page] = await db.rows<{ last: string | null; removed: number }>(sql`
       with page as (
         select bucket from rate_windows where bucket > ${after}::uuid order by bucket limit ${sweepPage}
+      ), dead as (
+        select bucket from rate_windows
+        where bucket in (select bucket from page)
+          and decided_at < clock_timestamp() - interval '24 hours 15 minutes'
+        for update skip locked
       ), gone as (
-        delete from rate_windows
-        where bucket in (select bucket from page) and decided_at < clock_timestamp() - interval '24 hours 15 minutes'
-        returning bucket
+        delete from rate_windows where bucket in (select bucket from dead) returning bucket
       )
       select (select bucket from page order by bucket desc limit 1) as last, (select count(*) from gone) as removed`)
     if (page === undefined || page.last === null) return removed

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { after, test } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { openDb, sql, sqlState } from './db.ts'
+import { UnavailableError } from './errors.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+await db.run(sql`create table notes (id bigint primary key, text text not null)`)
+
+function open(more: { url?: string; statementTimeoutMs?: number; connectionsMax?: number } = {}) {
+  const opened = openDb({
+    url: database.url,
+    connectionsMax: 1,
+    applicationName: 'db test',
+    onError: () => {},
+    ...more,
+  })
+  after(() => opened.close())
+  return opened
+}
+
+test('what is put into a statement is a parameter, whatever it holds', async () => {
+  const hostile = `'; drop table notes; --`
+  const [row] = await db.rows<{ text: string; list: string[] }>(
+    sql`select ${hostile}::text as text, ${[hostile, 'a,b', '{}']}::text[] as list`,
+  )
+  assert.deepEqual({ ...row }, { text: hostile, list: [hostile, 'a,b', '{}'] })
+})
+
+test('a statement has one name for each text, and is prepared under it', async () => {
+  const one = (id: number) => sql`select text from notes where id = ${id}`
+  const { name, text } = one(1)
+  assert.equal(one(2).name, name)
+  assert.equal(text, 'select text from notes where id = $1')
+  assert.notEqual(sql`select text from notes where id > ${1}`.name, name)
+  const alone = open()
+  await alone.rows(one(1))
+  const prepared = await alone.rows<{ name: string }>(sql`select name from pg_prepared_statements`)
+  assert.ok(prepared.some((statement) => statement.name === name))
+})
+
+test('a bigint comes back as a number while that is exact, else the statement fails', async () => {
+  const of = (value: string) => db.rows<{ value: number }>(sql`select ${value}::bigint as value`)
+  assert.equal((await of('9007199254740991'))[0]?.value, 2 ** 53 - 1)
+  await assert.rejects(of('9007199254740992'), /safe integer/)
+})
+
+test('a transaction commits what it did, and leaves nothing when it throws', async () => {
+  const kept = await db.transaction(async (tx) => {
+    await tx.run(sql`insert into notes values (1, 'kept')`)
+    return 'result'
+  })
+  assert.equal(kept, 'result')
+  const thrown = new Error('no')
+  const failing = db.transaction(async (tx) => {
+    await tx.run(sql`insert into notes values (2, 'lost')`)
+    throw thrown
+  })
+  await assert.rejects(failing, (error) => error === thrown)
+  assert.deepEqual(await db.rows(sql`select id from notes order by id`), [{ id: 1 }])
+})
+
+test('a transaction that the database asks to repeat is repeated, five times at most', async () => {
+  let attempts = 0
+  const conflict = sql`do $$ begin raise exception 'again' using errcode = '40001'; end $$`
+  const result = await db.transaction(async (tx) => {
+    if (++attempts < 5) await tx.run(conflict)
+    return attempts
+  })
+  assert.equal(result, 5)
+  attempts = 0
+  const hopeless = db.transaction(async (tx) => {
+    attempts++
+    await tx.run(conflict)
+  })
+  await assert.rejects(hopeless, UnavailableError)
+  assert.equal(attempts, 5)
+})
+
+test('a statement that fails tells its SQLSTATE and keeps its connection', async () => {
+  const alone = open()
+  const pid = async () =>
+    (await alone.rows<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid
+  const before = await pid()
+  await assert.rejects(alone.rows(sql`select 1 / 0`), (error) => sqlState(error) === '22012')
+  await assert.rejects(
+    alone.transaction((tx) => tx.run(sql`select 1 / 0`)),
+    (error) => sqlState(error) === '22012',
+  )
+  assert.equal(await pid(), before)
+})
+
+test('503: a statement or a lock that takes too long is unavailable, and the connection lives on', async () => {
+  const hasty = open({ statementTimeoutMs: 50 })
+  await assert.rejects(hasty.rows(sql`select pg_sleep(10)`), UnavailableError)
+  await db.transaction(async (tx) => {
+    await tx.run(sql`lock table notes`)
+    await assert.rejects(hasty.rows(sql`select * from notes`), UnavailableError)
+  })
+  assert.deepEqual(await hasty.rows(sql`select 1 as one`), [{ one: 1 }])
+})
+
+test('503: a connection that is lost during a call is unavailable, and the next call has a new one', async () => {
+  const alone = open()
+  await assert.rejects(
+    alone.rows(sql`select pg_terminate_backend(pg_backend_pid())`),
+    UnavailableError,
+  )
+  await assert.rejects(
+    alone.transaction(async (tx) => {
+      await tx.run(sql`insert into notes values (3, 'lost')`)
+      await tx.run(sql`select pg_terminate_backend(pg_backend_pid())`)
+    }),
+    UnavailableError,
+  )
+  assert.deepEqual(await alone.rows(sql`select id from notes where id = 3`), [])
+})
+
+test('503: no server, no database and a server that says nothing are unavailable in under a second', async () => {
+  const silent = createServer()
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  after(() => silent.close())
+  const address = silent.address()
+  assert.ok(address !== null && typeof address === 'object')
+  const missing = new URL(database.url)
+  missing.pathname = '/there_is_no_such_database'
+  const urls = [
+    'postgres://nobody@127.0.0.1:1/none',
+    missing.href,
+    `postgres://nobody@127.0.0.1:${address.port}/none`,
+  ]
+  for (const url of urls) {
+    const started = performance.now()
+    await assert.rejects(open({ url }).rows(sql`select 1`), UnavailableError)
+    assert.ok(performance.now() - started < 1_000, url)
+  }
+})
+
+test('503: a call waits half a second for a connection and no longer', async () => {
+  const one = open({ connectionsMax: 1 })
+  await one.transaction(async () => {
+    await assert.rejects(one.rows(sql`select 1`), UnavailableError)
+  })
+})
