@@ -56,10 +56,13 @@ export function vcSha256Of(payload: Record<string, unknown>): Buffer {
 /** `created` may stray from the key's active time by this much: clocks of issuing nodes differ. */
 const clockSkewMs = 300_000
 
-/** Whether a proof made at `created` falls into the time in which the key signed. */
+/**
+ * Whether a proof made at `created` falls into the time in which the key signed. A key that is pending here may be active already where
+ * the credential was issued, half a second ago; that it is registered is asked live.
+ */
 export function signedWhileActive(key: SigningKey, created: string): boolean {
   const at = Date.parse(created)
-  const from = key.activatedAt?.getTime() ?? Number.POSITIVE_INFINITY
+  const from = (key.activatedAt ?? key.createdAt).getTime()
   const until = (key.retiredAt ?? key.revokedAt)?.getTime() ?? Number.POSITIVE_INFINITY
   return at >= from - clockSkewMs && at <= until + clockSkewMs
 }

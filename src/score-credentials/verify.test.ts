@@ -266,7 +266,12 @@ const keyWindows: [string, Partial<SigningKey>, boolean][] = [
   ['activated 301 s after created', { activatedAt: second(minutes(5), 1) }, false],
   ['retired 300 s before created', { state: 'retired', retiredAt: minutes(-5) }, true],
   ['retired 301 s before created', { state: 'retired', retiredAt: second(minutes(-5), -1) }, false],
-  ['still pending', { state: 'pending', activatedAt: null }, false],
+  ['pending, its activation not noticed yet,', { state: 'pending', activatedAt: null }, true],
+  [
+    'pending, made 301 s after created,',
+    { state: 'pending', activatedAt: null, createdAt: second(minutes(5), 1) },
+    false,
+  ],
 ]
 for (const [what, over, holds] of keyWindows)
   test(`key window: a key ${what} ${holds ? 'holds' : 'does not hold'}`, async () => {
