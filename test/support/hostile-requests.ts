@@ -250,7 +250,7 @@ const mediaTypes: HostileCase[] = [
     'application/*',
   ].map((text): HostileCase => [`media type ${text}`, type(text), 415, 'unsupported_media_type']),
   ...['gzip', 'br', 'identity, gzip', 'x'].map(
-    (coding): Case => [
+    (coding): HostileCase => [
       `Content-Encoding ${coding}`,
       post('/echo', '{}', [`Content-Encoding: ${coding}`]),
       415,
