@@ -25,8 +25,8 @@ import {
   trust,
 } from '../test/support/credentials.ts'
 import {
-  peerIssues,
   type PeerForm,
+  peerIssues,
   peerVerifies,
   signerSuite,
   verifierSuite,
