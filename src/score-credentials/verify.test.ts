@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
-  changed,
   type Circumstances,
+  changed,
   inside,
   issuedAt,
   type Json,
