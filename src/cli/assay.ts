@@ -79,6 +79,7 @@ command(credentials, 'issue', 'Issue a credential for each line of a file')
   .option('--out <file>', 'where the credentials go, one a line in the order of the scores', '-')
   .option('--errors <file>', 'where refused lines go (default: FROM.errors.ndjson)')
   .option('--proof <form>', 'native, eddsa-jcs-2022 or eddsa-rdfc-2022', 'native')
+  .option('--dry-run', 'only check the lines: needs neither key nor database, and issues nothing')
   .addHelpText(
     'after',
     '\nA run that was cut off can be run again: a line with an `id` is issued once, however often it is read.',
@@ -133,10 +134,14 @@ command(
   act(flags, async () => (await import('./doctor.ts')).doctorCommand(process.env)),
 )
 
+// Whoever reads the answer may go away early, as `head` does.
+process.stdout.on('error', () => {
+  process.exitCode = 1
+})
+
 try {
   await program.parseAsync()
 } catch (error) {
-  // Commander has said what is wrong with the command line, or printed the help that was asked for.
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
-  else reportFailure(error, { json: process.argv.includes('--json') })
+  const isHelp = error instanceof CommanderError && error.exitCode === 0
+  if (!isHelp) reportFailure(error, { json: process.argv.includes('--json') })
 }

@@ -9,8 +9,8 @@ import type { Config } from '../config.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { activeSigner, type Issuing } from './issue-batch.ts'
-import { issueLines, type Tally } from './issue-lines.ts'
-import { openInput } from './lines.ts'
+import { checkLines, issueLines, type Tally } from './issue-lines.ts'
+import { type Input, openInput } from './lines.ts'
 import { note, type Outcome } from './output.ts'
 import { showProgress } from './progress.ts'
 import { proofFormOf } from './proof-form.ts'
@@ -24,17 +24,19 @@ export interface IssueFlags {
   errors?: string
   proof: string
   json?: boolean
+  dryRun?: boolean
 }
 
 export async function issueCommand(config: Config, flags: IssueFlags): Promise<Outcome> {
   // A long run leaves much garbage behind; without this the engine gives it a hundred megabytes before it looks.
   setFlagsFromString('--semi-space-growth-factor=1')
   const form = proofFormOf(flags.proof)
-  if (flags.json && flags.out === '-')
+  if (flags.json && flags.out === '-' && !flags.dryRun)
     throw new UsageError('With --json standard output carries the report: name a file with --out.')
   const errorsFile = flags.errors ?? (flags.from === '-' ? null : `${flags.from}.errors.ndjson`)
   refuseSameFile([flags.from, flags.out, errorsFile])
   const input = await openInput(flags.from)
+  if (flags.dryRun) return dryRun(input, { flags, errorsFile })
   const issuing: Issuing = {
     origin: originOf(config.publicUrl),
     validityDays: config.credentialValidityDays,
@@ -56,10 +58,24 @@ export async function issueCommand(config: Config, flags: IssueFlags): Promise<O
       const startedAt = performance.now()
       const run = { db, issuing, form, out, errors, progress, signal }
       const tally = await issueLines(run, input.chunks)
-      return summary(tally, { flags, errorsFile, ms: performance.now() - startedAt })
+      const ms = performance.now() - startedAt
+      return summary(tally, { flags, errorsFile, ms })
     },
     { watchesSignal: true },
   )
+}
+
+async function dryRun(
+  input: Input,
+  { flags, errorsFile }: Omit<Circumstances, 'ms'>,
+): Promise<Outcome> {
+  await using closing = new AsyncDisposableStack()
+  const errors = closed(await errorSink(errorsFile), closing)
+  const progress = showProgress(input.bytesTotal)
+  closing.defer(() => progress.end())
+  const startedAt = performance.now()
+  const tally = await checkLines({ errors, progress }, input.chunks)
+  return summary(tally, { flags, errorsFile, ms: performance.now() - startedAt })
 }
 
 /** Writing empties a file: the scores must not be in it. */
@@ -91,8 +107,11 @@ interface Circumstances {
 function summary(tally: Tally, { flags, errorsFile, ms }: Circumstances): Outcome {
   const ok = tally.rejected === 0 && !tally.interrupted
   const linesPerSecond = Math.round((tally.lines * 1_000) / Math.max(ms, 1))
+  const told = flags.dryRun
+    ? 'nothing issued (dry run)'
+    : `${tally.issued} issued, ${tally.existing} had been issued`
   const lines = [
-    `${tally.lines} lines: ${tally.issued} issued, ${tally.existing} had been issued, ${tally.rejected} refused (${linesPerSecond} lines/s)`,
+    `${tally.lines} lines: ${told}, ${tally.rejected} refused (${linesPerSecond} lines/s)`,
   ]
   if (tally.rejected > 0 && errorsFile !== null)
     lines.push(`The refused lines are in ${errorsFile}.`)

@@ -52,6 +52,25 @@ export async function issueLines(run: IssueRun, chunks: AsyncIterable<Uint8Array
   return tally
 }
 
+/** Only reads the lines: `issued` stays 0. */
+export async function checkLines(
+  { errors, progress }: Pick<IssueRun, 'errors' | 'progress'>,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<Tally> {
+  const tally = { lines: 0, issued: 0, existing: 0, rejected: 0, interrupted: false }
+  for await (const batch of lineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
+    for (const line of batch.lines) {
+      const read = readLine(line)
+      tally.lines++
+      if (!('refused' in read)) continue
+      tally.rejected++
+      await errors.write(refusalLine(line, read.refused))
+    }
+    progress.at(tally.lines, batch.bytesRead)
+  }
+  return tally
+}
+
 async function tend({ db, issuing }: IssueRun): Promise<void> {
   const signer = await activeSigner(db, issuing)
   await tendLists(db, { ...issuing, signer }, systemClock())

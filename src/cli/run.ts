@@ -1,4 +1,5 @@
 /** Runs one command: prints its outcome, or what went wrong in one line, and sets the exit code. */
+import { CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import { type ExitCode, note, type Outcome, printOutcome, withoutSecrets } from './output.ts'
@@ -36,9 +37,11 @@ export async function run(command: () => Promise<Outcome>, options: RunOptions):
 
 /** Never with a stack, unless LOG_LEVEL is debug; never with a secret. */
 export function reportFailure(error: unknown, { json, failure = 1 }: RunOptions): void {
-  const isUsage = error instanceof ConfigError || error instanceof UsageError
+  const isUsage =
+    error instanceof ConfigError || error instanceof UsageError || error instanceof CommanderError
   const message = withoutSecrets(messageOf(error))
-  note(`assay: ${message}`)
+  // Commander has said by itself what is wrong with the command line.
+  if (!(error instanceof CommanderError)) note(`assay: ${message}`)
   if (process.env.LOG_LEVEL === 'debug' && error instanceof Error) note(stackOf(error))
   if (json) printOutcome({ exitCode: 1, report: { ok: false, message }, lines: [] }, true)
   process.exitCode = isUsage ? 2 : error instanceof Interrupted ? 130 : failure

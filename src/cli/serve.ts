@@ -1,6 +1,5 @@
 /** `assay serve`: the settings, with what the command line changes of them, to the serving process. */
 import { type Config, settings } from '../config.ts'
-import { serve } from '../main.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 
@@ -15,7 +14,11 @@ export async function serveCommand(config: Config, flags: ServeFlags): Promise<O
   const processes = flags.processes === undefined ? config.processes : processesOf(flags.processes)
   // The demo speaks to a person: a line for each request would bury its commands.
   const logLevel = flags.demo && !process.env.LOG_LEVEL ? 'warn' : config.logLevel
-  await serve({ ...config, processes, logLevel }, { demo: flags.demo ?? false, worker: flags.worker })
+  const { serve } = await import('../main.ts')
+  await serve(
+    { ...config, processes, logLevel },
+    { demo: flags.demo ?? false, worker: flags.worker },
+  )
   return done({ ok: true }, [])
 }
 

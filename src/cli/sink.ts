@@ -1,6 +1,6 @@
 /** Where lines are written, at the pace at which they are taken. */
 import { open } from 'node:fs/promises'
-import { UsageError } from './run.ts'
+import { CommandError, UsageError } from './run.ts'
 
 export interface Sink {
   /** Resolves when the text is handed over. */
@@ -31,12 +31,14 @@ async function openFile(path: string): Promise<Sink> {
 }
 
 function standardOutput(): Sink {
-  // The reader may go away; `write` then tells.
-  process.stdout.on('error', () => {})
   return {
     write: (text) =>
       new Promise((resolve, reject) => {
-        process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+        process.stdout.write(text, (error) => {
+          if (!error) return resolve()
+          const told = 'Standard output was closed before everything was written to it.'
+          reject(new CommandError(told, { cause: error }))
+        })
       }),
     close: () => Promise.resolve(),
   }

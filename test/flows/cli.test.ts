@@ -1,0 +1,466 @@
+/** The command line as its user meets it: real processes on a real database. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { sql } from '../../src/platform/db.ts'
+import { didDocumentOf } from '../../src/score-credentials/key-documents.ts'
+import { readSigners } from '../../src/score-credentials/key-files.ts'
+import { originOf } from '../../src/score-credentials/payload.ts'
+import { publishDueLists } from '../../src/score-credentials/publish-lists.ts'
+import { findKeys, findPublications } from '../../src/score-credentials/store.ts'
+import { commandLine, ended } from '../support/command-line.ts'
+import { emptyDatabase, type TestDatabase, testDatabase } from '../support/database.ts'
+
+async function place(database: TestDatabase) {
+  const line = commandLine(database.url)
+  after(async () => {
+    line.remove()
+    await database.drop()
+  })
+  const file = (name: string): string => join(line.folder, name)
+  return { ...line, db: database.db, file, keys: join(line.folder, 'data/keys') }
+}
+
+async function placeWithKey() {
+  const there = await place(await testDatabase())
+  assert.equal((await there.run(['keys', 'create'])).code, 0)
+  return there
+}
+
+function scoreLine(n: number, over: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+    username: `user-${n}`,
+    score: n % 1_001,
+    confidenceLow: 0,
+    confidenceHigh: 1_000,
+    evidenceCount: n % 40,
+    engineVersion: '1.4.2',
+    engineBinarySha256: 'a'.repeat(64),
+    ...over,
+  }
+}
+
+const ndjson = (lines: readonly unknown[]): string =>
+  lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('')
+const parsed = (text: string) =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+
+async function issuedCount(db: TestDatabase['db']): Promise<number> {
+  const [row] = await db.rows<{ n: number }>(sql`select count(*) as n from score_credentials`)
+  return row?.n ?? -1
+}
+
+test('2: wrong use, with the usage on standard error and nothing on standard output', async () => {
+  const { run } = await place(await testDatabase())
+  const wrong = [
+    [],
+    ['bogus'],
+    ['keys', 'bogus'],
+    ['migrate', '--bogus'],
+    ['credentials', 'issue'],
+    ['credentials', 'issue', '--from', 'nowhere'],
+    ['credentials', 'issue', '--from', '-', '--proof', 'rsa'],
+    ['credentials', 'revoke'],
+    ['credentials', 'revoke', '--id', '1'],
+    ['credentials', 'verify', 'nowhere'],
+    ['credentials', 'verify', '-', '--list', 'x'],
+    ['serve', '--processes', '0'],
+  ]
+  for (const args of wrong) {
+    const { code, out, err } = await run(args)
+    assert.equal(code, 2, args.join(' '))
+    assert.equal(out, '', args.join(' '))
+    assert.match(err, /\w/)
+    assert.doesNotMatch(err, /\n +at /)
+  }
+})
+
+test('0: --help of every command, fast, without settings', async () => {
+  const { run, env } = await place(await testDatabase())
+  env.PORT = 'not a port'
+  for (const args of [[], ['serve'], ['keys', 'revoke'], ['credentials', 'issue'], ['doctor']]) {
+    const { code, out } = await run([...args, '--help'])
+    assert.equal(code, 0)
+    assert.match(out, /^Usage: assay/)
+  }
+})
+
+test('2: all wrong settings are told at once, and no password', async () => {
+  const { run, env } = await place(await testDatabase())
+  Object.assign(env, { PORT: 'x', NODES: '0', DATABASE_URL: 'mysql://assay:s3cret@db/assay' })
+  const { code, out, err } = await run(['keys', 'list', '--json'])
+  assert.equal(code, 2)
+  for (const name of ['PORT', 'NODES', 'DATABASE_URL']) assert.ok(err.includes(name), name)
+  assert.equal(parsed(out).length, 1)
+  assert.equal(parsed(out)[0].ok, false)
+  assert.equal(`${out}${err}`.includes('s3cret'), false)
+})
+
+test('1: a database that does not answer is said in one line', async () => {
+  const { run, env } = await place(await testDatabase())
+  env.DATABASE_URL = 'postgres://assay:s3cret@127.0.0.1:1/assay'
+  const { code, err } = await run(['keys', 'list'])
+  assert.equal(code, 1)
+  assert.equal(err.trim().split('\n').length, 1)
+  assert.equal(err.includes('s3cret'), false)
+  const verify = await run(['credentials', 'verify', '-'], '{}')
+  assert.equal(verify.code, 2, 'could not check')
+})
+
+test('migrate: --status lists what is pending and ends with 1 until it is applied', async () => {
+  const { run } = await place(await emptyDatabase())
+  const before = await run(['migrate', '--status'])
+  assert.equal(before.code, 1)
+  assert.match(before.out, /^pending 0001_/)
+  const early = await run(['keys', 'list'])
+  assert.equal(early.code, 1)
+  assert.match(early.err, /assay migrate/)
+  const applied = parsed((await run(['migrate', '--json'])).out)[0].applied
+  assert.equal(applied.length, readdirSync('migrations').length)
+  assert.equal((await run(['migrate', '--status'])).code, 0)
+  assert.match((await run(['migrate'])).out, /up to date/)
+})
+
+test('keys: the first signs at once, the second waits, a revoked one needs --yes and stays revoked', async () => {
+  const { run, keys, db } = await place(await testDatabase())
+  const first = parsed((await run(['keys', 'create', '--json'])).out)[0]
+  const second = parsed((await run(['keys', 'create', '--json'])).out)[0]
+  assert.deepEqual([first.state, second.state], ['active', 'pending'])
+  for (const name of readdirSync(keys)) assert.equal(statSync(join(keys, name)).mode & 0o077, 0)
+  const early = await run(['keys', 'rotate'])
+  assert.equal(early.code, 1)
+  assert.match(early.out, /Too early.*before \d{4}-/)
+  assert.equal((await run(['keys', 'rotate', '--now'])).code, 0)
+  assert.equal((await run(['keys', 'rotate'])).code, 1)
+  const asked = await run(['keys', 'revoke', first.kid])
+  assert.equal(asked.code, 2)
+  assert.match(asked.out, /every credential it ever signed becomes invalid/)
+  assert.equal(
+    (await findKeys(db)).some((key) => key.state === 'revoked'),
+    false,
+  )
+  const method = `did:web:scores.example.org#${first.kid}`
+  assert.equal((await run(['keys', 'revoke', method, '--yes'])).code, 0)
+  assert.equal((await run(['keys', 'revoke', first.kid, '--yes'])).code, 0)
+  assert.equal((await run(['keys', 'revoke', 'z6MkNobody', '--yes'])).code, 1)
+  const listed = parsed((await run(['keys', 'list', '--json'])).out)[0].keys
+  assert.deepEqual(
+    listed.map(({ kid, state }: { kid: string; state: string }) => [kid, state]),
+    [
+      [first.kid, 'revoked'],
+      [second.kid, 'active'],
+    ],
+  )
+})
+
+test('issue: good lines in order, bad ones with their place and reason in the error file, and 1', async () => {
+  const { run, file, db } = await placeWithKey()
+  const lines = [
+    scoreLine(1),
+    '{"username":',
+    scoreLine(2, { scoreBand: 'exceptional' }),
+    '',
+    'x'.repeat(20_000),
+    scoreLine(1),
+    scoreLine(1, { score: 7 }),
+    scoreLine(3, { id: undefined }),
+  ]
+  writeFileSync(file('scores.ndjson'), ndjson(lines))
+  const issue = ['credentials', 'issue', '--from', 'scores.ndjson']
+  const { code, out, err } = await run(issue)
+  assert.equal(code, 1)
+  assert.match(err, /7 lines: 2 issued, 1 had been issued, 4 refused/)
+  assert.deepEqual(
+    parsed(out).map(({ credentialSubject: { id } }) => id),
+    [1, 1, 3].map((n) => `https://scores.example.org/u/user-${n}`),
+  )
+  const refused = parsed(readFileSync(file('scores.ndjson.errors.ndjson'), 'utf8'))
+  assert.deepEqual(
+    refused.map(({ line, field }) => [line, field]),
+    [
+      [2, null],
+      [3, 'scoreBand'],
+      [5, null],
+      [7, 'id'],
+    ],
+  )
+  assert.equal(refused[0].text, '{"username":')
+  assert.equal(await issuedCount(db), 2)
+  const fromPipe = await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1), '!']))
+  assert.equal(fromPipe.code, 1)
+  assert.deepEqual(parsed(fromPipe.out)[0], parsed(out)[0])
+  assert.match(fromPipe.err, /"line":2/)
+})
+
+test('issue: --json gives one object, --proof the other forms, and no file is emptied by mistake', async () => {
+  const { run, file } = await placeWithKey()
+  writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1), scoreLine(2)]))
+  const issue = ['credentials', 'issue', '--from', 'scores.ndjson']
+  for (const form of ['native', 'eddsa-jcs-2022', 'eddsa-rdfc-2022']) {
+    const { code, out } = await run([...issue, '--out', 'out', '--json', '--proof', form])
+    assert.equal(code, 0)
+    const [report, ...more] = parsed(out)
+    assert.deepEqual([report.ok, report.lines, more.length], [true, 2, 0])
+    const credential = readFileSync(file('out'), 'utf8').split('\n')[0]
+    const verified = await run(['credentials', 'verify', '-', '--json'], credential)
+    assert.equal(verified.code, 0)
+    assert.ok(parsed(verified.out)[0].notes.includes(`proof:${form}`))
+  }
+  assert.equal((await run([...issue, '--json'])).code, 2)
+  assert.equal((await run([...issue, '--out', './scores.ndjson'])).code, 2)
+  assert.equal(parsed(readFileSync(file('scores.ndjson'), 'utf8')).length, 2)
+})
+
+test('issue --dry-run: finds the bad lines without key or database, and issues nothing', async () => {
+  const { run, db, env } = await place(await testDatabase())
+  env.DATABASE_URL = 'postgres://127.0.0.1:1/nobody'
+  const dry = ['credentials', 'issue', '--from', '-', '--dry-run', '--json']
+  const { code, out, err } = await run(dry, ndjson([scoreLine(1), '{}', scoreLine(2)]))
+  assert.equal(code, 1)
+  assert.deepEqual([parsed(out)[0].lines, parsed(out)[0].rejected], [3, 1])
+  assert.match(err, /"line":2,"field":"username"/)
+  assert.equal((await run(dry, ndjson([scoreLine(1)]))).code, 0)
+  assert.equal(await issuedCount(db), 0)
+})
+
+test('issue: without the active key here, a clear message, and the output file is left alone', async () => {
+  const { run, file, env } = await placeWithKey()
+  env.SIGNING_KEYS_DIR = file('elsewhere')
+  writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1)]))
+  writeFileSync(file('out'), 'of an earlier run')
+  const issue = ['credentials', 'issue', '--from', 'scores.ndjson', '--out', 'out']
+  const { code, err } = await run(issue)
+  assert.equal(code, 1)
+  assert.match(err, /private key of the active key z6Mk\w+ is not in .*elsewhere/)
+  assert.equal(readFileSync(file('out'), 'utf8'), 'of an earlier run')
+})
+
+test('issue: SIGKILL in the middle; run again, each line is issued once and written in order', async () => {
+  const { run, start, file, db } = await placeWithKey()
+  const lines = Array.from({ length: 3_000 }, (_, i) => scoreLine(i))
+  writeFileSync(file('scores.ndjson'), ndjson(lines))
+  const issue = ['credentials', 'issue', '--from', 'scores.ndjson']
+  const child = start(issue)
+  const killed = ended(child)
+  assert.ok(child.stdout !== null)
+  await once(child.stdout, 'data')
+  child.kill('SIGKILL')
+  const written = (await killed).out.split('\n').slice(0, -1)
+  const committed = await issuedCount(db)
+  assert.ok(written.length > 0 && written.length <= committed && committed < lines.length)
+  const { code, out, err } = await run(issue)
+  assert.equal(code, 0)
+  assert.match(err, new RegExp(`${lines.length - committed} issued, ${committed} had been issued`))
+  const all = parsed(out)
+  assert.deepEqual(
+    all.map(({ id }) => id),
+    lines.map(({ id }) => `urn:uuid:${String(id)}`),
+  )
+  assert.deepEqual(
+    written.map((line) => JSON.parse(line)),
+    all.slice(0, written.length),
+  )
+  assert.equal(await issuedCount(db), lines.length)
+})
+
+test('issue: Ctrl-C ends after the batch in hand, and says how to go on', async () => {
+  const { start, file, db } = await placeWithKey()
+  writeFileSync(
+    file('scores.ndjson'),
+    ndjson(Array.from({ length: 20_000 }, (_, i) => scoreLine(i))),
+  )
+  const child = start(['credentials', 'issue', '--from', 'scores.ndjson'])
+  const stopped = ended(child)
+  assert.ok(child.stdout !== null)
+  await once(child.stdout, 'data')
+  child.kill('SIGINT')
+  const { code, out, err } = await stopped
+  assert.equal(code, 1)
+  assert.match(err, /Interrupted/)
+  assert.equal(parsed(out).length, await issuedCount(db))
+})
+
+test('issue: 50,000 lines in less than 200 MB', async () => {
+  const { run, file } = await placeWithKey()
+  writeFileSync(
+    file('scores.ndjson'),
+    ndjson(Array.from({ length: 50_000 }, (_, i) => scoreLine(i))),
+  )
+  const issue = ['credentials', 'issue', '--from', 'scores.ndjson', '--out', 'out', '--json']
+  const { code, out, peakBytes } = await run(issue)
+  assert.equal(code, 0)
+  assert.equal(parsed(out)[0].issued, 50_000)
+  assert.ok(peakBytes > 0 && peakBytes < 200e6, `${Math.round(peakBytes / 1e6)} MB`)
+})
+
+test('revoke: by every kind of name, once and for ever; 1 when one is not found', async () => {
+  const { run, file, db } = await placeWithKey()
+  const lines = Array.from({ length: 6 }, (_, i) => scoreLine(i))
+  const issued = await run(['credentials', 'issue', '--from', '-'], ndjson(lines))
+  const credentials = parsed(issued.out)
+  const verify = await run(['credentials', 'verify', '-', '--json'], JSON.stringify(credentials[2]))
+  const digest = parsed(verify.out)[0].presented.payloadSha256
+  const given = await run([
+    'credentials',
+    'revoke',
+    '--id',
+    credentials[0].id,
+    credentials[1].id,
+    '--digest',
+    digest,
+    '--token',
+    credentials[3].credentialStatus.id,
+    '--json',
+  ])
+  assert.equal(given.code, 0)
+  assert.deepEqual(parsed(given.out)[0], { ok: true, revoked: 4, alreadyRevoked: 0, notFound: 0 })
+  const unknown = '0'.repeat(64)
+  writeFileSync(file('names'), ndjson([credentials[4], digest, unknown]))
+  const fromFile = await run(['credentials', 'revoke', '--from', 'names'])
+  assert.equal(fromFile.code, 1)
+  assert.match(fromFile.out, /1 revoked, 1 had been revoked, 1 not found/)
+  assert.ok(fromFile.err.includes(unknown))
+  const states = await Promise.all(
+    credentials.map((one) => run(['credentials', 'verify', '-'], JSON.stringify(one))),
+  )
+  assert.deepEqual(
+    states.map(({ code }) => code),
+    [1, 1, 1, 1, 1, 0],
+  )
+  assert.equal(await issuedCount(db), 6)
+})
+
+test('verify: offline from files alone, no database: 0, 1 or 2', async () => {
+  const { run, file, db, env, keys } = await placeWithKey()
+  const { out } = await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1)]))
+  const credential = parsed(out)[0]
+  writeFileSync(file('credential.json'), JSON.stringify(credential))
+  const origin = originOf('https://scores.example.org')
+  const [key] = await findKeys(db)
+  assert.ok(key !== undefined)
+  writeFileSync(file('did.json'), JSON.stringify(didDocumentOf(origin, [key])))
+  const signer = (await readSigners(keys)).get(key.kid)
+  assert.ok(signer !== undefined)
+  const fetchList = async (name: string): Promise<void> => {
+    await publishDueLists(db, { origin, signer }, new Date())
+    const { statusListCredential } = credential.credentialStatus
+    const found = await findPublications(db, { listIds: [], publications: [] })
+    const list = found.find(({ listId }) => statusListCredential.endsWith(`/${listId}`))?.fresh
+    const document = { ...JSON.parse(list?.payload ?? ''), proof: list?.proofs['eddsa-rdfc-2022'] }
+    writeFileSync(file(name), JSON.stringify(document))
+  }
+  await fetchList('before.json')
+  assert.equal((await run(['credentials', 'revoke', '--id', credential.id])).code, 0)
+  await fetchList('after.json')
+  env.DATABASE_URL = 'postgres://127.0.0.1:1/nobody'
+  const offline = ['credentials', 'verify', 'credential.json', '--key', 'did.json']
+  assert.equal((await run([...offline, '--list', 'before.json'])).code, 0)
+  const revoked = await run([...offline, '--list', 'after.json'])
+  assert.equal(revoked.code, 1)
+  assert.match(revoked.out, /^NOT VALID \(revoked\)/)
+  assert.equal((await run([...offline, '--list', 'did.json'])).code, 2)
+  assert.match((await run(offline)).out, /VALID[^]*revocation not checked/)
+  for (const text of ['', '[]', 'no JSON'])
+    assert.equal((await run(offline.with(2, '-'), text)).code, 2, text)
+  const twice = `{"issuer":1,${JSON.stringify(credential).slice(1)}`
+  const ambiguous = await run([...offline.with(2, '-'), '--json'], twice)
+  assert.equal(ambiguous.code, 1)
+  assert.equal(parsed(ambiguous.out)[0].reason, 'ambiguous_json')
+})
+
+test('serve --demo: the commands it prints work, verify --url tells each lesson, Ctrl-C ends it with 0', async () => {
+  const { start, run, file, env } = await place(await emptyDatabase())
+  const child = start(['serve', '--demo'])
+  let log = ''
+  const printed = new Promise<void>((resolve) => {
+    child.stdout?.on('data', (text) => {
+      log += text
+      if (/"msg":"listening"/.test(log) && log.match(/^curl .*$/gm)?.length === 3) resolve()
+    })
+  })
+  const stopped = ended(child)
+  await Promise.race([printed, stopped.then(({ err }) => assert.fail(`it ended: ${err}`))])
+  const port = /"port":(\d+)/.exec(log)?.[1]
+  const url = `http://127.0.0.1:${port}`
+  const answers = (log.match(/^curl .*$/gm) ?? []).map((command) => {
+    const here = command.replaceAll(env.PUBLIC_URL ?? '', url)
+    return JSON.parse(spawnSync('sh', ['-c', here], { encoding: 'utf8' }).stdout)
+  })
+  assert.deepEqual(
+    answers.map(({ valid, reason, status }) => reason ?? status ?? valid),
+    [true, 'signature_invalid', 'revoked'],
+  )
+  const demo = (name: string): string => file(`data/demo/credentials/${name}.json`)
+  for (const [name, code] of [
+    ['valid', 0],
+    ['superseded', 0],
+    ['revoked', 1],
+    ['expired', 1],
+  ] as const) {
+    const asked = await run(['credentials', 'verify', demo(name), '--url', url])
+    assert.equal(asked.code, code, `${name}: ${asked.out}${asked.err}`)
+  }
+  const doctor = await run(['doctor', '--json'])
+  assert.equal(doctor.code, 0, doctor.out)
+  child.kill('SIGINT')
+  assert.equal((await stopped).code, 0)
+  const gone = await run(['credentials', 'verify', demo('valid'), '--url', url])
+  assert.equal(gone.code, 2)
+})
+
+test('2: an address that redirects, or answers something else, is not believed', async () => {
+  const { run } = await place(await testDatabase())
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '')
+    if (request.url === '/api/v1/score-vc/verify')
+      response.writeHead(307, { location: '/elsewhere' }).end()
+    else response.end('{"valid":true}')
+  }).listen(0, '127.0.0.1')
+  after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  for (const path of ['', '/elsewhere']) {
+    const url = `http://127.0.0.1:${port}${path}`
+    assert.equal((await run(['credentials', 'verify', '-', '--url', url], '{}')).code, 2)
+  }
+  assert.deepEqual(asked, ['/api/v1/score-vc/verify', '/elsewhere'])
+})
+
+test('doctor: says what is wrong and what to do, and ends with 1 only for what stops the service', async () => {
+  const { run, keys, file, env } = await place(await emptyDatabase())
+  const unmigrated = await run(['doctor'])
+  assert.equal(unmigrated.code, 1)
+  assert.match(unmigrated.out, /^fail +migrations .*assay migrate/m)
+  await run(['migrate'])
+  const keyless = await run(['doctor'])
+  assert.equal(keyless.code, 0)
+  assert.match(keyless.out, /^warn +signing key .*assay keys create/m)
+  await run(['keys', 'create'])
+  assert.match((await run(['doctor'])).out, /^ok +signing key/m)
+  writeFileSync(join(keys, 'broken.pem'), 'no key')
+  const broken = await run(['doctor'])
+  assert.equal(broken.code, 1)
+  assert.match(broken.out, /^fail +key files .*broken\.pem/m)
+  env.NODES = '-1'
+  assert.match((await run(['doctor'])).out, /^fail +settings .*NODES/m)
+  assert.ok(existsSync(file('data')))
+})
+
+test('vocabulary lint: 0 for the records of this release, 1 with a line for each finding', async () => {
+  const { run, file } = await place(await testDatabase())
+  const released = await run(['vocabulary', 'lint'])
+  assert.equal(released.code, 0, released.out)
+  const nothing = await run(['vocabulary', 'lint', file('.'), '--json'])
+  assert.equal(nothing.code, 1)
+  assert.equal(parsed(nothing.out)[0].ok, false)
+})
