@@ -3,6 +3,7 @@
  * signature or a fingerprint could be forged through, is told apart from what is not JSON at all.
  */
 import { isUtf8 } from 'node:buffer'
+import { readJson } from './json-reader.ts'
 
 export const depthMax = 32
 export const membersMax = 10_000
@@ -18,13 +19,16 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
     return { kind: 'invalid', why: 'The body starts with a byte order mark.' }
   if (!isUtf8(bytes)) return { kind: 'invalid', why: 'The body is not valid UTF-8.' }
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
   let value: unknown
   try {
-    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
+    value = JSON.parse(text)
   } catch {
     return { kind: 'invalid', why: 'The body is not JSON.' }
   }
-  const why = ambiguity(value, scan(bytes))
+  const seen = scan(bytes)
+  if (seen.escapedNames && seen.depth <= depthMax) value = readJson(text)
+  const why = ambiguity(value, seen)
   return why === null ? { kind: 'value', value } : { kind: 'ambiguous', value, why }
 }
 
@@ -34,6 +38,8 @@ interface Scan {
   depth: number
   /** Whether any `\u` escape occurs: without one, valid UTF-8 can hold neither a lone surrogate nor a NUL. */
   unicodeEscapes: boolean
+  /** Whether any member name holds an escape: `JSON.parse` may have misread it. */
+  escapedNames: boolean
 }
 
 const quote = 0x22
@@ -45,22 +51,28 @@ function scan(bytes: Uint8Array): Scan {
   let depth = 0
   let deepest = 0
   let unicodeEscapes = false
+  let escapedNames = false
+  let escaped = false
   const { length } = bytes
   for (let i = 0; i < length; i++) {
     const byte = bytes[i]
     if (byte === quote) {
+      escaped = false
       for (i++; bytes[i] !== quote; i++) {
         if (bytes[i] !== backslash) continue
+        escaped = true
         i++
         if (bytes[i] === 0x75) unicodeEscapes = true
       }
-    } else if (byte === 0x3a) colons++
-    else if (byte === 0x7b || byte === 0x5b) {
+    } else if (byte === 0x3a) {
+      colons++
+      if (escaped) escapedNames = true
+    } else if (byte === 0x7b || byte === 0x5b) {
       depth++
       if (depth > deepest) deepest = depth
     } else if (byte === 0x7d || byte === 0x5d) depth--
   }
-  return { colons, depth: deepest, unicodeEscapes }
+  return { colons, depth: deepest, unicodeEscapes, escapedNames }
 }
 
 function ambiguity(value: unknown, text: Scan): string | null {
