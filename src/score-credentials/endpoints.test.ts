@@ -312,6 +312,24 @@ test('verify 200: revoked', async () => {
   assert.equal(bodyOf(await verify({ ...revoked.credential })).reason, 'revoked')
 })
 
+test('verify 200: a credential whose key is younger than the mirror is valid at once', async () => {
+  await withOwnRegistry(async (own) => {
+    const next = signerOf(8)
+    await createKey(own.db, next.kid, issuedAt)
+    await rotateKeys(own.db, issuedAt, { atOnce: true })
+    const { credential } = await issueOne(own.db, {}, { ...issuer, signer: next })
+    const answer = await call('verifyScoreCredential', { body: credential }, own.endpoints)
+    assert.equal(bodyOf(answer).valid, true)
+  })
+})
+
+test('verify 200: unknown_key where no read can tell of a younger key', async () => {
+  const blind = { ...serving, mirror: openMirror(away, [publicUrl]) }
+  const of = scoreCredentialEndpoints({ db: away, ...blind })
+  const answer = await call('verifyScoreCredential', { body: issued.credential }, of)
+  assert.equal(bodyOf(answer).reason, 'unknown_key')
+})
+
 test('verify 200: ambiguous JSON reaches the handler as a finding', async () => {
   const request = { body: { ...issued.credential }, bodyAmbiguity: 'A name occurs twice.' }
   const result = bodyOf(await call('verifyScoreCredential', request))

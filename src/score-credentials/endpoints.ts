@@ -19,6 +19,7 @@ import {
   statusListCredential,
   statusTokenPath,
   statusTokenQuery,
+  type VerifyResult,
   verifierDescription,
   verifyRequest,
   verifyResult,
@@ -266,12 +267,16 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
         },
       },
       async answer({ body, bodyAmbiguity }): Promise<Answer> {
-        const result = await verifyCredential(body as Record<string, unknown>, bodyAmbiguity, {
-          trust: mirror.trust(),
-          signatures,
-          now: clock(),
-          statusOf: (question) => askStatus(question).catch(unavailableStatus),
-        })
+        const verify = (): Promise<VerifyResult> =>
+          verifyCredential(body as Record<string, unknown>, bodyAmbiguity, {
+            trust: mirror.trust(),
+            signatures,
+            now: clock(),
+            statusOf: (question) => askStatus(question).catch(unavailableStatus),
+          })
+        let result = await verify()
+        // The key may be younger than the mirror. Readers at the same time share one read.
+        if (result.reason === 'unknown_key' && (await isRefreshed(mirror))) result = await verify()
         if (result.reason === 'status_unknown') onUnregistered(kidIn(result.presented))
         return { status: 200, body: result }
       },
@@ -313,6 +318,17 @@ function statusBody(revokedAt: Date | null, checkedAt: Date): Record<string, unk
 function unavailableStatus(error: unknown): RegisteredStatus {
   if (error instanceof UnavailableError) return { kind: 'unavailable' }
   throw error
+}
+
+/** False where the database does not answer: then the mirror stays as it was. */
+async function isRefreshed(mirror: Mirror): Promise<boolean> {
+  try {
+    await mirror.refresh()
+    return true
+  } catch (error) {
+    if (error instanceof UnavailableError) return false
+    throw error
+  }
 }
 
 function kidIn(presented: Record<string, unknown>): string {
