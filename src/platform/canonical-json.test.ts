@@ -7,19 +7,28 @@ import { readJson } from './json-reader.ts'
 
 /** Names that engines treat in a way of their own: array indexes, the prototype, inherited ones. */
 const awkwardNames = fc.constantFrom(
-  ...['', '0', '1', '9', '10', '4294967294', '4294967295', '01', '-1', '1e3', '__proto__'],
-  ...[
-    'constructor',
-    'toString',
-    'toJSON',
-    'length',
-    'é',
-    'e\u0301',
-    '\ufb33',
-    '\u{1F600}',
-    '€',
-    '\r',
-  ],
+  '',
+  '0',
+  '1',
+  '9',
+  '10',
+  '4294967294',
+  '4294967295',
+  '01',
+  '-1',
+  '1e3',
+  '__proto__',
+
+  'constructor',
+  'toString',
+  'toJSON',
+  'length',
+  'é',
+  'e\u0301',
+  '\ufb33',
+  '\u{1F600}',
+  '€',
+  '\r',
 )
 const names = fc.oneof(awkwardNames, fc.string({ unit: 'grapheme', maxLength: 6 }))
 

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { coalesce } from './coalesce.ts'
+import { UnavailableError } from './errors.ts'
+
+/** Batches that end when the test says so. */
+function held() {
+  const batches: {
+    items: readonly number[]
+    end(results?: readonly number[]): void
+    fail(error: Error): void
+  }[] = []
+  const run = (items: readonly number[]): Promise<readonly number[]> =>
+    new Promise((resolve, reject) => {
+      batches.push({
+        items,
+        end: (results = items.map((item) => item * 2)) => resolve(results),
+        fail: reject,
+      })
+    })
+  return { batches, run }
+}
+
+const manyTurns = async () => {
+  for (let i = 0; i < 5; i++) await nextTurn()
+}
+
+test('a single call is a batch of its own and waits for nobody', async () => {
+  const { batches, run } = held()
+  const result = coalesce({ name: 'double', run })(21)
+  await nextTurn()
+  assert.deepEqual(
+    batches.map(({ items }) => items),
+    [[21]],
+  )
+  batches[0]?.end()
+  assert.equal(await result, 42)
+})
+
+test('calls of one turn go out together; calls that come meanwhile wait and form the next batch', async () => {
+  const { batches, run } = held()
+  const double = coalesce({ name: 'double', run })
+  const first = Promise.all([double(1), double(2)])
+  await manyTurns()
+  const second = [double(3)]
+  await manyTurns()
+  second.push(double(4))
+  await manyTurns()
+  assert.deepEqual(
+    batches.map(({ items }) => items),
+    [[1, 2]],
+  )
+  batches[0]?.end()
+  assert.deepEqual(await first, [2, 4])
+  await manyTurns()
+  assert.deepEqual(
+    batches.map(({ items }) => items),
+    [
+      [1, 2],
+      [3, 4],
+    ],
+  )
+  batches[1]?.end()
+  assert.deepEqual(await Promise.all(second), [6, 8])
+})
+
+test('whatever the schedule, every call gets its own answer, in batches of at most batchMax, one at a time', async () => {
+  const turns = fc.array(fc.integer({ min: 0, max: 7 }), { minLength: 1, maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(turns, fc.integer({ min: 1, max: 5 }), async (callsOfTurn, batchMax) => {
+      let out = 0
+      const seen: number[] = []
+      const double = coalesce<number, number>({
+        name: 'double',
+        batchMax,
+        run: async (items) => {
+          assert.equal(++out, 1)
+          assert.ok(items.length >= 1 && items.length <= batchMax)
+          seen.push(...items)
+          for (let i = 0; i < (items[0] as number) % 3; i++) await nextTurn()
+          out--
+          return items.map((item) => item * 2)
+        },
+      })
+      const results: Promise<number>[] = []
+      for (const calls of callsOfTurn) {
+        for (let i = 0; i < calls; i++) results.push(double(results.length))
+        await nextTurn()
+      }
+      const expected = results.map((_, i) => i)
+      assert.deepEqual(
+        await Promise.all(results),
+        expected.map((item) => item * 2),
+      )
+      assert.deepEqual(seen, expected)
+    }),
+  )
+})
+
+test('a batch that fails fails its calls with the same error, and the next batch goes out', async () => {
+  const { batches, run } = held()
+  const double = coalesce({ name: 'double', run })
+  const failing = [double(1), double(2)]
+  await nextTurn()
+  const next = double(3)
+  const error = new Error('no')
+  batches[0]?.fail(error)
+  for (const call of failing) await assert.rejects(call, (thrown) => thrown === error)
+  await manyTurns()
+  batches[1]?.end()
+  assert.equal(await next, 6)
+})
+
+test('a batch that throws at once, or loses a result, fails its calls', async () => {
+  const throwing = coalesce<number, number>({
+    name: 'double',
+    run: () => {
+      throw new Error('at once')
+    },
+  })
+  await assert.rejects(throwing(1), /at once/)
+  await assert.rejects(throwing(2), /at once/)
+  const losing = coalesce<number, number>({
+    name: 'double',
+    run: (items) => Promise.resolve(items.slice(1)),
+  })
+  await assert.rejects(losing(1), /lost its results/)
+})
+
+test('503: one call more than may wait is refused at once, and those before it are answered', async () => {
+  const { batches, run } = held()
+  const double = coalesce({ name: 'double', run, waitingMax: 3, batchMax: 2 })
+  const first = double(0)
+  await nextTurn()
+  const waiting = [double(1), double(2), double(3)]
+  await assert.rejects(double(4), UnavailableError)
+  for (let batch = 0; batch < 3; batch++) {
+    await manyTurns()
+    batches[batch]?.end()
+  }
+  assert.deepEqual(await Promise.all([first, ...waiting]), [0, 2, 4, 6])
+})
+
+test('503: a call that gets no answer is refused at its deadline, out or waiting; later calls are served again', async () => {
+  const { batches, run } = held()
+  const double = coalesce({ name: 'double', run, deadlineMs: 40 })
+  const started = performance.now()
+  const stuck = double(1)
+  await nextTurn()
+  const behind = double(2)
+  await Promise.all([stuck, behind].map((call) => assert.rejects(call, UnavailableError)))
+  assert.ok(performance.now() - started >= 40)
+  const later = double(3)
+  batches[0]?.end()
+  await manyTurns()
+  assert.deepEqual(batches[1]?.items, [3])
+  batches[1]?.end()
+  assert.equal(await later, 6)
+})
+
+test('the answer of a batch that comes after the deadline is dropped', async () => {
+  const { batches, run } = held()
+  const double = coalesce({ name: 'double', run, deadlineMs: 10 })
+  const late = double(1)
+  await assert.rejects(late, UnavailableError)
+  batches[0]?.end([7])
+  await manyTurns()
+  await assert.rejects(late, UnavailableError)
+  const next = double(2)
+  await manyTurns()
+  batches[1]?.end()
+  assert.equal(await next, 4)
+})
