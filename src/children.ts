@@ -1,6 +1,6 @@
 /**
  * Several serving processes on one port. The parent forks them, starts a new one when one dies, gathers their metrics and tells them to
- * drain; a child whose parent is gone drains by itself.
+ * drain; a child whose parent is gone drains by itself. Children hold nothing that a kill could damage.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -8,59 +8,81 @@ import { AggregatorRegistry } from 'prom-client'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
 
-export interface Children {
+/** What answers requests: this process, or its children. */
+export interface Serving {
   port: number
   metrics: Pick<Metrics, 'text' | 'contentType'>
+  /** Resolves when every request under way is answered and nothing listens any more. */
   drain(delayMs: number): Promise<void>
+  /** Ends what is not drained. */
+  kill(): void
 }
 
 /** From parent to child. */
 type Order = { order: 'drain'; delayMs: number } | { order: 'metrics'; question: number }
 /** From child to parent. */
-type Report = { listening: number } | { question: number; metrics: object[] }
+type Report = { listening: number } | { failed: string } | { question: number; metrics: object[] }
 
 const restartPauseMs = 1_000
 
-/** Forks `count` children and waits until all of them listen. */
-export async function forkServing(count: number, databaseUrl: string, log: Log): Promise<Children> {
+/** Forks `count` children and waits until all of them listen. Throws what the first one says that cannot. */
+export async function forkServing(count: number, databaseUrl: string, log: Log): Promise<Serving> {
   const children = new Set<Worker>()
-  let draining = false
+  const failedStart = Promise.withResolvers<never>()
+  let phase: 'starting' | 'serving' | 'ending' = 'starting'
 
   function fork(): Promise<number> {
     const child = cluster.fork({ DATABASE_URL: databaseUrl })
     children.add(child)
+    let why = ''
     return new Promise((resolve, reject) => {
       child.on('message', (report: Report) => {
         if ('listening' in report) resolve(report.listening)
+        if ('failed' in report) why = report.failed
       })
-      child.once('exit', (code) => {
+      child.once('exit', (code, signal) => {
         children.delete(child)
-        reject(new Error(`a serving process ended with code ${code} before it listened`))
-        if (!draining) void replace(code)
+        const error = new Error(why || `A serving process ended: ${signal ?? `code ${code}`}.`)
+        reject(error)
+        if (phase === 'starting') failedStart.reject(error)
+        if (phase === 'serving') void replace(error)
       })
     })
   }
 
-  async function replace(code: number): Promise<void> {
-    log.error('a serving process died; another takes its place', null, { code })
-    await pause(restartPauseMs)
-    if (draining) return
-    await fork().catch((error: unknown) => log.error('a serving process could not start', error))
+  async function replace(died: Error): Promise<void> {
+    log.error('a serving process died; another takes its place', null, { why: died.message })
+    await pause(restartPauseMs, undefined, { ref: false })
+    // A replacement that dies before it listens is replaced like any other.
+    if (phase === 'serving') await fork().catch(() => undefined)
   }
 
-  const [port] = await Promise.all(Array.from({ length: count }, fork))
-  return {
-    port: port as number,
-    metrics: {
-      contentType: 'text/plain; version=0.0.4; charset=utf-8',
-      text: () => gathered([...children]),
-    },
-    async drain(delayMs) {
-      draining = true
-      const gone = [...children].map((child) => new Promise((end) => child.once('exit', end)))
-      for (const child of children) order(child, { order: 'drain', delayMs })
-      await Promise.all(gone)
-    },
+  function kill(): void {
+    phase = 'ending'
+    for (const child of children) child.process.kill('SIGKILL')
+  }
+
+  try {
+    const ports = Promise.all(Array.from({ length: count }, fork))
+    const [port] = await Promise.race([ports, failedStart.promise])
+    phase = 'serving'
+    return {
+      port: port as number,
+      metrics: {
+        contentType: 'text/plain; version=0.0.4; charset=utf-8',
+        text: () => gathered([...children]),
+      },
+      async drain(delayMs) {
+        phase = 'ending'
+        const gone = [...children].map((child) => new Promise((end) => child.once('exit', end)))
+        for (const child of children) order(child, { order: 'drain', delayMs })
+        await Promise.all(gone)
+      },
+      kill,
+    }
+  } catch (error) {
+    kill()
+    throw error
   }
 }
 
@@ -94,23 +116,45 @@ function metricsOf(child: Worker): Promise<object[]> {
   })
 }
 
-/** In a child: reports that it listens, answers for its metrics, and resolves with the drain delay when the parent says so or is gone. */
-export function untilParentLeaves(own: {
+interface Child {
   port: number
   metrics: Pick<Metrics, 'json'>
-}): Promise<number> {
+}
+
+/**
+ * In a child, before it does anything: hears the parent from now on. Call what it gives once the child listens: it reports so,
+ * answers for the child's metrics, and resolves with the drain delay when the parent says so or is gone.
+ */
+export function untilParentLeaves(): (child: Child) => Promise<number> {
   // Ctrl-C in a terminal reaches every process of the group; the parent alone decides.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
-  const report = (message: Report): void => {
-    process.send?.(message)
-  }
-  report({ listening: own.port })
-  return new Promise((resolve) => {
+  let child: Child | undefined
+  const leaving = new Promise<number>((resolve) => {
     process.once('disconnect', () => resolve(0))
     process.on('message', (message: Order) => {
       if (message.order === 'drain') resolve(message.delayMs)
-      else
-        void own.metrics.json().then((metrics) => report({ question: message.question, metrics }))
+      else void answerFor(message.question, child)
     })
   })
+  return (own) => {
+    child = own
+    report({ listening: own.port })
+    return leaving
+  }
+}
+
+async function answerFor(question: number, child: Child | undefined): Promise<void> {
+  report({ question, metrics: (await child?.metrics.json()) ?? [] })
+}
+
+/** In a child that cannot start: the parent says why, once for all of them, and this process ends. */
+export function reportFailedStart(error: unknown): Promise<never> {
+  const failed = error instanceof Error ? error.message : String(error)
+  if (process.send === undefined) throw error
+  process.send({ failed } satisfies Report, () => process.exit(1))
+  return new Promise(() => undefined)
+}
+
+function report(message: Report): void {
+  if (process.connected) process.send?.(message)
 }

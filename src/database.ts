@@ -19,15 +19,14 @@ export async function openDatabase(
   const nothing = () => Promise.resolve()
   if (url !== undefined) return { url, embedded: false, revive: nothing, stop: nothing }
   const start = () => startEmbeddedPostgres({ dataDir, durable: true, log })
-  const servers = [await start()]
+  const server = await start()
   return {
-    url: servers[0]?.url ?? '',
+    url: server.url,
     embedded: true,
     async revive() {
-      servers.push(await start())
+      // We use it still: to leave what this start adds stops nothing.
+      await (await start()).stop()
     },
-    async stop() {
-      for (const server of servers) await server.stop()
-    },
+    stop: () => server.stop(),
   }
 }

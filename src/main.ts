@@ -4,12 +4,13 @@
  */
 import cluster from 'node:cluster'
 import { join } from 'node:path'
-import { type Children, forkServing, untilParentLeaves } from './children.ts'
+import { forkServing, reportFailedStart, type Serving, untilParentLeaves } from './children.ts'
 import type { Config } from './config.ts'
 import { type Database, openDatabase } from './database.ts'
 import { demoCommands } from './demo/commands.ts'
 import { prepareDemo } from './demo/prepare.ts'
 import { readReleaseFacts } from './discovery/release-facts.ts'
+import { explainListening } from './listening-error.ts'
 import { systemClock } from './platform/clock.ts'
 import { type Db, openDb, sql } from './platform/db.ts'
 import { type Log, openLog } from './platform/log.ts'
@@ -20,6 +21,7 @@ import { databaseRateLimiter } from './platform/rate-limit-store.ts'
 import { openSigners } from './score-credentials/signers.ts'
 import { createServer, type Server } from './server/server.ts'
 import { createService, type Service, type ServiceParts, workerJobs } from './service.ts'
+import { untilAborted, watchStopSignals } from './stopping.ts'
 import { type Job, runJobs } from './worker.ts'
 
 export interface ServeOptions {
@@ -36,11 +38,16 @@ export const migrationsDirectory = join(root, 'migrations')
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
   const log = openLog({ level: config.logLevel })
   if (cluster.isWorker) return serveAsChild(config, log)
-  const stopped = stopSignal()
+  const stopping = watchStopSignals()
   await using closing = new AsyncDisposableStack()
+  // At the very end: whoever is not waited for would keep the process alive.
+  closing.defer(() => {
+    if (stopping.hurried.aborted) process.exit(130)
+  })
   const signers = await openSigners(config.signingKeysDir)
   const database = await openDatabase(config, (line) => log.info(line))
   closing.defer(() => database.stop())
+  if (stopping.asked.aborted) return
   if (database.embedded || options.demo)
     await migrate(database.url, migrationsDirectory, systemClock())
   const parts = await openParts(config, database.url, log, closing)
@@ -53,27 +60,47 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   if (options.worker) jobs.push(...workerJobs(parts, { mirror: service.mirror, signers }))
   stopJobsAtEnd(jobs, log, closing)
 
-  const serving = await startServing(config, { parts, service, url: database.url, closing })
+  if (stopping.asked.aborted) return
+  const own = { parts, service, url: database.url, closing }
+  const serving = await startServing(config, own).catch((error: unknown) => {
+    // Ctrl-C in a terminal also ends children that do not yet leave it to us.
+    if (!stopping.asked.aborted) throw error
+  })
+  if (serving === undefined) return
+  closing.defer(() => serving.kill())
   const metricsPort = await startMetrics(config, serving, closing)
   log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
   if (options.demo) say(demoCommands({ publicUrl: config.publicUrl, dataDir: config.dataDir }))
-  const signal = await stopped
-  await serving.drain(signal === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0)
+  await untilAborted(stopping.asked)
+  const delayMs = stopping.asked.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
+  await Promise.race([serving.drain(delayMs), untilAborted(stopping.hurried)])
 }
 
-/** A process that only answers requests: its parent has prepared everything. */
+/** A process that only answers requests: its parent has prepared everything, and says when it ends. */
 async function serveAsChild(config: Config, log: Log): Promise<void> {
   const url = config.databaseUrl
   if (url === undefined) throw new Error('a serving child is given its database by its parent')
+  const leaving = untilParentLeaves()
   await using closing = new AsyncDisposableStack()
+  const metrics = createMetrics()
+  const server = await startChild(config, { url, log, closing, metrics }).catch(reportFailedStart)
+  const delayMs = await leaving({ port: server.port, metrics })
+  await server.drain(delayMs)
+}
+
+interface ChildParts extends Omit<Listening, 'parts' | 'service'> {
+  log: Log
+}
+
+async function startChild(
+  config: Config,
+  { url, log, closing, metrics }: ChildParts,
+): Promise<Listener> {
   const parts = await openParts(config, url, log, closing)
   const service = createService(parts)
   await service.mirror.refresh()
   stopJobsAtEnd([service.mirrorJob], log, closing)
-  const metrics = createMetrics()
-  const server = await listen(config, { parts, service, url, closing, metrics })
-  const delayMs = await untilParentLeaves({ port: server.port, metrics })
-  await server.drain(delayMs)
+  return listen(config, { parts, service, url, closing, metrics })
 }
 
 async function openParts(
@@ -130,17 +157,23 @@ interface ServingParts {
   closing: AsyncDisposableStack
 }
 
-async function startServing(config: Config, serving: ServingParts): Promise<Children> {
+async function startServing(config: Config, serving: ServingParts): Promise<Serving> {
   if (config.processes > 1) return forkServing(config.processes, serving.url, serving.parts.log)
   const metrics = createMetrics()
   const server = await listen(config, { ...serving, metrics })
-  return { ...server, metrics }
+  return { ...server, metrics, kill: () => void server.drain(0) }
 }
+
+interface Listening extends ServingParts {
+  metrics: Metrics
+}
+
+type Listener = Pick<Serving, 'port' | 'drain'>
 
 async function listen(
   config: Config,
-  { parts, service, url, closing, metrics }: ServingParts & { metrics: Metrics },
-): Promise<{ port: number; drain(delayMs: number): Promise<void> }> {
+  { parts, service, url, closing, metrics }: Listening,
+): Promise<Listener> {
   const limiterDb = openDb({
     url,
     connectionsMax: 2,
@@ -163,32 +196,24 @@ async function listen(
       connectionsPerAddressMax: config.connectionsPerAddressMax,
     },
   })
-  const { port } = await server.listen({ host: config.host, port: config.port })
+  const address = { host: config.host, port: config.port }
+  const explain = explainListening({ ...address, settings: { host: 'HOST', port: 'PORT' } })
+  const { port } = await server.listen(address).catch(explain)
   return { port, drain: (delayMs) => server.drain(delayMs) }
 }
 
 async function startMetrics(
   config: Config,
-  { metrics }: Children,
+  { metrics }: Serving,
   closing: AsyncDisposableStack,
 ): Promise<number | null> {
   if (config.metricsPort === null) return null
   const address = { host: config.metricsHost, port: config.metricsPort }
-  const server = await serveMetrics(metrics, address)
+  const settings = { host: 'METRICS_HOST', port: 'METRICS_PORT' }
+  const explain = explainListening({ ...address, settings })
+  const server = await serveMetrics(metrics, address).catch(explain)
   closing.defer(() => server.close())
   return server.port
-}
-
-/** The first signal asks to stop; a second one does not wait. */
-function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.once(signal, () => {
-        resolve(signal)
-        process.on(signal, () => process.exit(130))
-      })
-    }
-  })
 }
 
 function say(text: string): void {
