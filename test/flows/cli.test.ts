@@ -377,9 +377,14 @@ test('verify: offline from files alone, no database: 0, 1 or 2', async () => {
   assert.equal(parsed(ambiguous.out)[0].reason, 'ambiguous_json')
 })
 
-test('serve --demo: the commands it prints work, verify --url tells each lesson, Ctrl-C ends it with 0', async () => {
+test('serve --demo: the commands it prints work, verify --url tells each lesson, Ctrl-C ends it with 0', {
+  timeout: 60_000,
+}, async () => {
   const { start, run, file, env } = await place(await emptyDatabase())
+  // The log tells the port.
+  env.LOG_LEVEL = 'info'
   const child = start(['serve', '--demo'])
+  after(() => child.kill('SIGKILL'))
   let log = ''
   const printed = new Promise<void>((resolve) => {
     child.stdout?.on('data', (text) => {
