@@ -502,6 +502,7 @@ test('a release is written when nothing but V12 stands against it, and refused o
     const record: object = JSON.parse(readFileSync(file, 'utf8'))
     writeFileSync(file, JSON.stringify({ ...record, ...changes }))
   }
+  const before = loadVocabulary(directory).release.version
   const next = { version: '2.0.0', released_at: '2027-01-01T00:00:00Z', license: 'x' }
 
   edit({ decay_half_life_months: 12, version: '1.1.0' })
@@ -510,7 +511,7 @@ test('a release is written when nothing but V12 stands against it, and refused o
     refused.map(({ rule, file }) => [rule, file]),
     [['V13', 'git.json']],
   )
-  assert.equal(loadVocabulary(directory).release.version, '1.0.0')
+  assert.equal(loadVocabulary(directory).release.version, before)
 
   edit({ version: '2.0.0' })
   assert.deepEqual(releaseVocabulary(directory, next), [])
