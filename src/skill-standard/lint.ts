@@ -15,12 +15,12 @@ export interface LintOptions {
   domainRecordsMin?: number
 }
 
-/** The first release has eight records in each domain; the full starter vocabulary is to have fifteen. */
-const firstReleaseDomainRecordsMin = 8
+/** A domain with fewer is no fair part of a profile; the full starter vocabulary is to have fifteen. */
+export const releaseDomainRecordsMin = 12
 
 /** Every finding, in the order of the rules. An empty list: the vocabulary may be released. */
 export function lintVocabulary(files: VocabularyFiles, options: LintOptions = {}): Finding[] {
-  const { domainRecordsMin = firstReleaseDomainRecordsMin } = options
+  const { domainRecordsMin = releaseDomainRecordsMin } = options
   const { entries, findings } = withShape(files)
   const knownIds = new Set(files.records.map(({ file }) => skillIdOf(file.replace(/\.json$/, ''))))
   for (const { record } of entries) knownIds.add(record.id)
