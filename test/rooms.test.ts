@@ -6,6 +6,7 @@ import { test } from 'node:test'
 
 const allowed: Record<string, readonly string[]> = {
   platform: [],
+  'scoring-core': [],
   'skill-standard': ['platform'],
   'score-credentials': ['platform'],
   discovery: ['platform'],

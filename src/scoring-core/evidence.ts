@@ -1,0 +1,132 @@
+/**
+ * Pure: what the core is given, and which of it counts (HSC-1 steps 1 and 3). The shapes are closed: nothing about the person is among
+ * them, no name, age, school, picture or place.
+ */
+import { evidenceMax, valueMax } from './parameters.ts'
+
+export interface Evidence {
+  id: string
+  /** `hss:<slug>`. */
+  skillId: string
+  type: string
+  /** Whoever answers for the source: items of one group are not independent of each other. */
+  group: string
+  /** Of the source, permille. */
+  assurance: number
+  /** On the rubric's scale: novice from 0, intermediate 250, advanced 500, expert 750, up to 1000. */
+  value: number
+  /** Days since 1970-01-01, UTC. */
+  observedDay: number
+  /** Of the artefact: one artefact counts once for a skill and group. */
+  digest: string
+  /** Revoked, or set aside while it is disputed. */
+  excluded?: boolean
+}
+
+export interface SkillRule {
+  /** 0: does not decay. */
+  halfLifeMonths: number
+  /** What an item of each type weighs, in permille. A type that is not named is no evidence of the skill. */
+  weightPermille: Readonly<Record<string, number>>
+}
+
+/** By skill id. */
+export type Vocabulary = Readonly<Record<string, SkillRule>>
+
+export interface ScoreInput {
+  evidence: readonly Evidence[]
+  vocabulary: Vocabulary
+  /** The day the score is of: days since 1970-01-01, UTC. */
+  asOfDay: number
+}
+
+export type DropReason =
+  | 'unknown_skill'
+  | 'unknown_type'
+  | 'future'
+  | 'excluded'
+  | 'assurance_zero'
+  | 'duplicate'
+
+/** An item on its way through the steps; the later fields are 0 until their step has set them. */
+export interface Considered {
+  readonly item: Evidence
+  /** Weight before decay, in millionths: weight × assurance, both permille. */
+  readonly base: number
+  /** What is left of 2^20 at its age. */
+  decay: number
+  /** Base after decay, in millionths. */
+  decayed: number
+  /** Its place in its group and type, the heaviest first, from 1; 0 for a duplicate. */
+  rank: number
+  /** What it counts in the end, in millionths. */
+  mass: number
+}
+
+/** Why the item does not count whatever else there is, or null when it may. */
+export function dropReasonOf(item: Evidence, vocabulary: Vocabulary, asOfDay: number) {
+  if (!Object.hasOwn(vocabulary, item.skillId)) return 'unknown_skill'
+  const rule = vocabulary[item.skillId]
+  if (rule === undefined || !Object.hasOwn(rule.weightPermille, item.type)) return 'unknown_type'
+  if (item.observedDay > asOfDay) return 'future'
+  if (item.excluded === true) return 'excluded'
+  return item.assurance === 0 ? 'assurance_zero' : null
+}
+
+/**
+ * The items that may count, by skill.
+ * @throws RangeError on numbers outside their ranges: whoever calls has checked the evidence long before.
+ */
+export function consideredBySkill(input: ScoreInput): Map<string, Considered[]> {
+  const { evidence, vocabulary, asOfDay } = input
+  if (evidence.length > evidenceMax)
+    throw new RangeError(`${evidence.length} items of evidence; at most ${evidenceMax} are scored`)
+  whole('asOfDay', asOfDay, dayRange)
+  const bySkill = new Map<string, Considered[]>()
+  for (const item of evidence) {
+    checkItem(item)
+    if (dropReasonOf(item, vocabulary, asOfDay) !== null) continue
+    const considered = consider(item, ruleOf(vocabulary, item.skillId))
+    const sameSkill = bySkill.get(item.skillId)
+    if (sameSkill === undefined) bySkill.set(item.skillId, [considered])
+    else sameSkill.push(considered)
+  }
+  return bySkill
+}
+
+export function consider(item: Evidence, { weightPermille }: SkillRule): Considered {
+  const weight = weightPermille[item.type] ?? 0
+  whole('a weight', weight, permille)
+  return { item, base: weight * item.assurance, decay: 0, decayed: 0, rank: 0, mass: 0 }
+}
+
+/** The rule of a skill that is known to be in the vocabulary. */
+export function ruleOf(vocabulary: Vocabulary, skillId: string): SkillRule {
+  const rule = vocabulary[skillId]
+  if (rule === undefined) throw new RangeError(`${skillId} is not in the vocabulary`)
+  whole('halfLifeMonths', rule.halfLifeMonths, halfLifeRange)
+  return rule
+}
+
+interface Range {
+  min: number
+  max: number
+}
+
+const permille: Range = { min: 0, max: 1_000 }
+const valueRange: Range = { min: 0, max: valueMax }
+/** A century; products of it stay far below 2^53. */
+const halfLifeRange: Range = { min: 0, max: 1_200 }
+/** The years 0000 to 9999. */
+const dayRange: Range = { min: -719_528, max: 2_932_896 }
+
+function checkItem({ assurance, value, observedDay }: Evidence): void {
+  whole('assurance', assurance, permille)
+  whole('value', value, valueRange)
+  whole('observedDay', observedDay, dayRange)
+}
+
+function whole(name: string, given: number, { min, max }: Range): void {
+  if (!Number.isInteger(given) || given < min || given > max)
+    throw new RangeError(`${name} is a whole number from ${min} to ${max}, not ${given}`)
+}

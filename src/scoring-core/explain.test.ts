@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { asOfDay, item } from '../../test/support/score-inputs.ts'
+import type { Evidence } from './evidence.ts'
+import { explain } from './explain.ts'
+import { score } from './score.ts'
+
+const vocabulary = {
+  'hss:a': {
+    halfLifeMonths: 24,
+    weightPermille: { work_product: 300, assessment: 350, peer_review: 350 },
+  },
+  'hss:b': { halfLifeMonths: 0, weightPermille: { assessment: 1_000 } },
+}
+
+function explained(...evidence: Evidence[]) {
+  return explain({ evidence, vocabulary, asOfDay })
+}
+
+test('every item that is dropped says why, and counts for nothing', () => {
+  const { items, result } = explained(
+    item({ id: 'e1', skillId: 'hss:unknown', type: 'unknown', assurance: 0 }),
+    item({ id: 'e2', type: 'self_attestation', observedDay: asOfDay + 1 }),
+    item({ id: 'e3', observedDay: asOfDay + 1, excluded: true }),
+    item({ id: 'e4', excluded: true, assurance: 0 }),
+    item({ id: 'e5', assurance: 0 }),
+    item({ id: 'e6', group: 'g', digest: 'd' }),
+    item({ id: 'e7', group: 'g', digest: 'd', type: 'work_product' }),
+  )
+  assert.deepEqual(
+    items.map(({ id, reason }) => [id, reason]),
+    [
+      ['e1', 'unknown_skill'],
+      ['e2', 'unknown_type'],
+      ['e3', 'future'],
+      ['e4', 'excluded'],
+      ['e5', 'assurance_zero'],
+      ['e6', null],
+      ['e7', 'duplicate'],
+    ],
+  )
+  assert.equal(result.evidenceCount, 1)
+  for (const dropped of items.filter(({ reason }) => reason !== null)) {
+    const { decay, rank, mass, weighted, effect, halvesInDays } = dropped
+    assert.deepEqual([decay, rank, mass, weighted, effect, halvesInDays], [0, 0, 0, 0, 0, null])
+  }
+  assert.equal(items.at(-1)?.base, 300_000)
+})
+
+test('an item that counts: base, decay, rank, mass, its part of A, its effect, when it halves', () => {
+  const evidence = [
+    item({ id: 'e1', value: 820, observedDay: asOfDay - 30, group: 'g' }),
+    item({ id: 'e2', value: 600, assurance: 400, observedDay: asOfDay - 30, group: 'g' }),
+  ]
+  const { items, result } = explained(...evidence)
+  const [first] = evidence as [Evidence, Evidence]
+  const alone = score({ evidence: [first], vocabulary, asOfDay })
+  assert.deepEqual(items[0], {
+    id: 'e1',
+    skillId: 'hss:a',
+    reason: null,
+    base: 350_000,
+    decay: 1_019_150,
+    rank: 1,
+    mass: 340_178,
+    weighted: 340_178 * 820,
+    effect: items[0]?.effect,
+    halvesInDays: 731,
+  })
+  const { rank, mass, effect } = items[1] ?? assert.fail('the second item is told')
+  // 350 × 400 after 30 days of 24 months, halved for standing second in its group.
+  assert.deepEqual([rank, mass], [2, ((140_000 * 1_019_150) / 2 ** 20 / 2) | 0])
+  assert.equal(effect, result.score - alone.score)
+  assert.ok(effect < 0, 'a result below the mean of the skill lowers it')
+})
+
+test('the effect of an item with a duplicate is what remains when the duplicate takes its place', () => {
+  const same = { group: 'g', digest: 'd' }
+  const { items } = explained(
+    item({ id: 'e1', ...same, value: 900 }),
+    item({ id: 'e2', ...same, value: 899 }),
+  )
+  const [kept] = items
+  assert.ok(kept !== undefined && kept.reason === null && kept.effect <= 1, `${kept?.effect}`)
+})
+
+test('the effect of the only item of the only skill is the whole score', () => {
+  const { items, result } = explained(item({ id: 'e1' }))
+  assert.equal(items[0]?.effect, result.score)
+})
+
+test('what does not decay never halves', () => {
+  const { items } = explained(item({ id: 'e1', skillId: 'hss:b', observedDay: 0 }))
+  assert.equal(items[0]?.halvesInDays, null)
+  assert.equal(items[0]?.decay, 2 ** 20)
+})
+
+test('what would raise low most: the heaviest type at the present level from a new source; it does', () => {
+  const evidence = [
+    item({ id: 'e1', value: 640 }),
+    item({ id: 'e2', value: 700, type: 'work_product' }),
+  ]
+  const { skills, result } = explained(...evidence)
+  const { skillId, raise } = skills[0] ?? assert.fail('the skill is told')
+  const { score: level, low } = result.skills[0] ?? assert.fail('the skill is scored')
+  // Two types are equally heavy: the first by name.
+  assert.deepEqual({ type: raise.type, value: raise.value }, { type: 'assessment', value: level })
+  assert.ok(raise.low > low)
+  for (const type of ['assessment', 'work_product', 'peer_review']) {
+    const more = [...evidence, item({ id: 'e3', skillId, type, value: level })]
+    const after = score({ evidence: more, vocabulary, asOfDay }).skills[0]?.low ?? 0
+    if (type === raise.type) assert.equal(after, raise.low)
+    assert.ok(after <= raise.low)
+  }
+})
+
+test('500 items of one skill and three groups are explained by weighing one group for each', () => {
+  const evidence = Array.from({ length: 500 }, (_, at) =>
+    item({ id: `e${at}`, group: `g${at % 3}`, value: at * 2, observedDay: asOfDay - at }),
+  )
+  const { items, skills } = explained(...evidence)
+  assert.equal(items.length, 500)
+  const mass = items.reduce((sum, part) => sum + part.mass, 0)
+  assert.equal(mass, skills[0]?.mass)
+})
