@@ -9,6 +9,12 @@ import { engineDiscovery, releaseManifest } from './schema.ts'
 
 const publicUrl = 'https://scores.example.org'
 const issuer = 'did:web:scores.example.org'
+const standard = {
+  version: '1.0.0',
+  catalogHash: 'sha256:00',
+  skillCount: 3,
+  license: 'CC0-1.0',
+}
 
 /** Operations of other rooms that the engine document leads to. */
 const elsewhere: [operationId: string, path: string][] = [
@@ -44,7 +50,7 @@ function rooms() {
       publicUrl,
       endpoints: () => endpoints,
       release: exampleRelease,
-      standard: { version: '1.0.0', catalogHash: 'sha256:00', skillCount: 40, license: 'CC0-1.0' },
+      standard,
       signing: () => ({ issuer, proofForms: ['native'], ...state }),
     }),
   )
@@ -81,7 +87,7 @@ test('discovery: the engine document has the shape of spec §2.7 and leads to de
   assert.equal(document.issuer, issuer)
   const { status_url_template } = Object(document.score_vc)
   assert.equal(status_url_template, `${publicUrl}/status/{statusToken}`)
-  assert.equal(Object(document.standard).skill_count, 40)
+  assert.equal(Object(document.standard).skill_count, standard.skillCount)
   assert.deepEqual(Object(document.engine).score_scale, { min: 0, max: 1_000 })
 })
 
