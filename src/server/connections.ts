@@ -2,11 +2,11 @@
  * Connections: how many, from whom, and how long they may take to read an answer. One interval looks at all of them, so that
  * a request costs no timer.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { ClientNetwork } from '../platform/rate-limiter.ts'
 import { clientNetwork, isTrusted, parseAddress, type TrustedProxies } from './client-network.ts'
-import type { Connection, Exchange, Trace } from './exchange.ts'
+import type { Caller, Connection, Exchange, Trace } from './exchange.ts'
 
 export interface Connections {
   /** A connection that has just been accepted; closes it at once where its address holds too many. */
@@ -41,7 +41,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
 
   function opened(socket: Socket): void {
     const connection = stateOf(socket)
-    const key = bucketKey(connection.peer)
+    const key = bucketKey(connection.peer.network)
     const sameAddress = (perAddress.get(key) ?? 0) + 1
     if (sameAddress > limits.perAddressMax && !connection.proxy) {
       refused++
@@ -63,12 +63,12 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     const known = states.get(socket)
     if (known !== undefined) return known
     const address = parseAddress(socket.remoteAddress ?? '')
-    const peer = clientNetwork(socket.remoteAddress, undefined, trusted)
+    const peer = callerFrom(socket, undefined)
     const connection: Connection = {
       socket,
       peer,
       proxy: address !== null && isTrusted(address, trusted),
-      peerDigest: digestOf(bucketKey(peer)),
+      caller: peer,
       pending: 0,
       latest: null,
       closing: false,
@@ -77,11 +77,17 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     return connection
   }
 
-  function network({ connection, request }: Exchange): ClientNetwork {
+  function callerFrom(socket: Socket, forwardedFor: string | undefined): Caller {
+    const network = clientNetwork(socket.remoteAddress, forwardedFor, trusted)
+    return { forwardedFor, network, digest: digestOf(bucketKey(network)) }
+  }
+
+  function callerOf({ connection, request }: Exchange): Caller {
     if (!connection.proxy) return connection.peer
-    const forwardedFor = request.headers['x-forwarded-for']
-    const joined = Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor
-    return clientNetwork(connection.socket.remoteAddress, joined, trusted)
+    const forwardedFor = forwardedForOf(request)
+    if (connection.caller.forwardedFor !== forwardedFor)
+      connection.caller = callerFrom(connection.socket, forwardedFor)
+    return connection.caller
   }
 
   function closeSlowReaders(): void {
@@ -95,11 +101,9 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
   return {
     opened,
     of: stateOf,
-    network,
+    network: (exchange) => callerOf(exchange).network,
     clientDigest: (trace) =>
-      trace.connection.proxy && 'request' in trace
-        ? digestOf(bucketKey(network(trace)))
-        : trace.connection.peerDigest,
+      'request' in trace ? callerOf(trace).digest : trace.connection.peer.digest,
     watch({ connection: { socket } }) {
       if (!slowReaders.has(socket))
         slowReaders.set(socket, performance.now() + limits.readTimeoutMs)
@@ -110,13 +114,18 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
   }
 }
 
+function forwardedForOf({ headers }: Exchange['request']): string | undefined {
+  const forwardedFor = headers['x-forwarded-for']
+  return Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor
+}
+
 function bucketKey(network: ClientNetwork): string {
   return network.buckets[0]?.key ?? ''
 }
 
 /** Made anew by each process: lines of one run can be told to be of one caller, and nothing more. */
-const digestKey = randomBytes(16)
+const digestKey = randomBytes(16).toString('hex')
 
 function digestOf(key: string): string {
-  return createHash('sha256').update(digestKey).update(key).digest('base64url').slice(0, 12)
+  return hash('sha256', digestKey + key, 'base64url').slice(0, 12)
 }

@@ -11,14 +11,23 @@ export interface Route {
   readonly meter: RouteMeter
 }
 
+/** Who calls, as limits and log know it. */
+export interface Caller {
+  /** The header it was told from. */
+  readonly forwardedFor: string | undefined
+  readonly network: ClientNetwork
+  /** Keyed digest of the bucket, for the log. */
+  readonly digest: string
+}
+
 export interface Connection {
   readonly socket: Socket
-  /** Of the other end itself, whatever it forwards. */
-  readonly peer: ClientNetwork
+  /** The other end itself, whatever it forwards. */
+  readonly peer: Caller
   /** Whether what it forwards is believed. */
   readonly proxy: boolean
-  /** Keyed digest of the peer's bucket, for the log. */
-  readonly peerDigest: string
+  /** Of the last request: a proxy often sends several of one caller in a row. */
+  caller: Caller
   /** Exchanges whose answer takes more than one turn of the event loop. */
   pending: number
   /** The last of them. */
