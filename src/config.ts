@@ -39,7 +39,7 @@ function list(text: string): string[] {
     .filter((item) => item !== '')
 }
 
-function publicUrl(text: string): string {
+function originUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (
     url === undefined ||
@@ -81,13 +81,13 @@ export const settings = {
     unit: 'origin',
     effect:
       'The only source of absolute URLs: issuer, key ids, status and context URLs are made from it. A change makes a new issuer: list the old one in FORMER_PUBLIC_URLS.',
-    parse: publicUrl,
+    parse: originUrl,
   }),
   FORMER_PUBLIC_URLS: setting({
     default: '',
     unit: 'origins, comma-separated',
     effect: 'Earlier values of PUBLIC_URL. Credentials issued under them keep verifying here.',
-    parse: (text) => list(text).map(publicUrl),
+    parse: (text) => list(text).map(originUrl),
   }),
   DATABASE_URL: setting({
     default: 'the embedded PostgreSQL',
@@ -243,7 +243,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     try {
       return settings[name].parse(text) as Value<N>
     } catch (error) {
-      problems.push(`${name} must be ${(error as Error).message}; it is ${JSON.stringify(text)}`)
+      // A database URL may hold a password.
+      const is = name === 'DATABASE_URL' ? '' : `; it is ${JSON.stringify(text)}`
+      problems.push(`${name} must be ${(error as Error).message}${is}`)
       return undefined
     }
   }
@@ -252,10 +254,13 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const dataDir =
     read('ASSAY_DATA_DIR') ?? (process.getuid?.() === 0 ? '/var/lib/assay' : resolve('.data'))
   const metricsPort = read('METRICS_PORT')
+  const publicUrl = read('PUBLIC_URL')
+  if (port === 0 && publicUrl === undefined)
+    problems.push('PUBLIC_URL must be set where PORT is 0: nobody could know the address before')
   const config: Config = {
     port,
     host: readOr('HOST'),
-    publicUrl: read('PUBLIC_URL') ?? `http://localhost:${port}`,
+    publicUrl: publicUrl ?? `http://localhost:${port}`,
     formerPublicUrls: readOr('FORMER_PUBLIC_URLS'),
     databaseUrl: read('DATABASE_URL'),
     databaseConnectionsMax: readOr('DATABASE_CONNECTIONS_MAX'),

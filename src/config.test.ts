@@ -1,0 +1,85 @@
+/** The settings: defaults, each limit on both sides, and every problem told at once. */
+import assert from 'node:assert/strict'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+import { ConfigError, readConfig, settings } from './config.ts'
+
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    readConfig(env)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.problems
+  }
+  return []
+}
+
+test('without any setting everything has its default', () => {
+  const config = readConfig({ ASSAY_DATA_DIR: 'somewhere' })
+  assert.equal(config.port, 8080)
+  assert.equal(config.host, '127.0.0.1')
+  assert.equal(config.publicUrl, 'http://localhost:8080')
+  assert.equal(config.databaseUrl, undefined)
+  assert.equal(config.signingKeysDir, resolve('somewhere/keys'))
+  assert.equal(config.metricsPort, 0)
+  assert.equal(config.supersedeRevokes, false)
+})
+
+test('an empty variable counts as absent', () => {
+  assert.deepEqual(readConfig({ PORT: '', PUBLIC_URL: '' }), readConfig({}))
+})
+
+test('every problem is told at once, with the name, what is expected and what was found', () => {
+  const problems = problemsOf({
+    PORT: '65536',
+    PUBLIC_URL: 'https://scores.example.org/path',
+    TRUSTED_PROXIES: '0.0.0.0/0',
+    LOG_LEVEL: 'loud',
+    SUPERSEDE_REVOKES: 'yes',
+  })
+  assert.equal(problems.length, 5)
+  assert.equal(problems[0], 'PORT must be a whole number from 0 to 65535; it is "65536"')
+})
+
+const accepted: [name: keyof typeof settings, text: string][] = [
+  ['PORT', '65535'],
+  ['PUBLIC_URL', 'https://scores.example.org'],
+  ['PUBLIC_URL', 'https://scores.example.org/'],
+  ['PUBLIC_URL', 'http://localhost:8080'],
+  ['FORMER_PUBLIC_URLS', 'https://a.example, https://b.example'],
+  ['DATABASE_URL', 'postgresql://db.example.org/assay'],
+  ['CREDENTIAL_VALIDITY_DAYS', '3650'],
+  ['METRICS_PORT', 'off'],
+  ['TRUSTED_PROXIES', '10.0.0.0/8,2001:db8::1'],
+]
+const refused: [name: keyof typeof settings, text: string][] = [
+  ['PORT', '-1'],
+  ['PORT', '1e3'],
+  ['PORT', ' 80'],
+  ['PUBLIC_URL', 'scores.example.org'],
+  ['PUBLIC_URL', 'https://scores.example.org?x'],
+  ['PUBLIC_URL', 'https://user@scores.example.org'],
+  ['PUBLIC_URL', 'ftp://scores.example.org'],
+  ['FORMER_PUBLIC_URLS', 'https://a.example,b.example'],
+  ['DATABASE_URL', 'mysql://db.example.org/assay'],
+  ['CREDENTIAL_VALIDITY_DAYS', '0'],
+  ['CREDENTIAL_VALIDITY_DAYS', '3651'],
+  ['PROCESSES', '0'],
+  ['TRUSTED_PROXIES', '::/0'],
+  ['TRUSTED_PROXIES', 'localhost'],
+]
+for (const [name, text] of accepted)
+  test(`${name} takes ${text}`, () => assert.deepEqual(problemsOf({ [name]: text }), []))
+for (const [name, text] of refused)
+  test(`${name} refuses ${JSON.stringify(text)}`, () =>
+    assert.equal(problemsOf({ [name]: text }).length, 1))
+
+test('a wrong DATABASE_URL is told without its password', () => {
+  const [problem] = problemsOf({ DATABASE_URL: 'mysql://assay:hush@db.example.org' })
+  assert.equal(problem, 'DATABASE_URL must be a postgres:// URL')
+})
+
+test('any free port needs an address that is said beforehand', () => {
+  assert.equal(problemsOf({ PORT: '0' }).length, 1)
+  assert.deepEqual(problemsOf({ PORT: '0', PUBLIC_URL: 'https://scores.example.org' }), [])
+})
