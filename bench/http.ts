@@ -20,8 +20,8 @@ import { createKey } from '../src/score-credentials/rotate-keys.ts'
 import type { FixedAnswer } from './bare-server.ts'
 import type { LoadOrder, LoadReport } from './load.ts'
 
-const roundSeconds = Number(process.env.BENCH_SECONDS ?? 4)
-const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
+const roundSeconds = Number(process.env.BENCH_SECONDS ?? 2)
+const rounds = Number(process.env.BENCH_ROUNDS ?? 7)
 const credentialsWanted = Number(process.env.BENCH_CREDENTIALS ?? 40_000)
 const connections = 64
 const publicUrl = 'https://scores.example.org'
