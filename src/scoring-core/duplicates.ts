@@ -1,5 +1,6 @@
 /** Pure: one artefact counts once for a skill and group (HSC-1 step 2). */
 import type { Considered } from './evidence.ts'
+import { sortInPlace } from './order.ts'
 
 /**
  * The items of one skill without duplicates: of those with the same group and digest the one with the highest base stays, then the
@@ -7,7 +8,7 @@ import type { Considered } from './evidence.ts'
  */
 export function withoutDuplicates(items: Considered[]): Considered[] {
   if (items.length === 1) return items
-  items.sort(duplicateOrder)
+  sortInPlace(items, duplicateOrder)
   const kept: Considered[] = []
   let last: Considered | undefined
   for (const next of items) {

@@ -12,6 +12,7 @@ import {
   type Evidence,
   ruleOf,
   type ScoreInput,
+  type SkillEvidence,
   type SkillRule,
 } from './evidence.ts'
 import { ladderFloor } from './ladder.ts'
@@ -63,72 +64,59 @@ export interface Explanation {
 export function explain(input: ScoreInput): Explanation {
   const result = score(input)
   const items = droppedAtOnce(input)
-  const totalsOf = new Map<string, Totals>()
-  for (const [skillId, considered] of consideredBySkill(input)) {
-    const rule = ruleOf(input.vocabulary, skillId)
-    const skill = { skillId, rule, asOfDay: input.asOfDay, groups: groupsOf(considered) }
-    const totals = weighGroups(skill)
-    totalsOf.set(skillId, totals)
+  const bySkill = consideredBySkill(input)
+  const skills: SkillExplanation[] = []
+  for (const { skillId } of result.skills) {
+    const considered = bySkill.get(skillId)
+    if (considered === undefined) continue
+    const skill = skillOf(considered, input.asOfDay)
     const others = result.skills.filter((other) => other.skillId !== skillId)
     const elsewhere = others.map((other) => other.score)
     for (const group of skill.groups.values())
       for (const item of group.items)
-        items.push(explained(item, { skill, group, totals, elsewhere, whole: result.score }))
+        items.push(explained(item, { skill, group, elsewhere, whole: result.score }))
+    skills.push({ skillId, ...skill.totals, raise: raiseOf(skill.rule, skill.totals) })
   }
   items.sort(itemOrder)
-  const skills = result.skills.map(({ skillId }) => {
-    const totals = totalsOf.get(skillId) ?? nothing
-    return { skillId, ...totals, raise: raiseOf(ruleOf(input.vocabulary, skillId), totals) }
-  })
   return { result, items, skills }
 }
 
-const nothing: Totals = { weighted: 0, mass: 0 }
-
 /** All items of a skill from one group: neither duplicates nor discounts cross groups, so that each is a sum of its own. */
-interface Group {
-  items: Considered[]
+interface Group extends SkillEvidence {
   totals: Totals
   hasDuplicates: boolean
 }
 
 interface Skill {
-  skillId: string
   rule: SkillRule
   asOfDay: number
   groups: Map<string, Group>
+  totals: Totals
 }
 
-const emptyGroup = { totals: nothing, hasDuplicates: false }
-
-function groupsOf(considered: readonly Considered[]): Map<string, Group> {
+function skillOf({ rule, items }: SkillEvidence, asOfDay: number): Skill {
   const groups = new Map<string, Group>()
-  for (const one of considered) {
+  for (const one of items) {
     const group = groups.get(one.item.group)
-    if (group === undefined) groups.set(one.item.group, { ...emptyGroup, items: [one] })
-    else group.items.push(one)
+    if (group !== undefined) group.items.push(one)
+    else groups.set(one.item.group, { rule, items: [one], totals: nothing, hasDuplicates: false })
   }
-  return groups
+  const totals = { weighted: 0, mass: 0 }
+  for (const group of groups.values()) {
+    const weighed = weigh(group, asOfDay)
+    group.totals = weighed.totals
+    group.hasDuplicates = weighed.kept.length < group.items.length
+    totals.weighted += weighed.totals.weighted
+    totals.mass += weighed.totals.mass
+  }
+  return { rule, asOfDay, groups, totals }
 }
 
-function weighGroups({ groups, rule, asOfDay }: Skill): Totals {
-  let weighted = 0
-  let mass = 0
-  for (const group of groups.values()) {
-    const { kept, totals } = weigh(group.items, rule, asOfDay)
-    group.totals = totals
-    group.hasDuplicates = kept.length < group.items.length
-    weighted += group.totals.weighted
-    mass += group.totals.mass
-  }
-  return { weighted, mass }
-}
+const nothing: Totals = { weighted: 0, mass: 0 }
 
 interface Surroundings {
   skill: Skill
   group: Group
-  /** Of the skill. */
-  totals: Totals
   /** The scores of the other skills. */
   elsewhere: readonly number[]
   /** The whole score. */
@@ -169,11 +157,12 @@ const untouched = {
 }
 
 /** The whole score as if the item had never been there: its group alone is weighed again. */
-function wholeWithout(left: Considered, { skill, group, totals, elsewhere }: Surroundings): number {
+function wholeWithout(left: Considered, { skill, group, elsewhere }: Surroundings): number {
   const rest: Considered[] = []
   for (const other of group.items) if (other !== left) rest.push(consider(other.item, skill.rule))
   if (rest.length === 0 && skill.groups.size === 1) return ladderFloor(elsewhere)
-  const again = weigh(rest, skill.rule, skill.asOfDay).totals
+  const again = weigh({ rule: skill.rule, items: rest }, skill.asOfDay).totals
+  const { totals } = skill
   const { score } = estimateOf({
     weighted: totals.weighted - group.totals.weighted + again.weighted,
     mass: totals.mass - group.totals.mass + again.mass,
@@ -184,7 +173,7 @@ function wholeWithout(left: Considered, { skill, group, totals, elsewhere }: Sur
 function droppedAtOnce({ evidence, vocabulary, asOfDay }: ScoreInput): ItemExplanation[] {
   const dropped: ItemExplanation[] = []
   for (const item of evidence) {
-    const reason = dropReasonOf(item, vocabulary, asOfDay)
+    const reason = dropReasonOf(item, ruleOf(vocabulary, item.skillId), asOfDay)
     if (reason !== null) dropped.push(explainDropped(item, reason))
   }
   return dropped

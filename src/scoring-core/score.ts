@@ -5,8 +5,14 @@
  */
 import { decayOf, undecayed } from './decay.ts'
 import { withoutDuplicates } from './duplicates.ts'
-import { type Considered, consideredBySkill, ruleOf, type ScoreInput } from './evidence.ts'
+import {
+  type Considered,
+  consideredBySkill,
+  type ScoreInput,
+  type SkillEvidence,
+} from './evidence.ts'
 import { ladderCeil, ladderFloor } from './ladder.ts'
+import { sortInPlace } from './order.ts'
 import { type Band, bandOf, type Level, levelOf, parameters, valueMax } from './parameters.ts'
 import { discountBySource, type Totals } from './source-discount.ts'
 import { ceilOf, floorOf } from './whole.ts'
@@ -41,13 +47,13 @@ export function score(input: ScoreInput): ScoreResult {
   const skills: SkillScore[] = []
   const groups = new Set<string>()
   let evidenceCount = 0
-  for (const [skillId, items] of consideredBySkill(input)) {
-    const { kept, totals } = weigh(items, ruleOf(input.vocabulary, skillId), input.asOfDay)
+  for (const [skillId, skill] of consideredBySkill(input)) {
+    const { kept, totals } = weigh(skill, input.asOfDay)
     evidenceCount += kept.length
     for (const { item } of kept) groups.add(item.group)
     skills.push(skillScoreOf(skillId, kept, totals))
   }
-  skills.sort(skillOrder)
+  sortInPlace(skills, skillOrder)
   const whole = wholeOf(skills)
   return {
     ...whole,
@@ -58,15 +64,17 @@ export function score(input: ScoreInput): ScoreResult {
   }
 }
 
+/** The items that are no duplicates, weighed, and what they come to. */
+export interface Weighed {
+  kept: Considered[]
+  totals: Totals
+}
+
 /** Steps 2, 4 and 5 over the items of one skill, or of one group of it: neither duplicates nor discounts cross groups. */
-export function weigh(
-  items: Considered[],
-  { halfLifeMonths }: { halfLifeMonths: number },
-  asOfDay: number,
-): { kept: Considered[]; totals: Totals } {
+export function weigh({ rule, items }: SkillEvidence, asOfDay: number): Weighed {
   const kept = withoutDuplicates(items)
   for (const considered of kept) {
-    const decay = decayOf(asOfDay - considered.item.observedDay, halfLifeMonths)
+    const decay = decayOf(asOfDay - considered.item.observedDay, rule.halfLifeMonths)
     considered.decay = decay
     considered.decayed = floorOf(considered.base * decay, undecayed)
   }
@@ -84,11 +92,7 @@ export function estimateOf({ weighted, mass }: Totals): Estimate {
 }
 
 /** Step 7. */
-export function skillScoreOf(
-  skillId: string,
-  kept: readonly Considered[],
-  totals: Totals,
-): SkillScore {
+function skillScoreOf(skillId: string, kept: readonly Considered[], totals: Totals): SkillScore {
   const { score, low, high } = estimateOf(totals)
   const verified = totals.mass >= parameters.verifiedMass && kept.some(isAssured)
   return { skillId, score, low, high, mass: totals.mass, level: levelOf(score), verified }
@@ -98,13 +102,13 @@ function isAssured({ item }: Considered): boolean {
   return item.assurance >= parameters.verifiedAssurance
 }
 
-export function skillOrder(a: SkillScore, b: SkillScore): number {
+function skillOrder(a: SkillScore, b: SkillScore): number {
   if (a.score !== b.score) return b.score - a.score
   return a.skillId < b.skillId ? -1 : 1
 }
 
 /** Step 8: scores, lows and highs each stand in an order of their own. */
-export function wholeOf(skills: readonly Estimate[]): Estimate {
+function wholeOf(skills: readonly Estimate[]): Estimate {
   return {
     score: ladderFloor(skills.map(({ score }) => score)),
     low: ladderFloor(skills.map(({ low }) => low)),

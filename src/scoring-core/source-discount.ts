@@ -4,6 +4,7 @@
  * good news could lower a score.
  */
 import type { Considered } from './evidence.ts'
+import { sortInPlace } from './order.ts'
 
 /** What the items of a skill come to. */
 export interface Totals {
@@ -18,7 +19,7 @@ export const ranksMax = 20
 
 /** Ranks the items of one skill, gives each its mass, and sums them up. Sorts what it is given. */
 export function discountBySource(items: Considered[]): Totals {
-  if (items.length > 1) items.sort(discountOrder)
+  sortInPlace(items, discountOrder)
   let weighted = 0
   let mass = 0
   let before: Considered | undefined
