@@ -185,7 +185,12 @@ async function listen(
   const nodes = config.nodes * config.processes
   const server: Server = createServer({
     endpoints: service.endpoints,
-    limiter: databaseRateLimiter({ db: limiterDb, fallback: inProcessRateLimiter({ nodes }) }),
+    limiter: databaseRateLimiter({
+      db: limiterDb,
+      fallback: inProcessRateLimiter({ nodes }),
+      onOutage: (error) =>
+        parts.log.warn('limits are counted in this process alone', { why: error.message }),
+    }),
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     readiness: async () => ({ database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer' }),
