@@ -155,6 +155,11 @@ export function reportFailedStart(error: unknown): Promise<never> {
   return new Promise(() => undefined)
 }
 
+/** In a child that is done: the channel to its parent would keep it alive. */
+export function leaveParent(): void {
+  if (process.connected) process.disconnect()
+}
+
 function report(message: Report): void {
   if (process.connected) process.send?.(message)
 }

@@ -4,7 +4,13 @@
  */
 import cluster from 'node:cluster'
 import { join } from 'node:path'
-import { forkServing, reportFailedStart, type Serving, untilParentLeaves } from './children.ts'
+import {
+  forkServing,
+  leaveParent,
+  reportFailedStart,
+  type Serving,
+  untilParentLeaves,
+} from './children.ts'
 import type { Config } from './config.ts'
 import { type Database, openDatabase } from './database.ts'
 import { demoCommands } from './demo/commands.ts'
@@ -82,6 +88,7 @@ async function serveAsChild(config: Config, log: Log): Promise<void> {
   if (url === undefined) throw new Error('a serving child is given its database by its parent')
   const leaving = untilParentLeaves()
   await using closing = new AsyncDisposableStack()
+  closing.defer(leaveParent)
   const metrics = createMetrics()
   const server = await startChild(config, { url, log, closing, metrics }).catch(reportFailedStart)
   const delayMs = await leaving({ port: server.port, metrics })
