@@ -1,0 +1,267 @@
+/** Several servers on one database: what one is told, all of them know at the next call, and they count callers together. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { after, before, test } from 'node:test'
+import { sql } from '../../src/platform/db.ts'
+import { revokeDigests } from '../../src/score-credentials/revoke.ts'
+import { vcSha256Of } from '../../src/score-credentials/trust.ts'
+import { publicUrl } from '../support/credentials.ts'
+import { testDatabase } from '../support/database.ts'
+import {
+  type IssuedJson,
+  issue,
+  revoke,
+  scoreLine,
+  statusOf,
+  verdictByList,
+  verify,
+} from '../support/deployment.ts'
+import {
+  childrenOf,
+  type Env,
+  eventually,
+  isAlive,
+  report,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/processes.ts'
+
+const database = await testDatabase()
+after(() => database.drop())
+const folder = temporaryFolder()
+const env: Env = {
+  DATABASE_URL: database.url,
+  ASSAY_DATA_DIR: folder,
+  PUBLIC_URL: publicUrl,
+  TRUSTED_PROXIES: '127.0.0.1',
+  NODES: '2',
+}
+await report(['keys', 'create'], env)
+const nodes = await Promise.all([startServer(env), startServer(env)])
+const [one, other] = nodes as [ServerProcess, ServerProcess]
+
+let credentials: IssuedJson[] = []
+before(async () => {
+  await eventually('status lists are open', {
+    withinMs: 5_000,
+    see: async () =>
+      (await database.db.rows({ text: 'select 1 from status_lists', name: 'lists', values: [] }))
+        .length > 0,
+  })
+  credentials = await issue(
+    env,
+    folder,
+    Array.from({ length: 10 }, () => scoreLine()),
+  )
+})
+
+function nextCredential(): IssuedJson {
+  const credential = credentials.pop()
+  if (credential === undefined) throw new Error('issue more of them')
+  return credential
+}
+
+/** What both nodes answer to the very next calls. */
+async function answersOf(credential: IssuedJson) {
+  return Promise.all(
+    nodes.map(async ({ base }) => {
+      const [{ body: verdict }, { body: status }] = await Promise.all([
+        verify(base, credential),
+        statusOf(base, credential),
+      ])
+      return [verdict.valid, verdict.reason, status.status]
+    }),
+  )
+}
+
+const active = [true, undefined, 'active']
+const revoked = [false, 'revoked', 'revoked']
+
+async function assertListsFollow(credential: IssuedJson): Promise<void> {
+  const { ms } = await eventually('both lists show it', {
+    withinMs: 2_000,
+    see: async () => {
+      const verdicts = await Promise.all(nodes.map(({ base }) => verdictByList(base, credential)))
+      return verdicts.every(({ reason }) => reason === 'revoked')
+    },
+  })
+  assert.ok(ms <= 2_000, `${ms} ms`)
+}
+
+test('a revocation by command is seen by the next verify and status call of every node, and by both signed lists within 2 s', async () => {
+  const credential = nextCredential()
+  assert.deepEqual(await answersOf(credential), [active, active])
+  assert.equal((await verdictByList(one.base, credential)).valid, true)
+  await revoke(env, [credential.id])
+  assert.deepEqual(await answersOf(credential), [revoked, revoked])
+  await assertListsFollow(credential)
+})
+
+test('of revocations through one node’s database not one is missed by the other’s next answer', async () => {
+  for (const credential of [nextCredential(), nextCredential(), nextCredential()]) {
+    const { proof: _, ...payload } = credential
+    assert.deepEqual(await answersOf(credential), [active, active])
+    await database.db.transaction((tx) => revokeDigests(tx, [vcSha256Of(payload)], new Date()))
+    assert.deepEqual(await answersOf(credential), [revoked, revoked])
+    await assertListsFollow(credential)
+  }
+})
+
+test('what one node revoked stays as it is at the other when it is revoked again', async () => {
+  const credential = nextCredential()
+  await revoke(env, [credential.id])
+  const { body: before } = await verify(one.base, credential)
+  const again = await report(['credentials', 'revoke', '--id', credential.id], env)
+  assert.deepEqual([again.revoked, again.alreadyRevoked], [0, 1])
+  const { body: after } = await verify(other.base, credential)
+  assert.deepEqual(after.revocation, before.revocation)
+})
+
+/** Statuses of so many calls of one caller, fired at once at the nodes by turns; and the waits that were asked for, in seconds. */
+async function flood(credential: IssuedJson, callers: readonly string[]) {
+  const answers = await Promise.all(
+    callers.map((from, i) => verify((i % 2 === 0 ? one : other).base, credential, from)),
+  )
+  const granted = answers.filter(({ status }) => status === 200).length
+  const denied = answers.filter(({ status }) => status === 429)
+  assert.equal(granted + denied.length, callers.length)
+  const waits = denied.map(({ headers }) => Number(headers['retry-after']))
+  return { granted, waits }
+}
+
+const times = (count: number, caller: string) => Array.from({ length: count }, () => caller)
+
+test('429: of 200 calls a minute from one address to both nodes exactly 60 are granted, at once or one by one', async () => {
+  const credential = nextCredential()
+  const all = await flood(credential, times(200, '192.0.2.1'))
+  assert.equal(all.granted, 60)
+  for (const seconds of all.waits) assert.ok(seconds >= 50 && seconds <= 60, `${seconds} s`)
+
+  let granted = 0
+  for (let call = 0; call < 70; call++) granted += (await flood(credential, ['192.0.2.2'])).granted
+  assert.equal(granted, 60)
+})
+
+test('429: the window rolls, Retry-After is true to the second, and a denied call does not extend it', async () => {
+  const credential = nextCredential()
+  const caller = '192.0.2.3'
+  assert.equal((await flood(credential, times(45, caller))).granted, 45)
+  const aged = await database.db.run(sql`
+    update rate_windows set hits = array(select hit - interval '58 seconds' from unnest(hits) hit)
+    where cardinality(hits) = 45`)
+  assert.equal(aged, 1)
+
+  const askedAt = performance.now()
+  const { granted, waits } = await flood(credential, times(100, caller))
+  assert.equal(granted, 15)
+  for (const seconds of waits) assert.ok(seconds === 1 || seconds === 2, `${seconds} s`)
+  await eventually('the first 45 leave the window', {
+    withinMs: 2_500,
+    see: async () => (await flood(credential, [caller])).granted === 1,
+  })
+  const waitedMs = performance.now() - askedAt
+  const longestMs = Math.max(...waits) * 1_000 + 500
+  assert.ok(waitedMs <= longestMs, `${waitedMs} ms after Retry-After ${waits[0]}`)
+  assert.equal((await flood(credential, times(100, caller))).granted, 44)
+})
+
+test('429: all addresses of one IPv6 /64 share a limit, its neighbours do not', async () => {
+  const credential = nextCredential()
+  const addresses = Array.from(
+    { length: 90 },
+    (_, i) => `2001:db8:0:1::${(i * 719).toString(16)}`,
+  )
+  assert.equal((await flood(credential, addresses)).granted, 60)
+  assert.equal((await flood(credential, ['2001:db8:0:2::1', '2001:db8:0:3::1'])).granted, 2)
+})
+
+test('--processes 2: both children answer, one that is killed is replaced, and both answers and counts are one service’s', async () => {
+  const credential = nextCredential()
+  const server = await startServer(env, ['--processes', '2'])
+  const children = await childrenOf(server.pid)
+  const [first, second] = children as [number, number]
+  assert.equal(children.length, 2)
+
+  process.kill(first, 'SIGSTOP')
+  let answered = 0
+  const asked = times(4, '').map(async () => {
+    const { body } = await verify(server.base, credential)
+    answered++
+    return body.valid
+  })
+  await eventually('the other one answers', { withinMs: 5_000, see: async () => answered === 3 })
+  process.kill(first, 'SIGCONT')
+  assert.deepEqual(await Promise.all(asked), [true, true, true, true])
+
+  process.kill(first, 'SIGKILL')
+  assert.equal((await verify(server.base, credential)).body.valid, true, 'by the one that is left')
+  const { value: replaced } = await eventually('another takes its place', {
+    withinMs: 10_000,
+    see: async () => {
+      const now = await childrenOf(server.pid)
+      return now.length === 2 && !now.includes(first) && now
+    },
+  })
+  assert.ok(replaced)
+
+  const answers = await Promise.all(
+    times(80, '192.0.2.4').map((from) => verify(server.base, credential, from)),
+  )
+  assert.equal(answers.filter(({ status }) => status === 200).length, 60)
+
+  server.signal('SIGTERM')
+  assert.equal(await server.ended, 0, server.err())
+  for (const pid of [...children, ...replaced]) assert.ok(!isAlive(pid), `${pid} lives`)
+})
+
+test('SIGTERM: requests that have begun are answered by every child before the service ends', async () => {
+  const credential = nextCredential()
+  const server = await startServer(env, ['--processes', '2'])
+  const uploads = await Promise.all([
+    beginUpload(server, credential),
+    beginUpload(server, credential),
+  ])
+  server.signal('SIGTERM')
+  await eventually('nobody listens', {
+    withinMs: 5_000,
+    see: () => refusesConnections(server.port),
+  })
+  assert.equal(server.hasEnded(), false)
+  assert.deepEqual(await Promise.all(uploads.map((finish) => finish())), [200, 200])
+  assert.equal(await server.ended, 0, server.err())
+})
+
+/** Sends the head and half of the body; what it gives sends the rest and returns the status of the answer. */
+async function beginUpload({ base }: ServerProcess, credential: IssuedJson) {
+  const body = JSON.stringify(credential)
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
+  const upload = request(`${base}/api/v1/score-vc/verify`, {
+    method: 'POST',
+    headers,
+    agent: false,
+  })
+  const answered = once(upload, 'response')
+  upload.setHeader('Expect', '100-continue')
+  const goesOn = once(upload, 'continue')
+  upload.flushHeaders()
+  await goesOn
+  upload.write(body.slice(0, 100))
+  return async (): Promise<number> => {
+    upload.end(body.slice(100))
+    const [response] = await answered
+    response.resume()
+    return response.statusCode
+  }
+}
+
+function refusesConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(false))
+    socket.once('error', () => resolve(true))
+    socket.once('connect', () => socket.destroy())
+  })
+}
