@@ -9,9 +9,10 @@ const allowed: Record<string, readonly string[]> = {
   'scoring-core': [],
   'skill-standard': ['platform'],
   'score-credentials': ['platform'],
+  scores: ['platform', 'scoring-core', 'skill-standard', 'score-credentials'],
   discovery: ['platform'],
   server: ['platform'],
-  cli: ['platform', 'skill-standard', 'score-credentials', 'discovery', 'server', '.'],
+  cli: ['platform', 'skill-standard', 'score-credentials', 'scores', 'discovery', 'server', '.'],
   demo: ['platform', 'skill-standard', 'score-credentials'],
   '.': ['platform', 'skill-standard', 'score-credentials', 'discovery', 'server', 'demo'],
 }

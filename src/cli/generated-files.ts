@@ -14,6 +14,7 @@ import { interfaceVersion } from '../platform/identifiers.ts'
 import { openLog } from '../platform/log.ts'
 import { migrate } from '../platform/migrate.ts'
 import { dumpSchema } from '../platform/schema-dump.ts'
+import { bundleName, coreBundle } from '../scores/bundle.ts'
 import { createService } from '../service.ts'
 
 export interface GeneratedFile {
@@ -32,7 +33,18 @@ export const generatedFiles: readonly GeneratedFile[] = [
   { path: 'docs/errors.md', text: errorsPage },
   { path: 'docs/operate.md', text: withSettings },
   { path: 'schema.sql', text: schemaSql },
+  {
+    get path() {
+      return `engines/${bundleName(engineText())}`
+    },
+    text: engineText,
+  },
 ]
+
+/** A change of the core is a new file beside those that issued scores before. */
+function engineText(): string {
+  return coreBundle(join(import.meta.dirname, '../scoring-core'))
+}
 
 async function contractText(): Promise<string> {
   const endpoints = await declaredEndpoints(contractPublicUrl)

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import fc from 'fast-check'
+import { inputs } from '../../test/support/score-inputs.ts'
+import { sha256Hex } from '../platform/bytes.ts'
+import { explain } from '../scoring-core/explain.ts'
+import { engineVersion } from '../scoring-core/parameters.ts'
+import { score } from '../scoring-core/score.ts'
+import { bundleName, coreBundle } from './bundle.ts'
+import { type EngineFault, loadEngine, loadEngineOf } from './engine.ts'
+
+const root = join(import.meta.dirname, '../..')
+const core = join(root, 'src/scoring-core')
+const text = coreBundle(core)
+const goldens = readFileSync(join(root, 'vectors/scoring.json'), 'utf8')
+
+const scratch = mkdtempSync(join(tmpdir(), 'assay-engine-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
+let roots = 0
+
+/** A project of its own with these engines, by name, and these golden vectors. */
+function projectWith(
+  engines: Record<string, string | Buffer>,
+  vectors: string | null = goldens,
+): string {
+  const project = join(scratch, `${roots++}`)
+  mkdirSync(join(project, 'engines'), { recursive: true })
+  mkdirSync(join(project, 'vectors'))
+  for (const [name, bundle] of Object.entries(engines))
+    writeFileSync(join(project, 'engines', name), bundle)
+  if (vectors !== null) writeFileSync(join(project, 'vectors/scoring.json'), vectors)
+  return project
+}
+
+/** Under the name that its own bytes give. */
+function named(bundle: string): Record<string, string> {
+  return { [bundleName(bundle)]: bundle }
+}
+
+test('two folders give the same bytes, and they are the checked-in engine', () => {
+  const [one, other] = ['one', 'another folder'].map((name) => {
+    const copy = join(scratch, name)
+    cpSync(core, copy, { recursive: true })
+    return coreBundle(copy)
+  })
+  assert.equal(one, text)
+  assert.equal(other, text)
+  assert.equal(readFileSync(join(root, 'engines', bundleName(text)), 'utf8'), text)
+})
+
+test('the bundle imports nothing, and has no type left in it', () => {
+  assert.doesNotMatch(text, /^\s*import\b/m)
+  assert.doesNotMatch(text, /\bimport\s*\(/)
+  assert.doesNotMatch(text, /^(export )?(interface|type)\b/m)
+})
+
+test('every engine ever kept has the name of its hash, and there is one of a version', () => {
+  const names = readdirSync(join(root, 'engines'))
+  assert.ok(names.length > 0)
+  for (const name of names) {
+    const digest = sha256Hex(readFileSync(join(root, 'engines', name))).slice(0, 12)
+    assert.match(name, new RegExp(`^hsc-\\d+\\.\\d+\\.\\d+-${digest}\\.mjs$`))
+  }
+  const versions = names.map((name) => name.split('-')[1])
+  assert.equal(new Set(versions).size, versions.length, names.join(' '))
+})
+
+test('the engine is loaded with the hash of its bytes, and scores as the core does', async () => {
+  const engine = await loadEngine()
+  const { id, version, path, binarySha256, goldenSha256 } = engine
+  assert.deepEqual(
+    { id, version, path, binarySha256, goldenSha256 },
+    {
+      id: 'hsc',
+      version: engineVersion,
+      path: `engines/${bundleName(text)}`,
+      binarySha256: sha256Hex(text),
+      goldenSha256: sha256Hex(goldens),
+    },
+  )
+  fc.assert(
+    fc.property(inputs, (input) => {
+      assert.equal(JSON.stringify(engine.score(input)), JSON.stringify(score(input)))
+      assert.equal(JSON.stringify(engine.explain(input)), JSON.stringify(explain(input)))
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+async function refused(loading: Promise<unknown>, fault: EngineFault, message: RegExp) {
+  await assert.rejects(loading, { name: 'EngineRefused', fault, message })
+}
+
+test('one flipped bit anywhere in the bundle is refused as altered', async () => {
+  const bytes = Buffer.from(text)
+  for (const at of [0, bytes.length >> 1, bytes.length - 1]) {
+    const flipped = Buffer.from(bytes)
+    flipped.writeUInt8(flipped.readUInt8(at) ^ 1, at)
+    const project = projectWith({ [bundleName(text)]: flipped })
+    await refused(loadEngine(project), 'altered', /not that of its name/)
+  }
+})
+
+test('an engine that computes otherwise is refused, also under the name of its own hash', async () => {
+  const changed = text.replace('scorePrior: 100_000', 'scorePrior: 100_001')
+  assert.notEqual(changed, text)
+  await refused(loadEngine(projectWith(named(changed))), 'wrong_result', /golden vector \d+/)
+  const throwing = text.replace(
+    'export function score(',
+    'export function score() { throw 1 }\nfunction unused(',
+  )
+  await refused(loadEngine(projectWith(named(throwing))), 'wrong_result', /golden vector 0/)
+})
+
+test('golden vectors that are altered, empty or not there load no engine', async () => {
+  const altered = goldens.replace('"score":635', '"score":636')
+  assert.notEqual(altered, goldens)
+  await refused(loadEngine(projectWith(named(text), altered)), 'wrong_result', /vector/)
+  await refused(loadEngine(projectWith(named(text), '{"cases":[]}')), 'missing', /no golden/)
+  await refused(loadEngine(projectWith(named(text), 'none')), 'missing', /no JSON/)
+  await refused(loadEngine(projectWith(named(text), null)), 'missing', /cannot be read/)
+})
+
+test('no engine, two of one version, or one that is none: each is told', async () => {
+  await refused(loadEngine(projectWith({})), 'missing', /no engine of version/)
+  await refused(loadEngine(join(scratch, 'nowhere')), 'missing', /cannot be read/)
+  const two = { ...named(text), ...named(`${text}\n`) }
+  await refused(loadEngine(projectWith(two)), 'missing', /more than one/)
+  await refused(loadEngine(projectWith(named('not JavaScript'))), 'unusable', /cannot be loaded/)
+  await refused(
+    loadEngine(projectWith(named('export const a = 1'))),
+    'unusable',
+    /is not the engine/,
+  )
+  const other = text.replace(`'${engineVersion}'`, "'0.0.1'")
+  await refused(loadEngine(projectWith(named(other))), 'unusable', /is not the engine/)
+})
+
+test('an engine of an earlier release is found by its whole hash', async () => {
+  const past = text.replace(`'${engineVersion}'`, "'0.9.0'").replace('from: 750', 'from: 760')
+  const hash = sha256Hex(past)
+  const name = `hsc-0.9.0-${hash.slice(0, 12)}.mjs`
+  const project = projectWith({ ...named(text), [name]: past })
+  const engine = await loadEngineOf(hash, project)
+  assert.deepEqual([engine.version, engine.binarySha256], ['0.9.0', hash])
+  assert.equal((await loadEngine(project)).version, engineVersion)
+  const near = `${hash.slice(0, 63)}${hash.endsWith('0') ? '1' : '0'}`
+  await refused(loadEngineOf(near, project), 'altered', /has the SHA-256/)
+  await refused(loadEngineOf('f'.repeat(64), project), 'missing', /no engine of SHA-256 f/)
+})

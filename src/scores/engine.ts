@@ -1,0 +1,190 @@
+/**
+ * The engine that computes scores: the checked-in bundle of the scoring core. Its hash is that of the bytes that are run, and the golden
+ * vectors are run on that very code before it may score anyone, so that an altered file issues nothing.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sha256Hex } from '../platform/bytes.ts'
+import type { ScoreInput, Vocabulary } from '../scoring-core/evidence.ts'
+import type { Explanation } from '../scoring-core/explain.ts'
+import { engineId, engineVersion } from '../scoring-core/parameters.ts'
+import type { ScoreResult } from '../scoring-core/score.ts'
+
+export interface Engine {
+  id: typeof engineId
+  version: string
+  /** Of the bytes of the bundle that runs, 64 lowercase digits. */
+  binarySha256: string
+  /** Of the golden vectors it was held against. */
+  goldenSha256: string
+  /** Relative to the root of the project, with `/`. */
+  path: string
+  score: (input: ScoreInput) => ScoreResult
+  explain: (input: ScoreInput) => Explanation
+}
+
+/** An engine of an earlier release, to replay what it computed: its hash is what it is known by. */
+export type PastEngine = Omit<Engine, 'goldenSha256'>
+
+export type EngineFault =
+  /** No bundle of that version or hash, more than one of a version, or no golden vectors. */
+  | 'missing'
+  /** The bytes are not those its name or the credential tells. */
+  | 'altered'
+  /** It cannot be run, or is another engine or version than its name tells. */
+  | 'unusable'
+  /** A golden vector comes out differently. */
+  | 'wrong_result'
+
+/** No score may be computed: issuing answers 503 and readiness turns red. The message is for the operator. */
+export class EngineRefused extends Error {
+  override readonly name = 'EngineRefused'
+  readonly fault: EngineFault
+
+  constructor(fault: EngineFault, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.fault = fault
+  }
+}
+
+/** The root of the project. */
+const ownRoot = join(import.meta.dirname, '../..')
+
+const goldensPath = 'vectors/scoring.json'
+
+/**
+ * The engine of this release, held against the golden vectors (some milliseconds).
+ * @throws EngineRefused
+ */
+export async function loadEngine(root = ownRoot): Promise<Engine> {
+  const start = `${engineId}-${engineVersion}-`
+  const engine = await load(
+    root,
+    bundleFound(root, (name) => name.startsWith(start), `version ${engineVersion}`),
+  )
+  const goldens = read(root, goldensPath)
+  holdAgainst(engine, goldens)
+  return { ...engine, goldenSha256: sha256Hex(goldens) }
+}
+
+/**
+ * The engine whose bundle has this SHA-256 (64 lowercase digits), of whatever release.
+ * @throws EngineRefused
+ */
+export async function loadEngineOf(binarySha256: string, root = ownRoot): Promise<PastEngine> {
+  const end = `-${binarySha256.slice(0, 12)}.mjs`
+  const path = bundleFound(root, (name) => name.endsWith(end), `SHA-256 ${binarySha256}`)
+  const engine = await load(root, path)
+  if (engine.binarySha256 !== binarySha256)
+    throw new EngineRefused(
+      'altered',
+      `${path} has the SHA-256 ${engine.binarySha256}, not ${binarySha256}`,
+    )
+  return engine
+}
+
+function bundleFound(root: string, fits: (name: string) => boolean, wanted: string): string {
+  const found = namesIn(join(root, 'engines')).filter((name) => name.endsWith('.mjs') && fits(name))
+  const [name, another] = found
+  if (name === undefined)
+    throw new EngineRefused('missing', `engines/ holds no engine of ${wanted}`)
+  if (another !== undefined)
+    throw new EngineRefused(
+      'missing',
+      `engines/ holds more than one engine of ${wanted}: ${found.join(', ')}`,
+    )
+  return `engines/${name}`
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch (error) {
+    throw new EngineRefused('missing', `${directory} cannot be read`, { cause: error })
+  }
+}
+
+function read(root: string, path: string): Buffer {
+  try {
+    return readFileSync(join(root, path))
+  } catch (error) {
+    throw new EngineRefused('missing', `${path} cannot be read`, { cause: error })
+  }
+}
+
+/** What is hashed is what is run: the bytes are read once and imported from memory. */
+async function load(root: string, path: string): Promise<PastEngine> {
+  const bytes = read(root, path)
+  const binarySha256 = sha256Hex(bytes)
+  const [, version = '', digits = ''] = /-([^-]+)-([0-9a-f]{12})\.mjs$/.exec(path) ?? []
+  if (digits === '' || !binarySha256.startsWith(digits))
+    throw new EngineRefused(
+      'altered',
+      `${path} has the SHA-256 ${binarySha256}, which is not that of its name`,
+    )
+  const found = await moduleOf(bytes, path)
+  const { engineId: id, engineVersion: told, score, explain } = found
+  if (id !== engineId || told !== version || !isFunction(score) || !isFunction(explain))
+    throw new EngineRefused('unusable', `${path} is not the engine its name tells`)
+  return {
+    id: engineId,
+    version,
+    binarySha256,
+    path,
+    score: score as Engine['score'],
+    explain: explain as Engine['explain'],
+  }
+}
+
+async function moduleOf(bytes: Buffer, path: string): Promise<Record<string, unknown>> {
+  try {
+    return Object(await import(`data:text/javascript;base64,${bytes.toString('base64')}`))
+  } catch (error) {
+    throw new EngineRefused('unusable', `${path} cannot be loaded`, { cause: error })
+  }
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function'
+}
+
+interface Goldens {
+  asOfDay: number
+  vocabulary: Vocabulary
+  cases: readonly { evidence: ScoreInput['evidence']; expected: ScoreResult }[]
+}
+
+function holdAgainst({ score, path }: PastEngine, goldens: Buffer): void {
+  const { asOfDay, vocabulary, cases } = parsed(goldens)
+  for (const [at, { evidence, expected }] of cases.entries()) {
+    // Byte for byte: the golden results stand in the order of the engine's own members.
+    if (
+      JSON.stringify(resultOf(score, { evidence, vocabulary, asOfDay })) !==
+      JSON.stringify(expected)
+    )
+      throw new EngineRefused(
+        'wrong_result',
+        `${path} gets golden vector ${at} of ${goldensPath} wrong`,
+      )
+  }
+}
+
+function resultOf(score: Engine['score'], input: ScoreInput): ScoreResult | null {
+  try {
+    return score(input)
+  } catch {
+    return null
+  }
+}
+
+function parsed(goldens: Buffer): Goldens {
+  try {
+    const vectors = JSON.parse(goldens.toString('utf8')) as Goldens
+    if (vectors.cases.length > 0) return vectors
+  } catch (error) {
+    throw new EngineRefused('missing', `${goldensPath} is no JSON of golden vectors`, {
+      cause: error,
+    })
+  }
+  throw new EngineRefused('missing', `${goldensPath} holds no golden vectors`)
+}

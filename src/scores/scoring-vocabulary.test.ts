@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { item } from '../../test/support/score-inputs.ts'
+import { score } from '../scoring-core/score.ts'
+import { loadVocabulary } from '../skill-standard/vocabulary.ts'
+import { scoringVocabulary } from './scoring-vocabulary.ts'
+
+const { records } = loadVocabulary(join(import.meta.dirname, '../../vocabulary'))
+
+test('every published record becomes a rule whose weights are whole and sum to 1,000', () => {
+  const vocabulary = scoringVocabulary(records)
+  assert.equal(Object.keys(vocabulary).length, records.length)
+  for (const { id, evidence_types, decay_half_life_months } of records) {
+    const rule = vocabulary[id] ?? assert.fail(id)
+    assert.equal(rule.halfLifeMonths, decay_half_life_months)
+    assert.equal(
+      Object.values(rule.weightPermille).reduce((a, b) => a + b, 0),
+      1_000,
+    )
+    for (const { type, weight } of evidence_types)
+      assert.equal(rule.weightPermille[type], Number((weight * 1_000).toFixed(6)))
+  }
+})
+
+test('the engine scores evidence of a published skill with it', () => {
+  const vocabulary = scoringVocabulary(records)
+  const evidence = [item({ id: 'e1', skillId: 'hss:typescript', type: 'work_product' })]
+  const { skills } = score({ evidence, vocabulary, asOfDay: 20_400 })
+  assert.equal(skills[0]?.mass, 400_000)
+})
+
+test('a weight of four decimals is refused', () => {
+  const record = {
+    id: 'hss:x',
+    decay_half_life_months: 1,
+    evidence_types: [{ type: 'assessment', weight: 0.3333, signal: '' }],
+  }
+  assert.throws(() => scoringVocabulary([record]), /hss:x: the weight 0\.3333/)
+})

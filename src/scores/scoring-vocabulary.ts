@@ -1,0 +1,24 @@
+/** Pure: what the engine needs of the skill standard, in whole numbers: it knows no fractions. */
+import type { SkillRule, Vocabulary } from '../scoring-core/evidence.ts'
+import type { SkillRecord } from '../skill-standard/schema.ts'
+
+type ScoredRecord = Pick<SkillRecord, 'id' | 'evidence_types' | 'decay_half_life_months'>
+
+/**
+ * By skill id, in the order of the ids.
+ * @throws RangeError on a weight of more than three decimals: the check of the vocabulary lets none through.
+ */
+export function scoringVocabulary(records: readonly ScoredRecord[]): Vocabulary {
+  const rules = records.map((record) => [record.id, ruleOf(record)] as const)
+  return Object.fromEntries(rules.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function ruleOf({ id, evidence_types, decay_half_life_months }: ScoredRecord): SkillRule {
+  const weights = evidence_types.map(({ type, weight }) => {
+    const permille = Math.round(weight * 1_000)
+    if (permille / 1_000 !== weight)
+      throw new RangeError(`${id}: the weight ${weight} of ${type} is not in thousandths`)
+    return [type, permille] as const
+  })
+  return { halfLifeMonths: decay_half_life_months, weightPermille: Object.fromEntries(weights) }
+}
