@@ -35,12 +35,15 @@ export interface DatabaseRateLimiterOptions {
 
 /** During an outage one call a second asks the database again; the others don't wait for it. */
 const probeEveryMs = 1_000
+/** A silent database is one that is down: behind us the call's own question waits for it once more, all within a second (decision D13). */
+const answerWithinMs = 400
 
 export function databaseRateLimiter(options: DatabaseRateLimiterOptions): RateLimiter {
   const { db, fallback, onOutage, refusalsMax = 100_000, now = () => performance.now() } = options
   const ask = coalesce<Call, Decision>({
     name: 'rate limiter',
     run: (calls) => decideBatch(db, calls),
+    deadlineMs: answerWithinMs,
   })
   const refusals = rememberRefusals(refusalsMax)
   let probeAt: number | null = null

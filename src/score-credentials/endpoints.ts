@@ -44,6 +44,8 @@ export const anonymousVerifyLimits = { perMinute: 60, perDay: 1_000 } as const
 const verifyMediaTypes = ['application/json', 'application/ld+json'] as const
 const ldJson = 'application/ld+json'
 const keyDocumentMaxAgeSeconds = 300
+/** A database that is frozen costs a caller this and what the limiter waited for it, together less than a second (decision D13). */
+const answerWithinMs = 450
 
 export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endpoint[] {
   const { db, mirror, publicUrl, clock, onUnregistered } = options
@@ -53,6 +55,15 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
   const askStatus = coalesce<StatusQuestion, RegisteredStatus>({
     name: 'credential status',
     run: (questions) => findStatuses(db, questions),
+    deadlineMs: answerWithinMs,
+  })
+  const refreshMirror = coalesce<string, void>({
+    name: 'status list',
+    run: async (listIds) => {
+      await mirror.refresh()
+      return listIds.map(() => undefined)
+    },
+    deadlineMs: answerWithinMs,
   })
   const verifierDocument = publicDocument({
     body: JSON.stringify(verifierDescriptionOf(publicUrl)),
@@ -221,7 +232,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
         let list = mirror.list(path.listId, form, clock())
         if (list === 'unknown' && listIdPattern.test(path.listId)) {
           // It may be younger than the mirror.
-          await mirror.refresh()
+          await refreshMirror(path.listId)
           list = mirror.list(path.listId, form, clock())
         }
         if (list === 'unknown') return refuse('status_list_not_found')
