@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { after, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
 import { runningServer } from './postgres-cluster.ts'
@@ -178,6 +179,26 @@ test('a lock file left from before a reboot does not stop the start, even when i
   await server.stop()
   assert.equal(bystander.exitCode, null)
 })
+
+if (existsSync('/proc/self/stat')) {
+  test('a lock file of a killed server that its parent has not buried yet does not stop the start', async () => {
+    const dataDir = folder()
+    await (await start(dataDir)).stop()
+    const cluster = join(dataDir, 'postgres')
+    // The server's user, for PostgreSQL passes over others'. The shell becomes a program that never asks for its child's end.
+    const { uid, gid } = statSync(cluster)
+    const script = ['-c', 'sleep 0.1 & echo $!; exec sleep 600']
+    const careless = spawn('/bin/sh', script, { uid, gid, cwd: '/' })
+    after(() => careless.kill('SIGKILL'))
+    const [line] = await once(createInterface(careless.stdout), 'line')
+    while (processStart(Number(line)) !== null) await wait(5)
+    assert.ok(process.kill(Number(line), 0), 'the id is still in use')
+    writeFileSync(join(cluster, 'postmaster.pid'), `${line}\n${cluster}\n1\n5432\n${cluster}\n\n`)
+    const server = await start(dataDir)
+    assert.equal(server.startedHere, true)
+    await server.stop()
+  })
+}
 
 test('a cluster whose making was interrupted is made anew', async () => {
   const dataDir = folder()

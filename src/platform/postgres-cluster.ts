@@ -29,7 +29,7 @@ import {
   postgresUser,
   type RunAs,
 } from './postgres-binaries.ts'
-import { processStart } from './process-mark.ts'
+import { answersSignals, processStart } from './process-mark.ts'
 
 /** `sun_path` holds 107 bytes on Linux and 103 on macOS. */
 const socketPathBytesMax = 100
@@ -230,13 +230,14 @@ function spawnOptions(place: Place, { binaries, runAs }: HowToRun) {
 }
 
 /**
- * After a reboot another process may have the id in a stale lock file, and PostgreSQL then refuses to start. It ignores a lock
- * held by its own parent, which we are; the rest of the file stays, so it still looks for living backends.
+ * The id in a stale lock file may be in use: after a reboot by another process, after a kill by the server's own remains until they are
+ * buried. PostgreSQL then refuses to start. It ignores a lock held by its own parent, which we are; the rest of the file stays, so it
+ * still looks for living backends.
  */
 function disownReusedPid(cluster: string, socketDir: string): void {
   for (const file of [join(cluster, 'postmaster.pid'), join(socketDir, `${socketFile}.lock`)]) {
     const [pid, ...rest] = linesOf(file)
-    if (pid === undefined || processStart(Number(pid)) === null) continue
+    if (pid === undefined || !answersSignals(Number(pid))) continue
     writeFileSync(file, [String(process.pid), ...rest].join('\n'))
   }
 }

@@ -84,7 +84,8 @@ export function processStart(pid: number): string | null {
   }
 }
 
-function answersSignals(pid: number): boolean {
+/** Whether the system still holds the id: also that of a process that ended and that its parent has not buried yet. */
+export function answersSignals(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
