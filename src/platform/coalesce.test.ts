@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { coalesce } from './coalesce.ts'
 import { UnavailableError } from './errors.ts'
