@@ -94,13 +94,25 @@ export function listOf(base: string, { credentialStatus }: IssuedJson) {
   return get(base, pathOf(credentialStatus.statusListCredential))
 }
 
-/** What anybody finds who has only the DID document and the list: the signatures of both are checked. */
-export async function verdictByList(base: string, credential: IssuedJson): Promise<VerifyResult> {
+/** What anybody finds who has only the DID document and the lists: the signatures of all are checked. */
+export async function verdictsByList(
+  base: string,
+  credentials: readonly IssuedJson[],
+): Promise<VerifyResult[]> {
   const { body: key } = await get(base, '/.well-known/did.json')
-  const { body: list } = await listOf(base, credential)
-  const result = verifyOffline(credential, null, { files: { key, list }, now: new Date() })
-  assert.ok(result.notes.includes('status_source:list'), JSON.stringify(result))
-  return result
+  const oneOfEach = new Map(credentials.map((one) => [listUrlOf(one), one]))
+  const lists = new Map<string, Json>()
+  for (const [url, credential] of oneOfEach) lists.set(url, (await listOf(base, credential)).body)
+  return credentials.map((credential) => {
+    const files = { key, list: lists.get(listUrlOf(credential)) }
+    const result = verifyOffline(credential, null, { files, now: new Date() })
+    assert.ok(result.notes.includes('status_source:list'), JSON.stringify(result))
+    return result
+  })
+}
+
+function listUrlOf({ credentialStatus }: IssuedJson): string {
+  return credentialStatus.statusListCredential
 }
 
 export function pathOf(url: string): string {

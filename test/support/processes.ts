@@ -24,10 +24,10 @@ const common: Env = {
   DRAIN_DELAY_SECONDS: '0',
 }
 
-type Child = ChildProcessByStdio<null, Readable, Readable>
+export type Child = ChildProcessByStdio<null, Readable, Readable>
 
 /** In a group of its own, which is killed after the test. */
-function spawnAssay(args: readonly string[], env: Env): Child {
+export function spawnAssay(args: readonly string[], env: Env): Child {
   const file = join(import.meta.dirname, '../../src/cli/assay.ts')
   const child = spawn(process.execPath, [file, ...args], {
     env: { ...common, ...env },

@@ -1,0 +1,262 @@
+/** Killing the service, its worker or PostgreSQL at any moment: what was acknowledged is there, and what can be answered is answered. */
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
+import { statusListPath } from '../../src/score-credentials/payload.ts'
+import { publicUrl } from '../support/credentials.ts'
+import {
+  credentialsIn,
+  get,
+  type IssuedJson,
+  issue,
+  pathOf,
+  revoke,
+  scoreLine,
+  statusOf,
+  type Timed,
+  verdictsByList,
+  verify,
+} from '../support/deployment.ts'
+import {
+  childrenOf,
+  type Env,
+  eventually,
+  isAlive,
+  postgresPid,
+  report,
+  type ServerProcess,
+  spawnAssay,
+  startServer,
+  temporaryFolder,
+} from '../support/processes.ts'
+
+const folder = temporaryFolder()
+/** With a PostgreSQL that this test starts, kills and freezes itself. */
+const postgres = { dataDir: folder, durable: false, log: () => {} }
+const { url } = await startEmbeddedPostgres(postgres)
+const env: Env = {
+  DATABASE_URL: url,
+  ASSAY_DATA_DIR: folder,
+  PUBLIC_URL: publicUrl,
+  TRUSTED_PROXIES: '127.0.0.1',
+}
+await report(['migrate'], env)
+await report(['keys', 'create'], env)
+
+/** What commands have said is done; and what one was asked and did not come to say: that may have happened or not. */
+const acknowledged = { issued: new Map<string, IssuedJson>(), revoked: new Set<string>() }
+const unsaid = new Set<string>()
+
+function note(credentials: readonly IssuedJson[]): void {
+  for (const credential of credentials) acknowledged.issued.set(credential.id, credential)
+}
+
+async function issueNoted(count: number): Promise<IssuedJson[]> {
+  const credentials = await issue(
+    env,
+    folder,
+    Array.from({ length: count }, () => scoreLine()),
+  )
+  note(credentials)
+  return credentials
+}
+
+async function issueOne(): Promise<IssuedJson> {
+  const [credential] = await issueNoted(1)
+  if (credential === undefined) throw new Error('a score gives a credential')
+  return credential
+}
+
+async function revokeNoted(credentials: readonly IssuedJson[]): Promise<void> {
+  const ids = credentials.map(({ id }) => id)
+  for (const id of ids) unsaid.add(id)
+  await revoke(env, ids)
+  for (const id of ids) {
+    unsaid.delete(id)
+    acknowledged.revoked.add(id)
+  }
+}
+
+/** Everything acknowledged, asked in all three ways. */
+async function assertNothingIsLost({ base }: ServerProcess): Promise<void> {
+  const credentials = [...acknowledged.issued.values()]
+  const isRevoked = ({ id }: IssuedJson): boolean => acknowledged.revoked.has(id)
+  for (let i = 0; i < credentials.length; i += 32)
+    await Promise.all(
+      credentials.slice(i, i + 32).map(async (credential) => {
+        const { body: verdict } = await verify(base, credential)
+        const { body: status } = await statusOf(base, credential)
+        const found = [verdict.valid, verdict.reason, status.status]
+        const said = unsaid.has(credential.id) ? !verdict.valid : isRevoked(credential)
+        assert.deepEqual(found, said ? revokedEverywhere : validEverywhere)
+      }),
+    )
+  await eventually('every revocation is in its list', {
+    withinMs: 2_000,
+    see: async () => {
+      const verdicts = await verdictsByList(base, credentials.filter(isRevoked))
+      return verdicts.every(({ reason }) => reason === 'revoked')
+    },
+  })
+}
+
+const validEverywhere = [true, undefined, 'active']
+const revokedEverywhere = [false, 'revoked', 'revoked']
+
+const spare = await issueNoted(100)
+
+/** Kills while three commands issue and revoke, once the first has written `lines`; they may fail, what they said stands. */
+async function killUnderLoad(name: string, lines: number, kill: () => unknown): Promise<void> {
+  const from = join(folder, `load-${name}.ndjson`)
+  const out = join(folder, `load-${name}.out.ndjson`)
+  writeFileSync(
+    from,
+    Array.from({ length: 1_500 }, () => `${JSON.stringify(scoreLine())}\n`).join(''),
+  )
+  const issuing = spawnAssay(['credentials', 'issue', '--from', from, '--out', out], env)
+  issuing.stdout.resume()
+  issuing.stderr.resume()
+  const revoking = Promise.allSettled([
+    revokeNoted(spare.splice(0, 10)),
+    revokeNoted(spare.splice(0, 10)),
+  ])
+  await eventually(`${lines} are issued`, {
+    withinMs: 20_000,
+    see: async () => existsSync(out) && credentialsIn(out).length >= lines,
+  })
+  await kill()
+  await revoking
+  issuing.kill('SIGKILL')
+  await eventually('the issuing command is gone', {
+    withinMs: 5_000,
+    see: async () => !isAlive(issuing.pid ?? 0),
+  })
+  const written = credentialsIn(out)
+  assert.ok(written.length >= lines && written.length < 1_500, `${written.length} written`)
+  note(written)
+}
+
+/** The postmaster and everything that it started. */
+async function postgresProcesses(): Promise<number[]> {
+  const postmaster = postgresPid(folder)
+  if (postmaster === null) throw new Error('PostgreSQL does not run')
+  return [postmaster, ...(await childrenOf(postmaster))]
+}
+
+async function killPostgres(): Promise<void> {
+  const pids = await postgresProcesses()
+  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  await eventually('PostgreSQL is gone', { withinMs: 5_000, see: async () => !pids.some(isAlive) })
+}
+
+async function startReady(): Promise<ServerProcess> {
+  const server = await startServer(env)
+  await readiness(server, 200)
+  return server
+}
+
+function readiness({ base }: ServerProcess, expected: number) {
+  return eventually(`/readyz answers ${expected}`, {
+    withinMs: 4_000,
+    see: async () => (await get(base, '/readyz')).status === expected,
+  })
+}
+
+async function stop(server: ServerProcess): Promise<void> {
+  server.signal('SIGTERM')
+  assert.equal(await server.ended, 0, server.err())
+}
+
+test('SIGKILL of the server and its worker under load: everything acknowledged is there after the next start', async () => {
+  for (const [i, lines] of [1, 300, 700].entries()) {
+    const server = await startReady()
+    await killUnderLoad(`server-${i}`, lines, async () => {
+      server.signal('SIGKILL')
+      await server.ended
+    })
+  }
+  const server = await startReady()
+  await assertNothingIsLost(server)
+  await stop(server)
+})
+
+const publicPaths = [
+  '/.well-known/did.json',
+  '/.well-known/service-engine.json',
+  '/.well-known/service-openapi.json',
+  '/.well-known/service-score-core-release-manifest.json',
+  '/.well-known/service-score-vc-public-key.json',
+  '/api/v1/openapi.json',
+  '/api/v1/score-vc/verify',
+  '/standard/v1/context.jsonld',
+  '/standard/v1/score-bands.jsonld',
+  '/standard/v1/skills',
+  '/standard/v1/skills/typescript',
+  '/healthz',
+]
+
+/** What is promised while the database does not answer, each within a second (decisions D13 and D29). */
+async function assertDegraded({ base }: ServerProcess, credential: IssuedJson): Promise<void> {
+  const inTime = <Body>(answer: Timed<Body>): Timed<Body> => {
+    assert.ok(answer.ms < 1_000, `${answer.ms} ms: ${JSON.stringify(answer.body)}`)
+    return answer
+  }
+  const unavailable = ({ status, headers }: Timed<unknown>): void => {
+    assert.equal(status, 503)
+    assert.ok(Number(headers['retry-after']) >= 1, headers['retry-after'])
+  }
+  const list = pathOf(credential.credentialStatus.statusListCredential)
+  for (const path of [...publicPaths, list])
+    assert.equal(inTime(await get(base, path)).status, 200, path)
+
+  const verdicts = await Promise.all(Array.from({ length: 8 }, () => verify(base, credential)))
+  for (const { status, body } of verdicts.map(inTime)) {
+    const { valid, reason, signatureValid, revocation } = body
+    assert.deepEqual([status, valid, reason], [200, false, 'status_unavailable'])
+    assert.deepEqual([signatureValid, revocation.checked], [true, false])
+  }
+  unavailable(inTime(await statusOf(base, credential)))
+  unavailable(inTime(await get(base, `${statusListPath}${'a'.repeat(10)}`)))
+}
+
+function assertServiceReturns({ base }: ServerProcess, credential: IssuedJson) {
+  return eventually('verify is as before', {
+    withinMs: 3_000,
+    see: async () => (await verify(base, credential)).body.valid,
+  })
+}
+
+test('PostgreSQL killed under load: what can be answered is, and three seconds after its return everything is back', async () => {
+  const server = await startReady()
+  const credential = await issueOne()
+  for (const [i, lines] of [1, 400].entries()) {
+    await killUnderLoad(`postgres-${i}`, lines, killPostgres)
+    await assertDegraded(server, credential)
+    if (i === 1) await readiness(server, 503)
+    await assertDegraded(server, credential)
+    await startEmbeddedPostgres(postgres)
+    await assertServiceReturns(server, credential)
+    await readiness(server, 200)
+  }
+  await assertNothingIsLost(server)
+  await stop(server)
+})
+
+test('PostgreSQL frozen: what can be answered is, and everything is back when it goes on', async () => {
+  const server = await startReady()
+  const credential = await issueOne()
+  const pids = await postgresProcesses()
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  try {
+    await assertDegraded(server, credential)
+    await readiness(server, 503)
+    await assertDegraded(server, credential)
+  } finally {
+    for (const pid of pids) process.kill(pid, 'SIGCONT')
+  }
+  await assertServiceReturns(server, credential)
+  await readiness(server, 200)
+  await stop(server)
+})
