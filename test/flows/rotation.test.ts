@@ -1,0 +1,204 @@
+/** Keys over their whole life, by command and over HTTP, on two servers that run through all of it: pending, active, retired, revoked. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { publicUrl } from '../support/credentials.ts'
+import { testDatabase } from '../support/database.ts'
+import {
+  get,
+  type IssuedJson,
+  issue,
+  listOf,
+  scoreLine,
+  verdictsByList,
+  verify,
+} from '../support/deployment.ts'
+import {
+  assay,
+  type Env,
+  eventually,
+  report,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/processes.ts'
+
+const database = await testDatabase()
+after(() => database.drop())
+const folder = temporaryFolder()
+const env: Env = {
+  DATABASE_URL: database.url,
+  ASSAY_DATA_DIR: folder,
+  PUBLIC_URL: publicUrl,
+  TRUSTED_PROXIES: '127.0.0.1',
+}
+const keyPath = '/.well-known/service-score-vc-public-key.json'
+let [one, other] = await Promise.all([startServer(env), startServer(env)])
+
+async function createKey(): Promise<string> {
+  const { kid } = await report(['keys', 'create'], env)
+  return String(kid)
+}
+
+const rotate = () => report(['keys', 'rotate', '--now'], env)
+
+async function issueOne(): Promise<IssuedJson> {
+  const [credential] = await issue(env, folder, [scoreLine()])
+  if (credential === undefined) throw new Error('a score gives a credential')
+  return credential
+}
+
+function kidOf(document: { verificationMethod?: unknown }): string {
+  const { verificationMethod: method } = document
+  const id = typeof method === 'string' ? method : (method as { id: string }).id
+  return id.split('#')[1] ?? ''
+}
+
+function proofKid({ proof }: Record<string, unknown>): string {
+  return kidOf(proof as { verificationMethod: string })
+}
+
+/** On every server, within what the mirror needs. */
+async function bothSee(what: string, see: (server: ServerProcess) => Promise<boolean>) {
+  for (const server of [one, other])
+    await eventually(what, { withinMs: 2_000, see: () => see(server) })
+}
+
+const activeIs = (kid: string) =>
+  bothSee(`${kid} is active`, async ({ base }) => {
+    const { status, body } = await get(base, keyPath)
+    return status === 200 && kidOf(body) === kid
+  })
+
+const byText = (a: string, b: string): number => (a < b ? -1 : 1)
+
+async function didOf({ base }: ServerProcess) {
+  const { body } = await get<{
+    verificationMethod: { id: string; revoked?: string }[]
+    assertionMethod: string[]
+  }>(base, '/.well-known/did.json')
+  const kids = (ids: string[]) => ids.map((id) => id.split('#')[1] ?? '').toSorted(byText)
+  return {
+    all: kids(body.verificationMethod.map(({ id }) => id)),
+    asserting: kids(body.assertionMethod),
+    revoked: kids(body.verificationMethod.flatMap(({ id, revoked }) => (revoked ? [id] : []))),
+  }
+}
+
+let first = ''
+let second = ''
+let third = ''
+let ofFirst: IssuedJson
+let ofSecond: IssuedJson
+
+test('503 signing_not_configured until there is a key; then all answers come without a restart', async () => {
+  for (const path of [keyPath, '/.well-known/did.json']) {
+    const { status, body } = await get(one.base, path)
+    assert.deepEqual([status, body.error], [503, 'signing_not_configured'], path)
+  }
+  const tried = await assay(['credentials', 'issue', '--from', '/dev/null'], env)
+  assert.equal(tried.ended, 1)
+  assert.match(tried.err, /No signing key is active: `assay keys create`/)
+
+  first = await createKey()
+  await activeIs(first)
+  ofFirst = await issueOne()
+  assert.equal(proofKid(ofFirst), first)
+  assert.equal((await verify(one.base, ofFirst)).body.valid, true)
+})
+
+test('a second key is published before it signs; too early a rotation is refused, with the time', async () => {
+  second = await createKey()
+  await bothSee(
+    'the DID document has both',
+    async (server) => (await didOf(server)).all.length === 2,
+  )
+  const { asserting } = await didOf(one)
+  assert.deepEqual(asserting, [first, second].toSorted(byText))
+  await activeIs(first)
+  const { status, body } = await get(one.base, `${keyPath}?kid=${second}`)
+  assert.deepEqual([status, kidOf(body)], [200, second])
+  const early = await assay(['keys', 'rotate'], env)
+  assert.equal(early.ended, 1)
+  assert.match(early.out, /Too early.* before \d{4}-\d\d-\d\dT/)
+})
+
+test('rotation: what the first key signed keeps verifying, with the note key_retired; the next signs at once', async () => {
+  await rotate()
+  await activeIs(second)
+  ofSecond = await issueOne()
+  assert.equal(proofKid(ofSecond), second)
+  for (const { base } of [one, other]) {
+    const { body } = await verify(base, ofFirst)
+    assert.deepEqual([body.valid, body.notes.includes('key_retired')], [true, true])
+    const { body: fresh } = await verify(base, ofSecond)
+    assert.deepEqual([fresh.valid, fresh.notes.includes('key_retired')], [true, false])
+  }
+})
+
+test('after two rotations and a restart a credential of the first key is valid, by the service and offline', async () => {
+  third = await createKey()
+  await rotate()
+  await activeIs(third)
+  one.signal('SIGTERM')
+  assert.equal(await one.ended, 0)
+  one = await startServer(env)
+  for (const credential of [ofFirst, ofSecond]) {
+    const { body } = await verify(one.base, credential)
+    assert.deepEqual([body.valid, body.notes.includes('key_retired')], [true, true])
+    const [offline] = await verdictsByList(one.base, [credential])
+    assert.equal(offline?.valid, true)
+  }
+  for (const kid of [first, second, third]) {
+    const { status, body } = await get(one.base, `${keyPath}?kid=${kid}`)
+    assert.deepEqual([status, kidOf(body)], [200, kid])
+  }
+  const { all, asserting, revoked } = await didOf(one)
+  assert.deepEqual([all, asserting, revoked], [[first, second, third].toSorted(byText), all, []])
+})
+
+test('a revoked key: key_revoked at the very next call of a server that runs, and the DID document says so', async () => {
+  const unconfirmed = await assay(['keys', 'revoke', first], env)
+  assert.equal(unconfirmed.ended, 2)
+  assert.match(unconfirmed.out, /Nothing was done/)
+  assert.equal((await verify(other.base, ofFirst)).body.valid, true)
+
+  await report(['keys', 'revoke', first, '--yes'], env)
+  for (const { base } of [other, one]) {
+    const { body } = await verify(base, ofFirst)
+    assert.deepEqual([body.valid, body.reason], [false, 'key_revoked'])
+    assert.equal((await verify(base, ofSecond)).body.valid, true)
+  }
+  await bothSee('the DID document', async (server) => (await didOf(server)).revoked.length === 1)
+  const { all, asserting, revoked } = await didOf(other)
+  assert.deepEqual(
+    [all, asserting, revoked],
+    [[first, second, third].toSorted(byText), [second, third].toSorted(byText), [first]],
+  )
+  const { status } = await get(other.base, `${keyPath}?kid=${first}`)
+  assert.equal(status, 404)
+})
+
+test('the active key revoked: 503 signing_not_configured, verification goes on; a new key signs all lists anew', async () => {
+  const signedBy = async ({ base }: ServerProcess) => proofKid((await listOf(base, ofSecond)).body)
+  await bothSee(
+    'lists are signed by the third',
+    async (server) => (await signedBy(server)) === third,
+  )
+  await report(['keys', 'revoke', third, '--yes'], env)
+  assert.equal((await verify(other.base, ofSecond)).body.valid, true)
+  await bothSee('no key is active', async ({ base }) => (await get(base, keyPath)).status === 503)
+  const { status, body } = await listOf(one.base, ofSecond)
+  assert.deepEqual([status, body.error], [503, 'signing_not_configured'])
+
+  const fourth = await createKey()
+  await activeIs(fourth)
+  await bothSee(
+    'lists are signed by the fourth',
+    async (server) => (await signedBy(server)) === fourth,
+  )
+  const [offline] = await verdictsByList(other.base, [ofSecond])
+  assert.equal(offline?.valid, true)
+  const credential = await issueOne()
+  assert.equal(proofKid(credential), fourth)
+  assert.equal((await verify(other.base, credential)).body.valid, true)
+})
