@@ -2,7 +2,6 @@
  * `assay credentials issue`: scores in, signed credentials out, a batch a transaction. A credential is written after its transaction
  * has committed; so after a crash the registry may hold a batch that was not written, which a second run writes again.
  */
-import { resolve } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import type { Config } from '../config.ts'
@@ -11,11 +10,12 @@ import { openSigners } from '../score-credentials/signers.ts'
 import { activeSigner, type Issuing } from './issue-batch.ts'
 import { checkLines, issueLines, type Tally } from './issue-lines.ts'
 import { type Input, openInput } from './lines.ts'
-import { note, type Outcome } from './output.ts'
+import type { Outcome } from './output.ts'
 import { showProgress } from './progress.ts'
 import { proofFormOf } from './proof-form.ts'
+import { closed, errorSink, errorsFileOf, refuseSameFile } from './refusals.ts'
 import { UsageError } from './run.ts'
-import { openSink, type Sink } from './sink.ts'
+import { openSink } from './sink.ts'
 import { withDatabase } from './with-database.ts'
 
 export interface IssueFlags {
@@ -33,8 +33,8 @@ export async function issueCommand(config: Config, flags: IssueFlags): Promise<O
   const form = proofFormOf(flags.proof)
   if (flags.json && flags.out === '-' && !flags.dryRun)
     throw new UsageError('With --json standard output carries the report: name a file with --out.')
-  const errorsFile = flags.errors ?? (flags.from === '-' ? null : `${flags.from}.errors.ndjson`)
-  refuseSameFile([flags.from, flags.out, errorsFile])
+  const errorsFile = errorsFileOf(flags)
+  refuseSameFile({ '--from': flags.from, '--out': flags.out, '--errors': errorsFile })
   const input = await openInput(flags.from)
   if (flags.dryRun) return dryRun(input, { flags, errorsFile })
   const issuing: Issuing = {
@@ -76,26 +76,6 @@ async function dryRun(
   const startedAt = performance.now()
   const tally = await checkLines({ errors, progress }, input.chunks)
   return summary(tally, { flags, errorsFile, ms: performance.now() - startedAt })
-}
-
-/** Writing empties a file: the scores must not be in it. */
-function refuseSameFile(files: readonly (string | null)[]): void {
-  const named = files
-    .filter((file) => file !== null && file !== '-')
-    .map((file) => resolve(`${file}`))
-  if (new Set(named).size < named.length)
-    throw new UsageError('--from, --out and --errors must be three different files.')
-}
-
-function closed(sink: Sink, closing: AsyncDisposableStack): Sink {
-  closing.defer(() => sink.close())
-  return sink
-}
-
-/** Without a file to name after the input, refused lines are messages. */
-async function errorSink(file: string | null): Promise<Sink> {
-  if (file !== null) return openSink(file)
-  return { write: async (text) => note(text.trimEnd()), close: async () => {} }
 }
 
 interface Circumstances {

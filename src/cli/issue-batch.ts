@@ -1,13 +1,14 @@
 /** One transaction of `assay credentials issue`: a score with an id is issued once, however often it is read. */
 import { canonicalJson } from '../platform/canonical-json.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Fault } from '../platform/shape-fault.ts'
 import { type Issuer, issueCredentials } from '../score-credentials/issue.ts'
 import { credentialPayload } from '../score-credentials/payload.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { findCredentials, findKeys } from '../score-credentials/store.ts'
 import { CommandError } from './run.ts'
-import type { Refusal, ScoreToIssue } from './score-line.ts'
+import type { ScoreToIssue } from './score-line.ts'
 
 export interface Issuing extends Omit<Issuer, 'signer'> {
   signers: Signers
@@ -19,7 +20,7 @@ export type Credential = Record<string, unknown>
 
 export type Issued =
   /** `now` is false where an earlier line or run issued it. */
-  { credential: Credential; now: boolean } | { refused: Refusal }
+  { credential: Credential; now: boolean } | { refused: Fault }
 
 /** One answer for each score, in order; all of it is committed. Throws `CommandError` where this machine cannot sign. */
 export async function issueBatch(

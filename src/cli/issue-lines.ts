@@ -1,13 +1,15 @@
 /** The loop of `assay credentials issue`: read a batch, commit it, write it; what is refused goes to another file. */
 import { systemClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
+import type { Fault } from '../platform/shape-fault.ts'
 import { tendLists } from '../score-credentials/issue.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'
 import { activeSigner, type Issued, type Issuing, issueBatch } from './issue-batch.ts'
 import { type Line, type LineBatch, lineBatches } from './lines.ts'
 import type { Progress } from './progress.ts'
 import { inForm } from './proof-form.ts'
-import { type Refusal, readScoreLine, type ScoreToIssue } from './score-line.ts'
+import { refusalLine, tooLong } from './refusals.ts'
+import { readScoreLine, type ScoreToIssue } from './score-line.ts'
 import type { Sink } from './sink.ts'
 
 /** A score takes some 300 bytes. */
@@ -102,15 +104,6 @@ async function issueOneBatch(run: IssueRun, batch: LineBatch, tally: Tally): Pro
   progress.at(tally.lines, batch.bytesRead)
 }
 
-function readLine(line: Line): ScoreToIssue | { refused: Refusal } {
-  if (!line.isTooLong) return readScoreLine(line.bytes)
-  return { refused: { field: null, reason: `The line is longer than ${lineBytesMax} bytes.` } }
-}
-
-const textShownMax = 1_000
-
-function refusalLine({ number, bytes, isTooLong }: Line, { field, reason }: Refusal): string {
-  const whole = Buffer.from(bytes).toString('utf8')
-  const text = isTooLong ? whole.slice(0, textShownMax) : whole
-  return `${JSON.stringify({ line: number, field, reason, text })}\n`
+function readLine(line: Line): ScoreToIssue | { refused: Fault } {
+  return line.isTooLong ? { refused: tooLong(lineBytesMax) } : readScoreLine(line.bytes)
 }

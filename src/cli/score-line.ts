@@ -1,5 +1,6 @@
 /** Pure: one line of scores to issue for, or why it is refused. */
 import { Compile } from 'typebox/compile'
+import { type Fault, firstFault } from '../platform/shape-fault.ts'
 import { parseStrictJson } from '../platform/strict-json.ts'
 import type { Score } from '../score-credentials/payload.ts'
 import { scoreLine } from '../score-credentials/schema.ts'
@@ -9,20 +10,14 @@ export interface ScoreToIssue extends Score {
   id?: string
 }
 
-export interface Refusal {
-  /** Null where it is the line as a whole. */
-  field: string | null
-  reason: string
-}
-
 const shape = Compile(scoreLine)
 
 /** The band is computed where it is not given; nothing else is filled in or repaired (decision D8). */
-export function readScoreLine(bytes: Uint8Array): ScoreToIssue | { refused: Refusal } {
+export function readScoreLine(bytes: Uint8Array): ScoreToIssue | { refused: Fault } {
   const json = parseStrictJson(bytes)
   if (json.kind !== 'value') return refused(null, json.why.replace('The body', 'The line'))
   const line = json.value
-  if (!shape.Check(line)) return { refused: firstFault(line) }
+  if (!shape.Check(line)) return { refused: firstFault(shape, line) }
   const { scoreBand = bandOf(line.score), id, ...rest } = line
   if (scoreBand !== bandOf(line.score))
     return refused('scoreBand', `the band of ${line.score} is ${bandOf(line.score)}`)
@@ -35,17 +30,6 @@ export function readScoreLine(bytes: Uint8Array): ScoreToIssue | { refused: Refu
   return id === undefined ? score : { ...score, id: id.toLowerCase() }
 }
 
-function firstFault(line: unknown): Refusal {
-  for (const fault of shape.Errors(line)) {
-    const field = fault.instancePath.split('/')[1] ?? null
-    if (fault.keyword === 'boolean') return { field, reason: 'is not a known field' }
-    if (fault.keyword === 'required')
-      return { field: fault.params.requiredProperties[0] ?? null, reason: 'is missing' }
-    return { field, reason: fault.message }
-  }
-  return { field: null, reason: 'is not a score' }
-}
-
-function refused(field: string | null, reason: string): { refused: Refusal } {
+function refused(field: string | null, reason: string): { refused: Fault } {
   return { refused: { field, reason } }
 }

@@ -1,0 +1,48 @@
+/** What becomes of the lines of a bulk input that are refused: they go to a file of their own, each with its number and why. */
+import { resolve } from 'node:path'
+import type { Fault } from '../platform/shape-fault.ts'
+import type { Line } from './lines.ts'
+import { note } from './output.ts'
+import { UsageError } from './run.ts'
+import { openSink, type Sink } from './sink.ts'
+
+const textShownMax = 1_000
+
+export function refusalLine({ number, bytes, isTooLong }: Line, { field, reason }: Fault): string {
+  const whole = Buffer.from(bytes).toString('utf8')
+  const text = isTooLong ? whole.slice(0, textShownMax) : whole
+  return `${JSON.stringify({ line: number, field, reason, text })}\n`
+}
+
+export function tooLong(bytesMax: number): Fault {
+  return { field: null, reason: `The line is longer than ${bytesMax} bytes.` }
+}
+
+/** Null where neither it nor the input has a name. */
+export function errorsFileOf({ from, errors }: { from: string; errors?: string }): string | null {
+  return errors ?? (from === '-' ? null : `${from}.errors.ndjson`)
+}
+
+/** Without a file, refused lines are messages. */
+export async function errorSink(file: string | null): Promise<Sink> {
+  if (file !== null) return openSink(file)
+  return { write: async (text) => note(text.trimEnd()), close: async () => {} }
+}
+
+/** Writing empties a file: the input must not be in it. */
+export function refuseSameFile(files: Record<string, string | null>): void {
+  const named = Object.values(files)
+    .filter((file) => file !== null && file !== '-')
+    .map((file) => resolve(`${file}`))
+  if (new Set(named).size < named.length)
+    throw new UsageError(`${toldList(Object.keys(files))} must be different files.`)
+}
+
+function toldList(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
+export function closed(sink: Sink, closing: AsyncDisposableStack): Sink {
+  closing.defer(() => sink.close())
+  return sink
+}

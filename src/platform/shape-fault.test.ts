@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { firstFault } from './shape-fault.ts'
+
+const closed = { additionalProperties: false }
+const shape = Compile(
+  Type.Object(
+    {
+      name: Type.String({ maxLength: 3, description: 'must be at most 3 characters' }),
+      age: Type.Optional(Type.Integer({ description: 'Years.' })),
+      pets: Type.Optional(
+        Type.Array(Type.Object({ name: Type.String() }, closed), {
+          maxItems: 2,
+          description: 'must be at most 2 pets',
+        }),
+      ),
+    },
+    closed,
+  ),
+)
+
+test('the field is named by its path, the reason is the form where the schema tells one', () => {
+  const told = (value: unknown) => Object.values(firstFault(shape, value))
+  assert.deepEqual(told({}), ['name', 'is missing'])
+  assert.deepEqual(told({ name: 'abcd' }), ['name', 'must be at most 3 characters'])
+  assert.deepEqual(told({ name: 1 }), ['name', 'must be at most 3 characters'])
+  assert.deepEqual(told({ name: 'a', other: 1 }), ['other', 'is not a known field'])
+  assert.deepEqual(told({ name: 'a', pets: [{}] }), ['pets.0.name', 'is missing'])
+  assert.deepEqual(told({ name: 'a', pets: [{ name: 'b', legs: 4 }] }), [
+    'pets.0.legs',
+    'is not a known field',
+  ])
+  assert.deepEqual(told({ name: 'a', pets: 3 }), ['pets', 'must be at most 2 pets'])
+})
+
+test('without a told form the validator speaks; the value as a whole has no field', () => {
+  assert.deepEqual(firstFault(shape, { name: 'a', age: 1.5 }), {
+    field: 'age',
+    reason: 'must be integer',
+  })
+  for (const whole of [null, [], 'text', 3]) assert.equal(firstFault(shape, whole).field, null)
+})
