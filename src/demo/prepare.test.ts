@@ -197,3 +197,20 @@ test('the printed commands name files that exist and the status of the revoked o
   for (const file of files) assert.ok(existsSync(file), file)
   assert.ok(commands[2]?.includes(read(dataDir, 'revoked').credentialStatus.id))
 })
+
+test('eight starts at once for eight addresses: the files are all of the one that was last', async () => {
+  const { db, config, dataDir } = await demoPlace()
+  const urls = [1, 2, 3, 4, 5, 6, 7, 8].map((port) => `http://localhost:${port}`)
+  const prepare = (url: string) =>
+    prepareDemo({ config: { ...config, publicUrl: url }, db, now, log })
+  // Issued before, so that all come to their files at the same time.
+  for (const url of urls) await prepare(url)
+  await Promise.all(urls.map(prepare))
+  const { publicUrl: last } = JSON.parse(readFileSync(join(dataDir, 'demo/made.json'), 'utf8'))
+  await assertLessons(db, dataDir, now, last)
+  assert.deepEqual(readdirSync(join(dataDir, 'demo')).sort(), [
+    'README.md',
+    'credentials',
+    'made.json',
+  ])
+})

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db } from '../platform/db.ts'
+import { alone } from '../platform/process-mark.ts'
 import { signCredential } from '../score-credentials/issue.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { type Signer, signerOfPem } from '../score-credentials/signing-key.ts'
@@ -36,11 +37,27 @@ export interface DemoOptions {
  * where none is usable. Throws `KeyRefused` where the active key's file is on another machine.
  */
 export async function prepareDemo({ config, db, now, log }: DemoOptions): Promise<void> {
-  const { publicUrl, dataDir, signingKeysDir } = config
-  const made = `${JSON.stringify({ publicUrl, generation: generationAt(now), version: 1 })}\n`
-  if (await isMade(db, { made, publicUrl, dataDir, now })) return
-  log.info('making the demo')
+  const { publicUrl, dataDir } = config
+  const text = `${JSON.stringify({ publicUrl, generation: generationAt(now), version: 1 })}\n`
+  const made = { made: text, publicUrl, dataDir, now }
+  if (await isMade(db, made)) return
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  // Two that start at once, perhaps for two addresses, must not mix their files.
+  await alone(join(dataDir, 'demo.lock'), otherMakesItWithinMs, async () => {
+    if (await isMade(db, made)) return
+    log.info('making the demo')
+    await makeDemo(db, config, made)
+    log.info('the demo is made')
+  })
+}
+
+const otherMakesItWithinMs = 60_000
+
+async function makeDemo(
+  db: Db,
+  { signingKeysDir }: DemoOptions['config'],
+  { made, publicUrl, dataDir, now }: Made,
+): Promise<void> {
   await removeFile(madeFile(dataDir))
   const telling = {
     publicUrl,
@@ -56,7 +73,6 @@ export async function prepareDemo({ config, db, now, log }: DemoOptions): Promis
   for (const [file, text] of texts) await writeWhole(credentialFile(dataDir, file), text)
   await writeWhole(join(demoFolder(dataDir), 'README.md'), readmeOf(publicUrl))
   await writeWhole(madeFile(dataDir), made)
-  log.info('the demo is made')
 }
 
 interface Made {
