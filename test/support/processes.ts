@@ -21,6 +21,7 @@ const common: Env = {
   HOST: '127.0.0.1',
   PORT: '0',
   METRICS_PORT: 'off',
+  LOG_LEVEL: 'info',
   DRAIN_DELAY_SECONDS: '0',
 }
 

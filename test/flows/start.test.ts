@@ -1,0 +1,258 @@
+/** What `assay serve` says and does when it starts: refusals that name their reason, and a demo that works as printed, again and again. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { promisify } from 'node:util'
+import { publicUrl } from '../support/credentials.ts'
+import { emptyDatabase } from '../support/database.ts'
+import { get, type IssuedJson, issue, scoreLine, verify } from '../support/deployment.ts'
+import {
+  assay,
+  type Env,
+  freePort,
+  isAlive,
+  postgresPid,
+  report,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/processes.ts'
+
+const folder = temporaryFolder()
+
+test('every setting that is wrong is told at once, a line each, before anything is opened', async () => {
+  const dataDir = join(folder, 'never')
+  const wrong = {
+    PORT: '70000',
+    PUBLIC_URL: 'https://scores.example.org/path',
+    DATABASE_URL: 'mysql://root:secret@localhost/x',
+    TRUSTED_PROXIES: '0.0.0.0/0',
+    LOG_LEVEL: 'loud',
+    PROCESSES: '0',
+    CREDENTIAL_VALIDITY_DAYS: 'a year',
+  }
+  const { ended, out, err } = await assay(['serve'], { ...wrong, ASSAY_DATA_DIR: dataDir })
+  assert.equal(ended, 2)
+  const lines = err.trim().split('\n').slice(1)
+  assert.deepEqual(
+    new Set(lines.map((line) => /^ {2}(\w+) must be /.exec(line)?.[1])),
+    new Set(Object.keys(wrong)),
+  )
+  assert.equal(lines.length, Object.keys(wrong).length)
+  assert.doesNotMatch(out + err, /secret/)
+  assert.equal(existsSync(dataDir), false)
+})
+
+const identityPoint = Buffer.concat([Buffer.from([1]), Buffer.alloc(31)])
+const spkiOf = (raw: Buffer): string =>
+  Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), raw]).toString('base64')
+const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
+
+const unsoundKeys: Record<string, { make: (file: string) => void; why: RegExp }> = {
+  'that cannot be read': { make: (file) => mkdirSync(file), why: /cannot be read/ },
+  'that is no key': {
+    make: (file) => writeFileSync(file, 'not a key\n'),
+    why: /not a PEM key/,
+  },
+  'of RSA': {
+    make: (file) =>
+      writeFileSync(
+        file,
+        generateKeyPairSync('rsa', { modulusLength: 1_024 }).privateKey.export(pkcs8),
+      ),
+    why: /is rsa, not Ed25519/,
+  },
+  'that is a point of small order': {
+    make: (file) =>
+      writeFileSync(
+        file,
+        `-----BEGIN PUBLIC KEY-----\n${spkiOf(identityPoint)}\n-----END PUBLIC KEY-----\n`,
+      ),
+    why: /point of small order/,
+  },
+}
+
+for (const [i, [what, { make, why }]] of Object.entries(unsoundKeys).entries()) {
+  test(`a key file ${what} stops the start, which names it and opens no database`, async () => {
+    const dataDir = join(folder, `unsound-${i}`)
+    const file = join(dataDir, 'keys', 'unsound.pem')
+    mkdirSync(join(dataDir, 'keys'), { recursive: true })
+    make(file)
+    const { ended, out, err } = await assay(['serve'], {
+      ASSAY_DATA_DIR: dataDir,
+      PUBLIC_URL: publicUrl,
+    })
+    assert.equal(ended, 1)
+    assert.equal(out, '')
+    assert.ok(err.startsWith(`assay: ${file}: `) && err.trim().split('\n').length === 1, err)
+    assert.match(err, why)
+    assert.deepEqual(readdirSync(dataDir), ['keys'])
+  })
+}
+
+test('an operator’s database that lacks migrations is not touched; the command that is named brings them', async () => {
+  const database = await emptyDatabase()
+  after(() => database.drop())
+  const env = { ASSAY_DATA_DIR: folder, DATABASE_URL: database.url, PUBLIC_URL: publicUrl }
+  const { ended, err } = await assay(['serve'], env)
+  assert.equal(ended, 1)
+  assert.match(err, /^assay: The database lacks 0001_\S+.*`bin\/assay migrate`.*\n$/)
+  await report(['migrate'], env)
+  const server = await startServer(env)
+  server.signal('SIGINT')
+  assert.equal(await server.ended, 0)
+})
+
+test('a port in use is one sentence that names the setting, also with several processes, and for the metrics', async () => {
+  const database = await emptyDatabase()
+  after(() => database.drop())
+  const env = { ASSAY_DATA_DIR: folder, DATABASE_URL: database.url, PUBLIC_URL: publicUrl }
+  await report(['migrate'], env)
+  const port = await portInUse()
+  for (const [args, setting] of [
+    [[], 'PORT'],
+    [['--processes', '2'], 'PORT'],
+    [[], 'METRICS_PORT'],
+  ] as const) {
+    const { ended, err } = await assay(['serve', ...args], { ...env, [setting]: String(port) })
+    assert.equal(ended, 1)
+    assert.equal(
+      err,
+      `assay: Port ${port} of 127.0.0.1 is in use. Stop what listens there, or set ${setting} to another port.\n`,
+    )
+  }
+})
+
+async function portInUse(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  after(() => server.close())
+  await once(server, 'listening')
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+/** A name that a shell would take apart. */
+const dataDir = join(folder, "it's a place")
+const port = await freePort()
+const demo: Env = {
+  ASSAY_DATA_DIR: dataDir,
+  PORT: String(port),
+  PUBLIC_URL: `http://localhost:${port}`,
+  TRUSTED_PROXIES: '127.0.0.1',
+}
+
+function credential(name: string): IssuedJson {
+  return JSON.parse(readFileSync(join(dataDir, 'demo/credentials', `${name}.json`), 'utf8'))
+}
+
+const expected = {
+  valid: null,
+  revoked: 'revoked',
+  tampered: 'signature_invalid',
+  expired: 'expired',
+  superseded: null,
+  'wrong-issuer': 'issuer_mismatch',
+}
+
+async function assertStory({ base }: ServerProcess): Promise<void> {
+  for (const [name, reason] of Object.entries(expected)) {
+    const { body } = await verify(base, credential(name))
+    assert.deepEqual([body.valid, body.reason ?? null], [reason === null, reason], name)
+  }
+}
+
+/** The commands as printed, in a shell. */
+async function assertCommandsWork(server: ServerProcess): Promise<void> {
+  const commands = server
+    .out()
+    .split('\n')
+    .filter((line) => line.startsWith('curl '))
+  const answers = await Promise.all(
+    commands.map((command) => promisify(execFile)('/bin/sh', ['-c', command])),
+  )
+  const [valid, tampered, status, ...more] = answers.map(({ stdout }) => stdout)
+  assert.match(valid ?? '', /"valid":true/)
+  assert.match(tampered ?? '', /"valid":false,"reason":"signature_invalid"/)
+  assert.match(status ?? '', /"status":"revoked"/)
+  assert.deepEqual(more, [])
+}
+
+async function stop(server: ServerProcess): Promise<void> {
+  server.signal('SIGINT')
+  assert.equal(await server.ended, 0, server.err())
+}
+
+let issued: IssuedJson
+
+test('two first starts at once on one data directory share database, key and demo; the commands work as printed', async () => {
+  const servers = await Promise.all([
+    startServer(demo, ['--demo']),
+    startServer({ ...demo, PORT: '0' }, ['--demo']),
+  ])
+  for (const server of servers) await assertStory(server)
+  const { keys } = await report(['keys', 'list'], demo)
+  assert.deepEqual(
+    (keys as { state: string }[]).map(({ state }) => state),
+    ['active'],
+  )
+  assert.equal((await get(servers[0].base, '/readyz')).status, 200)
+  await assertCommandsWork(servers[0])
+
+  const postgres = postgresPid(dataDir) ?? 0
+  await stop(servers[1])
+  await assertStory(servers[0])
+  ;[issued] = (await issue(demo, folder, [scoreLine()])) as [IssuedJson]
+  await stop(servers[0])
+  assert.ok(!isAlive(postgres), 'the last one stopped the database')
+})
+
+test('the second start takes less than 5 seconds, finds everything and makes nothing anew', async () => {
+  const before = credential('valid')
+  const server = await startServer(demo, ['--demo'])
+  assert.ok(server.startMs < 5_000, `${server.startMs} ms`)
+  assert.deepEqual(credential('valid'), before)
+  assert.doesNotMatch(server.out(), /making the demo/)
+  assert.equal((await verify(server.base, issued)).body.valid, true)
+  await assertStory(server)
+  await assertCommandsWork(server)
+  await stop(server)
+})
+
+test('another PUBLIC_URL is another issuer: the files are made anew, and what was issued before is so only where it is listed', async () => {
+  const before = credential('valid')
+  const otherPort = String(await freePort())
+  const moved = { ...demo, PORT: otherPort, PUBLIC_URL: `http://localhost:${otherPort}` }
+  const server = await startServer(moved, ['--demo'])
+  assert.notEqual(credential('valid').id, before.id)
+  await assertStory(server)
+  await assertCommandsWork(server)
+  assert.equal((await verify(server.base, before)).body.reason, 'issuer_mismatch')
+  await stop(server)
+
+  const listed = await startServer({ ...moved, FORMER_PUBLIC_URLS: demo.PUBLIC_URL ?? '' }, [
+    '--demo',
+  ])
+  assert.equal((await verify(listed.base, before)).body.valid, true)
+  assert.equal((await verify(listed.base, issued)).body.valid, true)
+  await stop(listed)
+})
+
+test('two starts at once for two addresses: the files are those of one of them, whole', async () => {
+  const urls = ['http://localhost:1001', 'http://localhost:1002']
+  const servers = await Promise.all(
+    urls.map((url) => startServer({ ...demo, PORT: '0', PUBLIC_URL: url }, ['--demo'])),
+  )
+  const made = JSON.parse(readFileSync(join(dataDir, 'demo/made.json'), 'utf8'))
+  const owner = servers[urls.indexOf(made.publicUrl)]
+  assert.ok(owner !== undefined, made.publicUrl)
+  await assertStory(owner)
+  const { length } = readdirSync(join(dataDir, 'demo/credentials'))
+  assert.equal(length, 13)
+  for (const server of servers) await stop(server)
+  assert.equal(postgresPid(dataDir), null)
+})
