@@ -1,6 +1,16 @@
 /** Private keys on disk: made whole, readable by their owner alone, refused with the file's name. */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -49,8 +59,29 @@ test('a sound public key beside the private ones is no signer', async () => {
 
 test('refused: a file that cannot be read, with its name', async () => {
   const keys = folder('unreadable')
-  mkdirSync(join(keys, 'x.pem'), { recursive: true })
+  mkdirSync(keys)
+  symlinkSync('nowhere', join(keys, 'x.pem'))
   const message = `${join(keys, 'x.pem')}: the file cannot be read`
+  await assert.rejects(readSigners(keys), { name: 'KeyRefused', message })
+})
+
+test('refused: a folder, and a pipe, which would be waited for without end', async () => {
+  const keys = folder('not-files')
+  for (const make of [mkdirSync, (path: string) => execFileSync('mkfifo', [path])]) {
+    mkdirSync(keys)
+    make(join(keys, 'x.pem'))
+    const message = `${join(keys, 'x.pem')}: not a file`
+    await assert.rejects(readSigners(keys), { name: 'KeyRefused', message })
+    rmSync(keys, { recursive: true })
+  }
+})
+
+test('refused: a file that is far too large for a key, before it is read', async () => {
+  const keys = folder('large')
+  mkdirSync(keys)
+  writeFileSync(join(keys, 'x.pem'), '')
+  truncateSync(join(keys, 'x.pem'), 2 ** 32)
+  const message = `${join(keys, 'x.pem')}: too large to be a PEM key`
   await assert.rejects(readSigners(keys), { name: 'KeyRefused', message })
 })
 

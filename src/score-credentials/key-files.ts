@@ -2,7 +2,7 @@
  * Private keys on disk: one PEM file a key, named by its kid, readable by its owner alone. Read once when a process starts.
  */
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyRefused, kidOf, rawPublicKey, type Signer, signerOfPem } from './signing-key.ts'
 
@@ -27,18 +27,30 @@ async function pemFiles(folder: string): Promise<string[]> {
 }
 
 async function readSigner(file: string): Promise<Signer | null> {
-  let pem: string
-  try {
-    pem = await readFile(file, 'utf8')
-  } catch (error) {
-    throw new KeyRefused(`${file}: the file cannot be read`, { cause: error })
-  }
+  const pem = await readPem(file)
   try {
     return signerOfPem(pem)
   } catch (error) {
     if (error instanceof KeyRefused)
       throw new KeyRefused(`${file}: ${error.message}`, { cause: error })
     throw error
+  }
+}
+
+const pemBytesMax = 65_536
+
+/** A pipe would never end and hold up the start; a file that large is no key. */
+async function readPem(file: string): Promise<string> {
+  const found = await stat(file).catch(unreadable(file))
+  if (!found.isFile()) throw new KeyRefused(`${file}: not a file`)
+  if (found.size > pemBytesMax) throw new KeyRefused(`${file}: too large to be a PEM key`)
+  return readFile(file, 'utf8').catch(unreadable(file))
+}
+
+/** For `catch`. */
+function unreadable(file: string): (error: unknown) => never {
+  return (error) => {
+    throw new KeyRefused(`${file}: the file cannot be read`, { cause: error })
   }
 }
 
