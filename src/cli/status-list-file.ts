@@ -35,7 +35,7 @@ function notTheList(list: Json, credential: Json): string | null {
   if (!isObject(entry)) return 'the credential names no list'
   if (!isObject(subject)) return 'it is not a status list'
   if (list.id !== entry.statusListCredential)
-    return `it is ${String(list.id)}, the credential names ${String(entry.statusListCredential)}`
+    return `it is ${JSON.stringify(list.id)}, the credential names ${JSON.stringify(entry.statusListCredential)}`
   if (list.issuer !== credential.issuer) return 'it is of another issuer'
   if (!Array.isArray(context) || context.length !== 1 || context[0] !== w3cContext)
     return 'it has a context that our lists do not have'

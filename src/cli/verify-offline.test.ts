@@ -58,9 +58,11 @@ for (const [form, presented] of Object.entries(vectorCredentials))
     }
   })
 
-test('without a list the credential is valid, and the result says that revocation was not checked', () => {
+test('status_unavailable: without a list nothing is valid, though issuer and signature hold', () => {
   const result = verified({ key })
-  assert.equal(result.valid, true)
+  assert.equal(result.valid, false)
+  assert.equal(result.reason, 'status_unavailable')
+  assert.ok(result.issuerMatch && result.signatureValid)
   assert.equal(result.revocation.checked, false)
   assert.ok(result.notes.includes('revocation_not_checked'))
 })
@@ -123,6 +125,7 @@ const uselessLists: Record<string, unknown> = {
     },
   }),
   'that is no list': {},
+  'whose id has no text': { id: { toString: 1 }, credentialSubject: {} },
   'that is a list of JSON': [],
 }
 

@@ -7,7 +7,7 @@ import { askStatusList, type ListAnswer } from './status-list-file.ts'
 
 export interface OfflineFiles {
   key: unknown
-  /** Without one, revocation is not checked, and the result says so. */
+  /** Without one revocation is not checked, and so nothing is valid (decision D29). */
   list?: unknown
 }
 
@@ -23,13 +23,15 @@ export function verifyOffline(
     signatures: signatureCache(),
     now,
   })
+  const { failures, notes } = findings
+  if (files.list === undefined)
+    failures.set('status_unavailable', 'Revocation was not checked: name the status list, --list.')
   // Of a credential that is not this issuer's, or not as it was signed, the list tells nothing.
   if (files.list === undefined || !findings.signatureValid) {
-    findings.notes.push('revocation_not_checked')
+    notes.push('revocation_not_checked')
     return verdict(findings, null)
   }
   const answer = askStatusList(files.list, presented, { trust, now })
-  const { failures, notes } = findings
   if ('unusable' in answer)
     failures.set('status_unavailable', `The status list cannot be used: ${answer.unusable}.`)
   else {
