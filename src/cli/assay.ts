@@ -1,17 +1,21 @@
 #!/usr/bin/env node
 /** The command line. Each command is imported when it is the one that runs, so that a small one starts fast. */
-import { enableCompileCache } from 'node:module'
+import { createRequire, enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { Command, CommanderError } from 'commander'
 import { type Config, readConfig } from '../config.ts'
-import type { Outcome } from './output.ts'
+import { note, type Outcome } from './output.ts'
 import { reportFailure, run } from './run.ts'
 
 // Stripping types takes a compiler of 25 MB into every process; what was stripped once is kept. Where the folder is read-only, nothing changes.
 enableCompileCache(join(import.meta.dirname, '../../.runtime/compile-cache'))
 
+const { version } = createRequire(import.meta.url)('../../package.json')
+
 const program = new Command('assay')
   .description('Publish what a person can do, provably. Settings come from the environment.')
+  .version(version, '--version', 'which release this is')
+  .showHelpAfterError('`assay --help` lists the commands, `assay COMMAND --help` what one takes.')
   .exitOverride()
   .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
 
@@ -139,8 +143,9 @@ command(
   act(flags, async () => (await import('./doctor.ts')).doctorCommand(process.env)),
 )
 
-// Whoever reads the answer may go away early, as `head` does.
-process.stdout.on('error', () => {
+// Whoever reads the answer may go away early, as `head` does: that is no fault. A full disk is.
+process.stdout.on('error', (error) => {
+  if (!('code' in error && error.code === 'EPIPE')) note(`assay: standard output: ${error.message}`)
   process.exitCode = 1
 })
 

@@ -48,7 +48,7 @@ interface Presented {
 async function presentedIn(file: string): Promise<Presented> {
   const bytes = await readInput(file, verifyBodyBytesMax)
   const json = parseStrictJson(bytes)
-  if (json.kind === 'invalid') throw new UsageError(`${file}: ${json.why}`)
+  if (json.kind === 'invalid') throw new UsageError(`${file}: ${told(json.why)}`)
   if (!isObject(json.value)) throw new UsageError(`${file}: not a JSON object`)
   return { bytes, credential: json.value, ambiguity: json.kind === 'ambiguous' ? json.why : null }
 }
@@ -75,8 +75,12 @@ const documentBytesMax = 16 * 1024 * 1024
 
 async function jsonIn(file: string): Promise<unknown> {
   const json = parseStrictJson(await readInput(file, documentBytesMax))
-  if (json.kind !== 'value') throw new UsageError(`${file}: ${json.why}`)
+  if (json.kind !== 'value') throw new UsageError(`${file}: ${told(json.why)}`)
   return json.value
+}
+
+function told(why: string): string {
+  return why.replace('The body', 'The file')
 }
 
 function verifiedHere(config: Config, { credential, ambiguity }: Presented): Promise<VerifyResult> {

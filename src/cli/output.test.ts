@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { vectorCredentials } from '../../test/support/credentials.ts'
 import { nameByHex, nameById, nameOfLine } from './credential-name.ts'
-import { withoutSecrets } from './output.ts'
+import { withoutControls, withoutSecrets } from './output.ts'
 import { toldResult } from './told-result.ts'
 
 test('neither a password nor a private key is printed', () => {
@@ -13,6 +13,14 @@ test('neither a password nor a private key is printed', () => {
   assert.equal(said.includes('s3cret'), false)
   assert.equal(said.includes(pem.split('\n')[1] ?? '?'), false)
   assert.ok(said.includes('db.example.org/assay failed near'))
+})
+
+test('what a message quotes cannot move the cursor of the terminal or rename its window', () => {
+  const quoted = 'answered 500: \u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\r'
+  assert.equal(
+    withoutControls(`${quoted}gone\n\tnext`),
+    'answered 500:  ]0;owned [2J 31m gone\n\tnext',
+  )
 })
 
 test('a credential is named by id, URN, token, status URL, digest or by itself', () => {

@@ -28,8 +28,13 @@ export function printOutcome({ report, lines, linesTo }: Outcome, json: boolean)
 }
 
 /** A message on the way. */
-export function note(line: string): void {
-  process.stderr.write(`${withoutSecrets(line)}\n`)
+export function note(text: string): void {
+  process.stderr.write(`${withoutControls(withoutSecrets(text))}\n`)
+}
+
+/** A message may quote a file or another machine's answer: what it quotes must not move the cursor or rename the window. */
+export function withoutControls(text: string): string {
+  return text.replace(/[^\P{C}\n\t]+/gu, ' ')
 }
 
 /** Blanks the user and password of URLs, for messages quote settings; and private keys. */

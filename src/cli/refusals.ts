@@ -1,4 +1,5 @@
 /** What becomes of the lines of a bulk input that are refused: they go to a file of their own, each with its number and why. */
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Fault } from '../platform/shape-fault.ts'
 import type { Line } from './lines.ts'
@@ -31,11 +32,18 @@ export async function errorSink(file: string | null): Promise<Sink> {
 
 /** Writing empties a file: the input must not be in it. */
 export function refuseSameFile(files: Record<string, string | null>): void {
-  const named = Object.values(files)
+  const places = Object.values(files)
     .filter((file) => file !== null && file !== '-')
-    .map((file) => resolve(`${file}`))
-  if (new Set(named).size < named.length)
+    .map((file, i) => placeOf(`${file}`, i))
+  if (new Set(places).size < places.length)
     throw new UsageError(`${toldList(Object.keys(files))} must be different files.`)
+}
+
+/** The same for two names of one file, be they links. What is no file, such as /dev/null, cannot be emptied: it may be named twice. */
+function placeOf(file: string, i: number): string {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
+  if (found === undefined) return resolve(file)
+  return found.isFile() ? `${found.dev}:${found.ino}` : `${i}`
 }
 
 function toldList(names: readonly string[]): string {

@@ -16,12 +16,10 @@ export function openSink(path: string): Promise<Sink> {
 
 async function openFile(path: string): Promise<Sink> {
   const file = await open(path, 'w').catch((error: unknown) => {
-    throw new UsageError(`${path} cannot be written`, { cause: error })
+    throw new UsageError(`${path} cannot be written (${reasonOf(error)})`, { cause: error })
   })
   return {
-    write: async (text) => {
-      await file.writeFile(text)
-    },
+    write: (text) => file.writeFile(text).catch(notWritten(path)),
     close: async () => {
       // A pipe or a terminal named as a file cannot be synced.
       await file.sync().catch(() => undefined)
@@ -33,13 +31,31 @@ async function openFile(path: string): Promise<Sink> {
 function standardOutput(): Sink {
   return {
     write: (text) =>
-      new Promise((resolve, reject) => {
-        process.stdout.write(text, (error) => {
-          if (!error) return resolve()
-          const told = 'Standard output was closed before everything was written to it.'
-          reject(new CommandError(told, { cause: error }))
-        })
-      }),
+      new Promise<void>((resolve, reject) => {
+        process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+      }).catch(notWritten('Standard output')),
     close: () => Promise.resolve(),
   }
+}
+
+/** For `catch`: what was not written has been issued all the same, so the way on is said too. */
+function notWritten(place: string): (error: unknown) => never {
+  return (error) => {
+    throw new CommandError(
+      `${place} did not take everything (${reasonOf(error)}). Make room or name another file, and run the same command again: a line with an id is issued once.`,
+      { cause: error },
+    )
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const told: Record<string, string> = {
+    ENOSPC: 'no space is left',
+    EPIPE: 'its reader went away',
+    EACCES: 'this user may not',
+    ENOENT: 'there is no such folder',
+    EISDIR: 'it is a folder',
+  }
+  return told[code] ?? (code === '' ? 'unknown reason' : code)
 }

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -13,7 +21,7 @@ import { readSigners } from '../../src/score-credentials/key-files.ts'
 import { originOf } from '../../src/score-credentials/payload.ts'
 import { publishDueLists } from '../../src/score-credentials/publish-lists.ts'
 import { findKeys, findPublications } from '../../src/score-credentials/store.ts'
-import { commandLine, ended } from '../support/command-line.ts'
+import { assay, commandLine, ended } from '../support/command-line.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/database.ts'
 
 async function place(database: TestDatabase) {
@@ -216,8 +224,31 @@ test('issue: --json gives one object, --proof the other forms, and no file is em
     assert.ok(parsed(verified.out)[0].notes.includes(`proof:${form}`))
   }
   assert.equal((await run([...issue, '--json'])).code, 2)
-  assert.equal((await run([...issue, '--out', './scores.ndjson'])).code, 2)
+  symlinkSync('scores.ndjson', file('soft'))
+  linkSync(file('scores.ndjson'), file('hard'))
+  for (const name of ['./scores.ndjson', 'soft', 'hard'])
+    assert.equal((await run([...issue, '--out', name])).code, 2, name)
   assert.equal(parsed(readFileSync(file('scores.ndjson'), 'utf8')).length, 2)
+})
+
+test('1: a full disk is told with the name of the file and the way on, wherever the answer goes', async () => {
+  const { run, file, env, folder } = await placeWithKey()
+  writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1)]))
+  const full = await run(['credentials', 'issue', '--from', 'scores.ndjson', '--out', '/dev/full'])
+  assert.equal(full.code, 1)
+  assert.match(full.err, /\/dev\/full did not take everything \(no space is left\).*same command/)
+  for (const args of [
+    ['keys', 'list'],
+    ['credentials', 'issue', '--from', 'scores.ndjson'],
+  ]) {
+    const { status, stderr } = spawnSync(
+      'sh',
+      ['-c', '"$0" "$@" > /dev/full', process.execPath, assay, ...args],
+      { cwd: folder, env, encoding: 'utf8' },
+    )
+    assert.equal(status, 1, args.join(' '))
+    assert.match(stderr, /ENOSPC|no space is left/, args.join(' '))
+  }
 })
 
 test('issue --dry-run: finds the bad lines without key or database, and issues nothing', async () => {

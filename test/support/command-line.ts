@@ -21,7 +21,7 @@ export interface CommandLine {
   remove(): void
 }
 
-const assay = resolve(import.meta.dirname, '../../src/cli/assay.ts')
+export const assay = resolve(import.meta.dirname, '../../src/cli/assay.ts')
 const tellPeak = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak='+process.resourceUsage().maxRSS))`
 
 export function commandLine(databaseUrl: string): CommandLine {
