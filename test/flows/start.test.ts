@@ -3,7 +3,14 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -54,7 +61,7 @@ const spkiOf = (raw: Buffer): string =>
 const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
 
 const unsoundKeys: Record<string, { make: (file: string) => void; why: RegExp }> = {
-  'that cannot be read': { make: (file) => mkdirSync(file), why: /cannot be read/ },
+  'that cannot be read': { make: (file) => symlinkSync('nowhere', file), why: /cannot be read/ },
   'that is no key': {
     make: (file) => writeFileSync(file, 'not a key\n'),
     why: /not a PEM key/,

@@ -152,16 +152,16 @@ test('429: the window rolls, Retry-After is true to the second, and a denied cal
   const caller = '192.0.2.3'
   assert.equal((await flood(credential, times(45, caller))).granted, 45)
   const aged = await database.db.run(sql`
-    update rate_windows set hits = array(select hit - interval '58 seconds' from unnest(hits) hit)
+    update rate_windows set hits = array(select hit - interval '57 seconds' from unnest(hits) hit)
     where cardinality(hits) = 45`)
   assert.equal(aged, 1)
 
   const askedAt = performance.now()
   const { granted, waits } = await flood(credential, times(100, caller))
   assert.equal(granted, 15)
-  for (const seconds of waits) assert.ok(seconds === 1 || seconds === 2, `${seconds} s`)
+  for (const seconds of waits) assert.ok(seconds >= 1 && seconds <= 3, `${seconds} s`)
   await eventually('the first 45 leave the window', {
-    withinMs: 2_500,
+    withinMs: 3_500,
     see: async () => (await flood(credential, [caller])).granted === 1,
   })
   const waitedMs = performance.now() - askedAt
