@@ -81,7 +81,11 @@ export function openDb(options: DbOptions): Db {
     keepAlive: true,
     types,
   })
-  pool.on('error', options.onError)
+  let closing = false
+  // A server that stops right after us may cut what we are hanging up ourselves.
+  pool.on('error', (error) => {
+    if (!closing) options.onError(error)
+  })
 
   async function withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>) {
     let client: pg.PoolClient
@@ -110,7 +114,10 @@ export function openDb(options: DbOptions): Db {
     rows: (statement) => retrying(() => withClient((client) => rowsOf(client, statement))),
     run: (statement) => retrying(() => withClient((client) => countOf(client, statement))),
     transaction: (work) => retrying(() => withClient((client) => transact(client, work))),
-    close: () => pool.end(),
+    close() {
+      closing = true
+      return pool.end()
+    },
   }
 }
 

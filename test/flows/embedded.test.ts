@@ -75,6 +75,7 @@ test('commands share the database of a running server, and leave it running', as
   assert.equal(runningPostgres(), postgres)
   server.signal('SIGINT')
   await assertEnds(server, postgres)
+  assert.doesNotMatch(server.out(), /"level":"(warn|error)"/)
 })
 
 test('SIGKILL of the database: the server starts it again by itself, and nothing is lost', async () => {
