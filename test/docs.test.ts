@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { readScoreLine } from '../src/cli/score-line.ts'
 import {
   bitsOf,
   statusListPayload,
@@ -90,6 +91,12 @@ function codeBlock(language: string): string {
   assert.ok(block, `the page holds a block of ${language}`)
   return block
 }
+
+test('the scores that README and pages issue for are lines that are accepted, the first as printed', () => {
+  const lines = readFileSync('docs/scores.ndjson', 'utf8').trimEnd().split('\n')
+  for (const line of lines) assert.ok('username' in readScoreLine(Buffer.from(line)), line)
+  assert.ok(readFileSync('docs/operate.md', 'utf8').includes(`\n    ${lines[0]}\n`))
+})
 
 test('the TypeScript verifier of the page gives every case its verdict', async () => {
   const file = join(folder, 'verify.ts')
