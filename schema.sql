@@ -2,6 +2,8 @@
 
 set check_function_bodies = off;
 
+create sequence webhook_event_positions as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+
 CREATE OR REPLACE FUNCTION public.decide_rate(INOUT hits timestamp with time zone[], INOUT quarters timestamp with time zone[], INOUT totals integer[], INOUT base integer, INOUT now timestamp with time zone, wanted integer, per_minute integer, per_day integer, OUT granted integer)
  RETURNS record
  LANGUAGE plpgsql
@@ -128,6 +130,16 @@ create table status_lists (
   payload text not null,
   proofs jsonb not null
 );
+create table webhook_events (
+  seq bigint generated always as identity not null,
+  id text not null,
+  type text not null,
+  worker_id uuid not null,
+  created_at timestamp with time zone not null,
+  body text not null,
+  withheld_at timestamp with time zone,
+  "position" bigint
+);
 
 alter table rate_windows add constraint rate_windows_pkey PRIMARY KEY (bucket);
 alter table schema_migrations add constraint schema_migrations_pkey PRIMARY KEY (name);
@@ -152,6 +164,9 @@ alter table status_lists add constraint status_lists_pkey PRIMARY KEY (list_id);
 alter table status_lists add constraint status_lists_check CHECK (((closed_at IS NULL) = (dies_at IS NULL)));
 alter table status_lists add constraint status_lists_check1 CHECK ((published_revision <= revision));
 alter table status_lists add constraint status_lists_list_id_check CHECK ((list_id ~ '^[a-z2-7]{10}$'::text));
+alter table webhook_events add constraint webhook_events_id_key UNIQUE (id);
+alter table webhook_events add constraint webhook_events_position_key UNIQUE ("position");
+alter table webhook_events add constraint webhook_events_pkey PRIMARY KEY (seq);
 
 alter table score_credentials add constraint score_credentials_kid_fkey FOREIGN KEY (kid) REFERENCES signing_keys(kid);
 alter table score_credentials add constraint score_credentials_list_id_fkey FOREIGN KEY (list_id) REFERENCES status_lists(list_id);
@@ -159,6 +174,8 @@ alter table score_credentials add constraint score_credentials_list_id_fkey FORE
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
 CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);
 CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
+CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (seq) WHERE (("position" IS NULL) AND (withheld_at IS NULL));
+CREATE INDEX webhook_events_worker ON public.webhook_events USING btree (worker_id, seq);
 
 CREATE TRIGGER score_credentials_stay_revoked BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();

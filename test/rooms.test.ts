@@ -10,11 +10,29 @@ const allowed: Record<string, readonly string[]> = {
   'skill-standard': ['platform'],
   'score-credentials': ['platform'],
   scores: ['platform', 'scoring-core', 'skill-standard', 'score-credentials'],
+  webhooks: ['platform'],
   discovery: ['platform'],
   server: ['platform'],
-  cli: ['platform', 'skill-standard', 'score-credentials', 'scores', 'discovery', 'server', '.'],
+  cli: [
+    'platform',
+    'skill-standard',
+    'score-credentials',
+    'scores',
+    'webhooks',
+    'discovery',
+    'server',
+    '.',
+  ],
   demo: ['platform', 'skill-standard', 'score-credentials'],
-  '.': ['platform', 'skill-standard', 'score-credentials', 'discovery', 'server', 'demo'],
+  '.': [
+    'platform',
+    'skill-standard',
+    'score-credentials',
+    'webhooks',
+    'discovery',
+    'server',
+    'demo',
+  ],
 }
 
 const files = globSync('src/**/*.ts')
