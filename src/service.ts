@@ -19,6 +19,7 @@ import type { Signers } from './score-credentials/signers.ts'
 import { skillCatalogOf, type Vocabulary } from './skill-standard/catalog.ts'
 import { skillStandardEndpoints } from './skill-standard/endpoints.ts'
 import { loadVocabulary } from './skill-standard/vocabulary.ts'
+import { webhookDeclarations } from './webhooks/declarations.ts'
 import type { Job } from './worker.ts'
 
 export interface ServiceParts {
@@ -62,6 +63,7 @@ export function createService({ config, db, log, clock, release }: ServiceParts)
     ...discoveryEndpoints({
       publicUrl,
       endpoints: () => endpoints,
+      webhooks: webhookDeclarations,
       release,
       standard: standardFacts(vocabulary, publicUrl),
       signing: () => signingFacts(mirror, publicUrl),

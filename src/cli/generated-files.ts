@@ -16,6 +16,8 @@ import { migrate } from '../platform/migrate.ts'
 import { dumpSchema } from '../platform/schema-dump.ts'
 import { bundleName, coreBundle } from '../scores/bundle.ts'
 import { createService } from '../service.ts'
+import { dataSchema, webhookDeclarations } from '../webhooks/declarations.ts'
+import { eventTypeNames } from '../webhooks/event-types.ts'
 
 export interface GeneratedFile {
   /** Relative to the root of the project. */
@@ -30,6 +32,10 @@ export const contractPublicUrl = 'https://scores.example.org'
 
 export const generatedFiles: readonly GeneratedFile[] = [
   { path: contractPath, text: contractText },
+  ...eventTypeNames.map((type) => ({
+    path: `events/${type}.v1.json`,
+    text: () => `${JSON.stringify(dataSchema(type), null, 2)}\n`,
+  })),
   { path: 'docs/errors.md', text: errorsPage },
   { path: 'docs/operate.md', text: withSettings },
   { path: 'schema.sql', text: schemaSql },
@@ -48,7 +54,10 @@ function engineText(): string {
 
 async function contractText(): Promise<string> {
   const endpoints = await declaredEndpoints(contractPublicUrl)
-  const document = openApiDocument(endpoints, { publicUrl: contractPublicUrl })
+  const document = openApiDocument(endpoints, {
+    publicUrl: contractPublicUrl,
+    webhooks: webhookDeclarations,
+  })
   return `${JSON.stringify(document, null, 2)}\n`
 }
 

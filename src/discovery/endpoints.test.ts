@@ -49,6 +49,7 @@ function rooms() {
     ...discoveryEndpoints({
       publicUrl,
       endpoints: () => endpoints,
+      webhooks: [],
       release: exampleRelease,
       standard,
       signing: () => ({ issuer, proofForms: ['native'], ...state }),

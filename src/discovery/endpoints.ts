@@ -5,6 +5,7 @@ import { type ErrorName, errorTable, refuse } from '../platform/errors.ts'
 import { wellKnownPath } from '../platform/identifiers.ts'
 import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engine.ts'
 import { openApiDocument } from './openapi.ts'
+import type { WebhookDeclaration } from './openapi-webhooks.ts'
 import { exampleRelease, type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
 import {
   engineDiscovery,
@@ -19,6 +20,7 @@ export interface DiscoveryOptions {
   publicUrl: string
   /** Every endpoint of the service, these included; asked for when the first document is made. */
   endpoints: () => readonly Endpoint[]
+  webhooks: readonly WebhookDeclaration[]
   release: ReleaseFacts
   standard: StandardFacts
   /** Asked for at each request: a key may become active while the service runs. */
@@ -29,8 +31,8 @@ const maxAgeSeconds = 300
 const exampleKid = 'z6MkvDqGT54cXesYGvABpF1UapVNwjCqRcafi4Px6Thv5T3Z'
 
 export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
-  const { publicUrl, endpoints, release, standard, signing } = options
-  const contract = made(() => jsonDocument(openApiDocument(endpoints(), { publicUrl })))
+  const { publicUrl, endpoints, webhooks, release, standard, signing } = options
+  const contract = made(() => jsonDocument(openApiDocument(endpoints(), { publicUrl, webhooks })))
   const errorDocuments = made(
     () =>
       new Map(

@@ -7,13 +7,14 @@ import type { Endpoint, ResponseDeclaration } from '../platform/endpoint.ts'
 import { interfaceVersion } from '../platform/identifiers.ts'
 import { refusalExamples, valuesOf } from './openapi-errors.ts'
 import { answerHeaders, errorSchema, fixedComponents, refTo } from './openapi-parts.ts'
+import { type WebhookDeclaration, webhookParameters, webhooksOf } from './openapi-webhooks.ts'
 
 type Json = Record<string, unknown>
 
 /** A schema object with a `title` is published once, under that name. Throws when two different ones share a title. */
 export function openApiDocument(
   endpoints: readonly Endpoint[],
-  { publicUrl }: { publicUrl: string },
+  { publicUrl, webhooks = [] }: { publicUrl: string; webhooks?: readonly WebhookDeclaration[] },
 ): Json {
   const schemas = new Map<string, Json>()
   const publish = (schema: object): unknown => published(schema, schemas)
@@ -23,6 +24,7 @@ export function openApiDocument(
     const item = (paths[endpoint.path] ??= {})
     item[endpoint.method.toLowerCase()] = operation(endpoint, publish)
   }
+  const sent = webhooksOf(webhooks, publish)
   publish(errorSchema)
   return {
     openapi: '3.1.0',
@@ -34,13 +36,21 @@ export function openApiDocument(
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: publicUrl }],
-    tags: [...new Set(sorted.map(({ area }) => area))].sort(compare).map((name) => ({ name })),
+    tags: areasOf(sorted, webhooks).map((name) => ({ name })),
     paths,
+    ...(webhooks.length === 0 ? {} : { webhooks: sent }),
     components: {
       schemas: Object.fromEntries([...schemas].sort(([a], [b]) => compare(a, b))),
       ...fixedComponents,
+      parameters: { ...fixedComponents.parameters, ...webhookParameters(webhooks) },
     },
   }
+}
+
+function areasOf(endpoints: readonly Endpoint[], webhooks: readonly WebhookDeclaration[]) {
+  const areas = new Set(endpoints.map(({ area }) => area))
+  if (webhooks.length > 0) areas.add('webhooks')
+  return [...areas].sort(compare)
 }
 
 function operation(endpoint: Endpoint, publish: (schema: object) => unknown): Json {

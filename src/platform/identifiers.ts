@@ -20,3 +20,8 @@ export function wellKnownPath<Name extends string>(name: Name) {
 
 export const nativeProofType = `${brand}ScoreEd25519Signature2026` as const
 export const credentialType = `${brand}ScoreCredential` as const
+
+/** A header of a webhook delivery (spec §6), e.g. `Service-Webhook-Id`. */
+export function webhookHeader<Name extends string>(name: Name) {
+  return `${brand}-Webhook-${name}` as const
+}

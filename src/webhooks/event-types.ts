@@ -167,7 +167,7 @@ export const eventTypes = {
     title: 'DisputeOpened',
     meaning: 'A worker opened a review or score dispute.',
     data: Type.Object(disputed, { title: 'DisputeOpenedData', ...closed }),
-    example: exampleDispute,
+    example: { ...exampleDispute, openedAt: '2026-05-14T09:00:00Z' },
   }),
   'dispute.resolved': facts({
     title: 'DisputeResolved',
