@@ -67,7 +67,10 @@ test('refused: a file that cannot be read, with its name', async () => {
 
 test('refused: a folder, and a pipe, which would be waited for without end', async () => {
   const keys = folder('not-files')
-  for (const make of [mkdirSync, (path: string) => execFileSync('mkfifo', [path])]) {
+  for (const make of [
+    mkdirSync,
+    (path: string) => execFileSync('/usr/bin/env', ['mkfifo', path]),
+  ]) {
     mkdirSync(keys)
     make(join(keys, 'x.pem'))
     const message = `${join(keys, 'x.pem')}: not a file`
