@@ -75,7 +75,65 @@ CREATE OR REPLACE FUNCTION public.rate_ms(from_time timestamp with time zone, to
  LANGUAGE sql
  IMMUTABLE
 AS $function$ select coalesce(ceil(extract(epoch from to_time - from_time) * 1000), 0)::integer $function$;
+CREATE OR REPLACE FUNCTION public.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'rows of % are never changed or removed', tg_table_name
+    using errcode = 'integrity_constraint_violation';
+end
+$function$;
 
+create table consent_changes (
+  worker_id uuid not null,
+  consent_version integer not null,
+  permission text not null,
+  granted boolean not null,
+  previous_granted boolean,
+  text_version text,
+  actor text not null,
+  effective_at timestamp with time zone not null
+);
+create table consents (
+  worker_id uuid not null,
+  permission text not null,
+  granted boolean not null,
+  text_version text,
+  consent_version integer not null
+);
+create table identities (
+  worker_id uuid not null,
+  state text not null,
+  verified_until timestamp with time zone,
+  change integer not null
+);
+create table identity_changes (
+  worker_id uuid not null,
+  change integer not null,
+  state text not null,
+  verified_until timestamp with time zone,
+  actor text not null,
+  changed_at timestamp with time zone not null
+);
+create table profile_skills (
+  worker_id uuid not null,
+  name text not null,
+  place smallint not null,
+  verified boolean not null,
+  level text
+);
+create table profiles (
+  worker_id uuid not null,
+  username text collate "C" not null,
+  username_sha256 bytea not null,
+  display_name text not null,
+  title text,
+  bio text,
+  avatar_url text,
+  member_since text not null,
+  updated_at timestamp with time zone not null
+);
 create table rate_windows (
   bucket uuid not null,
   hits timestamp with time zone[] not null,
@@ -130,6 +188,11 @@ create table status_lists (
   payload text not null,
   proofs jsonb not null
 );
+create table usernames (
+  username_sha256 bytea not null,
+  worker_id uuid not null,
+  taken_at timestamp with time zone not null
+);
 create table webhook_events (
   seq bigint generated always as identity not null,
   id text not null,
@@ -140,7 +203,51 @@ create table webhook_events (
   withheld_at timestamp with time zone,
   "position" bigint
 );
+create table workers (
+  id uuid not null,
+  external_id text,
+  registered_at timestamp with time zone not null,
+  terms_version text,
+  terms_accepted_at timestamp with time zone,
+  onboarded_at timestamp with time zone,
+  consent_version integer default 0 not null
+);
 
+alter table consent_changes add constraint consent_changes_worker_id_consent_version_permission_grante_key UNIQUE (worker_id, consent_version, permission, granted);
+alter table consent_changes add constraint consent_changes_pkey PRIMARY KEY (worker_id, consent_version);
+alter table consent_changes add constraint consent_changes_actor_check CHECK (((char_length(actor) >= 1) AND (char_length(actor) <= 200)));
+alter table consent_changes add constraint consent_changes_check CHECK ((granted = (text_version IS NOT NULL)));
+alter table consent_changes add constraint consent_changes_check1 CHECK ((granted OR (previous_granted IS TRUE)));
+alter table consent_changes add constraint consent_changes_consent_version_check CHECK ((consent_version >= 1));
+alter table consent_changes add constraint consent_changes_permission_check CHECK ((permission = ANY (ARRAY['public_profile'::text, 'search_listing'::text, 'score_sharing'::text])));
+alter table consent_changes add constraint consent_changes_text_version_check CHECK (((char_length(text_version) >= 1) AND (char_length(text_version) <= 64)));
+alter table consents add constraint consents_pkey PRIMARY KEY (worker_id, permission);
+alter table consents add constraint consents_permission_check CHECK ((permission = ANY (ARRAY['public_profile'::text, 'search_listing'::text, 'score_sharing'::text])));
+alter table identities add constraint identities_pkey PRIMARY KEY (worker_id);
+alter table identities add constraint identities_change_check CHECK ((change >= 1));
+alter table identities add constraint identities_check CHECK (((state = 'verified'::text) = (verified_until IS NOT NULL)));
+alter table identities add constraint identities_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'verified'::text, 'revoked'::text])));
+alter table identity_changes add constraint identity_changes_worker_id_change_state_key UNIQUE (worker_id, change, state);
+alter table identity_changes add constraint identity_changes_pkey PRIMARY KEY (worker_id, change);
+alter table identity_changes add constraint identity_changes_actor_check CHECK (((char_length(actor) >= 1) AND (char_length(actor) <= 200)));
+alter table identity_changes add constraint identity_changes_change_check CHECK ((change >= 1));
+alter table identity_changes add constraint identity_changes_check CHECK (((state = 'verified'::text) = (verified_until IS NOT NULL)));
+alter table identity_changes add constraint identity_changes_check1 CHECK (((verified_until IS NULL) OR (verified_until > changed_at)));
+alter table identity_changes add constraint identity_changes_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'verified'::text, 'revoked'::text])));
+alter table profile_skills add constraint profile_skills_worker_id_place_key UNIQUE (worker_id, place);
+alter table profile_skills add constraint profile_skills_pkey PRIMARY KEY (worker_id, name);
+alter table profile_skills add constraint profile_skills_level_check CHECK ((level = ANY (ARRAY['novice'::text, 'intermediate'::text, 'advanced'::text, 'expert'::text])));
+alter table profile_skills add constraint profile_skills_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 80)));
+alter table profile_skills add constraint profile_skills_place_check CHECK (((place >= 1) AND (place <= 100)));
+alter table profiles add constraint profiles_username_key UNIQUE (username);
+alter table profiles add constraint profiles_pkey PRIMARY KEY (worker_id);
+alter table profiles add constraint profiles_avatar_url_check CHECK (((avatar_url ~ '^https://'::text) AND (char_length(avatar_url) <= 2048)));
+alter table profiles add constraint profiles_bio_check CHECK (((char_length(bio) >= 1) AND (char_length(bio) <= 2000)));
+alter table profiles add constraint profiles_check CHECK ((username_sha256 = sha256(convert_to(username, 'UTF8'::name))));
+alter table profiles add constraint profiles_display_name_check CHECK (((char_length(display_name) >= 1) AND (char_length(display_name) <= 80)));
+alter table profiles add constraint profiles_member_since_check CHECK ((member_since ~ '^[1-9][0-9]{3}-(0[1-9]|1[0-2])$'::text));
+alter table profiles add constraint profiles_title_check CHECK (((char_length(title) >= 1) AND (char_length(title) <= 120)));
+alter table profiles add constraint profiles_username_check CHECK (((username ~ '^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$'::text) AND (username <> 'search'::text)));
 alter table rate_windows add constraint rate_windows_pkey PRIMARY KEY (bucket);
 alter table schema_migrations add constraint schema_migrations_pkey PRIMARY KEY (name);
 alter table score_credentials add constraint score_credentials_credential_id_key UNIQUE (credential_id);
@@ -164,12 +271,32 @@ alter table status_lists add constraint status_lists_pkey PRIMARY KEY (list_id);
 alter table status_lists add constraint status_lists_check CHECK (((closed_at IS NULL) = (dies_at IS NULL)));
 alter table status_lists add constraint status_lists_check1 CHECK ((published_revision <= revision));
 alter table status_lists add constraint status_lists_list_id_check CHECK ((list_id ~ '^[a-z2-7]{10}$'::text));
+alter table usernames add constraint usernames_worker_id_username_sha256_key UNIQUE (worker_id, username_sha256);
+alter table usernames add constraint usernames_pkey PRIMARY KEY (username_sha256);
+alter table usernames add constraint usernames_username_sha256_check CHECK ((length(username_sha256) = 32));
 alter table webhook_events add constraint webhook_events_id_key UNIQUE (id);
 alter table webhook_events add constraint webhook_events_position_key UNIQUE ("position");
 alter table webhook_events add constraint webhook_events_pkey PRIMARY KEY (seq);
+alter table workers add constraint workers_external_id_key UNIQUE (external_id);
+alter table workers add constraint workers_pkey PRIMARY KEY (id);
+alter table workers add constraint workers_check CHECK (((terms_version IS NULL) = (terms_accepted_at IS NULL)));
+alter table workers add constraint workers_check1 CHECK (((onboarded_at IS NULL) OR (terms_accepted_at IS NOT NULL)));
+alter table workers add constraint workers_consent_version_check CHECK ((consent_version >= 0));
+alter table workers add constraint workers_external_id_check CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 200)));
+alter table workers add constraint workers_terms_version_check CHECK (((char_length(terms_version) >= 1) AND (char_length(terms_version) <= 64)));
 
+alter table consent_changes add constraint consent_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table consents add constraint consents_worker_id_consent_version_permission_granted_fkey FOREIGN KEY (worker_id, consent_version, permission, granted) REFERENCES consent_changes(worker_id, consent_version, permission, granted);
+alter table consents add constraint consents_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table identities add constraint identities_worker_id_change_state_fkey FOREIGN KEY (worker_id, change, state) REFERENCES identity_changes(worker_id, change, state);
+alter table identities add constraint identities_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table identity_changes add constraint identity_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table profile_skills add constraint profile_skills_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES profiles(worker_id) ON DELETE CASCADE;
+alter table profiles add constraint profiles_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table profiles add constraint profiles_worker_id_username_sha256_fkey FOREIGN KEY (worker_id, username_sha256) REFERENCES usernames(worker_id, username_sha256);
 alter table score_credentials add constraint score_credentials_kid_fkey FOREIGN KEY (kid) REFERENCES signing_keys(kid);
 alter table score_credentials add constraint score_credentials_list_id_fkey FOREIGN KEY (list_id) REFERENCES status_lists(list_id);
+alter table usernames add constraint usernames_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
 CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);
@@ -177,5 +304,8 @@ CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (seq) WHERE (("position" IS NULL) AND (withheld_at IS NULL));
 CREATE INDEX webhook_events_worker ON public.webhook_events USING btree (worker_id, seq);
 
+CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER score_credentials_stay_revoked BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
+CREATE TRIGGER usernames_stay BEFORE DELETE OR UPDATE ON public.usernames FOR EACH ROW EXECUTE FUNCTION refuse_change();

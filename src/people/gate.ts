@@ -1,0 +1,36 @@
+/** Pure: the public gate. What of a person anybody may read, decided here and nowhere else (decision D33). */
+import type { Permission } from './schema.ts'
+
+export interface GateFacts {
+  /** The worker has a score snapshot that is active. */
+  snapshotActive: boolean
+  onboarded: boolean
+  consents: Readonly<Record<Permission, boolean>>
+  /** Verified, and not past its end. */
+  identityActive: boolean
+  /** By an open dispute. */
+  restricted: boolean
+}
+
+export interface Readable {
+  /** May be found by search. */
+  search: boolean
+  /** Has a public detail. */
+  detail: boolean
+  /** The score may be read; in the detail it stands where both may be. */
+  score: boolean
+}
+
+/**
+ * A public score names its person, with avatar and path, and belongs to "an onboarded public profile" (spec §4.4): so the score, too,
+ * needs the consent to a public profile.
+ */
+export function readable(facts: GateFacts): Readable {
+  const { snapshotActive, onboarded, consents, identityActive, restricted } = facts
+  const detail = onboarded && consents.public_profile
+  return {
+    detail,
+    search: detail && consents.search_listing,
+    score: detail && consents.score_sharing && snapshotActive && identityActive && !restricted,
+  }
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  faultOfUntil,
+  identityAt,
+  isIdentityActive,
+  statesOf,
+  yearsAfter,
+} from './identity-state.ts'
+
+const until = new Date('2026-06-01T00:00:00Z')
+const at = (ms: number) => new Date(until.getTime() + ms)
+
+test('verified counts until its end, and from that millisecond on no more', () => {
+  const verified = { state: 'verified' as const, verifiedUntil: until }
+  assert.equal(identityAt(verified, at(-1)), 'verified')
+  assert.equal(identityAt(verified, at(0)), 'expired')
+  assert.equal(isIdentityActive(verified, at(-1)), true)
+  assert.equal(isIdentityActive(verified, at(0)), false)
+  for (const state of ['pending', 'revoked'] as const) {
+    assert.equal(identityAt({ state, verifiedUntil: null }, until), state)
+    assert.equal(isIdentityActive({ state, verifiedUntil: null }, until), false)
+  }
+  assert.equal(identityAt(null, until), 'none')
+  assert.equal(isIdentityActive(null, until), false)
+})
+
+test('every move from every state: what is recorded, what is nothing new, what is refused', () => {
+  const table = ['none', 'pending', 'verified', 'expired', 'revoked'] as const
+  const told = (move: 'begin' | 'verify' | 'revoke') =>
+    table.map((from) => statesOf(move, from)?.join(' then ') ?? 'refused')
+  assert.deepEqual(told('begin'), ['pending', '', 'refused', 'pending', 'pending'])
+  assert.deepEqual(told('verify'), [
+    'pending then verified',
+    'verified',
+    'verified',
+    'pending then verified',
+    'pending then verified',
+  ])
+  assert.deepEqual(told('revoke'), ['refused', 'revoked', 'revoked', 'revoked', ''])
+})
+
+test('an end must lie in the future, by a millisecond at least and ten years at most', () => {
+  const now = new Date('2026-05-14T09:00:00Z')
+  const reason = (until: Date | null) => faultOfUntil('until', until, now)?.reason ?? null
+  assert.equal(reason(null), 'must be a date-time with a zone')
+  assert.equal(reason(now), 'must be in the future')
+  assert.equal(reason(new Date(now.getTime() + 1)), null)
+  const last = yearsAfter(now, 10)
+  assert.equal(last.toISOString(), '2036-05-14T09:00:00.000Z')
+  assert.equal(reason(last), null)
+  assert.equal(reason(new Date(last.getTime() + 1)), 'must be at most 10 years ahead')
+})

@@ -1,0 +1,25 @@
+/** Pure: points in time as people write them. */
+
+const form = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})$/
+
+/** An ISO 8601 date-time with a zone, or null. A day that no month has is not moved into the next one. */
+export function instantOf(text: string): Date | null {
+  const day = form.exec(text)?.[1]
+  return day === undefined || dayOf(day) === null ? null : validOrNull(new Date(text))
+}
+
+/** The start of a day `YYYY-MM-DD` in UTC, or null. */
+export function dayOf(text: string): Date | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null
+  const day = validOrNull(new Date(`${text}T00:00:00Z`))
+  return day?.toISOString().startsWith(text) ? day : null
+}
+
+/** The month of a time in UTC, as `YYYY-MM`. */
+export function monthOf(time: Date): string {
+  return time.toISOString().slice(0, 7)
+}
+
+function validOrNull(time: Date): Date | null {
+  return Number.isNaN(time.getTime()) ? null : time
+}
