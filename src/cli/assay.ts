@@ -127,6 +127,88 @@ command(
     ),
   )
 
+const workers = program.command('workers').description('People')
+const byOption = ['--by <name>', 'who does it: kept with the change', 'operator'] as const
+
+command(workers, 'import', 'Register people, or bring them up to date, from a file')
+  .requiredOption('--from <file>', 'people as NDJSON, one a line; - for standard input')
+  .option('--errors <file>', 'where refused lines go (default: FROM.errors.ndjson)')
+  .option('--dry-run', 'check every line against the people there are now, and change nothing')
+  .option(...byOption)
+  .addHelpText(
+    'after',
+    '\nA run that was cut off can be run again: `externalId`, or `username` without one, says who a line speaks of.',
+  )
+  .action((flags) =>
+    act(flags, async () =>
+      (await import('./workers-import.ts')).importWorkersCommand(settings(), flags),
+    ),
+  )
+
+command(workers, 'show', 'Show a person, and what decides what is public of them')
+  .argument('<username>')
+  .action((username, flags) =>
+    act(flags, async () =>
+      (await import('./workers-show.ts')).showWorkerCommand(settings(), username),
+    ),
+  )
+
+const consent = program.command('consent').description('What a person allows')
+const permissionArgument = [
+  '<permission>',
+  'public_profile, search_listing or score_sharing',
+] as const
+
+command(consent, 'grant', 'Record that a person allows something')
+  .argument('<username>')
+  .argument(...permissionArgument)
+  .option('--text-version <version>', 'of the text that the person agreed to', '1')
+  .option(...byOption)
+  .action((username, permission, flags) =>
+    act(flags, async () =>
+      (await import('./consent-change.ts')).changeConsentCommand(
+        settings(),
+        [username, permission],
+        flags,
+      ),
+    ),
+  )
+
+command(consent, 'withdraw', 'Record that a person allows something no longer')
+  .argument('<username>')
+  .argument(...permissionArgument)
+  .option(...byOption)
+  .action((username, permission, flags) =>
+    act(flags, async () =>
+      (await import('./consent-change.ts')).changeConsentCommand(
+        settings(),
+        [username, permission],
+        { ...flags, textVersion: null },
+      ),
+    ),
+  )
+
+const identity = program.command('identity').description('Whether a person is who they say')
+
+command(identity, 'verify', 'Record that somebody has checked who the person is')
+  .argument('<username>')
+  .option('--until <date>', 'the check counts before this day or date-time (default: a year)')
+  .option(...byOption)
+  .action((username, flags) =>
+    act(flags, async () =>
+      (await import('./identity-move.ts')).verifyIdentityCommand(settings(), username, flags),
+    ),
+  )
+
+command(identity, 'revoke', 'Record that the check does not count any more')
+  .argument('<username>')
+  .option(...byOption)
+  .action((username, flags) =>
+    act(flags, async () =>
+      (await import('./identity-move.ts')).revokeIdentityCommand(settings(), username, flags),
+    ),
+  )
+
 const vocabulary = program.command('vocabulary').description('Skill records')
 
 command(vocabulary, 'lint', 'Check the skill records: one line a finding')

@@ -38,11 +38,11 @@ function standardOutput(): Sink {
   }
 }
 
-/** For `catch`: what was not written has been issued all the same, so the way on is said too. */
+/** For `catch`: what was not written has been done all the same, so the way on is said too. */
 function notWritten(place: string): (error: unknown) => never {
   return (error) => {
     throw new CommandError(
-      `${place} did not take everything (${reasonOf(error)}). Make room or name another file, and run the same command again: a line with an id is issued once.`,
+      `${place} did not take everything (${reasonOf(error)}). Make room or name another file, and run the same command again: a line with an id takes effect once.`,
       { cause: error },
     )
   }

@@ -1,0 +1,49 @@
+/** `assay consent grant` and `withdraw`: the person's own decision, entered by the operator. */
+import type { Config } from '../config.ts'
+import { changeConsent } from '../people/consent.ts'
+import { isPermission, permissions } from '../people/schema.ts'
+import { systemClock } from '../platform/clock.ts'
+import { done, type Outcome } from './output.ts'
+import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
+import { UsageError } from './run.ts'
+import { withDatabase } from './with-database.ts'
+
+export interface ConsentFlags {
+  by: string
+  /** Of the text agreed to; null to withdraw. */
+  textVersion: string | null
+}
+
+const textVersionForm = /^[0-9A-Za-z][0-9A-Za-z._:-]{0,63}$/
+
+export function changeConsentCommand(
+  config: Config,
+  [given, permission]: readonly [string, string],
+  { by, textVersion }: ConsentFlags,
+): Promise<Outcome> {
+  const username = usernameGiven(given)
+  const actor = actorGiven(by)
+  if (!isPermission(permission))
+    throw new UsageError(
+      `${JSON.stringify(permission)} is not a permission: one of ${permissions.join(', ')}.`,
+    )
+  if (textVersion !== null && !textVersionForm.test(textVersion))
+    throw new UsageError('--text-version: 1 to 64 letters, digits or . _ : -')
+  return withDatabase(config, async (db) => {
+    const wish = { permission, textVersion, by: actor, at: systemClock() }
+    const changed = await changeConsent(db, username, wish)
+    if (changed.outcome === 'unknown_person') return unknownPerson(username)
+    const told = { username, permission, granted: textVersion !== null }
+    if (changed.outcome === 'unchanged')
+      return done({ ok: true, ...told, changed: false }, [`${username}: nothing to change`])
+    const { consentVersion, previousGranted } = changed.change
+    const { onboardedNow } = changed
+    const word = textVersion === null ? 'withdrawn' : 'granted'
+    const lines = [`${username}: ${permission} ${word} (consent version ${consentVersion})`]
+    if (onboardedNow) lines.push(`${username} is onboarded now.`)
+    return done(
+      { ok: true, ...told, changed: true, consentVersion, previousGranted, onboardedNow },
+      lines,
+    )
+  })
+}

@@ -1,0 +1,60 @@
+/** `assay identity verify` and `revoke`: what the operator's check of a person's papers has found. */
+import type { Config } from '../config.ts'
+import { type Move, moveIdentity } from '../people/identity.ts'
+import { yearsAfter } from '../people/identity-state.ts'
+import { dayOf, instantOf } from '../people/instant.ts'
+import { systemClock, wireTime } from '../platform/clock.ts'
+import { done, type Outcome } from './output.ts'
+import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
+import { UsageError } from './run.ts'
+import { withDatabase } from './with-database.ts'
+
+export interface VerifyFlags {
+  by: string
+  /** A day or a date-time; a year from now unless given. */
+  until?: string
+}
+
+export function verifyIdentityCommand(
+  config: Config,
+  given: string,
+  { by, until }: VerifyFlags,
+): Promise<Outcome> {
+  const end =
+    until === undefined ? yearsAfter(systemClock(), 1) : (dayOf(until) ?? instantOf(until))
+  if (end === null)
+    throw new UsageError('--until: a day as YYYY-MM-DD, or a date-time with a zone.')
+  return moveCommand(config, given, { by, move: 'verify', until: end })
+}
+
+export function revokeIdentityCommand(
+  config: Config,
+  given: string,
+  { by }: { by: string },
+): Promise<Outcome> {
+  return moveCommand(config, given, { by, move: 'revoke' })
+}
+
+function moveCommand(config: Config, given: string, move: Move & { by: string }): Promise<Outcome> {
+  const username = usernameGiven(given)
+  const by = actorGiven(move.by)
+  return withDatabase(config, async (db) => {
+    const moved = await moveIdentity(db, username, { ...move, by, at: systemClock() })
+    if (moved.outcome === 'unknown_person') return unknownPerson(username)
+    if (moved.outcome === 'unusable') throw new UsageError(`--until ${moved.fault.reason}.`)
+    const { from } = moved
+    if (moved.outcome === 'refused') {
+      const message = `${username}: there is nothing to ${move.move}, the identity is ${from}.`
+      return { exitCode: 1, report: { ok: false, username, from, message }, lines: [message] }
+    }
+    if (moved.outcome === 'unchanged')
+      return done({ ok: true, username, changed: false, identity: from }, [
+        `${username}: nothing to change, the identity is ${from}`,
+      ])
+    const verifiedUntil = move.move === 'verify' ? wireTime(move.until) : null
+    const until = verifiedUntil === null ? '' : ` until ${verifiedUntil}`
+    return done({ ok: true, username, changed: true, from, identity: moved.to, verifiedUntil }, [
+      `${username}: identity ${moved.to}${until} (it was ${from})`,
+    ])
+  })
+}

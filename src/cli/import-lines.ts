@@ -1,0 +1,198 @@
+/**
+ * What every import shares: NDJSON in, a batch a transaction, refused lines in a file of their own with number, field and reason. A run
+ * that was cut off is run again: `apply` must change nothing for what is there already.
+ */
+import { addAbortSignal } from 'node:stream'
+import type { Config } from '../config.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import type { Fault } from '../platform/shape-fault.ts'
+import { parseStrictJson } from '../platform/strict-json.ts'
+import { type Line, type LineBatch, lineBatches, openInput } from './lines.ts'
+import type { Outcome } from './output.ts'
+import { type Progress, showProgress } from './progress.ts'
+import {
+  closed,
+  errorSink,
+  errorsFileOf,
+  refusalLine,
+  refuseSameFile,
+  tooLong,
+} from './refusals.ts'
+import type { Sink } from './sink.ts'
+import { withDatabase } from './with-database.ts'
+
+export interface ImportFlags {
+  from: string
+  errors?: string
+  dryRun?: boolean
+}
+
+type Refused = { refused: Fault }
+
+export interface Import<Item, Result extends string> {
+  lineBytesMax: number
+  /** Everything that can become of a line that is not refused, in the order in which it is told. */
+  results: readonly Result[]
+  /** Checks one line by itself. */
+  read(value: unknown, now: Date): Item | Refused
+  /** One answer for each item, in order; runs again from the start where the database asks for it. */
+  apply(tx: Tx, items: readonly Item[], now: Date): Promise<({ result: Result } | Refused)[]>
+}
+
+const batchMax = 256
+
+export async function importLines<Item extends object, Result extends string>(
+  config: Config,
+  flags: ImportFlags,
+  what: Import<Item, Result>,
+): Promise<Outcome> {
+  const errorsFile = errorsFileOf(flags)
+  refuseSameFile({ '--from': flags.from, '--errors': errorsFile })
+  const input = await openInput(flags.from)
+  return withDatabase(
+    config,
+    async (db, signal) => {
+      addAbortSignal(signal, input.chunks)
+      await using closing = new AsyncDisposableStack()
+      const errors = closed(await errorSink(errorsFile), closing)
+      const progress = showProgress(input.bytesTotal)
+      closing.defer(() => progress.end())
+      const startedAt = performance.now()
+      const run = { db, what, errors, progress, signal, dryRun: flags.dryRun ?? false }
+      const tally = await readAll(run, input.chunks)
+      return summary(tally, { dryRun: run.dryRun, errorsFile, ms: performance.now() - startedAt })
+    },
+    { watchesSignal: true },
+  )
+}
+
+interface Run<Item, Result extends string> {
+  db: Db
+  what: Import<Item, Result>
+  errors: Sink
+  progress: Progress
+  signal: AbortSignal
+  dryRun: boolean
+}
+
+interface Tally<Result extends string> {
+  lines: number
+  results: Record<Result, number>
+  rejected: number
+  interrupted: boolean
+}
+
+/** When the signal comes, the batch in hand is committed, and no other is begun. */
+async function readAll<Item extends object, Result extends string>(
+  run: Run<Item, Result>,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<Tally<Result>> {
+  const { what, signal } = run
+  const results = Object.fromEntries(what.results.map((result) => [result, 0]))
+  const tally: Tally<string> = { lines: 0, results, rejected: 0, interrupted: false }
+  try {
+    for await (const batch of lineBatches(chunks, { bytesMax: what.lineBytesMax, batchMax })) {
+      if (signal.aborted) break
+      await importBatch(run, batch, tally)
+    }
+  } catch (error) {
+    // The input was closed under us, on the operator's word.
+    if (!(error instanceof Error && error.name === 'AbortError')) throw error
+  }
+  tally.interrupted = signal.aborted
+  return tally
+}
+
+async function importBatch<Item extends object, Result extends string>(
+  run: Run<Item, Result>,
+  batch: LineBatch,
+  tally: Tally<string>,
+): Promise<void> {
+  const { db, what, errors, progress, dryRun } = run
+  const now = new Date()
+  const read = batch.lines.map((line) => readLine(what, line, now))
+  const items = read.filter((one): one is Item => !('refused' in one))
+  const applied = await applyBatch(db, dryRun, (tx) => what.apply(tx, items, now))
+  const answers = applied.values()
+  let refusals = ''
+  for (const [i, one] of read.entries()) {
+    const answer = isRefused(one) ? one : (answers.next().value as { result: string } | Refused)
+    tally.lines++
+    if (isRefused(answer)) {
+      tally.rejected++
+      refusals += refusalLine(batch.lines[i] as Line, answer.refused)
+    } else tally.results[answer.result] = (tally.results[answer.result] ?? 0) + 1
+  }
+  if (refusals !== '') await errors.write(refusals)
+  progress.at(tally.lines, batch.bytesRead)
+}
+
+function isRefused(answer: object): answer is Refused {
+  return 'refused' in answer
+}
+
+function readLine<Item, Result extends string>(
+  { lineBytesMax, read }: Import<Item, Result>,
+  { bytes, isTooLong }: Line,
+  now: Date,
+): Item | Refused {
+  if (isTooLong) return { refused: tooLong(lineBytesMax) }
+  const json = parseStrictJson(bytes)
+  if (json.kind === 'value') return read(json.value, now)
+  return { refused: { field: null, reason: json.why.replace('The body', 'The line') } }
+}
+
+/** Carries the answers out of the transaction that it rolls back. */
+class DryRunEnd<Answer> extends Error {
+  readonly answers: Answer[]
+
+  constructor(answers: Answer[]) {
+    super('dry run')
+    this.answers = answers
+  }
+}
+
+async function applyBatch<Answer>(
+  db: Db,
+  dryRun: boolean,
+  apply: (tx: Tx) => Promise<Answer[]>,
+): Promise<Answer[]> {
+  if (!dryRun) return db.transaction(apply)
+  try {
+    return await db.transaction(async (tx) => {
+      throw new DryRunEnd(await apply(tx))
+    })
+  } catch (error) {
+    if (error instanceof DryRunEnd) return error.answers
+    throw error
+  }
+}
+
+function summary(
+  { lines, results, rejected, interrupted }: Tally<string>,
+  { dryRun, errorsFile, ms }: { dryRun: boolean; errorsFile: string | null; ms: number },
+): Outcome {
+  const ok = rejected === 0 && !interrupted
+  const linesPerSecond = Math.round((lines * 1_000) / Math.max(ms, 1))
+  const counts = Object.entries({ ...results, refused: rejected }).map(
+    ([result, count]) => `${count} ${result}`,
+  )
+  const told = [`${lines} lines: ${counts.join(', ')} (${linesPerSecond} lines/s)`]
+  if (dryRun) told.push('Dry run: nothing was changed.')
+  if (rejected > 0 && errorsFile !== null) told.push(`The refused lines are in ${errorsFile}.`)
+  if (interrupted) told.push('Interrupted. Run it again: what is there already stays as it is.')
+  return {
+    exitCode: ok ? 0 : 1,
+    report: {
+      ok,
+      lines,
+      ...results,
+      rejected,
+      interrupted,
+      dryRun,
+      linesPerSecond,
+      errors: errorsFile,
+    },
+    lines: told,
+  }
+}

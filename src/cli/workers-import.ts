@@ -1,0 +1,30 @@
+/** `assay workers import`: people from an operator's own register. */
+import type { Config } from '../config.ts'
+import { registerPeople } from '../people/register.ts'
+import { type Registration, readRegistration } from '../people/registration.ts'
+import { type Import, type ImportFlags, importLines } from './import-lines.ts'
+import type { Outcome } from './output.ts'
+import { actorGiven } from './person.ts'
+
+export interface WorkersImportFlags extends ImportFlags {
+  by: string
+}
+
+export function importWorkersCommand(config: Config, flags: WorkersImportFlags): Promise<Outcome> {
+  return importLines(config, flags, workersImport(actorGiven(flags.by)))
+}
+
+/** A hundred skills and a long biography fit. */
+const lineBytesMax = 65_536
+
+function workersImport(by: string): Import<Registration, 'created' | 'updated' | 'unchanged'> {
+  return {
+    lineBytesMax,
+    results: ['created', 'updated', 'unchanged'],
+    read: readRegistration,
+    apply: async (tx, registrations, now) => {
+      const registered = await registerPeople(tx, registrations, { by, at: now })
+      return registered.map((answer) => ('refused' in answer ? answer : { result: answer.outcome }))
+    },
+  }
+}

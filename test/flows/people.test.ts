@@ -1,0 +1,291 @@
+/** People from the command line: import, show, consent, identity, as the operator meets them. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { type Db, sql } from '../../src/platform/db.ts'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+import { consentEvents, line, publicLine } from '../support/people.ts'
+
+async function place() {
+  const database = await testDatabase()
+  const command = commandLine(database.url)
+  after(async () => {
+    command.remove()
+    await database.drop()
+  })
+  const file = (name: string): string => join(command.folder, name)
+  /** The report of `--json`, and the exit code. */
+  const report = async (...args: string[]) => {
+    const { code, out } = await command.run([...args, '--json'])
+    return { code, ...JSON.parse(out) }
+  }
+  return { ...command, db: database.db, file, report }
+}
+
+const ndjson = (lines: readonly unknown[]): string =>
+  lines.map((one) => `${typeof one === 'string' ? one : JSON.stringify(one)}\n`).join('')
+const parsed = (text: string) =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((one) => JSON.parse(one))
+
+/** Everything of everybody but what differs between two runs: ids and times. */
+async function stateOf(db: Db): Promise<unknown[]> {
+  return db.rows(sql`
+    select w.external_id, w.terms_version, w.terms_accepted_at, w.onboarded_at is null as waiting,
+      w.consent_version, p.username, p.display_name, p.title, p.bio, p.avatar_url, p.member_since,
+      (select json_agg(json_build_array(s.name, s.place, s.verified, s.level) order by s.place)
+        from profile_skills s where s.worker_id = w.id) as skills,
+      (select json_agg(json_build_array(c.consent_version, c.permission, c.granted,
+        c.previous_granted, c.text_version, c.actor) order by c.consent_version)
+        from consent_changes c where c.worker_id = w.id) as consents,
+      (select json_agg(json_build_array(i.change, i.state, i.verified_until) order by i.change)
+        from identity_changes i where i.worker_id = w.id) as identity,
+      (select count(*) from usernames n where n.worker_id = w.id) as names,
+      (select count(*) from webhook_events e where e.worker_id = w.id) as events
+    from workers w left join profiles p on p.worker_id = w.id order by p.username`)
+}
+
+const lineCount = 10_000
+
+/** One line in a hundred is bad, each in another way. */
+function bigFile(): string {
+  const wrong = [
+    { username: 'Not Valid' },
+    { displayName: 'a\0b' },
+    { consents: [{ permission: 'email', textVersion: '1' }] },
+    { memberSince: '2026-13' },
+    { username: 'user-1' },
+  ]
+  return ndjson(
+    Array.from({ length: lineCount }, (_, n) => {
+      const good = {
+        username: `user-${n}`,
+        externalId: `hr-${n}`,
+        skills: n % 3 === 0 ? [{ name: 'Go' }, { name: `Skill ${n}` }] : [],
+      }
+      const bad = n % 100 === 50 ? wrong[((n - 50) / 100) % wrong.length] : {}
+      return (n % 2 === 0 ? publicLine : line)({ ...good, ...bad })
+    }),
+  )
+}
+
+test('import: 10,000 lines with 1 % bad, killed and run again: the same state as an undisturbed run', async () => {
+  const [calm, killed] = [await place(), await place()]
+  for (const there of [calm, killed]) writeFileSync(there.file('people.ndjson'), bigFile())
+  const args = ['workers', 'import', '--from', 'people.ndjson']
+
+  const undisturbed = await calm.report(...args)
+  assert.deepEqual(
+    [undisturbed.code, undisturbed.lines, undisturbed.created, undisturbed.rejected],
+    [1, lineCount, lineCount - 100, 100],
+  )
+
+  for (const atLeast of [1, 3_000, 7_000]) {
+    const child = killed.start(args)
+    const ended = once(child, 'exit')
+    for (let done = 0; done < atLeast && child.exitCode === null; ) {
+      const [row] = await killed.db.rows<{ n: number }>(sql`select count(*) as n from workers`)
+      done = row?.n ?? 0
+    }
+    child.kill('SIGKILL')
+    const [, signal] = await ended
+    assert.equal(signal, 'SIGKILL')
+  }
+  const resumed = await killed.report(...args)
+  assert.equal(resumed.rejected, 100)
+  assert.ok(resumed.unchanged >= 7_000 && resumed.created > 0, JSON.stringify(resumed))
+  assert.equal(resumed.updated, 0)
+  assert.deepEqual(await stateOf(killed.db), await stateOf(calm.db))
+  assert.equal(
+    readFileSync(killed.file('people.ndjson.errors.ndjson'), 'utf8'),
+    readFileSync(calm.file('people.ndjson.errors.ndjson'), 'utf8'),
+  )
+
+  const before = await killed.db.rows(sql`select * from profiles order by worker_id`)
+  const third = await killed.report(...args)
+  assert.deepEqual([third.created, third.updated, third.unchanged], [0, 0, lineCount - 100])
+  assert.deepEqual(await killed.db.rows(sql`select * from profiles order by worker_id`), before)
+  assert.equal((await consentEvents(killed.db)).length, 3 * 5_000 - 3 * 100)
+})
+
+test('import: the error file names line, field and reason of each bad line', async () => {
+  const { file, report } = await place()
+  writeFileSync(
+    file('people.ndjson'),
+    ndjson([
+      line({ username: 'taken', externalId: '1' }),
+      line({ username: 'taken', externalId: '2' }),
+      '',
+      '{"username":"a\\u0000b","displayName":"x"}',
+      '{"username":"abc","displayName":"a\\ud800"}',
+      '{',
+      line({ username: 'search' }),
+      line({ consents: [{ permission: 'email', textVersion: '1' }] }),
+      line({ terms: { version: '1', acceptedAt: '2999-01-01T00:00:00Z' } }),
+      line({ identity: { verifiedUntil: '2001-01-01T00:00:00Z' } }),
+      line({ skills: [{ name: 'x'.repeat(70_000) }] }),
+    ]),
+  )
+  const { code, created, rejected, errors } = await report(
+    'workers',
+    'import',
+    '--from',
+    'people.ndjson',
+  )
+  assert.deepEqual([code, created, rejected, errors], [1, 1, 9, 'people.ndjson.errors.ndjson'])
+  const told = parsed(readFileSync(file('people.ndjson.errors.ndjson'), 'utf8'))
+  assert.deepEqual(
+    told.map((one) => `${one.line} ${one.field}: ${one.reason}`),
+    [
+      '2 username: is taken by another person',
+      '4 null: A string holds a NUL.',
+      '5 null: A string holds a lone surrogate.',
+      '6 null: The line is not JSON.',
+      '7 username: search is reserved',
+      '8 consents.0.permission: must be one of public_profile, search_listing, score_sharing',
+      '9 terms.acceptedAt: must not be in the future',
+      '10 identity.verifiedUntil: must be in the future',
+      '11 null: The line is longer than 65536 bytes.',
+    ],
+  )
+})
+
+test('import --dry-run: says what would become of each line, and changes nothing', async () => {
+  const { file, report, db, run } = await place()
+  writeFileSync(file('one.ndjson'), ndjson([line({ username: 'known', externalId: '1' })]))
+  await run(['workers', 'import', '--from', 'one.ndjson'])
+  const before = await stateOf(db)
+  writeFileSync(
+    file('people.ndjson'),
+    ndjson([
+      line({ username: 'known', externalId: '1', title: 'New' }),
+      publicLine({ username: 'fresh' }),
+      line({ username: 'known', externalId: '2' }),
+    ]),
+  )
+  const args = ['workers', 'import', '--from', 'people.ndjson', '--dry-run']
+  const dry = await report(...args)
+  assert.deepEqual(
+    [dry.code, dry.created, dry.updated, dry.rejected, dry.dryRun],
+    [1, 1, 1, 1, true],
+  )
+  assert.deepEqual(await stateOf(db), before)
+  assert.deepEqual(await consentEvents(db), [])
+  assert.match((await run(args)).out, /nothing was changed/)
+})
+
+test('import: from standard input, refused lines are messages; the input is never written over', async () => {
+  const { run, file } = await place()
+  const { code, out, err } = await run(
+    ['workers', 'import', '--from', '-'],
+    ndjson([line(), line({ username: 'x' })]),
+  )
+  assert.equal(code, 1)
+  assert.match(out, /^2 lines: 1 created, 0 updated, 0 unchanged, 1 refused/)
+  assert.match(err, /"line":2,"field":"username"/)
+  writeFileSync(file('same.ndjson'), ndjson([line()]))
+  const same = await run(['workers', 'import', '--from', 'same.ndjson', '--errors', 'same.ndjson'])
+  assert.equal(same.code, 2)
+  assert.equal(readFileSync(file('same.ndjson'), 'utf8'), ndjson([line()]))
+  assert.equal((await run(['workers', 'import', '--from', 'nowhere'])).code, 2)
+})
+
+test('show, consent, identity: from registered to public, and back', async () => {
+  const { report, run, db, file } = await place()
+  const terms = { version: '1', acceptedAt: '2026-05-01T00:00:00Z' }
+  writeFileSync(file('ada.ndjson'), ndjson([line({ terms, externalId: 'hr-7' })]))
+  await run(['workers', 'import', '--from', 'ada.ndjson'])
+  const fresh = await report('workers', 'show', '@ada')
+  assert.deepEqual(fresh.missing, ['consent public_profile'])
+  assert.deepEqual(fresh.identity, { state: 'none', verifiedUntil: null })
+  assert.deepEqual(fresh.consents, {
+    public_profile: null,
+    search_listing: null,
+    score_sharing: null,
+  })
+
+  const granted = await report('consent', 'grant', 'ada', 'public_profile')
+  assert.deepEqual(
+    [
+      granted.code,
+      granted.changed,
+      granted.previousGranted,
+      granted.consentVersion,
+      granted.onboardedNow,
+    ],
+    [0, true, null, 1, true],
+  )
+  assert.equal((await report('consent', 'grant', 'ada', 'public_profile')).changed, false)
+  const withdrawn = await report(
+    'consent',
+    'withdraw',
+    'ada',
+    'public_profile',
+    '--by',
+    'ada herself',
+  )
+  assert.deepEqual([withdrawn.previousGranted, withdrawn.consentVersion], [true, 2])
+  assert.equal((await consentEvents(db)).length, 2)
+
+  const refused = await report('identity', 'revoke', 'ada')
+  assert.deepEqual([refused.code, refused.ok, refused.from], [1, false, 'none'])
+  const until = `${new Date().getUTCFullYear() + 2}-01-01`
+  const verified = await report('identity', 'verify', 'ada', '--until', until)
+  assert.deepEqual([verified.code, verified.verifiedUntil], [0, `${until}T00:00:00Z`])
+  assert.equal((await report('identity', 'verify', 'ada', '--until', until)).changed, false)
+  assert.equal((await report('identity', 'revoke', 'ada')).identity, 'revoked')
+  assert.equal((await report('identity', 'verify', 'ada')).identity, 'verified')
+
+  const shown = await report('workers', 'show', 'ada')
+  assert.deepEqual(
+    [shown.externalId, shown.missing, shown.identity.state],
+    ['hr-7', [], 'verified'],
+  )
+  assert.equal(shown.consents.public_profile.granted, false)
+  const told = (await run(['workers', 'show', 'ada'])).out
+  assert.match(told, /public_profile +withdrawn/)
+  assert.match(told, /identity +verified until/)
+})
+
+test('1: nobody has the username; 2: what no username, permission, date or actor can be', async () => {
+  const { run } = await place()
+  for (const args of [
+    ['workers', 'show', 'nobody'],
+    ['consent', 'grant', 'nobody', 'score_sharing'],
+    ['identity', 'verify', 'nobody'],
+  ]) {
+    const { code, out } = await run(args)
+    assert.equal(code, 1, args.join(' '))
+    assert.match(out, /Nobody has the username nobody/)
+  }
+  const wrong: [string[], RegExp][] = [
+    [['workers', 'show', 'Ada'], /not a username/],
+    [['workers', 'import'], /--from/],
+    [['consent', 'grant', 'ada', 'email'], /not a permission: one of public_profile/],
+    [['consent', 'grant', 'ada', 'score_sharing', '--text-version', ''], /--text-version/],
+    [['consent', 'grant', 'ada', 'score_sharing', '--by', ''], /--by holds nothing/],
+    [['consent', 'withdraw', 'ada', 'score_sharing', '--by', 'x'.repeat(201)], /--by is longer/],
+    [['identity', 'verify', 'ada', '--until', '2026-02-30'], /--until: a day/],
+    [['identity', 'verify', 'ada', '--until', 'soon'], /--until: a day/],
+  ]
+  for (const [args, message] of wrong) {
+    const { code, out, err } = await run(args)
+    assert.equal(code, 2, args.join(' '))
+    assert.equal(out, '')
+    assert.match(err, message)
+  }
+})
+
+test('2: an end of the identity check that is past, or too far ahead', async () => {
+  const { run } = await place()
+  await run(['workers', 'import', '--from', '-'], ndjson([line()]))
+  const past = await run(['identity', 'verify', 'ada', '--until', '2001-01-01'])
+  assert.deepEqual([past.code, /must be in the future/.test(past.err)], [2, true])
+  const far = await run(['identity', 'verify', 'ada', '--until', '2999-01-01'])
+  assert.deepEqual([far.code, /at most 10 years/.test(far.err)], [2, true])
+})
