@@ -1,9 +1,9 @@
 /**
- * Routes on fastify. It finds the route and decodes its parameters; bodies, errors and headers are ours, for its defaults differ
- * from the specification (it coerces, it strips, it answers 404 for 405 and 414 for a long path).
+ * Which path a request is for, and what that path does with its method. find-my-way matches and decodes the path; methods, bodies,
+ * errors and headers are ours.
  */
-import { type IncomingMessage, METHODS, type Server, type ServerResponse } from 'node:http'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import findMyWay from 'find-my-way'
 import type { Answer } from '../platform/endpoint.ts'
 import { refuse } from '../platform/errors.ts'
 import type { Exchange, Route } from './exchange.ts'
@@ -23,86 +23,70 @@ export interface RouterOptions {
   /** Outside the contract: answered whatever the version or the load. */
   probes: readonly { route: Route; answer: () => Answer | Promise<Answer> }[]
   open: (request: IncomingMessage, response: ServerResponse, route: Route) => Exchange
-  /** Given the router, makes the server. */
-  serverFor: (router: Router) => Server
 }
 
-/** CONNECT never reaches a router. */
-const methods = METHODS.filter((method) => method !== 'CONNECT')
+type Handler = (request: IncomingMessage, response: ServerResponse, path: Parameters) => void
 
-/** Resolves `ready` before the first request. */
-export function createRouter(options: RouterOptions): {
-  server: Server
-  ready: () => Promise<void>
-} {
-  const { edge, unmatched, open } = options
-  const app = fastify({
-    serverFactory: options.serverFor,
-    // Ours is set where the server is made.
-    clientErrorHandler: () => {},
-    frameworkErrors: (_error, request, reply) =>
-      edge.writer.answer(open(request.raw, reply.hijack().raw, unmatched), refuse('bad_request')),
-    genReqId: () => '',
-    logger: false,
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    // The query is read strictly and only where an endpoint is reached.
-    routerOptions: { maxParamLength: 16_384, querystringParser: () => ({}) },
-  })
-  // No method has a body as far as fastify is concerned: what arrives is read by `body.ts`.
-  for (const method of methods)
-    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-  for (const path of options.paths) addPath(app, options, path)
-  for (const { route, answer } of options.probes)
-    app.route({
-      method: ['GET', 'HEAD'],
-      url: route.path,
-      handler: (request, reply) =>
-        serveAnswer(edge, open(request.raw, reply.hijack().raw, route), answer()),
-    })
-  app.setNotFoundHandler((request, reply) =>
-    edge.writer.answer(open(request.raw, reply.hijack().raw, unmatched), refuse('not_found')),
-  )
-  const ready = async (): Promise<void> => {
-    await app.ready()
+export function createRouter(options: RouterOptions): Router {
+  const { edge, unmatched, open, probes } = options
+  // Longer parameters than these are refused by their schemas; the query is read strictly, and only where an endpoint is reached.
+  const found = findMyWay({ maxParamLength: 16_384, querystringParser: () => ({}) })
+  // All methods of a path share one entry: a wrong one is answered by the path, which knows the right ones.
+  for (const path of options.paths)
+    found.on('GET', routerPath(path.path), byMethod(pathHandlers(options, path)))
+  for (const { route, answer } of probes)
+    found.on('GET', route.path, byMethod(probeHandlers(options, route, answer)))
+  return (request, response) => {
+    const match = found.find('GET', request.url ?? '')
+    if (match === null) edge.writer.answer(open(request, response, unmatched), refuse('not_found'))
+    else match.handler(request, response, match.params, undefined, {})
   }
-  return { server: app.server, ready }
 }
 
-function addPath(
-  app: FastifyInstance,
-  { edge, sets, open }: RouterOptions,
-  path: PathRoutes,
-): void {
-  const url = routerPath(path.path)
-  const taken = ['OPTIONS']
+interface PathHandlers {
+  methods: ReadonlyMap<string, Handler>
+  other: Handler
+}
+
+function byMethod({ methods, other }: PathHandlers) {
+  return (request: IncomingMessage, response: ServerResponse, path: Record<string, unknown>) =>
+    (methods.get(request.method ?? '') ?? other)(request, response, path as Parameters)
+}
+
+function pathHandlers({ edge, sets, open }: RouterOptions, path: PathRoutes): PathHandlers {
+  const methods = new Map<string, Handler>()
   for (const route of path.endpoints) {
-    const { method } = route.endpoint
-    const own = answersHead(route.endpoint) ? [method, 'HEAD'] : [method]
-    taken.push(...own)
-    app.route({
-      method: own,
-      url,
-      handler: (request: FastifyRequest, reply: FastifyReply) => {
-        const exchange = open(request.raw, reply.hijack().raw, route)
-        serveEndpoint(edge, route, exchange, request.params as Parameters)
-      },
-    })
+    const handler: Handler = (request, response, parameters) =>
+      serveEndpoint(edge, route, open(request, response, route), parameters)
+    methods.set(route.endpoint.method, handler)
+    if (answersHead(route.endpoint)) methods.set('HEAD', handler)
   }
   const preflight = ['Allow', path.allow, 'Access-Control-Allow-Methods', path.allow]
-  app.route({
-    method: 'OPTIONS',
-    url,
-    handler: (request, reply) => {
-      const exchange = open(request.raw, reply.hijack().raw, path.other)
-      edge.writer.empty(exchange, [...preflight, ...sets.preflight])
-    },
-  })
-  const wrongMethod = refuse('method_not_allowed', { headers: { Allow: path.allow } })
-  app.route({
-    method: methods.filter((method) => !taken.includes(method)),
-    url,
-    handler: (request, reply) =>
-      edge.writer.answer(open(request.raw, reply.hijack().raw, path.other), wrongMethod),
-  })
+  methods.set('OPTIONS', (request, response) =>
+    edge.writer.empty(open(request, response, path.other), [...preflight, ...sets.preflight]),
+  )
+  return { methods, other: wrongMethod({ edge, open }, path.other, path.allow) }
+}
+
+function probeHandlers(
+  { edge, open }: RouterOptions,
+  route: Route,
+  answer: () => Answer | Promise<Answer>,
+): PathHandlers {
+  const handler: Handler = (request, response) =>
+    serveAnswer(edge, open(request, response, route), answer())
+  const methods = new Map([
+    ['GET', handler],
+    ['HEAD', handler],
+  ])
+  return { methods, other: wrongMethod({ edge, open }, route, 'GET, HEAD') }
+}
+
+function wrongMethod(
+  { edge, open }: Pick<RouterOptions, 'edge' | 'open'>,
+  route: Route,
+  allow: string,
+): Handler {
+  const refusal = refuse('method_not_allowed', { headers: { Allow: allow } })
+  return (request, response) => edge.writer.answer(open(request, response, route), refusal)
 }

@@ -76,7 +76,7 @@ export function createServer(options: ServerOptions): Server {
   const edge: Edge = { writer, log, limiter, authenticate, shed, network, pending }
   const route = (path: string): Route => ({ path, meter: metrics.route(path) })
   const unmatched = route('unmatched')
-  const { server, ready } = createRouter({
+  const router = createRouter({
     edge,
     sets,
     paths,
@@ -89,8 +89,8 @@ export function createServer(options: ServerOptions): Server {
       },
     ],
     open,
-    serverFor,
   })
+  const server = serverFor(router)
   const sweep = setInterval(refuseOverdue, limits.checkIntervalMs)
   sweep.unref()
   measure()
@@ -173,7 +173,6 @@ export function createServer(options: ServerOptions): Server {
 
   return {
     async listen(address) {
-      await ready()
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
         server.listen(address, resolve)
@@ -187,6 +186,8 @@ export function createServer(options: ServerOptions): Server {
       }
       state = 'draining'
       await wait(delayMs)
+      // What is under way was opened before anybody knew: its connection must not outlive its answer.
+      for (const { response } of pending) response.shouldKeepAlive = false
       const closed = new Promise((resolve) => server.close(resolve))
       const force = setTimeout(() => server.closeAllConnections(), limits.drainTimeoutMs)
       await closed
