@@ -15,7 +15,7 @@ test('one line a request: method, route, status, time, request id, caller, error
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-  const { time, ms, client, ...rest } = refused
+  const { time, us, client, ...rest } = refused
   assert.deepEqual(rest, {
     level: 'info',
     method: 'GET',
@@ -24,7 +24,7 @@ test('one line a request: method, route, status, time, request id, caller, error
     requestId: answer.headers['x-request-id'],
     error: 'invalid_parameter',
   })
-  assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000 && ms >= 0 && ms < 10_000)
+  assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000 && us >= 0 && us < 10_000_000)
   assert.match(client, /^[\w-]{12}$/)
   assert.equal(served.client, client)
   assert.equal(served.error, undefined)

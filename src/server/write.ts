@@ -90,7 +90,7 @@ export function createWriter(options: WriterOptions): Writer {
       method,
       route: route.path,
       status,
-      ms: Math.round(ms * 1_000) / 1_000,
+      us: Math.round(ms * 1_000),
       requestId,
       client: options.clientDigest(trace),
       error,
