@@ -208,7 +208,8 @@ test('drain: readiness turns red, what is under way is finished, then nobody is 
   const kept = await openRaw(edge.port)
   kept.send(request('GET /document'))
   await kept.answer()
-  const busy = ask(edge.port, request('GET /held'))
+  const busy = await openRaw(edge.port)
+  busy.send(request('GET /held'))
   await waiting(1)
   const drained = edge.drain(50)
   kept.send(request('GET /readyz'))
@@ -218,7 +219,10 @@ test('drain: readiness turns red, what is under way is finished, then nobody is 
   assert.equal(ready.headers.connection, 'close')
   await kept.closed
   release()
-  assert.equal((await busy).status, 200)
+  const finished = await busy.answer()
+  assert.equal(finished.status, 200)
+  assert.equal(finished.headers.connection, 'close', 'it began before anybody knew of the drain')
+  await busy.closed
   await drained
   await assert.rejects(fetch(`http://127.0.0.1:${edge.port}/document`))
 })
