@@ -185,9 +185,9 @@ export function createServer(options: ServerOptions): Server {
         return
       }
       state = 'draining'
-      await wait(delayMs)
       // What is under way was opened before anybody knew: its connection must not outlive its answer.
       for (const { response } of pending) response.shouldKeepAlive = false
+      await wait(delayMs)
       const closed = new Promise((resolve) => server.close(resolve))
       const force = setTimeout(() => server.closeAllConnections(), limits.drainTimeoutMs)
       await closed
