@@ -12,7 +12,7 @@ import { withDatabase } from './with-database.ts'
 export function showWorkerCommand(config: Config, given: string): Promise<Outcome> {
   const username = usernameGiven(given)
   return withDatabase(config, async (db) => {
-    const [person] = await findPeople(db, { externalIds: [], usernames: [username] })
+    const [person] = await findPeople(db, { usernames: [username] })
     return person === undefined ? unknownPerson(username) : shown(person, systemClock())
   })
 }

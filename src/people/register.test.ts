@@ -12,6 +12,7 @@ import {
 import { sql } from '../platform/db.ts'
 import { missingFor } from './onboard.ts'
 import type { Registered } from './register.ts'
+import { findPeople } from './store.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -60,6 +61,19 @@ test('a person is registered with what the line says; member since this month un
     memberSince: '2026-05',
     skills: [],
   })
+})
+
+test('a person is found by worker id, external id or username, once whatever is asked', async () => {
+  await register(db, [line({ username: 'findable', externalId: 'find-me' })])
+  const found = await person(db, 'findable')
+  const { workerId } = found
+  for (const names of [
+    { workerIds: [workerId] },
+    { externalIds: ['find-me'] },
+    { workerIds: [workerId], externalIds: ['find-me'], usernames: ['findable', 'nobody'] },
+  ])
+    assert.deepEqual(await findPeople(db, names), [found])
+  assert.deepEqual(await findPeople(db, {}), [])
 })
 
 test('read again, a line changes nothing, not even in another month; with other content it edits', async () => {

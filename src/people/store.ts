@@ -30,14 +30,16 @@ interface PersonRow extends Omit<Person, 'profile' | 'consents' | 'identity'>, P
   verifiedUntil: Date | null
 }
 
+/** Any of them may be left out. */
 interface Names {
-  externalIds: readonly string[]
-  usernames: readonly string[]
+  workerIds?: readonly string[]
+  externalIds?: readonly string[]
+  usernames?: readonly string[]
 }
 
 /** Who has one of the names now. */
 export async function findPeople(db: Queryable, names: Names): Promise<Person[]> {
-  const { externalIds, usernames } = names
+  const { workerIds = [], externalIds = [], usernames = [] } = names
   const rows = await db.rows<PersonRow>(sql`
     select w.id as "workerId", w.external_id as "externalId", w.terms_version as "termsVersion",
       w.terms_accepted_at as "termsAcceptedAt", w.onboarded_at as "onboardedAt",
@@ -52,7 +54,8 @@ export async function findPeople(db: Queryable, names: Names): Promise<Person[]>
       i.state as "identityState", i.verified_until as "verifiedUntil"
     from workers w join profiles p on p.worker_id = w.id
     left join identities i on i.worker_id = w.id
-    where w.id in (select id from workers where external_id = any(${externalIds}::text[])
+    where w.id in (select unnest(${workerIds}::uuid[])
+      union all select id from workers where external_id = any(${externalIds}::text[])
       union all select worker_id from profiles where username = any(${usernames}::text[]))`)
   return rows.map(personOf)
 }
@@ -83,10 +86,11 @@ export function lockWorkers(
 
 /** The same for who has one of the names now. */
 export async function lockPeople(tx: Tx, names: Names): Promise<void> {
-  const { externalIds, usernames } = names
+  const { workerIds = [], externalIds = [], usernames = [] } = names
   await tx.run(sql`
     select from workers
-    where id in (select id from workers where external_id = any(${externalIds}::text[])
+    where id in (select unnest(${workerIds}::uuid[])
+      union all select id from workers where external_id = any(${externalIds}::text[])
       union all select worker_id from profiles where username = any(${usernames}::text[]))
     order by id for no key update`)
 }

@@ -42,7 +42,7 @@ export function register(
 }
 
 export async function person(db: Queryable, username: string): Promise<Person> {
-  const [found] = await findPeople(db, { externalIds: [], usernames: [username] })
+  const [found] = await findPeople(db, { usernames: [username] })
   assert.ok(found !== undefined, `nobody is ${username}`)
   return found
 }
