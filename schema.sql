@@ -62,6 +62,14 @@ begin
   end if;
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.keep_evidence_revoked()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'revoked evidence stays revoked' using errcode = 'integrity_constraint_violation';
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.keep_revoked()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -101,6 +109,27 @@ create table consents (
   granted boolean not null,
   text_version text,
   consent_version integer not null
+);
+create table evidence (
+  evidence_id uuid not null,
+  worker_id uuid not null,
+  source_id text not null,
+  external_id text not null,
+  skill_id text not null,
+  type text not null,
+  value integer not null,
+  observed_on date not null,
+  expires_on date,
+  digest bytea not null,
+  ingested_at timestamp with time zone not null,
+  state text default 'active'::text not null,
+  state_at timestamp with time zone not null,
+  revoked_reason text,
+  revoked_by text
+);
+create table evidence_private (
+  evidence_id uuid not null,
+  payload text
 );
 create table identities (
   worker_id uuid not null,
@@ -165,6 +194,11 @@ create table score_credentials (
   superseded_at timestamp with time zone,
   revoked_at timestamp with time zone
 );
+create table score_recomputations (
+  worker_id uuid not null,
+  since timestamp with time zone not null,
+  reason text not null
+) with (fillfactor=70);
 create table signing_keys (
   kid text not null,
   public_key bytea not null,
@@ -173,6 +207,25 @@ create table signing_keys (
   activated_at timestamp with time zone,
   retired_at timestamp with time zone,
   revoked_at timestamp with time zone
+);
+create table source_changes (
+  source_id text not null,
+  changed_at timestamp with time zone not null,
+  actor text not null,
+  name text not null,
+  kind text not null,
+  assurance integer not null,
+  independence_group text not null,
+  number integer not null
+);
+create table sources (
+  source_id text not null,
+  name text not null,
+  kind text not null,
+  assurance integer not null,
+  independence_group text not null,
+  registered_at timestamp with time zone not null,
+  changed_at timestamp with time zone not null
 );
 create table status_lists (
   list_id text not null,
@@ -223,6 +276,18 @@ alter table consent_changes add constraint consent_changes_permission_check CHEC
 alter table consent_changes add constraint consent_changes_text_version_check CHECK (((char_length(text_version) >= 1) AND (char_length(text_version) <= 64)));
 alter table consents add constraint consents_pkey PRIMARY KEY (worker_id, permission);
 alter table consents add constraint consents_permission_check CHECK ((permission = ANY (ARRAY['public_profile'::text, 'search_listing'::text, 'score_sharing'::text])));
+alter table evidence add constraint evidence_source_id_external_id_key UNIQUE (source_id, external_id);
+alter table evidence add constraint evidence_pkey PRIMARY KEY (evidence_id);
+alter table evidence add constraint evidence_check CHECK ((expires_on > observed_on));
+alter table evidence add constraint evidence_check1 CHECK (((state = 'revoked'::text) = (revoked_reason IS NOT NULL)));
+alter table evidence add constraint evidence_check2 CHECK (((state = 'revoked'::text) = (revoked_by IS NOT NULL)));
+alter table evidence add constraint evidence_check3 CHECK (((state <> 'expired'::text) OR (expires_on IS NOT NULL)));
+alter table evidence add constraint evidence_digest_check CHECK ((length(digest) = 32));
+alter table evidence add constraint evidence_observed_on_check CHECK ((observed_on >= '1900-01-01'::date));
+alter table evidence add constraint evidence_revoked_reason_check CHECK ((revoked_reason = ANY (ARRAY['source_removed'::text, 'source_invalid'::text, 'worker_request'::text, 'dispute_upheld'::text, 'policy'::text])));
+alter table evidence add constraint evidence_state_check CHECK ((state = ANY (ARRAY['active'::text, 'excluded'::text, 'revoked'::text, 'expired'::text])));
+alter table evidence add constraint evidence_value_check CHECK (((value >= 0) AND (value <= 1000)));
+alter table evidence_private add constraint evidence_private_pkey PRIMARY KEY (evidence_id);
 alter table identities add constraint identities_pkey PRIMARY KEY (worker_id);
 alter table identities add constraint identities_change_check CHECK ((change >= 1));
 alter table identities add constraint identities_check CHECK (((state = 'verified'::text) = (verified_until IS NOT NULL)));
@@ -257,6 +322,8 @@ alter table score_credentials add constraint score_credentials_pkey PRIMARY KEY 
 alter table score_credentials add constraint score_credentials_list_index_check CHECK (((list_index >= 0) AND (list_index <= 131071)));
 alter table score_credentials add constraint score_credentials_status_token_check CHECK ((length(status_token) = 32));
 alter table score_credentials add constraint score_credentials_vc_sha256_check CHECK ((length(vc_sha256) = 32));
+alter table score_recomputations add constraint score_recomputations_pkey PRIMARY KEY (worker_id);
+alter table score_recomputations add constraint score_recomputations_reason_check CHECK ((reason = ANY (ARRAY['evidence_added'::text, 'evidence_revoked'::text, 'evidence_excluded'::text, 'evidence_restored'::text, 'evidence_expired'::text, 'source_changed'::text])));
 alter table signing_keys add constraint signing_keys_public_key_key UNIQUE (public_key);
 alter table signing_keys add constraint signing_keys_pkey PRIMARY KEY (kid);
 alter table signing_keys add constraint signing_keys_check CHECK (((state = 'revoked'::text) = (revoked_at IS NOT NULL)));
@@ -267,6 +334,11 @@ alter table signing_keys add constraint signing_keys_check4 CHECK (((state <> 'r
 alter table signing_keys add constraint signing_keys_kid_check CHECK ((kid ~ '^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$'::text));
 alter table signing_keys add constraint signing_keys_public_key_check CHECK ((length(public_key) = 32));
 alter table signing_keys add constraint signing_keys_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'active'::text, 'retired'::text, 'revoked'::text])));
+alter table source_changes add constraint source_changes_pkey PRIMARY KEY (source_id, number);
+alter table source_changes add constraint source_changes_number_check CHECK ((number > 0));
+alter table sources add constraint sources_pkey PRIMARY KEY (source_id);
+alter table sources add constraint sources_assurance_check CHECK (((assurance >= 0) AND (assurance <= 1000)));
+alter table sources add constraint sources_source_id_check CHECK (((source_id ~ '^[a-z0-9]+(-[a-z0-9]+)*$'::text) AND (length(source_id) <= 64)));
 alter table status_lists add constraint status_lists_pkey PRIMARY KEY (list_id);
 alter table status_lists add constraint status_lists_check CHECK (((closed_at IS NULL) = (dies_at IS NULL)));
 alter table status_lists add constraint status_lists_check1 CHECK ((published_revision <= revision));
@@ -288,6 +360,9 @@ alter table workers add constraint workers_terms_version_check CHECK (((char_len
 alter table consent_changes add constraint consent_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table consents add constraint consents_worker_id_consent_version_permission_granted_fkey FOREIGN KEY (worker_id, consent_version, permission, granted) REFERENCES consent_changes(worker_id, consent_version, permission, granted);
 alter table consents add constraint consents_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table evidence add constraint evidence_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(source_id);
+alter table evidence add constraint evidence_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table evidence_private add constraint evidence_private_evidence_id_fkey FOREIGN KEY (evidence_id) REFERENCES evidence(evidence_id);
 alter table identities add constraint identities_worker_id_change_state_fkey FOREIGN KEY (worker_id, change, state) REFERENCES identity_changes(worker_id, change, state);
 alter table identities add constraint identities_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table identity_changes add constraint identity_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
@@ -296,16 +371,23 @@ alter table profiles add constraint profiles_worker_id_fkey FOREIGN KEY (worker_
 alter table profiles add constraint profiles_worker_id_username_sha256_fkey FOREIGN KEY (worker_id, username_sha256) REFERENCES usernames(worker_id, username_sha256);
 alter table score_credentials add constraint score_credentials_kid_fkey FOREIGN KEY (kid) REFERENCES signing_keys(kid);
 alter table score_credentials add constraint score_credentials_list_id_fkey FOREIGN KEY (list_id) REFERENCES status_lists(list_id);
+alter table score_recomputations add constraint score_recomputations_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table source_changes add constraint source_changes_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(source_id);
 alter table usernames add constraint usernames_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 
+CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE ((state = 'active'::text) AND (expires_on IS NOT NULL));
+CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
 CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);
+CREATE INDEX score_recomputations_since ON public.score_recomputations USING btree (since);
 CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (seq) WHERE (("position" IS NULL) AND (withheld_at IS NULL));
 CREATE INDEX webhook_events_worker ON public.webhook_events USING btree (worker_id, seq);
 
 CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER evidence_stays_revoked BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION keep_evidence_revoked();
 CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER score_credentials_stay_revoked BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
+CREATE TRIGGER source_changes_stay BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER usernames_stay BEFORE DELETE OR UPDATE ON public.usernames FOR EACH ROW EXECUTE FUNCTION refuse_change();

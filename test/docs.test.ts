@@ -6,12 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
 import { readScoreLine } from '../src/cli/score-line.ts'
 import {
   bitsOf,
   statusListPayload,
   statusListProofs,
 } from '../src/score-credentials/status-list.ts'
+import { evidenceFault, readEvidenceLine } from '../src/scores/evidence-line.ts'
+import { readSourceLine, sourceOf } from '../src/scores/source-line.ts'
 import { origin, signer } from './support/credentials.ts'
 
 const page = readFileSync('docs/verify-a-credential.md', 'utf8')
@@ -135,4 +138,26 @@ test('the Python verifier of the page gives every case its verdict', (t) => {
     run.stdout.trim().split('\n'),
     cases.map((one) => one.expected),
   )
+})
+
+test('the example sources and evidence are read as they are printed, and of skills that there are', () => {
+  const lines = (file: string): string[] => readFileSync(file, 'utf8').split('\n').filter(Boolean)
+  const operate = readFileSync('docs/operate.md', 'utf8')
+  const [sources, evidence] = [lines('docs/sources.ndjson'), lines('docs/evidence.ndjson')]
+  assert.ok(sources.length > 0 && evidence.length > 0)
+  for (const [line] of [sources, evidence]) assert.ok(operate.includes(`\n    ${line}\n`))
+  const ids = new Set(
+    sources.map((line) => {
+      const read = readSourceLine(JSON.parse(line))
+      assert.ok(!('refused' in read) && !('refused' in sourceOf(read)), line)
+      return read.id
+    }),
+  )
+  const vocabulary = releasedVocabulary()
+  for (const line of evidence) {
+    const read = readEvidenceLine(JSON.parse(line))
+    assert.ok(!('refused' in read), line)
+    assert.ok(ids.has(read.sourceId))
+    assert.equal(evidenceFault(read, { vocabulary, today: '2026-05-14' }), null)
+  }
 })

@@ -51,6 +51,7 @@ command(program, 'serve', 'Answer requests until Ctrl-C or SIGTERM')
 
 command(program, 'migrate', 'Bring the database to the shape of this release')
   .option('--status', 'change nothing; list what is pending, and end with 1 if anything is')
+  .option('--api-role <name>', 'let this role of the database do what a server needs, and no more')
   .action((flags) =>
     act(flags, async () => (await import('./migrate.ts')).migrateCommand(settings(), flags)),
   )
@@ -206,6 +207,62 @@ command(identity, 'revoke', 'Record that the check does not count any more')
   .action((username, flags) =>
     act(flags, async () =>
       (await import('./identity-move.ts')).revokeIdentityCommand(settings(), username, flags),
+    ),
+  )
+
+const sources = program
+  .command('sources')
+  .description('Who sends evidence, and how far it is trusted')
+
+command(sources, 'register', 'Register a source, or change what it is trusted with')
+  .argument('[id]', 'lowercase letters, digits and hyphens')
+  .option('--name <name>', 'for people')
+  .option(
+    '--kind <kind>',
+    'self, unverified_peer, verified_peer, organisation, accredited or machine_verified',
+  )
+  .option('--group <group>', 'who answers for it: sources of one group are not independent')
+  .option('--assurance <permille>', 'default: as far as its kind allows')
+  .option('--from <file>', 'sources as NDJSON, one a line; - for standard input')
+  .option('--errors <file>', 'where refused lines go (default: FROM.errors.ndjson)')
+  .option('--dry-run', 'check every line, and change nothing')
+  .option(...byOption)
+  .action((id, flags) =>
+    act(flags, async () =>
+      (await import('./sources-register.ts')).registerSourcesCommand(settings(), id, flags),
+    ),
+  )
+
+command(sources, 'list', 'Show every source').action((flags) =>
+  act(flags, async () => (await import('./sources-list.ts')).listSourcesCommand(settings())),
+)
+
+const evidence = program.command('evidence').description('What scores are computed from')
+
+command(evidence, 'import', 'Take in the evidence of a file')
+  .requiredOption('--from <file>', 'evidence as NDJSON, one item a line; - for standard input')
+  .option('--errors <file>', 'where refused lines are told (default: FROM.errors.ndjson)')
+  .option('--dry-run', 'only check the lines against the database: nothing is added')
+  .addHelpText(
+    'after',
+    '\nA run that was cut off can be run again: an item is taken in once, however often it is read.',
+  )
+  .action((flags) =>
+    act(flags, async () =>
+      (await import('./evidence-import.ts')).importEvidenceCommand(settings(), flags),
+    ),
+  )
+
+command(evidence, 'revoke', 'Revoke evidence, for ever')
+  .argument('<id...>', 'evidence ids, or SOURCE/EXTERNAL-ID')
+  .requiredOption(
+    '--reason <reason>',
+    'source_removed, source_invalid, worker_request, dispute_upheld or policy',
+  )
+  .option(...byOption)
+  .action((ids, flags) =>
+    act(flags, async () =>
+      (await import('./evidence-revoke.ts')).revokeEvidenceCommand(settings(), ids, flags),
     ),
   )
 

@@ -31,6 +31,10 @@ type Refused = { refused: Fault }
 
 export interface Import<Item, Result extends string> {
   lineBytesMax: number
+  /** Lines a transaction; 256 unless given. */
+  batchMax?: number
+  /** The error file tells a refused line by its number alone: it may hold what is private. */
+  hidesText?: boolean
   /** Everything that can become of a line that is not refused, in the order in which it is told. */
   results: readonly Result[]
   /** Checks one line by itself. */
@@ -91,7 +95,10 @@ async function readAll<Item extends object, Result extends string>(
   const results = Object.fromEntries(what.results.map((result) => [result, 0]))
   const tally: Tally<string> = { lines: 0, results, rejected: 0, interrupted: false }
   try {
-    for await (const batch of lineBatches(chunks, { bytesMax: what.lineBytesMax, batchMax })) {
+    for await (const batch of lineBatches(chunks, {
+      bytesMax: what.lineBytesMax,
+      batchMax: what.batchMax ?? batchMax,
+    })) {
       if (signal.aborted) break
       await importBatch(run, batch, tally)
     }
@@ -120,7 +127,7 @@ async function importBatch<Item extends object, Result extends string>(
     tally.lines++
     if (isRefused(answer)) {
       tally.rejected++
-      refusals += refusalLine(batch.lines[i] as Line, answer.refused)
+      refusals += refusalLine(batch.lines[i] as Line, answer.refused, what.hidesText)
     } else tally.results[answer.result] = (tally.results[answer.result] ?? 0) + 1
   }
   if (refusals !== '') await errors.write(refusals)

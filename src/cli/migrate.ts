@@ -1,18 +1,48 @@
 /** `assay migrate`: brings the database to the shape of this release, or tells what is missing. */
+import { grantApiRole } from '../api-role.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { migrate, pendingMigrations } from '../platform/migrate.ts'
 import { done, type Outcome } from './output.ts'
+import { CommandError, UsageError } from './run.ts'
 import { migrationsDirectory, openCommandDb, withServer } from './with-database.ts'
 
-export function migrateCommand(config: Config, flags: { status?: boolean }): Promise<Outcome> {
-  return withServer(config, ({ url }) => (flags.status ? status(url) : apply(url)))
+export interface MigrateFlags {
+  status?: boolean
+  apiRole?: string
 }
 
-async function apply(url: string): Promise<Outcome> {
+export function migrateCommand(config: Config, flags: MigrateFlags): Promise<Outcome> {
+  const { status: asked = false, apiRole } = flags
+  if (asked && apiRole !== undefined)
+    throw new UsageError('--status changes nothing: leave --api-role out.')
+  if (apiRole !== undefined && config.databaseUrl === undefined)
+    throw new UsageError('--api-role needs DATABASE_URL: the embedded database has one user.')
+  return withServer(config, ({ url }) => (asked ? status(url) : apply(url, apiRole)))
+}
+
+async function apply(url: string, apiRole: string | undefined): Promise<Outcome> {
   const applied = await migrate(url, migrationsDirectory, systemClock())
   const lines = applied.map((name) => `applied ${name}`)
-  return done({ ok: true, applied }, lines.length > 0 ? lines : ['The database is up to date.'])
+  if (lines.length === 0) lines.push('The database is up to date.')
+  if (apiRole === undefined) return done({ ok: true, applied }, lines)
+  await grant(url, apiRole)
+  return done({ ok: true, applied, apiRole }, [...lines, `${apiRole} may do what a server needs.`])
+}
+
+async function grant(url: string, role: string): Promise<void> {
+  await using closing = new AsyncDisposableStack()
+  const db = openCommandDb(url)
+  closing.defer(() => db.close())
+  const answer = await grantApiRole(db, role)
+  if (answer.outcome === 'no such role')
+    throw new CommandError(
+      `There is no role ${role}. Make it first, as its database's administrator: create role ${role} login password '…'`,
+    )
+  if (answer.outcome === 'too mighty')
+    throw new CommandError(
+      `Nothing was granted: ${role} can reach ${answer.tables.join(', ')} all the same. It must be no superuser, own no table, and be a member of no role that may.`,
+    )
 }
 
 /** 1 when something is pending, so that a script can ask. */

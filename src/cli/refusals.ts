@@ -9,7 +9,12 @@ import { openSink, type Sink } from './sink.ts'
 
 const textShownMax = 1_000
 
-export function refusalLine({ number, bytes, isTooLong }: Line, { field, reason }: Fault): string {
+export function refusalLine(
+  { number, bytes, isTooLong }: Line,
+  { field, reason }: Fault,
+  hidesText = false,
+): string {
+  if (hidesText) return `${JSON.stringify({ line: number, field, reason })}\n`
   const whole = Buffer.from(bytes).toString('utf8')
   const text = isTooLong ? whole.slice(0, textShownMax) : whole
   return `${JSON.stringify({ line: number, field, reason, text })}\n`

@@ -1,0 +1,131 @@
+/**
+ * `assay evidence import` as an operator runs it, on an embedded database that waits for its disk, beside the limit: the server copies the
+ * same rows from a file of its own (COPY), into a table without keys and into one with the keys and indexes of the real one. Neither limit
+ * reads JSON, checks a line, knows what it has, keeps private parts apart or marks anybody. EVIDENCE_ROWS for more rows than 200,000.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
+import { migrate } from '../src/platform/migrate.ts'
+import { report } from './measure.ts'
+
+const rows = Number(process.env.EVIDENCE_ROWS ?? 200_000)
+const workers = Math.ceil(rows / 24)
+const sources = 40
+const root = join(import.meta.dirname, '..')
+const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
+// The server's user must get through.
+chmodSync(folder, 0o755)
+const dataDir = join(folder, 'data')
+const file = join(folder, 'evidence.ndjson')
+
+const pairs = Object.entries(releasedVocabulary()).flatMap(([skillId, { weightPermille }]) =>
+  Object.keys(weightPermille).map((type) => ({ skillId, type })),
+)
+
+/** Workers come in no order, as in an export of what happened lately; a third has a private part. */
+function lineOf(n: number): string {
+  const worker = (n * 7_919) % workers
+  return JSON.stringify({
+    workerId: workerIdOf(worker),
+    sourceId: `source-${n % sources}`,
+    externalId: `result-${n}`,
+    ...pairs[(n * 31) % pairs.length],
+    value: (n * 97) % 1_001,
+    observedOn: new Date(Date.UTC(2024, 0, 1 + (n % 700))).toISOString().slice(0, 10),
+    ...(n % 3 === 0
+      ? { private: { artifactUrl: `https://example.org/results/${n}`, notes: `Result ${n}` } }
+      : {}),
+  })
+}
+
+function workerIdOf(n: number): string {
+  return `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
+}
+
+async function writeLines(): Promise<void> {
+  const out = createWriteStream(file)
+  for (let n = 0; n < rows; n++) if (!out.write(`${lineOf(n)}\n`)) await once(out, 'drain')
+  out.end()
+  await once(out, 'finish')
+}
+
+/** Seconds, and the peak of resident memory in bytes. */
+async function runImport(): Promise<{ seconds: number; peakBytes: number }> {
+  const tell = `data:text/javascript,process.on('exit',()=>process.send(process.resourceUsage().maxRSS))`
+  const startedAt = performance.now()
+  const child = spawn(
+    process.execPath,
+    ['--import', tell, join(root, 'src/cli/assay.ts'), 'evidence', 'import', '--from', file],
+    {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir },
+    },
+  )
+  const [[peak], [code]] = await Promise.all([once(child, 'message'), once(child, 'exit')])
+  if (code !== 0) throw new Error(`the import ended with ${code}`)
+  return { seconds: (performance.now() - startedAt) / 1_000, peakBytes: Number(peak) * 1_024 }
+}
+
+async function secondsOf(client: Client, statement: string): Promise<number> {
+  const startedAt = performance.now()
+  await client.query(statement)
+  return (performance.now() - startedAt) / 1_000
+}
+
+try {
+  await writeLines()
+  const server = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+  const client = new Client({ connectionString: server.url })
+  try {
+    await migrate(server.url, join(root, 'migrations'), new Date())
+    await client.connect()
+    await client.query(`
+      insert into workers (id, registered_at)
+      select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, now()
+      from generate_series(0, ${workers}) n;
+      insert into sources (source_id, name, kind, assurance, independence_group, registered_at, changed_at)
+      select 'source-' || n, 'Source ' || n, 'organisation', 700, 'group-' || n / 2, now(), now()
+      from generate_series(0, ${sources}) n;
+      create table bare (like evidence);
+      create table keyed (like evidence including all);
+      analyze`)
+    const fresh = await runImport()
+    const again = await runImport()
+    const { rows: found } = await client.query('select count(*)::int as n from evidence')
+    if (found[0].n !== rows) throw new Error(`${found[0].n} rows of ${rows} are in`)
+    const copied = join(dataDir, 'postgres', 'rows.copy')
+    await client.query(`copy evidence to '${copied}'`)
+    const bare = await secondsOf(client, `copy bare from '${copied}'`)
+    const keyed = await secondsOf(client, `copy keyed from '${copied}'`)
+    const perSecond = (seconds: number): number => rows / seconds
+    report(`evidence import, ${rows} rows`, [
+      {
+        name: 'taken in, from start to end of the command',
+        value: perSecond(fresh.seconds),
+        unit: 'rows/s',
+        target: { min: 8_000 },
+      },
+      { name: 'the same file again', value: perSecond(again.seconds), unit: 'rows/s' },
+      { name: 'limit: COPY without keys', value: perSecond(bare), unit: 'rows/s' },
+      { name: 'limit: COPY with keys and indexes', value: perSecond(keyed), unit: 'rows/s' },
+      { name: 'of the limit with keys', value: keyed / fresh.seconds, unit: '×' },
+      {
+        name: 'peak memory of the command',
+        value: Math.max(fresh.peakBytes, again.peakBytes) / 1_048_576,
+        unit: 'MiB',
+        target: { max: 300 },
+      },
+    ])
+  } finally {
+    await client.end()
+    await server.stop()
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,70 @@
+/** `assay evidence revoke`: what is revoked stays so, and a second run changes nothing. */
+import type { Config } from '../config.ts'
+import { systemClock } from '../platform/clock.ts'
+import { type RevokedEvidence, revokeEvidence } from '../scores/revoke-evidence.ts'
+import { type RevocationReason, revocationReasons } from '../scores/schema.ts'
+import { findEvidenceByName } from '../scores/store.ts'
+import { note, type Outcome } from './output.ts'
+import { actorGiven } from './person.ts'
+import { UsageError } from './run.ts'
+import { withDatabase } from './with-database.ts'
+
+export interface EvidenceRevokeFlags {
+  reason: string
+  by: string
+}
+
+/** `names` are ids, or `SOURCE/EXTERNAL-ID`. All of them are revoked in one transaction. */
+export function revokeEvidenceCommand(
+  config: Config,
+  names: readonly string[],
+  flags: EvidenceRevokeFlags,
+): Promise<Outcome> {
+  const reason = reasonOf(flags.reason)
+  const actor = actorGiven(flags.by)
+  const asked = names.map(nameOf)
+  return withDatabase(config, async (db) => {
+    const { revoked, alreadyRevoked, notFound } = await db.transaction(async (tx) => {
+      const named = asked.flatMap((name) => ('sourceId' in name ? name : []))
+      const found = named.length === 0 ? [] : await findEvidenceByName(tx, named)
+      const known = new Set(found.map(({ sourceId, externalId }) => `${sourceId}/${externalId}`))
+      const ids = new Set([
+        ...asked.flatMap((name) => ('id' in name ? name.id : [])),
+        ...found.map(({ evidenceId }) => evidenceId),
+      ])
+      const now = systemClock()
+      const answer: RevokedEvidence = await revokeEvidence(tx, [...ids], { reason, actor, now })
+      const unknown = named
+        .map(({ sourceId, externalId }) => `${sourceId}/${externalId}`)
+        .filter((name) => !known.has(name))
+      return { ...answer, notFound: [...answer.notFound, ...unknown] }
+    })
+    for (const name of notFound) note(`not found: ${name}`)
+    const ok = notFound.length === 0
+    return {
+      exitCode: ok ? 0 : 1,
+      report: { ok, revoked, alreadyRevoked, notFound },
+      lines: [
+        `${revoked.length} revoked, ${alreadyRevoked.length} had been revoked, ${notFound.length} not found`,
+      ],
+    }
+  })
+}
+
+function reasonOf(text: string): RevocationReason {
+  const reason = revocationReasons.find((known) => known === text)
+  if (reason === undefined)
+    throw new UsageError(`--reason is one of ${revocationReasons.join(', ')}`)
+  return reason
+}
+
+const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+function nameOf(text: string): { id: string } | { sourceId: string; externalId: string } {
+  if (uuidPattern.test(text)) return { id: text.toLowerCase() }
+  // A source's id holds no slash; its own names may.
+  const at = text.indexOf('/')
+  if (at < 1 || at === text.length - 1)
+    throw new UsageError(`${JSON.stringify(text)} is neither an evidence id nor SOURCE/EXTERNAL-ID`)
+  return { sourceId: text.slice(0, at), externalId: text.slice(at + 1) }
+}

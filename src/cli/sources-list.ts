@@ -1,0 +1,16 @@
+/** `assay sources list`: every source, and what it is trusted with. */
+import type { Config } from '../config.ts'
+import { findSources } from '../scores/store.ts'
+import { done, type Outcome } from './output.ts'
+import { withDatabase } from './with-database.ts'
+
+export function listSourcesCommand(config: Config): Promise<Outcome> {
+  return withDatabase(config, async (db) => {
+    const sources = await findSources(db)
+    const lines = sources.map(
+      ({ id, name, kind, assurance, group }) =>
+        `${id.padEnd(24)} ${kind.padEnd(17)} ${String(assurance).padStart(4)} ‰  ${group.padEnd(24)} ${name}`,
+    )
+    return done({ ok: true, sources }, lines.length > 0 ? lines : ['There is no source yet.'])
+  })
+}

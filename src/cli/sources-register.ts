@@ -1,0 +1,76 @@
+/** `assay sources register`: one source by options, or many from a file; a second run changes nothing. */
+import type { Config } from '../config.ts'
+import { systemClock } from '../platform/clock.ts'
+import { type Registered, registerSource } from '../scores/register-source.ts'
+import { readSourceLine } from '../scores/source-line.ts'
+import { importLines } from './import-lines.ts'
+import { done, type Outcome } from './output.ts'
+import { actorGiven } from './person.ts'
+import { CommandError, UsageError } from './run.ts'
+import { withDatabase } from './with-database.ts'
+
+export interface SourceFlags {
+  name?: string
+  kind?: string
+  group?: string
+  assurance?: string
+  from?: string
+  errors?: string
+  dryRun?: boolean
+  by: string
+}
+
+export function registerSourcesCommand(
+  config: Config,
+  id: string | undefined,
+  flags: SourceFlags,
+): Promise<Outcome> {
+  const { from, by, name, kind, group, assurance } = flags
+  const actor = actorGiven(by)
+  const isDescribed = [id, name, kind, group, assurance].some((option) => option !== undefined)
+  if ((from !== undefined) === isDescribed)
+    throw new UsageError('Name a source with --name, --kind and --group, or a file with --from.')
+  return from === undefined
+    ? registerOne(config, { id, name, kind, group, assurance: permilleOf(assurance) }, actor)
+    : registerFile(config, { ...flags, from }, actor)
+}
+
+function permilleOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,4}$/.test(text)) throw new UsageError('--assurance is a whole number, in permille')
+  return Number(text)
+}
+
+function registerOne(config: Config, described: object, actor: string): Promise<Outcome> {
+  // An option that was not given is no member.
+  const line = readSourceLine(JSON.parse(JSON.stringify(described)))
+  return withDatabase(config, async (db) => {
+    const answer: Registered =
+      'refused' in line
+        ? line
+        : await db.transaction((tx) => registerSource(tx, line, { actor, now: systemClock() }))
+    if ('refused' in answer) {
+      const { field, reason } = answer.refused
+      throw new CommandError(`${field ?? 'the source'}: ${reason}`)
+    }
+    const { result, source } = answer
+    return done({ ok: true, result, source }, [`${source.id}: ${result}`])
+  })
+}
+
+function registerFile(
+  config: Config,
+  flags: SourceFlags & { from: string },
+  actor: string,
+): Promise<Outcome> {
+  return importLines(config, flags, {
+    lineBytesMax: 4_096,
+    results: ['registered', 'changed', 'unchanged'],
+    read: readSourceLine,
+    apply: async (tx, lines, now) => {
+      const answers: Registered[] = []
+      for (const line of lines) answers.push(await registerSource(tx, line, { actor, now }))
+      return answers
+    },
+  })
+}

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { uuidV7 } from './uuid-v7.ts'
+
+test('an id has the form of version 7, begins with its time, and is made once', () => {
+  // The time of the example in RFC 9562, appendix A.6.
+  const now = new Date('2022-02-22T19:22:22Z')
+  const ids = Array.from({ length: 1_000 }, () => uuidV7(now))
+  assert.equal(new Set(ids).size, 1_000)
+  for (const id of ids)
+    assert.match(id, /^017f22e2-79b0-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+})
+
+test('a later id sorts behind an earlier one', () => {
+  const times = [0, 1, 255, 256, 1_779_000_000_000, 1_779_000_000_001]
+  const ids = times.map((time) => uuidV7(new Date(time)))
+  assert.deepEqual(ids, ids.toSorted())
+})

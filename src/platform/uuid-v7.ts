@@ -1,0 +1,8 @@
+/** Pure: ids of our own making (RFC 9562 §5.7): they sort by the time of their making, so that an index grows at its end. */
+import { randomUUID } from 'node:crypto'
+
+/** Lowercase. 74 bits are random. */
+export function uuidV7(now: Date): string {
+  const ms = now.getTime().toString(16).padStart(12, '0')
+  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${randomUUID().slice(15)}`
+}

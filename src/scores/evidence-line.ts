@@ -1,0 +1,54 @@
+/** Pure: what can be said about a line of evidence without the database. */
+
+import type { Fault } from '../platform/shape-fault.ts'
+import { dayOfDate } from '../scoring-core/civil-date.ts'
+import { ruleOf, type Vocabulary } from '../scoring-core/evidence.ts'
+import { valueReader } from './line-reader.ts'
+import { type EvidenceLine, evidenceLine } from './schema.ts'
+
+export const readEvidenceLine = valueReader(evidenceLine)
+
+/** Nothing that is still somebody's skill was observed before. */
+const firstDate = '1900-01-01'
+
+export interface WorkerName {
+  by: 'workerId' | 'workerExternalId' | 'username'
+  name: string
+}
+
+/** Whose evidence it is. */
+export function workerNameOf(line: EvidenceLine): WorkerName | Fault {
+  const { workerId, workerExternalId, username } = line
+  const names: WorkerName[] = []
+  // PostgreSQL writes a UUID in lowercase, so ids are compared in it.
+  if (workerId !== undefined) names.push({ by: 'workerId', name: workerId.toLowerCase() })
+  if (workerExternalId !== undefined) names.push({ by: 'workerExternalId', name: workerExternalId })
+  if (username !== undefined) names.push({ by: 'username', name: username })
+  const [name, another] = names
+  if (name === undefined)
+    return fault('workerId', 'is missing: one of workerId, workerExternalId and username is needed')
+  return another === undefined ? name : fault(another.by, 'is one name too many for the worker')
+}
+
+/** Why the line cannot be evidence, or null. `today` is `YYYY-MM-DD` in UTC. */
+export function evidenceFault(
+  { observedOn, expiresOn, skillId, type }: EvidenceLine,
+  { vocabulary, today }: { vocabulary: Vocabulary; today: string },
+): Fault | null {
+  if (dayOfDate(observedOn) === null) return fault('observedOn', 'is no date of the calendar')
+  if (observedOn > today) return fault('observedOn', 'is in the future')
+  if (observedOn < firstDate) return fault('observedOn', `is before ${firstDate}`)
+  if (expiresOn !== undefined) {
+    if (dayOfDate(expiresOn) === null) return fault('expiresOn', 'is no date of the calendar')
+    if (expiresOn <= observedOn) return fault('expiresOn', 'is not after observedOn')
+  }
+  const rule = ruleOf(vocabulary, skillId)
+  if (rule === undefined) return fault('skillId', 'is no skill of the vocabulary')
+  if (!Object.hasOwn(rule.weightPermille, type))
+    return fault('type', 'is no evidence type of this skill')
+  return null
+}
+
+function fault(field: string, reason: string): Fault {
+  return { field, reason }
+}

@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import {
+  addSource,
+  addWorkers,
+  evidenceLineOf,
+  evidenceNow as now,
+  smallVocabulary as vocabulary,
+  workerIdOf,
+} from '../../test/support/evidence.ts'
+import { sql } from '../platform/db.ts'
+import { score } from '../scoring-core/score.ts'
+import { excludeEvidence, restoreEvidence } from './exclude-evidence.ts'
+import { expireDueEvidence } from './expire-evidence.ts'
+import { type Ingested, ingestEvidence } from './ingest-evidence.ts'
+import { registerSource } from './register-source.ts'
+import { revokeEvidence } from './revoke-evidence.ts'
+import type { EvidenceLine, SourceLine } from './schema.ts'
+import { findWorkerEvidence, takeRecomputations } from './store.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+await addWorkers(db, 40)
+await addSource(db)
+
+const rules = { vocabulary, now }
+let items = 0
+
+/** A line under a name of its own. */
+function line(over: Partial<EvidenceLine> = {}): EvidenceLine {
+  return evidenceLineOf(++items, over)
+}
+
+function ingest(lines: readonly EvidenceLine[], over: { now?: Date } = {}) {
+  return db.transaction((tx) => ingestEvidence(tx, lines, { ...rules, ...over }))
+}
+
+const outcomes = (answers: readonly Ingested[]) =>
+  answers.map((answer) => ('refused' in answer ? 'refused' : answer.result))
+
+async function idOf(over: Partial<EvidenceLine> = {}): Promise<string> {
+  const [answer] = await ingest([line(over)])
+  assert.ok(answer !== undefined && 'evidenceId' in answer)
+  return answer.evidenceId
+}
+
+interface Row {
+  state: string
+  reason: string | null
+  actor: string | null
+}
+
+async function stateOf(id: string): Promise<Row> {
+  const [row] = await db.rows<Row>(sql`
+    select state, revoked_reason as reason, revoked_by as actor from evidence where evidence_id = ${id}`)
+  assert.ok(row !== undefined)
+  return row
+}
+
+async function counts() {
+  const [row] = await db.rows<{ evidence: number; private: number; due: number }>(sql`
+    select (select count(*) from evidence) as evidence, (select count(*) from evidence_private) as private,
+      (select count(*) from score_recomputations) as due`)
+  return row
+}
+
+/** Who is due, and why; nobody is afterwards. */
+async function due() {
+  const taken = await db.transaction((tx) => takeRecomputations(tx, 1_000))
+  return Object.fromEntries(taken.map(({ workerId, reason }) => [workerId, reason]))
+}
+
+test('an item is taken in once; the same line again changes nothing', async () => {
+  const sent = [
+    line(),
+    line({ private: { notes: 'seen at work' } }),
+    line({ digest: 'ab'.repeat(32) }),
+  ]
+  const first = await ingest(sent)
+  assert.deepEqual(outcomes(first), ['added', 'added', 'added'])
+  const before = await counts()
+  const again = await ingest(sent, { now: new Date('2026-06-01T00:00:00Z') })
+  assert.deepEqual(outcomes(again), ['unchanged', 'unchanged', 'unchanged'])
+  assert.deepEqual(
+    again.map((answer) => 'evidenceId' in answer && answer.evidenceId),
+    first.map((answer) => 'evidenceId' in answer && answer.evidenceId),
+  )
+  assert.deepEqual(await counts(), before)
+})
+
+test('a name that is in use for another content is refused, whatever differs, also within one batch', async () => {
+  const sent = line({ private: { notes: 'one', submitter: 'Ada' }, expiresOn: '2030-01-01' })
+  await ingest([sent])
+  const { private: _, ...withoutPrivate } = sent
+  const { expiresOn: __, ...withoutEnd } = sent
+  const others: EvidenceLine[] = [
+    { ...sent, value: sent.value + 1 },
+    { ...sent, workerId: workerIdOf(30) },
+    { ...sent, skillId: 'hss:welding', type: 'credential' },
+    { ...sent, type: 'work_product' },
+    { ...sent, observedOn: '2026-05-02' },
+    { ...sent, expiresOn: '2030-01-02' },
+    { ...sent, digest: 'cd'.repeat(32) },
+    { ...sent, private: { notes: 'one' } },
+    withoutPrivate,
+    withoutEnd,
+  ]
+  for (const other of others) {
+    const [answer] = await ingest([other])
+    assert.deepEqual(answer, {
+      refused: { field: 'externalId', reason: 'is in use for another content' },
+    })
+  }
+  const fresh = line()
+  const batch = await ingest([fresh, { ...fresh, value: 999 }, fresh])
+  assert.deepEqual(outcomes(batch), ['added', 'refused', 'unchanged'])
+  // The order of what is private says nothing.
+  const turned = { ...sent, private: { submitter: 'Ada', notes: 'one' } }
+  assert.deepEqual(outcomes(await ingest([turned])), ['unchanged'])
+})
+
+test('another source may use the same name', async () => {
+  await addSource(db, { id: 'second' })
+  const sent = line()
+  assert.deepEqual(outcomes(await ingest([sent, { ...sent, sourceId: 'second' }])), [
+    'added',
+    'added',
+  ])
+})
+
+const wrong: readonly [field: string, reason: RegExp, over: Partial<EvidenceLine>][] = [
+  ['sourceId', /not a registered source/, { sourceId: 'nobody' }],
+  ['workerId', /not a registered worker/, { workerId: workerIdOf(999) }],
+  ['skillId', /no skill of the vocabulary/, { skillId: 'hss:unheard-of' }],
+  ['skillId', /no skill of the vocabulary/, { skillId: 'hss:constructor' }],
+  ['type', /no evidence type of this skill/, { type: 'credential' }],
+  ['type', /no evidence type of this skill/, { type: 'constructor' }],
+  ['observedOn', /in the future/, { observedOn: '2026-05-15' }],
+  ['observedOn', /no date of the calendar/, { observedOn: '2026-02-29' }],
+  ['observedOn', /before 1900-01-01/, { observedOn: '1899-12-31' }],
+  ['expiresOn', /no date of the calendar/, { expiresOn: '2026-13-01' }],
+  ['expiresOn', /not after observedOn/, { expiresOn: '2026-05-01' }],
+]
+
+test('each thing that can be wrong has its own message, and the good lines of the batch are in', async () => {
+  const before = await counts()
+  const sent = wrong.flatMap(([, , over]) => [line(over), line()])
+  const answers = await ingest(sent)
+  for (const [i, [field, reason]] of wrong.entries()) {
+    const answer = answers[2 * i]
+    assert.ok(answer !== undefined && 'refused' in answer, `${field} ${reason}`)
+    assert.equal(answer.refused.field, field)
+    assert.match(answer.refused.reason, reason)
+    assert.equal(outcomes(answers)[2 * i + 1], 'added')
+  }
+  assert.equal((await counts())?.evidence, (before?.evidence ?? 0) + wrong.length)
+})
+
+test('evidence of today is taken in; a worker id is the same in capitals', async () => {
+  const workerId = 'aBcDefAB-0000-7000-8000-00000000000a'
+  const sent = line({ observedOn: '2026-05-14', workerId })
+  await db.run(sql`insert into workers (id, registered_at) values (${workerId}, ${now})`)
+  assert.deepEqual(outcomes(await ingest([sent])), ['added'])
+  const lower = { ...sent, workerId: workerId.toLowerCase() }
+  assert.deepEqual(outcomes(await ingest([lower])), ['unchanged'])
+})
+
+test('a worker is named by id, by the operator’s own name or by username: all are one person, and one name is enough', async () => {
+  const workerId = workerIdOf(37)
+  await db.run(sql`update workers set external_id = 'HR-37' where id = ${workerId}`)
+  await db.run(sql`
+    insert into usernames values (sha256(convert_to('ada-37', 'UTF8')), ${workerId}, ${now})`)
+  await db.run(sql`
+    insert into profiles (worker_id, username, username_sha256, display_name, member_since, updated_at)
+    values (${workerId}, 'ada-37', sha256(convert_to('ada-37', 'UTF8')), 'Ada', '2026-05', ${now})`)
+  const { workerId: _, ...unnamed } = line()
+  const names = [{ workerId }, { workerExternalId: 'HR-37' }, { username: 'ada-37' }]
+  const answers = await ingest(names.map((name) => ({ ...unnamed, ...name })))
+  assert.deepEqual(outcomes(answers), ['added', 'unchanged', 'unchanged'])
+  const fields = (
+    await ingest([
+      unnamed,
+      { ...unnamed, workerId, username: 'ada-37' },
+      { ...unnamed, workerExternalId: 'HR-38' },
+      { ...unnamed, username: 'ada-38' },
+    ])
+  ).map((answer) => 'refused' in answer && answer.refused.field)
+  assert.deepEqual(fields, ['workerId', 'username', 'workerExternalId', 'username'])
+})
+
+test('eight imports of the same lines at once, in different orders: each item is in once, and nobody deadlocks', async () => {
+  const sent = Array.from({ length: 200 }, () => line({ private: { notes: 'n' } }))
+  const orders = Array.from({ length: 8 }, (_, turn) => (turn % 2 === 0 ? sent : sent.toReversed()))
+  const before = await counts()
+  const runs = await Promise.all(orders.map((order) => ingest(order)))
+  const added = runs.flatMap(outcomes).filter((outcome) => outcome === 'added')
+  assert.equal(added.length, 200)
+  assert.equal(runs.flatMap(outcomes).filter((outcome) => outcome === 'unchanged').length, 1_400)
+  const after = await counts()
+  assert.equal(after?.evidence, (before?.evidence ?? 0) + 200)
+  assert.equal(after?.private, (before?.private ?? 0) + 200)
+})
+
+test('one name with two contents at once: one is in, the other refused', async () => {
+  const sent = Array.from({ length: 20 }, () => line())
+  const [one, other] = await Promise.all([
+    ingest(sent),
+    ingest(sent.map((each) => ({ ...each, value: 1_000 }))),
+  ])
+  for (const i of sent.keys())
+    assert.deepEqual(new Set([outcomes(one)[i], outcomes(other)[i]]), new Set(['added', 'refused']))
+})
+
+test('what was erased does not come back with the same line', async () => {
+  const sent = line({ private: { notes: 'erase me' } })
+  const [answer] = await ingest([sent])
+  assert.ok(answer !== undefined && 'evidenceId' in answer)
+  await db.run(
+    sql`update evidence_private set payload = null where evidence_id = ${answer.evidenceId}`,
+  )
+  assert.deepEqual(outcomes(await ingest([sent])), ['unchanged'])
+  const [row] = await db.rows<{ payload: string | null }>(
+    sql`select payload from evidence_private where evidence_id = ${answer.evidenceId}`,
+  )
+  assert.equal(row?.payload, null)
+})
+
+test('the engine is given the numbers of the item and of its source, and nothing about the person', async () => {
+  const workerId = workerIdOf(31)
+  const id = await idOf({ workerId, value: 820, digest: 'ef'.repeat(32), private: { notes: 'x' } })
+  const [item] = await findWorkerEvidence(db, [workerId])
+  assert.deepEqual(item, {
+    workerId,
+    id,
+    skillId: 'hss:typescript',
+    type: 'assessment',
+    group: 'examiners',
+    assurance: 1_000,
+    value: 820,
+    observedDay: 20_574,
+    digest: 'ef'.repeat(32),
+    excluded: false,
+  })
+  assert.ok(item !== undefined)
+  const result = score({ evidence: [item], vocabulary, asOfDay: 20_587 })
+  assert.deepEqual([result.evidenceCount, result.sourceCount], [1, 1])
+})
+
+test('revoked evidence keeps its row, its first reason and its actor, and stays revoked', async () => {
+  const id = await idOf()
+  const missing = workerIdOf(5)
+  const revoke = (reason: 'policy' | 'source_invalid', actor: string) =>
+    db.transaction((tx) => revokeEvidence(tx, [id, missing], { reason, actor, now }))
+  assert.deepEqual(await revoke('policy', 'ada'), {
+    revoked: [id],
+    alreadyRevoked: [],
+    notFound: [missing],
+  })
+  assert.deepEqual(await revoke('source_invalid', 'bob'), {
+    revoked: [],
+    alreadyRevoked: [id],
+    notFound: [missing],
+  })
+  assert.deepEqual(await stateOf(id), { state: 'revoked', reason: 'policy', actor: 'ada' })
+  await assert.rejects(
+    db.run(sql`
+      update evidence set state = 'active', revoked_reason = null, revoked_by = null
+      where evidence_id = ${id}`),
+    /stays revoked/,
+  )
+})
+
+test('excluded evidence comes back; revoked evidence is neither excluded nor restored', async () => {
+  const [one, two] = [await idOf(), await idOf()]
+  const exclude = () => db.transaction((tx) => excludeEvidence(tx, [one, two], now))
+  const restore = () => db.transaction((tx) => restoreEvidence(tx, [one, two], now))
+  assert.deepEqual(await exclude(), [one, two].sort())
+  assert.deepEqual(await exclude(), [])
+  await db.transaction((tx) =>
+    revokeEvidence(tx, [two], { reason: 'dispute_upheld', actor: 'ada', now }),
+  )
+  assert.deepEqual(await restore(), [one])
+  assert.equal((await stateOf(one)).state, 'active')
+  assert.equal((await stateOf(two)).state, 'revoked')
+})
+
+test('evidence counts through the day before it expires, and not from that day on', async () => {
+  const workerId = workerIdOf(32)
+  const id = await idOf({ workerId, expiresOn: '2026-05-20' })
+  await due()
+  assert.equal(await expireDueEvidence(db, new Date('2026-05-19T23:59:59Z')), 0)
+  assert.equal(await expireDueEvidence(db, new Date('2026-05-20T00:00:00Z')), 1)
+  assert.equal(await expireDueEvidence(db, new Date('2026-05-21T00:00:00Z')), 0)
+  assert.equal((await stateOf(id)).state, 'expired')
+  assert.deepEqual(await due(), { [workerId]: 'evidence_expired' })
+  const [item] = await findWorkerEvidence(db, [workerId])
+  assert.equal(item?.excluded, true)
+  const over = await idOf({ workerId, expiresOn: '2026-05-14' })
+  assert.equal((await stateOf(over)).state, 'expired')
+})
+
+test('every change marks its workers once, with the first reason; what changes nothing marks nobody', async () => {
+  await due()
+  const [a, b] = [workerIdOf(33), workerIdOf(34)]
+  const sent = [line({ workerId: a }), line({ workerId: a }), line({ workerId: b })]
+  const answers = await ingest(sent)
+  assert.deepEqual(await due(), { [a]: 'evidence_added', [b]: 'evidence_added' })
+  await ingest(sent)
+  assert.deepEqual(await due(), {})
+  const ids = answers.flatMap((answer) => ('evidenceId' in answer ? answer.evidenceId : []))
+  await db.transaction((tx) => excludeEvidence(tx, ids.slice(0, 1), now))
+  await db.transaction((tx) =>
+    revokeEvidence(tx, ids, { reason: 'source_invalid', actor: 'ada', now }),
+  )
+  assert.deepEqual(await due(), { [a]: 'evidence_excluded', [b]: 'evidence_revoked' })
+})
+
+test('whoever trusts a source otherwise marks everybody who has evidence of it; another name marks nobody', async () => {
+  const workerId = workerIdOf(35)
+  await addSource(db, { id: 'third', group: 'thirds' })
+  await idOf({ workerId, sourceId: 'third' })
+  await due()
+  const third = { id: 'third', kind: 'accredited', name: 'Another name', group: 'thirds' } as const
+  const register = (source: SourceLine) =>
+    db.transaction((tx) => registerSource(tx, source, { actor: 'test', now }))
+  await register(third)
+  assert.deepEqual(await due(), {})
+  await register({ ...third, assurance: 600 })
+  assert.deepEqual(await due(), { [workerId]: 'source_changed' })
+})
+
+test('a change that commits while its worker is taken for scoring is never lost: it is waited for, or it marks again', async () => {
+  const workerId = workerIdOf(36)
+  await idOf({ workerId })
+  await due()
+  await idOf({ workerId })
+  // The mark is there; an import holds it while it adds another item.
+  const taken = await db.transaction(async (tx) => {
+    await db.transaction(async (other) => {
+      await other.rows(sql`
+        insert into score_recomputations as due (worker_id, since, reason)
+        values (${workerId}, ${now}, 'evidence_added')
+        on conflict (worker_id) do update set since = due.since`)
+      assert.deepEqual(await takeRecomputations(tx, 10), [], 'what an import holds is skipped')
+    })
+    return takeRecomputations(tx, 10)
+  })
+  assert.equal(taken.length, 1)
+  // Taken, not yet committed: an import of that moment waits, and marks again.
+  let ingested: Promise<unknown> | undefined
+  await idOf({ workerId })
+  await db.transaction(async (tx) => {
+    await takeRecomputations(tx, 10)
+    ingested = ingest([line({ workerId })])
+    const waiting = sql`select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    for (let n = 0; n === 0; ) n = (await db.rows<{ n: number }>(waiting))[0]?.n ?? 0
+  })
+  await ingested
+  assert.deepEqual(await due(), { [workerId]: 'evidence_added' })
+})

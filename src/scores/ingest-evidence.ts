@@ -1,0 +1,171 @@
+/**
+ * Takes evidence in. A source's own name for an item makes it one: sent again with the same content it changes nothing, with another
+ * content it is refused.
+ */
+
+import { findWorkerIds } from '../people/worker-ids.ts'
+import { sha256 } from '../platform/bytes.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
+import type { Tx } from '../platform/db.ts'
+import { uuidV7 } from '../platform/uuid-v7.ts'
+import type { Vocabulary } from '../scoring-core/evidence.ts'
+import { evidenceFault, type WorkerName, workerNameOf } from './evidence-line.ts'
+import { type Refused, refused } from './line-reader.ts'
+import type { EvidenceLine } from './schema.ts'
+import {
+  type EvidenceRow,
+  findEvidenceByName,
+  insertEvidence,
+  insertPrivate,
+  knownSources,
+  markForRecomputation,
+  planAnew,
+  type StoredEvidence,
+} from './store.ts'
+
+export type Ingested = { result: 'added' | 'unchanged'; evidenceId: string } | Refused
+
+export interface IngestRules {
+  vocabulary: Vocabulary
+  now: Date
+}
+
+/** One answer for each line, in order. What is added, its private part and the marks of its workers commit together. */
+export async function ingestEvidence(
+  tx: Tx,
+  lines: readonly EvidenceLine[],
+  rules: IngestRules,
+): Promise<Ingested[]> {
+  await planAnew(tx)
+  const read = await itemsOf(tx, lines, rules)
+  const sound = read.filter((one) => 'item' in one).map(({ item }) => item)
+  const first = firstOfEachName(sound)
+  const known = await add(tx, first, rules.now)
+  return read.map((one): Ingested => {
+    if ('refused' in one) return one
+    const { item } = one
+    const stored = known.get(item.name) ?? first.get(item.name)
+    if (stored === undefined) throw new Error('evidence is neither new nor known')
+    const { evidenceId } = stored
+    if (stored === item) return { result: 'added', evidenceId }
+    if (isSame(stored, item)) return { result: 'unchanged', evidenceId }
+    return refused('externalId', 'is in use for another content')
+  })
+}
+
+type Stored = Omit<StoredEvidence, 'sourceId' | 'externalId'>
+
+interface Item extends EvidenceRow, Stored {
+  /** The source's own name for it, as one text. */
+  name: string
+}
+
+/** Each line as it may be taken in, or why it may not. */
+async function itemsOf(
+  tx: Tx,
+  lines: readonly EvidenceLine[],
+  { vocabulary, now }: IngestRules,
+): Promise<({ item: Item } | Refused)[]> {
+  const today = now.toISOString().slice(0, 10)
+  const sources = await knownSources(tx, [...new Set(lines.map((line) => line.sourceId))])
+  const named = lines.map((line) => ({ line, worker: workerNameOf(line) }))
+  const names = named.flatMap(({ worker }) => ('by' in worker ? worker : []))
+  const workers = await workersBehind(tx, names)
+  return named.map(({ line, worker }) => {
+    if (!sources.has(line.sourceId)) return refused('sourceId', 'is not a registered source')
+    if ('reason' in worker) return { refused: worker }
+    const workerId = workers.get(keyOf(worker))
+    if (workerId === undefined) return refused(worker.by, 'is not a registered worker')
+    const fault = evidenceFault(line, { vocabulary, today })
+    return fault === null ? { item: itemOf(line, workerId, now) } : { refused: fault }
+  })
+}
+
+/** Ids, by how the workers are named. */
+async function workersBehind(tx: Tx, names: readonly WorkerName[]): Promise<Map<string, string>> {
+  const namedBy = (by: WorkerName['by']): string[] => [
+    ...new Set(names.flatMap((one) => (one.by === by ? one.name : []))),
+  ]
+  const found = await findWorkerIds(tx, {
+    workerIds: namedBy('workerId'),
+    externalIds: namedBy('workerExternalId'),
+    usernames: namedBy('username'),
+  })
+  return new Map(found.map((row) => [keyOf(row), row.workerId]))
+}
+
+function keyOf({ by, name }: WorkerName): string {
+  return `${by} ${name}`
+}
+
+function itemOf(line: EvidenceLine, workerId: string, now: Date): Item {
+  const { sourceId, externalId, skillId, type, value, observedOn, expiresOn = null } = line
+  const name = JSON.stringify([sourceId, externalId])
+  const isOver = expiresOn !== null && expiresOn <= now.toISOString().slice(0, 10)
+  return {
+    name,
+    evidenceId: uuidV7(now),
+    workerId,
+    sourceId,
+    externalId,
+    skillId,
+    type,
+    value,
+    observedOn,
+    expiresOn,
+    // Without an artefact to name, the item is its own.
+    digest: line.digest === undefined ? sha256(name) : Buffer.from(line.digest, 'hex'),
+    ingestedAt: now,
+    state: isOver ? 'expired' : 'active',
+    payload: line.private === undefined ? null : canonicalJson(line.private),
+    isErased: false,
+  }
+}
+
+function firstOfEachName(items: readonly Item[]): Map<string, Item> {
+  const first = new Map<string, Item>()
+  for (const item of items) if (!first.has(item.name)) first.set(item.name, item)
+  return first
+}
+
+/** What was there before, by name. */
+async function storedByName(
+  tx: Tx,
+  items: ReadonlyMap<string, Item>,
+): Promise<Map<string, Stored>> {
+  const found = items.size === 0 ? [] : await findEvidenceByName(tx, [...items.values()])
+  return new Map(found.map((row) => [JSON.stringify([row.sourceId, row.externalId]), row]))
+}
+
+/** Gives what was there before, or came from another transaction meanwhile. */
+async function add(
+  tx: Tx,
+  items: ReadonlyMap<string, Item>,
+  now: Date,
+): Promise<Map<string, Stored>> {
+  const fresh = [...items.values()]
+  const inserted = fresh.length === 0 ? new Set() : await insertEvidence(tx, fresh)
+  const added = fresh.filter(({ evidenceId }) => inserted.has(evidenceId))
+  const payloads = added.flatMap(({ evidenceId, payload }) =>
+    payload === null ? [] : { evidenceId, payload },
+  )
+  if (payloads.length > 0) await insertPrivate(tx, payloads)
+  const workers = added.map(({ workerId }) => workerId)
+  await markForRecomputation(tx, workers, { reason: 'evidence_added', now })
+  const before = fresh.filter(({ evidenceId }) => !inserted.has(evidenceId))
+  return storedByName(tx, new Map(before.map((item) => [item.name, item])))
+}
+
+/** What was erased cannot be compared, and does not come back. */
+function isSame(stored: Stored, item: Item): boolean {
+  return (
+    stored.workerId === item.workerId &&
+    stored.skillId === item.skillId &&
+    stored.type === item.type &&
+    stored.value === item.value &&
+    stored.observedOn === item.observedOn &&
+    stored.expiresOn === item.expiresOn &&
+    stored.digest.equals(item.digest) &&
+    (stored.isErased || stored.payload === item.payload)
+  )
+}

@@ -1,0 +1,24 @@
+/** Pure: the value of a line becomes one of a closed shape, or what is wrong with it, which never repeats what a field held. */
+import type { Static, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { type Fault, firstFault } from '../platform/shape-fault.ts'
+
+export interface Refused {
+  refused: Fault
+}
+
+/** Nothing is filled in or repaired (decision D8). */
+export function valueReader<Shape extends TSchema>(
+  schema: Shape,
+): (value: unknown) => Static<Shape> | Refused {
+  const shape = Compile(schema)
+  return (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return refused(null, 'The line is not a JSON object.')
+    return shape.Check(value) ? value : { refused: firstFault(shape, value) }
+  }
+}
+
+export function refused(field: string | null, reason: string): Refused {
+  return { refused: { field, reason } }
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { sql } from '../platform/db.ts'
+import { registerSource } from './register-source.ts'
+import type { SourceLine } from './schema.ts'
+import { sourceKindNames, sourceKinds } from './source-kinds.ts'
+import { readSourceLine, sourceOf } from './source-line.ts'
+import { findSources } from './store.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+const now = new Date('2026-05-14T09:00:00Z')
+const by = { actor: 'ada', now }
+const acme: SourceLine = { id: 'acme', name: 'Acme', kind: 'organisation', group: 'acme-group' }
+
+async function register(line: SourceLine) {
+  const answer = await db.transaction((tx) => registerSource(tx, line, by))
+  return 'refused' in answer ? 'refused' : answer.result
+}
+
+const history = (id: string) =>
+  db.rows<{ number: number; assurance: number; actor: string }>(sql`
+    select number, assurance, actor from source_changes where source_id = ${id} order by number`)
+
+test('a source is registered once, changed by what differs, and every change is kept', async () => {
+  const outcomes = []
+  for (const over of [{}, {}, { assurance: 500 }, { assurance: 500 }, { name: 'Acme Ltd' }])
+    outcomes.push(await register({ ...acme, ...over }))
+  assert.deepEqual(outcomes, ['registered', 'unchanged', 'changed', 'unchanged', 'changed'])
+  assert.deepEqual(await history('acme'), [
+    { number: 1, assurance: 700, actor: 'ada' },
+    { number: 2, assurance: 500, actor: 'ada' },
+    { number: 3, assurance: 700, actor: 'ada' },
+  ])
+  const [found] = await findSources(db)
+  assert.deepEqual(found, {
+    id: 'acme',
+    name: 'Acme Ltd',
+    kind: 'organisation',
+    assurance: 700,
+    group: 'acme-group',
+    registeredAt: now,
+    changedAt: now,
+  })
+})
+
+test('the history is only added to', async () => {
+  await register({ ...acme, id: 'kept' })
+  for (const change of [
+    sql`update source_changes set assurance = 1 where source_id = 'kept'`,
+    sql`delete from source_changes where source_id = 'kept'`,
+  ])
+    await assert.rejects(db.run(change), /never changed or removed/)
+})
+
+test('eight registrations of one source at once: it is there once, and its history has no gap', async () => {
+  const lines = Array.from({ length: 8 }, (_, i) => ({ ...acme, id: 'busy', assurance: i * 10 }))
+  const answers = await Promise.all(lines.map((line) => register(line)))
+  assert.equal(answers.filter((result) => result === 'registered').length, 1)
+  assert.deepEqual(
+    (await history('busy')).map(({ number }) => number),
+    [1, 2, 3, 4, 5, 6, 7, 8],
+  )
+})
+
+test('nobody is trusted further than the kind allows; without a word, as far as it allows', () => {
+  for (const kind of sourceKindNames) {
+    const { assuranceMax, group: shared } = sourceKinds[kind]
+    const line = { ...acme, kind, group: shared ?? 'acme-group' }
+    const read = sourceOf(line)
+    assert.ok(!('refused' in read) && read.assurance === assuranceMax)
+    const most = sourceOf({ ...line, assurance: assuranceMax })
+    assert.ok(!('refused' in most))
+    const more = sourceOf({ ...line, assurance: assuranceMax + 1 })
+    assert.ok('refused' in more && more.refused.field === 'assurance', kind)
+  }
+  assert.equal(sourceKinds.self.assuranceMax, 0)
+})
+
+test('all unverified peers are one group, and nobody else is in it; other sources name theirs', () => {
+  const { group: _, ...groupless } = acme
+  const peer = sourceOf({ ...groupless, kind: 'unverified_peer' })
+  assert.ok(!('refused' in peer) && peer.group === 'unverified-peers')
+  const refusals = [
+    { ...acme, kind: 'unverified_peer', group: 'my-own' } as const,
+    { ...acme, group: 'unverified-peers' },
+    { ...acme, group: 'self' },
+    groupless,
+  ].map(sourceOf)
+  for (const read of refusals) assert.ok('refused' in read && read.refused.field === 'group')
+})
+
+const wrong: readonly [field: string | null, line: unknown][] = [
+  ['id', { ...acme, id: 'Acme' }],
+  ['id', { ...acme, id: 'a--b' }],
+  ['id', { ...acme, id: 'a'.repeat(65) }],
+  ['name', { ...acme, name: '' }],
+  ['name', { ...acme, name: 'a\nb' }],
+  ['name', { id: 'acme', kind: 'organisation', group: 'g' }],
+  ['kind', { ...acme, kind: 'friend' }],
+  ['assurance', { ...acme, assurance: 1_001 }],
+  ['assurance', { ...acme, assurance: 0.5 }],
+  ['assurance', { ...acme, assurance: '700' }],
+  ['owner', { ...acme, owner: 'x' }],
+  [null, []],
+  [null, 'acme'],
+]
+
+test('a line that is no source is refused with its field', () => {
+  for (const [field, line] of wrong) {
+    const read = readSourceLine(line)
+    assert.ok('refused' in read && read.refused.field === field, JSON.stringify(line))
+  }
+  assert.ok(!('refused' in readSourceLine(acme)))
+})

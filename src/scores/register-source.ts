@@ -1,0 +1,41 @@
+/** Registers a source, or changes what it is trusted with: then everybody who has evidence of it is due to be scored again. */
+import type { Tx } from '../platform/db.ts'
+import type { Refused } from './line-reader.ts'
+import type { SourceLine } from './schema.ts'
+import { type Source, sourceOf } from './source-line.ts'
+import {
+  insertSource,
+  insertSourceChange,
+  lockSource,
+  markWorkersOfSource,
+  updateSource,
+} from './store.ts'
+
+export type Registered =
+  | { result: 'registered' | 'changed' | 'unchanged'; source: Source }
+  | Refused
+
+/** The source, its history and the marks commit together. `actor` is who asks for it, for the history. */
+export async function registerSource(
+  tx: Tx,
+  line: SourceLine,
+  by: { actor: string; now: Date },
+): Promise<Registered> {
+  const source = sourceOf(line)
+  if ('refused' in source) return source
+  const isNew = await insertSource(tx, source, by.now)
+  const result = isNew ? 'registered' : await change(tx, source, by.now)
+  if (result !== 'unchanged') await insertSourceChange(tx, source, by)
+  return { result, source }
+}
+
+async function change(tx: Tx, source: Source, now: Date): Promise<'changed' | 'unchanged'> {
+  const before = await lockSource(tx, source.id)
+  if (before === undefined) throw new Error(`the source ${source.id} is neither new nor known`)
+  const { name, kind, assurance, group } = before
+  const isTrustedAsBefore = assurance === source.assurance && group === source.group
+  if (isTrustedAsBefore && name === source.name && kind === source.kind) return 'unchanged'
+  await updateSource(tx, source, now)
+  if (!isTrustedAsBefore) await markWorkersOfSource(tx, source.id, now)
+  return 'changed'
+}

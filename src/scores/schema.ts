@@ -1,0 +1,119 @@
+/** The lines by which an operator brings sources and evidence. Closed: what is not named here has no way to the engine. */
+import { type Static, Type } from 'typebox'
+import { sourceKindNames } from './source-kinds.ts'
+
+const closed = { additionalProperties: false }
+const slug = {
+  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+  maxLength: 64,
+  description: 'must be lowercase letters and digits, joined by single hyphens, at most 64',
+}
+/** One line of text: no control characters, so that it can be shown in a terminal. */
+const oneLine = (maxLength: number) => ({
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
+  maxLength,
+  description: `must be one line of text, at most ${maxLength} characters`,
+})
+const permille = {
+  minimum: 0,
+  maximum: 1_000,
+  description: 'must be a whole number from 0 to 1000',
+}
+const calendarDate = {
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
+  description: 'must be a date such as 2026-05-14',
+}
+
+/** One line of `assay sources register --from`. */
+export const sourceLine = Type.Object(
+  {
+    id: Type.String(slug),
+    name: Type.String(oneLine(120)),
+    kind: Type.Enum([...sourceKindNames], {
+      description: `must be one of ${sourceKindNames.join(', ')}`,
+    }),
+    /** Whoever answers for it: sources of one group are not independent. */
+    group: Type.Optional(Type.String(slug)),
+    assurance: Type.Optional(Type.Integer(permille)),
+  },
+  closed,
+)
+export type SourceLine = Static<typeof sourceLine>
+
+/** What is kept apart from all that is computed with, and can be erased. */
+export const evidencePrivate = Type.Object(
+  {
+    artifactUrl: Type.Optional(
+      Type.String({
+        pattern: '^https?://[^\\s]+$',
+        maxLength: 2_048,
+        description: 'must be an http or https URL, at most 2048 characters',
+      }),
+    ),
+    submitter: Type.Optional(Type.String(oneLine(200))),
+    notes: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 8_000, description: 'must be 1 to 8000 characters' }),
+    ),
+  },
+  { ...closed, minProperties: 1, description: 'must be an object with one field or more' },
+)
+
+/** One line of `assay evidence import`. Nothing about the person but who it is: no age, gender, school, picture or place. */
+export const evidenceLine = Type.Object(
+  {
+    /** Who it is of: exactly one of the three. It finds the worker and is not kept; the id alone goes on. */
+    workerId: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+        description: 'must be a UUID',
+      }),
+    ),
+    workerExternalId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'must be a string of 1 to 200 characters',
+      }),
+    ),
+    username: Type.Optional(
+      Type.String({
+        pattern: '^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$',
+        description: 'must be a username',
+      }),
+    ),
+    sourceId: Type.String(slug),
+    externalId: Type.String(oneLine(200)),
+    skillId: Type.String({
+      pattern: '^hss:[a-z0-9-]+$',
+      maxLength: 68,
+      description: 'must be a skill id such as hss:typescript',
+    }),
+    type: Type.String({
+      pattern: '^[a-z_]+$',
+      maxLength: 64,
+      description: 'must be an evidence type such as work_product',
+    }),
+    value: Type.Integer(permille),
+    observedOn: Type.String(calendarDate),
+    expiresOn: Type.Optional(Type.String(calendarDate)),
+    digest: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description: 'must be 64 lowercase hex characters, the SHA-256 of the artefact',
+      }),
+    ),
+    private: Type.Optional(evidencePrivate),
+  },
+  closed,
+)
+export type EvidenceLine = Static<typeof evidenceLine>
+
+/** Why evidence is revoked: the word that `evidence.revoked` carries. */
+export const revocationReasons = [
+  'source_removed',
+  'source_invalid',
+  'worker_request',
+  'dispute_upheld',
+  'policy',
+] as const
+export type RevocationReason = (typeof revocationReasons)[number]

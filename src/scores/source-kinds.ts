@@ -1,0 +1,36 @@
+/** Pure: what kinds of sources there are, and how far each can be trusted at most. */
+
+interface SourceKind {
+  /** Permille. The operator may trust a source less than its kind allows, never more. */
+  assuranceMax: number
+  /** All sources of the kind are one group, for they are not independent of each other. */
+  group?: string
+  meaning: string
+}
+
+export const sourceKindNames = [
+  'self',
+  'unverified_peer',
+  'verified_peer',
+  'organisation',
+  'accredited',
+  'machine_verified',
+] as const
+export type SourceKindName = (typeof sourceKindNames)[number]
+
+export const sourceKinds: Readonly<Record<SourceKindName, SourceKind>> = {
+  self: {
+    assuranceMax: 0,
+    group: 'self',
+    meaning: 'The worker: claims are kept and score nothing.',
+  },
+  unverified_peer: {
+    assuranceMax: 100,
+    group: 'unverified-peers',
+    meaning: 'People nobody has identified. All of them together are one voice.',
+  },
+  verified_peer: { assuranceMax: 400, meaning: 'An identified person who worked with the worker.' },
+  organisation: { assuranceMax: 700, meaning: 'An employer, a client, a platform.' },
+  accredited: { assuranceMax: 1_000, meaning: 'An examiner whose work others have checked.' },
+  machine_verified: { assuranceMax: 1_000, meaning: 'A result that a machine can check again.' },
+}

@@ -1,0 +1,245 @@
+/** Sources and evidence as an operator brings them: real commands on a real database. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { type Db, sql } from '../../src/platform/db.ts'
+import { commandLine, ended } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+import { addWorkers, evidenceLineOf, workerIdOf } from '../support/evidence.ts'
+
+const registration = ['examiner', '--name', 'The Examiner', '--kind', 'accredited'].concat([
+  '--group',
+  'examiners',
+])
+
+async function place() {
+  const database = await testDatabase()
+  const line = commandLine(database.url)
+  after(async () => {
+    line.remove()
+    await database.drop()
+  })
+  await addWorkers(database.db, 3)
+  assert.equal((await line.run(['sources', 'register', ...registration])).code, 0)
+  const file = (name: string, lines: readonly unknown[]): string => {
+    const path = join(line.folder, name)
+    const texts = lines.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
+    writeFileSync(path, `${texts.join('\n')}\n`)
+    return path
+  }
+  const report = async (args: readonly string[]) => {
+    const { code, out, err } = await line.run([...args, '--json'])
+    assert.ok(out.startsWith('{'), err)
+    return { code, ...JSON.parse(out) }
+  }
+  return { ...line, ...database, file, report }
+}
+
+/** All that an import leaves behind, but ids and times. */
+function stateOf(db: Db): Promise<unknown[]> {
+  return db.rows(sql`
+    select e.source_id, e.external_id, e.worker_id, e.skill_id, e.type, e.value, e.observed_on::text,
+      encode(e.digest, 'hex') as digest, e.state, p.payload, d.reason
+    from evidence e left join evidence_private p using (evidence_id)
+    left join score_recomputations d using (worker_id)
+    order by e.source_id, e.external_id`)
+}
+
+test('a file with one bad line in a hundred: the good ones are in, each bad one is told, and a second run changes nothing', async () => {
+  const { report, file, db } = await place()
+  const bad: readonly [line: unknown, field: string | null, reason: RegExp][] = [
+    [evidenceLineOf(90_001, { value: 1_001 }), 'value', /0 to 1000/],
+    [evidenceLineOf(90_002, { skillId: 'hss:unheard-of' }), 'skillId', /vocabulary/],
+    [evidenceLineOf(90_003, { type: 'credential', skillId: 'hss:git' }), 'type', /this skill/],
+    [evidenceLineOf(90_004, { observedOn: '2999-01-01' }), 'observedOn', /future/],
+    [evidenceLineOf(90_005, { sourceId: 'nobody' }), 'sourceId', /registered source/],
+    [evidenceLineOf(90_006, { workerId: workerIdOf(9) }), 'workerId', /registered worker/],
+    ['{"a":', null, /not JSON/],
+    [{ ...evidenceLineOf(90_007), age: 40 }, 'age', /not a known field/],
+    [evidenceLineOf(90_008, { externalId: 'a\0' }), null, /NUL/],
+    ['x'.repeat(70_000), null, /longer than 65536 bytes/],
+    [evidenceLineOf(0, { value: 77 }), 'externalId', /another content/],
+  ]
+  const lines = bad.flatMap(([line], i) => [
+    ...Array.from({ length: 99 }, (_, n) => evidenceLineOf(i * 99 + n)),
+    line,
+  ])
+  const from = file('evidence.ndjson', lines)
+  const told = { rejected: 11, lines: 1_100, interrupted: false }
+  const first = await report(['evidence', 'import', '--from', from])
+  assert.partialDeepStrictEqual(first, { code: 1, added: 1_089, unchanged: 0, ...told })
+  const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
+  const refusals = errors.split('\n').filter(Boolean)
+  for (const [i, [, field, reason]] of bad.entries()) {
+    const refusal = JSON.parse(refusals[i] ?? '')
+    assert.deepEqual([refusal.line, refusal.field], [(i + 1) * 100, field])
+    assert.match(refusal.reason, reason)
+    assert.deepEqual(Object.keys(refusal), ['line', 'field', 'reason'])
+  }
+  const before = await stateOf(db)
+  assert.equal(before.length, 1_089)
+  const second = await report(['evidence', 'import', '--from', from])
+  assert.partialDeepStrictEqual(second, { code: 1, added: 0, unchanged: 1_089, ...told })
+  assert.deepEqual(await stateOf(db), before)
+  assert.equal(readFileSync(`${from}.errors.ndjson`, 'utf8'), errors)
+})
+
+test('a dry run tells what an import would do, and adds nothing', async () => {
+  const { report, file, db } = await place()
+  const from = file('evidence.ndjson', [evidenceLineOf(1), evidenceLineOf(2, { value: -1 })])
+  const told = await report(['evidence', 'import', '--from', from, '--dry-run'])
+  assert.partialDeepStrictEqual(told, { code: 1, added: 1, rejected: 1, dryRun: true })
+  assert.deepEqual(await stateOf(db), [])
+})
+
+test('SIGKILL while importing, again and again: at last the state is that of an undisturbed run', async () => {
+  const [killed, calm] = [await place(), await place()]
+  const lines = Array.from({ length: 12_000 }, (_, n) =>
+    evidenceLineOf(n, n % 5 === 0 ? { private: { notes: `note ${n}` } } : {}),
+  )
+  const [from, calmFrom] = [killed.file('in.ndjson', lines), calm.file('in.ndjson', lines)]
+  let cutOff = 0
+  for (const wanted of [1, 2_500, 6_000, 9_500]) {
+    const child = killed.start(['evidence', 'import', '--from', from])
+    const closed = once(child, 'close')
+    const isIn = async (): Promise<number> => {
+      const [row] = await killed.db.rows<{ count: number }>(
+        sql`select count(*) as count from evidence`,
+      )
+      return row?.count ?? 0
+    }
+    while (child.exitCode === null && (await isIn()) < wanted);
+    child.kill('SIGKILL')
+    await closed
+    if (child.signalCode === 'SIGKILL') cutOff++
+    const halves = await killed.db.rows(sql`
+      select e.external_id from evidence e left join evidence_private p using (evidence_id)
+      where (p.evidence_id is null) = (substr(e.external_id, 6)::int % 5 = 0)
+        or not exists (select from score_recomputations d where d.worker_id = e.worker_id)`)
+    assert.deepEqual(halves, [])
+  }
+  assert.ok(cutOff >= 2, `${cutOff} runs were cut off`)
+  const last = await killed.report(['evidence', 'import', '--from', from])
+  assert.equal(last.code, 0)
+  assert.equal(last.added + last.unchanged, 12_000)
+  assert.equal((await calm.report(['evidence', 'import', '--from', calmFrom])).added, 12_000)
+  assert.deepEqual(await stateOf(killed.db), await stateOf(calm.db))
+})
+
+test('Ctrl-C ends an import in good order: what is told as added is in', async () => {
+  const { start, file, db } = await place()
+  const lines = Array.from({ length: 30_000 }, (_, n) => evidenceLineOf(n))
+  const child = start(['evidence', 'import', '--from', file('in.ndjson', lines), '--json'])
+  const end = ended(child)
+  for (let found: unknown[] = []; found.length === 0; )
+    found = await db.rows(sql`select 1 from evidence limit 1`)
+  child.kill('SIGINT')
+  const { code, out } = await end
+  const told = JSON.parse(out)
+  assert.deepEqual([code, told.interrupted], [1, true])
+  assert.equal((await stateOf(db)).length, told.added)
+})
+
+test('memory stays flat however long the file is', async () => {
+  const { run, file } = await place()
+  const peakOf = async (count: number): Promise<number> => {
+    const lines = Array.from({ length: count }, (_, n) =>
+      evidenceLineOf(n, { private: { notes: 'n'.repeat(500) } }),
+    )
+    const { code, peakBytes, err } = await run([
+      'evidence',
+      'import',
+      '--from',
+      file(`${count}.ndjson`, lines),
+    ])
+    assert.equal(code, 0, err)
+    return peakBytes
+  }
+  const short = await peakOf(8_000)
+  const long = await peakOf(40_000)
+  assert.ok(long < short + 60e6, `${short} bytes for 8,000 lines, ${long} for 40,000`)
+})
+
+test('what is private appears in no output, whatever goes wrong', async () => {
+  const { run, file } = await place()
+  const canaries = { artifactUrl: 'https://CANARY.example', submitter: 'CANARY', notes: 'CANARY' }
+  const lines = [
+    evidenceLineOf(1, { private: canaries }),
+    evidenceLineOf(1, { private: { ...canaries, notes: 'CANARY-2' } }),
+    evidenceLineOf(2, { private: canaries, value: 5_000 }),
+    { ...evidenceLineOf(3), private: { ...canaries, submitter: 'CANARY\n' } },
+    `{"private":{"notes":"CANARY"},`,
+  ]
+  const from = file('in.ndjson', lines)
+  const runs = [
+    await run(['evidence', 'import', '--from', from]),
+    await run(['evidence', 'import', '--from', '-', '--json'], readFileSync(from, 'utf8')),
+    await run(['evidence', 'revoke', 'examiner/item-1', '--reason', 'policy', '--json']),
+    await run(['sources', 'list', '--json']),
+  ]
+  const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
+  assert.equal(errors.split('\n').filter(Boolean).length, 4)
+  for (const text of [errors, ...runs.flatMap(({ out, err }) => [out, err])])
+    assert.doesNotMatch(text, /CANARY/)
+})
+
+test('evidence is revoked by id or by its source’s name, once; what is not there is told', async () => {
+  const { report, run, file, db } = await place()
+  const from = file('in.ndjson', [evidenceLineOf(1), evidenceLineOf(2, { externalId: 'a/b' })])
+  await report(['evidence', 'import', '--from', from])
+  const [{ id } = { id: '' }] = await db.rows<{ id: string }>(
+    sql`select evidence_id as id from evidence where external_id = 'item-1'`,
+  )
+  const names = [id.toUpperCase(), 'examiner/item-1', 'examiner/a/b', 'examiner/none']
+  const args = ['evidence', 'revoke', ...names, '--reason', 'source_invalid', '--by', 'Ada L.']
+  const first = await report(args)
+  assert.equal(first.code, 1)
+  assert.equal(first.revoked.length, 2)
+  assert.deepEqual(first.notFound, ['examiner/none'])
+  const second = await report(args)
+  assert.deepEqual([second.revoked.length, second.alreadyRevoked.length], [0, 2])
+  const rows = await db.rows<{ by: string }>(
+    sql`select revoked_by as by from evidence where state = 'revoked' and revoked_reason = 'source_invalid'`,
+  )
+  assert.deepEqual(rows, [{ by: 'Ada L.' }, { by: 'Ada L.' }])
+  for (const wrong of [
+    ['evidence', 'revoke', id],
+    ['evidence', 'revoke', id, '--reason', 'boredom'],
+    ['evidence', 'revoke', 'item-1', '--reason', 'policy'],
+    ['evidence', 'revoke', id, '--reason', 'policy', '--by', 'a\u001b[2J'],
+    ['evidence', 'import', '--from', from, '--errors', from],
+    ['evidence', 'import', '--from', 'nowhere'],
+  ])
+    assert.equal((await run(wrong)).code, 2, wrong.join(' '))
+})
+
+test('sources come from options or from a file, and are listed with what they are trusted with', async () => {
+  const { report, run, file } = await place()
+  const acme = { id: 'acme', name: 'Acme', kind: 'organisation', group: 'acme-group' }
+  const from = file('sources.ndjson', [acme, { ...acme, id: 'no', assurance: 800 }, 'nothing'])
+  const told = await report(['sources', 'register', '--from', from])
+  assert.partialDeepStrictEqual(told, { code: 1, registered: 1, rejected: 2 })
+  const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
+  assert.match(errors, /"line":2,"field":"assurance","reason":"is at most 700/)
+  assert.match(errors, /"line":3,"field":null,"reason":"The line is not JSON/)
+  const { err } = await run(['sources', 'register', ...registration, '--kind', 'self'])
+  assert.match(err, /group: is always self/)
+  const again = await report(['sources', 'register', ...registration, '--assurance', '900'])
+  assert.partialDeepStrictEqual(again, { code: 0, result: 'changed' })
+  const { sources } = await report(['sources', 'list'])
+  assert.deepEqual(
+    sources.map(({ id, assurance }: { id: string; assurance: number }) => [id, assurance]),
+    [
+      ['acme', 700],
+      ['examiner', 900],
+    ],
+  )
+  for (const wrong of [
+    ['sources', 'register'],
+    ['sources', 'register', 'x', '--from', from],
+    ['sources', 'register', ...registration, '--assurance', 'much'],
+  ])
+    assert.equal((await run(wrong)).code, 2, wrong.join(' '))
+})
