@@ -207,6 +207,41 @@ test('contract: JSON-LD is served as application/ld+json, all else as applicatio
   }
 })
 
+test('contract: the six events of spec §6 are webhooks, each with its closed envelope and the delivery headers', () => {
+  const webhooks: Json = Object(contract.webhooks)
+  assert.deepEqual(Object.keys(webhooks), [
+    'score.updated',
+    'score.revised',
+    'evidence.revoked',
+    'dispute.opened',
+    'dispute.resolved',
+    'candidate.consent_changed',
+  ])
+  const operations = Object.entries(webhooks).map(([type, item]) => {
+    const { operationId, parameters, requestBody, responses } = Object(item).post
+    const headers = parameters.map((parameter: unknown) => resolved(contract, parameter))
+    assert.deepEqual(
+      headers.map(({ name, in: place, required }: Json) => [name, place, required]),
+      ['Id', 'Event', 'Delivery', 'Timestamp', 'Signature'].map((name) => [
+        `Service-Webhook-${name}`,
+        'header',
+        true,
+      ]),
+    )
+    const { schema, example } = requestBody.content['application/json']
+    const envelope = resolved(contract, schema)
+    assert.equal(envelope.additionalProperties, false)
+    assert.deepEqual(Object(envelope.properties).type.const, type)
+    const data = resolved(contract, Object(envelope.properties).data)
+    assert.equal(data.additionalProperties, false)
+    assert.equal(example.type, type)
+    assert.ok('2XX' in responses)
+    return operationId
+  })
+  const others = operationsOf(contract).map(([, , { operationId }]) => operationId)
+  assert.equal(new Set([...operations, ...others]).size, operations.length + others.length)
+})
+
 const thing = Type.Object({ name: Type.String() }, { title: 'Thing' })
 
 function declared(more: Partial<Endpoint>): Endpoint {
@@ -247,6 +282,22 @@ test('builder: ETag, 304 and If-None-Match belong to documents alone', () => {
     openApiDocument([declared({ document: true })], { publicUrl }).paths,
   )
   for (const part of ['ETag', '"304"', 'IfNoneMatch', 'HEAD']) assert.ok(document.includes(part))
+})
+
+test('builder: what is sent is in the contract only where something is', () => {
+  const nothing = openApiDocument([declared({})], { publicUrl })
+  assert.ok(!('webhooks' in nothing))
+  const headers = [{ name: 'X-Thing', description: 'It.', schema: { type: 'string' } }]
+  const sent = { name: 'thing.made', operationId: 'receiveThing', summary: 'It was made.' }
+  const webhooks = [{ ...sent, schema: thing, example: { name: 'a' }, headers }]
+  const document = openApiDocument([declared({})], { publicUrl, webhooks })
+  assert.deepEqual(document.tags, [{ name: 'things' }, { name: 'webhooks' }])
+  const { post } = Object(document.webhooks)['thing.made']
+  assert.deepEqual(
+    post.parameters.map((parameter: unknown) => resolved(document, parameter)),
+    [{ ...headers[0], in: 'header', required: true }],
+  )
+  assert.ok('Thing' in Object(document.components).schemas)
 })
 
 test('builder: a status shows the values that its declaration names, else every value it can carry', () => {

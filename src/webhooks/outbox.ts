@@ -28,10 +28,11 @@ interface EventOf<Type extends EventType> {
  */
 export async function publishEvents(tx: Tx, events: readonly NewEvent[], at: Date): Promise<void> {
   if (events.length === 0) return
-  await insertEvents(
-    tx,
-    events.map((event) => rowOf(event, at)),
+  const random = randomBytes(eventIdRandomBytes * events.length)
+  const rows = events.map((event, i) =>
+    rowOf(event, { at, id: eventId(at, random.subarray(eventIdRandomBytes * i)) }),
   )
+  await insertEvents(tx, rows)
   const withdrawn = events.filter(isWithdrawal).map((event) => event.workerId)
   if (withdrawn.length > 0)
     await withholdEvents(tx, withdrawn, { spared: 'candidate.consent_changed', at })
@@ -39,7 +40,7 @@ export async function publishEvents(tx: Tx, events: readonly NewEvent[], at: Dat
 
 const shapes = new Map(eventTypeNames.map((type) => [type, Compile(eventTypes[type].data)]))
 
-function rowOf(event: NewEvent, at: Date): EventRow {
+function rowOf(event: NewEvent, { id, at }: { id: string; at: Date }): EventRow {
   const { type, workerId, data } = event
   const shape = shapes.get(type)
   if (shape === undefined) throw new Error(`there is no event type ${type}`)
@@ -48,7 +49,6 @@ function rowOf(event: NewEvent, at: Date): EventRow {
     throw new Error(`${type}: ${field ?? 'data'} ${reason}`)
   }
   if (data.workerId !== workerId) throw new Error(`${type}: its data names another worker`)
-  const id = eventId(at, randomBytes(eventIdRandomBytes))
   return { id, type, workerId, createdAt: at, body: envelopeText({ id, type, data }, at) }
 }
 
