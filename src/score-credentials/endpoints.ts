@@ -226,18 +226,13 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
           description: 'Signing is not configured, or the list could not be renewed in time.',
         },
       },
-      async answer({ path, query }) {
+      answer({ path, query }) {
         if (mirror.activeKey() === undefined) return refuse('signing_not_configured')
-        const form: ProofForm = query.proof ?? 'eddsa-rdfc-2022'
-        let list = mirror.list(path.listId, form, clock())
-        if (list === 'unknown' && listIdPattern.test(path.listId)) {
-          // It may be younger than the mirror.
-          await refreshMirror(path.listId)
-          list = mirror.list(path.listId, form, clock())
-        }
-        if (list === 'unknown') return refuse('status_list_not_found')
-        if (list === 'outdated') throw new UnavailableError('the status list is past its validity')
-        return { document: list }
+        const listed = (): Answer => listAnswer(mirror.list(path.listId, formOf(query), clock()))
+        const found = listed()
+        const mayBeYounger = 'refusal' in found && listIdPattern.test(path.listId)
+        // A list that the mirror has is answered in this turn; one it lacks may be younger than the mirror.
+        return mayBeYounger ? refreshMirror(path.listId).then(listed) : found
       },
     }),
     endpoint({
@@ -312,6 +307,17 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
       answer: () => ({ document: verifierDocument }),
     }),
   ]
+}
+
+function formOf(query: { proof?: ProofForm }): ProofForm {
+  return query.proof ?? 'eddsa-rdfc-2022'
+}
+
+/** Throws `UnavailableError` for a list that could not be renewed in time. */
+function listAnswer(list: ReturnType<Mirror['list']>): Answer {
+  if (list === 'unknown') return refuse('status_list_not_found')
+  if (list === 'outdated') throw new UnavailableError('the status list is past its validity')
+  return { document: list }
 }
 
 /** Exactly the closed shape: `revokedAt` only when revoked. */
