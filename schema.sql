@@ -62,6 +62,14 @@ begin
   end if;
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.keep_audit_log()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the audit log is only ever added to' using errcode = 'integrity_constraint_violation';
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.keep_evidence_revoked()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -93,6 +101,17 @@ begin
 end
 $function$;
 
+create table audit_log (
+  seq bigint not null,
+  at text collate "C" not null,
+  actor text not null,
+  action text not null,
+  subjects text not null,
+  details text not null,
+  prev_hash bytea not null,
+  hash bytea not null,
+  prev_seq bigint generated always as (NULLIF((seq - 1), 0)) stored
+);
 create table consent_changes (
   worker_id uuid not null,
   consent_version integer not null,
@@ -266,6 +285,15 @@ create table workers (
   consent_version integer default 0 not null
 );
 
+alter table audit_log add constraint audit_log_seq_hash_key UNIQUE (seq, hash);
+alter table audit_log add constraint audit_log_pkey PRIMARY KEY (seq);
+alter table audit_log add constraint audit_log_action_check CHECK ((action ~ '^[a-z_]+\.[a-z_]+$'::text));
+alter table audit_log add constraint audit_log_actor_check CHECK (((length(actor) >= 1) AND (length(actor) <= 400)));
+alter table audit_log add constraint audit_log_at_check CHECK ((at ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$'::text));
+alter table audit_log add constraint audit_log_check CHECK (((seq > 1) OR (prev_hash = decode(repeat('00'::text, 32), 'hex'::text))));
+alter table audit_log add constraint audit_log_hash_check CHECK ((length(hash) = 32));
+alter table audit_log add constraint audit_log_prev_hash_check CHECK ((length(prev_hash) = 32));
+alter table audit_log add constraint audit_log_seq_check CHECK ((seq > 0));
 alter table consent_changes add constraint consent_changes_worker_id_consent_version_permission_grante_key UNIQUE (worker_id, consent_version, permission, granted);
 alter table consent_changes add constraint consent_changes_pkey PRIMARY KEY (worker_id, consent_version);
 alter table consent_changes add constraint consent_changes_actor_check CHECK (((char_length(actor) >= 1) AND (char_length(actor) <= 200)));
@@ -357,6 +385,7 @@ alter table workers add constraint workers_consent_version_check CHECK ((consent
 alter table workers add constraint workers_external_id_check CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 200)));
 alter table workers add constraint workers_terms_version_check CHECK (((char_length(terms_version) >= 1) AND (char_length(terms_version) <= 64)));
 
+alter table audit_log add constraint audit_log_prev_seq_prev_hash_fkey FOREIGN KEY (prev_seq, prev_hash) REFERENCES audit_log(seq, hash);
 alter table consent_changes add constraint consent_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table consents add constraint consents_worker_id_consent_version_permission_granted_fkey FOREIGN KEY (worker_id, consent_version, permission, granted) REFERENCES consent_changes(worker_id, consent_version, permission, granted);
 alter table consents add constraint consents_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
@@ -384,6 +413,7 @@ CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (seq) WHERE (("position" IS NULL) AND (withheld_at IS NULL));
 CREATE INDEX webhook_events_worker ON public.webhook_events USING btree (worker_id, seq);
 
+CREATE TRIGGER audit_log_only_grows BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_log();
 CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER evidence_stays_revoked BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION keep_evidence_revoked();
 CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();

@@ -31,6 +31,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   evidence: nothing,
   evidence_private: nothing,
   score_recomputations: nothing,
+  audit_log: nothing,
 }
 
 export type Granted =

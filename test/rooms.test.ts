@@ -9,6 +9,7 @@ const allowed: Record<string, readonly string[]> = {
   'scoring-core': [],
   'skill-standard': ['platform'],
   'score-credentials': ['platform'],
+  audit: ['platform'],
   people: ['platform', 'webhooks'],
   scores: ['platform', 'people', 'scoring-core', 'skill-standard', 'score-credentials'],
   webhooks: ['platform'],
@@ -16,6 +17,7 @@ const allowed: Record<string, readonly string[]> = {
   server: ['platform'],
   cli: [
     'platform',
+    'audit',
     'skill-standard',
     'score-credentials',
     'people',
@@ -26,9 +28,10 @@ const allowed: Record<string, readonly string[]> = {
     'server',
     '.',
   ],
-  demo: ['platform', 'skill-standard', 'score-credentials', 'people'],
+  demo: ['platform', 'audit', 'skill-standard', 'score-credentials', 'people'],
   '.': [
     'platform',
+    'audit',
     'skill-standard',
     'score-credentials',
     'people',

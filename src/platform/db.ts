@@ -45,8 +45,8 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
 }
 
 /** A parameter for `unnest($1::text[])` and the like is a plain array; timestamps come back as `Date`, bigint as a safe number. */
-const types = new pg.TypeOverrides()
-types.setTypeParser(pg.types.builtins.INT8, (text: string) => {
+export const columnTypes = new pg.TypeOverrides()
+columnTypes.setTypeParser(pg.types.builtins.INT8, (text: string) => {
   const number = Number(text)
   if (!Number.isSafeInteger(number)) throw new Error(`bigint ${text} is not a safe integer`)
   return number
@@ -79,7 +79,7 @@ export function openDb(options: DbOptions): Db {
     lock_timeout: statementTimeoutMs === 0 ? 0 : 1_000,
     options: `-c synchronous_commit=${options.synchronousCommit ?? 'on'} -c timezone=UTC -c plan_cache_mode=force_generic_plan`,
     keepAlive: true,
-    types,
+    types: columnTypes,
   })
   let closing = false
   // A server that stops right after us may cut what we are hanging up ourselves.
@@ -134,17 +134,22 @@ async function countOf(client: pg.ClientBase, statement: Statement): Promise<num
 async function transact<Result>(client: pg.ClientBase, work: (tx: Tx) => Promise<Result>) {
   await client.query('begin')
   try {
-    const result = await work({
-      inTransaction: true,
-      rows: (statement) => rowsOf(client, statement),
-      run: (statement) => countOf(client, statement),
-    })
+    const result = await work(txOf(client))
     await client.query('commit')
     return result
   } catch (error) {
     // A lost connection has rolled back by itself; the first error is the one to tell.
     if (!isConnectionError(error)) await client.query('rollback')
     throw error
+  }
+}
+
+/** For whoever has a connection of their own, made with `columnTypes`, and has begun a transaction on it. */
+export function txOf(client: pg.ClientBase): Tx {
+  return {
+    inTransaction: true,
+    rows: (statement) => rowsOf(client, statement),
+    run: (statement) => countOf(client, statement),
   }
 }
 

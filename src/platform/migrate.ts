@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { sha256Hex } from './bytes.ts'
-import { type Queryable, sql } from './db.ts'
+import { columnTypes, type Queryable, sql, type Tx, txOf } from './db.ts'
 
 interface Migration {
   name: string
@@ -24,14 +24,33 @@ const lockId = 0x61737361
  * file was edited, or when the database has migrations this release does not know. Open connections keep the plans they have
  * prepared: migrate before listening.
  */
-export async function migrate(url: string, directory: string, now: Date): Promise<string[]> {
+export function migrate(url: string, directory: string, now: Date): Promise<string[]> {
+  return migrateRecorded(url, { directory, record: () => Promise.resolve() }, now)
+}
+
+export interface Recorded {
+  directory: string
+  /** Called in the transaction of each migration, with the names of all that the database has then. */
+  record(tx: Tx, names: readonly string[]): Promise<void>
+}
+
+/** The same, and what is recorded of a migration is committed with it. */
+export async function migrateRecorded(
+  url: string,
+  { directory, record }: Recorded,
+  now: Date,
+): Promise<string[]> {
   const migrations = readMigrations(directory)
-  const client = new Client({ connectionString: url, application_name: 'assay migrate' })
+  const client = new Client({
+    connectionString: url,
+    application_name: 'assay migrate',
+    types: columnTypes,
+  })
   await client.connect()
   try {
     const done: string[] = []
     for (const _ of migrations) {
-      const name = await applyNext(client, migrations, now)
+      const name = await applyNext(client, { migrations, record }, now)
       if (name === null) break
       done.push(name)
     }
@@ -52,7 +71,11 @@ export async function pendingMigrations(db: Queryable, directory: string): Promi
   return pendingOf(readMigrations(directory), applied).map((migration) => migration.name)
 }
 
-async function applyNext(client: Client, migrations: Migration[], now: Date) {
+async function applyNext(
+  client: Client,
+  { migrations, record }: Pick<Recorded, 'record'> & { migrations: Migration[] },
+  now: Date,
+) {
   await client.query('begin')
   try {
     await client.query('select pg_advisory_xact_lock($1)', [lockId])
@@ -71,6 +94,7 @@ async function applyNext(client: Client, migrations: Migration[], now: Date) {
         next.sha256,
         now,
       ])
+      await record(txOf(client), [...applied.rows.map(({ name }) => name), next.name])
     }
     await client.query('commit')
     return next?.name ?? null

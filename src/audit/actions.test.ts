@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { actionNames, actions } from './actions.ts'
+
+interface Shape {
+  type?: string
+  pattern?: string
+  enum?: unknown[]
+  anyOf?: Shape[]
+  properties?: Record<string, Shape>
+  additionalProperties?: boolean
+}
+
+/** Where free text could get in: a text without a form, or an object that takes unknown members. */
+function openings(shape: Shape, path: string): string[] {
+  if (shape.enum !== undefined) return []
+  if (shape.anyOf !== undefined) return shape.anyOf.flatMap((one) => openings(one, path))
+  if (shape.properties !== undefined) {
+    const within = Object.entries(shape.properties).flatMap(([name, one]) =>
+      openings(one, `${path}.${name}`),
+    )
+    return shape.additionalProperties === false ? within : [path, ...within]
+  }
+  if (shape.type === 'string') return /^\^[^.]*\$$/.test(unescaped(shape.pattern)) ? [] : [path]
+  return ['integer', 'boolean', 'null'].includes(shape.type ?? '') ? [] : [path]
+}
+
+/** Without escaped points: one that is left takes any character. */
+function unescaped(pattern = ''): string {
+  return pattern.replaceAll('\\.', '')
+}
+
+test('the check sees what is open: free text, an open object, an unknown type', () => {
+  assert.deepEqual(openings({ type: 'string' }, 'a'), ['a'])
+  assert.deepEqual(openings({ type: 'string', pattern: '^.*$' }, 'a'), ['a'])
+  assert.deepEqual(openings({ type: 'object', properties: { b: { type: 'string' } } }, 'a'), [
+    'a',
+    'a.b',
+  ])
+  assert.deepEqual(openings({}, 'a'), ['a'])
+})
+
+test('no action has room for free text: subjects and details are ids, counts and words of closed lists', () => {
+  assert.ok(actionNames.length >= 6)
+  for (const name of actionNames) {
+    const { subject, details, meaning } = actions[name]
+    assert.deepEqual(openings(subject as Shape, `${name} subject`), [])
+    assert.deepEqual(openings(details as Shape, name), [])
+    assert.match(name, /^[a-z_]+\.[a-z_]+$/)
+    assert.match(meaning, /\.$/)
+  }
+})

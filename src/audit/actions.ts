@@ -1,0 +1,74 @@
+/**
+ * Pure: every action that the audit log knows, one row each: what it means, whom or what it concerns, and its details. All of it is ids,
+ * counts and words of closed lists: never a secret, a token, a claim or a person's name.
+ */
+import { type Static, type TObject, type TString, Type } from 'typebox'
+
+interface ActionFacts<Details extends TObject = TObject> {
+  meaning: string
+  /** The form of each subject id. */
+  subject: TString
+  details: Details
+}
+
+function facts<Details extends TObject>(row: ActionFacts<Details>): ActionFacts<Details> {
+  return row
+}
+
+const closed = { additionalProperties: false }
+const kid = Type.String({ pattern: '^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$' })
+const digest = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const uuid = Type.String({
+  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+})
+const migration = Type.String({ pattern: '^[0-9]{4}_[a-z0-9_]+\\.sql$' })
+const count = Type.Integer({ minimum: 1, maximum: 1_000_000_000 })
+
+export const actions = {
+  'database.migrated': facts({
+    meaning: 'Migrations were applied: the subjects.',
+    subject: migration,
+    details: Type.Object({ count }, closed),
+  }),
+  'keys.created': facts({
+    meaning: 'A signing key was registered; an active one signs at once.',
+    subject: kid,
+    details: Type.Object({ state: Type.Enum(['pending', 'active']) }, closed),
+  }),
+  'keys.rotated': facts({
+    meaning: 'A pending key became the active one, and the one before it retired.',
+    subject: kid,
+    details: Type.Object(
+      { active: kid, retired: Type.Union([kid, Type.Null()]), atOnce: Type.Boolean() },
+      closed,
+    ),
+  }),
+  'keys.revoked': facts({
+    meaning: 'A key was revoked: nothing it signed is valid any more.',
+    subject: kid,
+    details: Type.Object({}, closed),
+  }),
+  'credentials.issued': facts({
+    meaning: 'A batch of credentials was issued, signed by the key in the subjects.',
+    subject: kid,
+    details: Type.Object({ count, firstId: uuid, lastId: uuid }, closed),
+  }),
+  'credentials.revoked': facts({
+    meaning: 'Credentials were revoked: the subjects are their digests.',
+    subject: digest,
+    details: Type.Object({ count }, closed),
+  }),
+} as const
+
+export type ActionName = keyof typeof actions
+
+export const actionNames = Object.keys(actions) as ActionName[]
+
+/** An action with the details of its kind. */
+export type Action = { [Name in ActionName]: ActionOf<Name> }[ActionName]
+
+interface ActionOf<Name extends ActionName> {
+  action: Name
+  subjects: readonly string[]
+  details: Static<(typeof actions)[Name]['details']>
+}

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import { Client } from 'pg'
+import { emptyDatabase, testDatabase } from '../../test/support/database.ts'
+import { openDb, sql } from '../platform/db.ts'
+import { migrate, migrateRecorded } from '../platform/migrate.ts'
+import type { Action } from './actions.ts'
+import { genesis } from './chain.ts'
+import { operator, recordAction, recordMigrations } from './record.ts'
+import { findEntries, findHead } from './store.ts'
+import { verifyLog } from './verify.ts'
+
+const database = await testDatabase()
+const { db } = database
+const owner = new Client({ connectionString: database.url })
+await owner.connect()
+after(async () => {
+  await owner.end()
+  await database.drop()
+})
+
+beforeEach(() => unguarded('delete from audit_log'))
+
+const at = new Date('2026-05-14T09:00:00.750Z')
+const kid = `z6Mk${'A'.repeat(44)}`
+const revoked: Action = { action: 'keys.revoked', subjects: [kid], details: {} }
+const actor = 'ada@assay-1'
+
+/** As an intruder with all rights would: no trigger, no foreign key. */
+async function unguarded(statement: string): Promise<void> {
+  await owner.query('begin; set local session_replication_role = replica')
+  try {
+    await owner.query(statement)
+  } finally {
+    await owner.query('commit')
+  }
+}
+
+async function record(times: number): Promise<void> {
+  for (let i = 0; i < times; i++)
+    await db.transaction((tx) => recordAction(tx, { ...revoked, actor }, at))
+}
+
+const head = async () => (await findHead(db)) ?? genesis
+const verify = (expected: string | null = null) => verifyLog(db, { expected, pageRows: 3 })
+
+async function brokenAt(expected: string | null = null): Promise<number> {
+  const verification = await verify(expected)
+  assert.ok(!verification.whole, 'the log is found broken')
+  return verification.broken.seq
+}
+
+test('an empty log is whole; so is one of several pages, and its head is the last entry', async () => {
+  assert.deepEqual(await verify(), { whole: true, head: genesis, since: null })
+  await record(7)
+  assert.deepEqual(await verify(), { whole: true, head: await head(), since: null })
+  assert.equal((await head()).seq, 7)
+})
+
+test('any column of any row changed by SQL is found, and the row is named', async () => {
+  await record(7)
+  const changes = {
+    at: `'2026-05-14T09:00:00.751Z'`,
+    actor: `actor || ' '`,
+    action: `'keys.rotated'`,
+    subjects: `'[]'`,
+    details: `details || ' '`,
+    prev_hash: `set_byte(prev_hash, 31, 255 - get_byte(prev_hash, 31))`,
+    hash: `set_byte(hash, 0, 255 - get_byte(hash, 0))`,
+  }
+  const { rows } = await owner.query(
+    `select column_name as name from information_schema.columns
+     where table_name = 'audit_log' and is_generated = 'NEVER'`,
+  )
+  const names = rows.map((row: { name: string }) => row.name).sort()
+  assert.deepEqual(names, [...Object.keys(changes), 'seq'].sort())
+  for (let seq = 1; seq <= 7; seq++)
+    for (const [column, value] of Object.entries(changes)) {
+      // The first row's prev_hash cannot be changed at all: a check says what it is.
+      if (seq === 1 && column === 'prev_hash') continue
+      await unguarded(`create temp table kept as select * from audit_log where seq = ${seq}`)
+      await unguarded(`update audit_log set ${column} = ${value} where seq = ${seq}`)
+      assert.equal(await brokenAt(), seq, `${column} of ${seq}`)
+      await unguarded(`update audit_log set ${column} = kept.${column} from kept
+        where audit_log.seq = kept.seq; drop table kept`)
+      assert.equal((await verify()).whole, true)
+    }
+})
+
+test('a row with another number, and a row removed in the middle: the number that is missing is named', async () => {
+  await record(7)
+  await unguarded('update audit_log set seq = 70 where seq = 5')
+  assert.equal(await brokenAt(), 5)
+  await unguarded(
+    'update audit_log set seq = 5 where seq = 70; delete from audit_log where seq = 3',
+  )
+  assert.equal(await brokenAt(), 3)
+})
+
+test('an end cut off is not seen by the chain alone; with a head kept elsewhere it is', async () => {
+  await record(7)
+  const { hash } = await head()
+  assert.deepEqual(await verify(hash), { whole: true, head: await head(), since: 0 })
+  await unguarded('delete from audit_log where seq > 5')
+  assert.equal((await verify()).whole, true)
+  assert.equal(await brokenAt(hash), 6)
+})
+
+test('a head kept elsewhere stays good while the log grows, also the one of an empty log', async () => {
+  await record(2)
+  const { hash } = await head()
+  await record(5)
+  assert.deepEqual(await verify(hash), { whole: true, head: await head(), since: 5 })
+  assert.deepEqual(await verify(genesis.hash), { whole: true, head: await head(), since: 7 })
+})
+
+test('a log written anew as a whole, in itself sound, is found by a head kept elsewhere', async () => {
+  await record(3)
+  const { hash } = await head()
+  await unguarded('delete from audit_log')
+  await db.transaction((tx) => recordAction(tx, { ...revoked, actor: 'eve@assay-1' }, at))
+  await record(2)
+  assert.equal((await verify()).whole, true)
+  assert.equal((await verify(hash)).whole, false)
+})
+
+test('ten connections that append at once make one unbroken chain', async () => {
+  const many = openDb({
+    url: database.url,
+    connectionsMax: 10,
+    applicationName: 'ten',
+    statementTimeoutMs: 30_000,
+    onError: () => {},
+  })
+  try {
+    const one = () => many.transaction((tx) => recordAction(tx, { ...revoked, actor }, at))
+    await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        for (let i = 0; i < 20; i++) await one()
+      }),
+    )
+  } finally {
+    await many.close()
+  }
+  assert.deepEqual(await verify(), { whole: true, head: await head(), since: null })
+  assert.equal((await head()).seq, 200)
+})
+
+test('a transaction that rolls back leaves no entry and no gap', async () => {
+  await record(1)
+  const failing = db.transaction(async (tx) => {
+    await recordAction(tx, { ...revoked, actor }, at)
+    throw new Error('the work failed')
+  })
+  await assert.rejects(failing, /the work failed/)
+  assert.equal((await head()).seq, 1)
+  await record(1)
+  assert.deepEqual(await verify(), { whole: true, head: await head(), since: null })
+})
+
+test('UPDATE, DELETE and TRUNCATE are refused, of rows that are there and of none', async () => {
+  await record(1)
+  const refused = [
+    sql`update audit_log set actor = 'eve'`,
+    sql`update audit_log set actor = 'eve' where seq = 99`,
+    sql`delete from audit_log`,
+    sql`truncate audit_log`,
+  ]
+  for (const statement of refused)
+    await assert.rejects(db.run(statement), /only ever added to/, statement.text)
+})
+
+test('a gap and a fork are refused by the table itself', async () => {
+  await record(2)
+  const insert = (seq: number, prevHash: string) =>
+    db.run(sql`
+      insert into audit_log (seq, at, actor, action, subjects, details, prev_hash, hash)
+      values (${seq}, '2026-05-14T09:00:00.750Z', 'eve', 'a.b', '[]', '{}',
+        decode(${prevHash}, 'hex'), decode(${'ab'.repeat(32)}, 'hex'))`)
+  const { hash } = await head()
+  const [first] = await findEntries(db, { since: null, action: null, limit: 2 }).then((entries) =>
+    entries.slice(-1),
+  )
+  await assert.rejects(insert(4, hash), /foreign key/)
+  await assert.rejects(insert(3, first?.hash ?? ''), /foreign key/)
+  await assert.rejects(insert(2, first?.hash ?? ''), /duplicate key/)
+  await assert.rejects(insert(1, 'ab'.repeat(32)), /check constraint|duplicate key/)
+})
+
+test('subjects or details that the action does not declare throw, and nothing of them is kept or said', async () => {
+  const secret = 'svc_live_secret'
+  const wrong = [
+    { ...revoked, subjects: [secret] },
+    { ...revoked, details: { note: secret } },
+    { action: 'keys.burned', subjects: [], details: {} },
+  ] as unknown as Action[]
+  for (const action of wrong) {
+    const recording = db.transaction((tx) => recordAction(tx, { ...action, actor }, at))
+    await assert.rejects(recording, (error: Error) => !error.message.includes(secret))
+  }
+  assert.equal((await head()).seq, 0)
+})
+
+test('the operator is USER@HOST', () => assert.match(operator(), /^.+@.+$/))
+
+test('migrations are recorded with the one that brings the log, each once; a later one with itself', async () => {
+  const fresh = await emptyDatabase()
+  try {
+    const directory = 'migrations'
+    const recording = (now: Date) =>
+      migrateRecorded(
+        fresh.url,
+        { directory, record: (tx, names) => recordMigrations(tx, names, now) },
+        now,
+      )
+    const applied = await recording(at)
+    assert.deepEqual(await recording(at), [])
+    const entries = await findEntries(fresh.db, {
+      since: null,
+      action: 'database.migrated',
+      limit: 100,
+    })
+    assert.deepEqual(
+      entries.reverse().flatMap(({ subjects }) => JSON.parse(subjects)),
+      applied,
+    )
+    assert.equal((await verifyLog(fresh.db, { expected: null })).whole, true)
+  } finally {
+    await fresh.drop()
+  }
+})
+
+test('a database that was migrated without a log being kept tells of it at the next migration', async () => {
+  const fresh = await emptyDatabase()
+  try {
+    const names = await migrate(fresh.url, 'migrations', at)
+    await fresh.db.transaction((tx) => recordMigrations(tx, names, at))
+    await fresh.db.transaction((tx) => recordMigrations(tx, names, at))
+    const entries = await findEntries(fresh.db, { since: null, action: null, limit: 10 })
+    assert.deepEqual(
+      entries.map(({ subjects, details }) => [JSON.parse(subjects), JSON.parse(details)]),
+      [[names, { count: names.length }]],
+    )
+  } finally {
+    await fresh.drop()
+  }
+})
