@@ -1,6 +1,11 @@
-/** Which database a process works with: the operator's, or the embedded one, started or joined. */
+/** Which database a process works with: the operator's, or the embedded one, started or joined; and how it gets its shape. */
+import { join } from 'node:path'
+import { recordMigrations } from './audit/record.ts'
 import type { Config } from './config.ts'
+import { systemClock } from './platform/clock.ts'
+import type { Tx } from './platform/db.ts'
 import { startEmbeddedPostgres } from './platform/embedded-postgres.ts'
+import { migrateRecorded } from './platform/migrate.ts'
 
 export interface Database {
   url: string
@@ -29,4 +34,13 @@ export async function openDatabase(
     },
     stop: () => server.stop(),
   }
+}
+
+export const migrationsDirectory = join(import.meta.dirname, '../migrations')
+
+/** Applies what is missing, as the audit log then tells, and returns the names. Throws as `migrate` does. */
+export function migrateDatabase(url: string): Promise<string[]> {
+  const now = systemClock()
+  const record = (tx: Tx, names: readonly string[]) => recordMigrations(tx, names, now)
+  return migrateRecorded(url, { directory: migrationsDirectory, record }, now)
 }

@@ -12,7 +12,7 @@ import {
   untilParentLeaves,
 } from './children.ts'
 import type { Config } from './config.ts'
-import { type Database, openDatabase } from './database.ts'
+import { type Database, migrateDatabase, migrationsDirectory, openDatabase } from './database.ts'
 import { demoCommands } from './demo/commands.ts'
 import { prepareDemo } from './demo/prepare.ts'
 import { readReleaseFacts } from './discovery/release-facts.ts'
@@ -21,7 +21,7 @@ import { systemClock } from './platform/clock.ts'
 import { type Db, openDb, sql } from './platform/db.ts'
 import { type Log, openLog } from './platform/log.ts'
 import { createMetrics, type Metrics, serveMetrics } from './platform/metrics.ts'
-import { migrate, pendingMigrations } from './platform/migrate.ts'
+import { pendingMigrations } from './platform/migrate.ts'
 import { inProcessRateLimiter } from './platform/rate-limit.ts'
 import { databaseRateLimiter } from './platform/rate-limit-store.ts'
 import { openSigners } from './score-credentials/signers.ts'
@@ -38,7 +38,6 @@ export interface ServeOptions {
 }
 
 const root = join(import.meta.dirname, '..')
-export const migrationsDirectory = join(root, 'migrations')
 
 /** Serves until SIGINT or SIGTERM. Throws, with a message for the operator, where it cannot start. */
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
@@ -54,8 +53,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const database = await openDatabase(config, (line) => log.info(line))
   closing.defer(() => database.stop())
   if (stopping.asked.aborted) return
-  if (database.embedded || options.demo)
-    await migrate(database.url, migrationsDirectory, systemClock())
+  if (database.embedded || options.demo) await migrateDatabase(database.url)
   const parts = await openParts(config, database.url, log, closing)
   await refuseUnfitDatabase(parts.db)
   if (options.demo) await prepareDemo({ config, db: parts.db, now: systemClock(), log })

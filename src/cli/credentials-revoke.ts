@@ -1,10 +1,11 @@
 /** `assay credentials revoke`: what is revoked stays so, and a second run changes nothing. */
+import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { sha256 } from '../platform/bytes.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
-import { findCredentials, findStatuses } from '../score-credentials/store.ts'
+import { findCredentials, findStatuses, type RevokedRow } from '../score-credentials/store.ts'
 import { type CredentialName, nameByHex, nameById, nameOfLine } from './credential-name.ts'
 import { lineBatches, openInput } from './lines.ts'
 import { note, type Outcome } from './output.ts'
@@ -86,7 +87,7 @@ async function revokeBatch(db: Db, batch: readonly Named[], tally: Tally): Promi
     const found = new Map(
       digests.flatMap((digest) => (digest ? [[digest.toString('hex'), digest]] : [])),
     )
-    return { digests, rows: await revokeDigests(tx, [...found.values()], systemClock()) }
+    return { digests, rows: await revokeRecorded(tx, [...found.values()], systemClock()) }
   })
   for (const [i, digest] of digests.entries()) {
     if (digest !== null) continue
@@ -94,6 +95,16 @@ async function revokeBatch(db: Db, batch: readonly Named[], tally: Tally): Promi
     note(`not found: ${batch[i]?.text}`)
   }
   for (const row of rows) tally[row.now ? 'revoked' : 'alreadyRevoked']++
+}
+
+async function revokeRecorded(tx: Tx, digests: readonly Buffer[], at: Date): Promise<RevokedRow[]> {
+  const rows = await revokeDigests(tx, digests, at)
+  const subjects = rows.filter((row) => row.now).map((row) => row.vcSha256.toString('hex'))
+  const action = 'credentials.revoked'
+  const details = { count: subjects.length }
+  if (subjects.length > 0)
+    await recordAction(tx, { actor: operator(), action, subjects, details }, at)
+  return rows
 }
 
 /** In the order of the names; null where nothing has that name. */

@@ -1,11 +1,11 @@
 /** What `assay doctor` asks the database: its version, migrations, clock, keys and lists. */
+import { migrationsDirectory } from '../database.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { type Db, type Queryable, sql } from '../platform/db.ts'
 import { pendingMigrations } from '../platform/migrate.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { findKeys, findPublications } from '../score-credentials/store.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
-import { migrationsDirectory } from './with-database.ts'
 
 /** Each line of the answer is a check that could be made; the first that fails ends it where the others depend on it. */
 export async function databaseFindings(

@@ -1,8 +1,9 @@
 /** One transaction of `assay credentials issue`: a score with an id is issued once, however often it is read. */
+import { operator, recordAction } from '../audit/record.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import type { Fault } from '../platform/shape-fault.ts'
-import { type Issuer, issueCredentials } from '../score-credentials/issue.ts'
+import { type IssuedCredential, type Issuer, issueCredentials } from '../score-credentials/issue.ts'
 import { credentialPayload } from '../score-credentials/payload.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
@@ -72,6 +73,7 @@ async function issueInside(
     { ...issuing, signer },
     fresh.map((score) => ({ ...score, issuedAt: now })),
   )
+  await recordIssued(tx, issued, { kid: signer.kid, now })
   const made = new Map(fresh.map((score, i) => [score, issued[i]?.credential as object]))
   for (const [{ id }, credential] of made) if (id !== undefined) known.set(id, { ...credential })
   return scores.map((score): Issued => {
@@ -81,6 +83,23 @@ async function issueInside(
     if (isSame(existing, score, issuing)) return { credential: existing, now: false }
     return { refused: { field: 'id', reason: 'is in use for another content' } }
   })
+}
+
+/** An entry for each batch, in its transaction: after a kill the log tells exactly what was issued. */
+async function recordIssued(
+  tx: Tx,
+  issued: readonly IssuedCredential[],
+  { kid, now }: { kid: string; now: Date },
+): Promise<void> {
+  const [firstId, lastId] = [issued.at(0), issued.at(-1)].map(idOf)
+  if (firstId === undefined || lastId === undefined) return
+  const details = { count: issued.length, firstId, lastId }
+  const action = 'credentials.issued'
+  await recordAction(tx, { actor: operator(), action, subjects: [kid], details }, now)
+}
+
+function idOf(issued: IssuedCredential | undefined): string | undefined {
+  return issued?.credential.id.replace('urn:uuid:', '')
 }
 
 async function idsInUse(

@@ -1,7 +1,9 @@
 /** `assay keys revoke`: for a key that somebody else may have. Asks for --yes, for there is no way back. */
+import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { revokeKey } from '../score-credentials/rotate-keys.ts'
+import type { Tx } from '../platform/db.ts'
+import { revokeKeyInside } from '../score-credentials/rotate-keys.ts'
 import { findKeys } from '../score-credentials/store.ts'
 import type { SigningKey } from '../score-credentials/trust.ts'
 import { done, type Outcome } from './output.ts'
@@ -23,10 +25,18 @@ export function revokeKeyCommand(
       return done({ ok: true, outcome: 'already_revoked', kid }, [`${kid} was revoked before.`])
     if (!flags.yes)
       return done({ ok: false, outcome: 'not_confirmed', kid }, consequences(key, keys), 2)
-    const revoked = await revokeKey(db, kid, systemClock())
+    const revoked = await db.transaction((tx) => revokeRecorded(tx, kid, systemClock()))
     const outcome = revoked ? 'revoked' : 'already_revoked'
     return done({ ok: true, outcome, kid }, [`${kid} is revoked.`, ...nextSteps(key, keys)])
   })
+}
+
+async function revokeRecorded(tx: Tx, kid: string, now: Date): Promise<boolean> {
+  const revoked = await revokeKeyInside(tx, kid, now)
+  const action = 'keys.revoked'
+  if (revoked)
+    await recordAction(tx, { actor: operator(), action, subjects: [kid], details: {} }, now)
+  return revoked
 }
 
 function consequences(key: SigningKey, keys: readonly SigningKey[]): string[] {

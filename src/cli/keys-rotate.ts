@@ -1,15 +1,18 @@
 /** `assay keys rotate`: the oldest pending key signs from now on, the present one only verifies. */
+import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
+import type { Tx } from '../platform/db.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
-import { rotateKeys } from '../score-credentials/rotate-keys.ts'
+import { type Rotation, rotateKeysInside } from '../score-credentials/rotate-keys.ts'
 import { done, type Outcome } from './output.ts'
 import { withDatabase } from './with-database.ts'
 
 export function rotateKeysCommand(config: Config, flags: { now?: boolean }): Promise<Outcome> {
   return withDatabase(config, async (db) => {
     const signers = await readSigners(config.signingKeysDir)
-    const rotation = await rotateKeys(db, systemClock(), { atOnce: flags.now ?? false })
+    const atOnce = flags.now ?? false
+    const rotation = await db.transaction((tx) => rotateRecorded(tx, systemClock(), atOnce))
     if (rotation.outcome === 'no_pending_key')
       return done({ ok: false, ...rotation }, ['There is no pending key: `assay keys create`.'], 1)
     if (rotation.outcome === 'too_early') {
@@ -30,4 +33,14 @@ export function rotateKeysCommand(config: Config, flags: { now?: boolean }): Pro
       lines.push(`Its file is not in ${config.signingKeysDir}: this machine cannot sign with it.`)
     return done({ ok: true, ...rotation, signsHere: signers.has(active) }, lines)
   })
+}
+
+async function rotateRecorded(tx: Tx, now: Date, atOnce: boolean): Promise<Rotation> {
+  const rotation = await rotateKeysInside(tx, now, { atOnce })
+  if (rotation.outcome !== 'rotated') return rotation
+  const { active, retired } = rotation
+  const subjects = retired === null ? [active] : [active, retired]
+  const details = { active, retired, atOnce }
+  await recordAction(tx, { actor: operator(), action: 'keys.rotated', subjects, details }, now)
+  return rotation
 }

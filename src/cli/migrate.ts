@@ -1,11 +1,11 @@
 /** `assay migrate`: brings the database to the shape of this release, or tells what is missing. */
 import { grantApiRole } from '../api-role.ts'
 import type { Config } from '../config.ts'
-import { systemClock } from '../platform/clock.ts'
-import { migrate, pendingMigrations } from '../platform/migrate.ts'
+import { migrateDatabase, migrationsDirectory } from '../database.ts'
+import { pendingMigrations } from '../platform/migrate.ts'
 import { done, type Outcome } from './output.ts'
 import { CommandError, UsageError } from './run.ts'
-import { migrationsDirectory, openCommandDb, withServer } from './with-database.ts'
+import { openCommandDb, withServer } from './with-database.ts'
 
 export interface MigrateFlags {
   status?: boolean
@@ -22,7 +22,7 @@ export function migrateCommand(config: Config, flags: MigrateFlags): Promise<Out
 }
 
 async function apply(url: string, apiRole: string | undefined): Promise<Outcome> {
-  const applied = await migrate(url, migrationsDirectory, systemClock())
+  const applied = await migrateDatabase(url)
   const lines = applied.map((name) => `applied ${name}`)
   if (lines.length === 0) lines.push('The database is up to date.')
   if (apiRole === undefined) return done({ ok: true, applied }, lines)

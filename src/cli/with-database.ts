@@ -1,14 +1,10 @@
 /** The database for the time of one command: the operator's, or the embedded one, which a running server shares with us. */
-import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { openDatabase } from '../database.ts'
-import { systemClock } from '../platform/clock.ts'
+import { migrateDatabase, migrationsDirectory, openDatabase } from '../database.ts'
 import { type Db, openDb } from '../platform/db.ts'
-import { migrate, pendingMigrations } from '../platform/migrate.ts'
+import { pendingMigrations } from '../platform/migrate.ts'
 import { note } from './output.ts'
 import { CommandError, Interrupted } from './run.ts'
-
-export const migrationsDirectory = join(import.meta.dirname, '../../migrations')
 
 interface HowToStop {
   /** True: the work watches the signal itself and ends in good order. False: it is left alone, its transaction rolls back or commits. */
@@ -25,7 +21,7 @@ export async function withDatabase<Result>(
   { watchesSignal }: HowToStop = { watchesSignal: false },
 ): Promise<Result> {
   return withServer(config, async ({ url, embedded }, signal) => {
-    if (embedded) await migrate(url, migrationsDirectory, systemClock())
+    if (embedded) await migrateDatabase(url)
     await using closing = new AsyncDisposableStack()
     const db = openCommandDb(url)
     closing.defer(() => db.close())

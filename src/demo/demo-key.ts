@@ -9,6 +9,8 @@ export interface DemoKey {
   signer: Signer
   /** The key signed from then on: nothing of the story is dated earlier. */
   since: Date
+  /** Whether it was made just now. */
+  isNew: boolean
 }
 
 /** Finds the active key, or makes the first one. The caller holds the lock of the keys. Throws `KeyRefused` where there is a key but not for us. */
@@ -22,12 +24,12 @@ export async function demoKey(tx: Tx, keysFolder: string, now: Date): Promise<De
       throw new KeyRefused(
         `The demo signs with the active key ${active.kid}, and ${keysFolder} does not hold it.`,
       )
-    return { signer, since: active.activatedAt ?? now }
+    return { signer, since: active.activatedAt ?? now, isNew: false }
   }
   if (keys.some((key) => key.state === 'pending'))
     throw new KeyRefused('No signing key is active, but one is pending: `assay keys rotate`.')
   const signer = (keys.length === 0 && firstOf(signers)) || (await newSigner(keysFolder))
-  return { signer, since: await register(tx, signer, now) }
+  return { signer, since: await register(tx, signer, now), isNew: true }
 }
 
 /** A key file that is there before any key is registered was left by a start that was cut off, or by an older database. */

@@ -1,4 +1,6 @@
 /** Issues and revokes what the story says, all in one transaction, once: under ids that can be computed again. */
+import type { Action } from '../audit/actions.ts'
+import { operator, recordAction } from '../audit/record.ts'
 import { sha256 } from '../platform/bytes.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { issueCredentials, type NewCredential } from '../score-credentials/issue.ts'
@@ -46,7 +48,35 @@ async function issueStory(tx: Tx, telling: Telling): Promise<void> {
   }
   const { revoked } = Object.fromEntries(await findStory(tx, telling))
   if (revoked === undefined) throw new Error('the story has nobody to revoke')
-  await revokeDigests(tx, [sha256(revoked.payload)], dateOf(revokedDaysAgo, key, telling.now))
+  const digest = sha256(revoked.payload)
+  await revokeDigests(tx, [digest], dateOf(revokedDaysAgo, key, telling.now))
+  await recordStory(tx, telling, { key, digest })
+}
+
+/** What the demo does is in the audit log as if its operator had typed it, at the time when it was done. */
+async function recordStory(
+  tx: Tx,
+  telling: Telling,
+  { key, digest }: { key: DemoKey; digest: Buffer },
+): Promise<void> {
+  const { kid } = key.signer
+  const ids = story.map((one) => credentialIdOf(one, telling))
+  const [firstId = '', lastId = ''] = [ids.at(0), ids.at(-1)]
+  const done: Action[] = [
+    {
+      action: 'credentials.issued',
+      subjects: [kid],
+      details: { count: ids.length, firstId, lastId },
+    },
+    {
+      action: 'credentials.revoked',
+      subjects: [digest.toString('hex')],
+      details: { count: 1 },
+    },
+  ]
+  if (key.isNew)
+    done.unshift({ action: 'keys.created', subjects: [kid], details: { state: 'active' } })
+  for (const one of done) await recordAction(tx, { ...one, actor: operator() }, telling.now)
 }
 
 export function scoreOf(one: DemoCredential): Omit<NewCredential, 'id' | 'issuedAt'> {

@@ -46,7 +46,13 @@ for (const [name, names] of Object.entries({
     const issued = await issueOne(db)
     const before = await revisionOf(listIdOf(issued))
     const rows = await revokeCredentials(db, names(issued), now)
-    const row = { credentialId: idOf(issued), listId: listIdOf(issued), revokedAt: now, now: true }
+    const row = {
+      vcSha256: Buffer.from(issued.vcSha256, 'hex'),
+      credentialId: idOf(issued),
+      listId: listIdOf(issued),
+      revokedAt: now,
+      now: true,
+    }
     assert.deepEqual(rows, [row])
     assert.equal((await liveVerdict(db, issued.credential)).reason, 'revoked')
     assert.equal(await revisionOf(listIdOf(issued)), before + 1)

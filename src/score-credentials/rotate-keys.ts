@@ -15,27 +15,30 @@ export const publishedBeforeUseSeconds = 600
  * pending. Throws `KeyRefused` for an unsound one: once in the table, it would keep every process from reading the table.
  */
 export function createKey(db: Db, kid: string, now: Date): Promise<SigningKey> {
-  return db.transaction(async (tx) => {
-    await lockKeys(tx)
-    const keys = await findKeys(tx)
-    const known = keys.find((key) => key.kid === kid)
-    if (known !== undefined) return known
-    const isFirst = keys.every((key) => key.state !== 'active' && key.state !== 'pending')
-    const publicKey = publicKeyOfKid(kid)
-    if (publicKey === null) throw new KeyRefused(`${kid} is not an Ed25519 key id`)
-    trustedPublicKey(publicKey)
-    const key: SigningKey = {
-      kid,
-      publicKey,
-      state: isFirst ? 'active' : 'pending',
-      createdAt: now,
-      activatedAt: isFirst ? now : null,
-      retiredAt: null,
-      revokedAt: null,
-    }
-    await insertKey(tx, key)
-    return key
-  })
+  return db.transaction((tx) => createKeyInside(tx, kid, now))
+}
+
+/** The same within the caller's transaction. */
+export async function createKeyInside(tx: Tx, kid: string, now: Date): Promise<SigningKey> {
+  await lockKeys(tx)
+  const keys = await findKeys(tx)
+  const known = keys.find((key) => key.kid === kid)
+  if (known !== undefined) return known
+  const isFirst = keys.every((key) => key.state !== 'active' && key.state !== 'pending')
+  const publicKey = publicKeyOfKid(kid)
+  if (publicKey === null) throw new KeyRefused(`${kid} is not an Ed25519 key id`)
+  trustedPublicKey(publicKey)
+  const key: SigningKey = {
+    kid,
+    publicKey,
+    state: isFirst ? 'active' : 'pending',
+    createdAt: now,
+    activatedAt: isFirst ? now : null,
+    retiredAt: null,
+    revokedAt: null,
+  }
+  await insertKey(tx, key)
+  return key
 }
 
 export type Rotation =
@@ -44,30 +47,40 @@ export type Rotation =
   | { outcome: 'too_early'; readyAt: Date }
 
 /** The oldest pending key becomes active and the active one retires. `atOnce` does not wait until caches know the new key. */
-export function rotateKeys(db: Db, now: Date, { atOnce }: { atOnce: boolean }): Promise<Rotation> {
-  return db.transaction(async (tx) => {
-    await lockKeys(tx)
-    const keys = await findKeys(tx)
-    const next = keys.find((key) => key.state === 'pending')
-    const active = keys.find((key) => key.state === 'active')
-    if (next === undefined) return { outcome: 'no_pending_key' }
-    const readyAt = new Date(next.createdAt.getTime() + publishedBeforeUseSeconds * 1_000)
-    if (!atOnce && active !== undefined && now < readyAt) return { outcome: 'too_early', readyAt }
-    if (active !== undefined) await move(tx, active, 'retired', now)
-    await move(tx, next, 'active', now)
-    return { outcome: 'rotated', active: next.kid, retired: active?.kid ?? null }
-  })
+export function rotateKeys(db: Db, now: Date, how: { atOnce: boolean }): Promise<Rotation> {
+  return db.transaction((tx) => rotateKeysInside(tx, now, how))
+}
+
+/** The same within the caller's transaction. */
+export async function rotateKeysInside(
+  tx: Tx,
+  now: Date,
+  { atOnce }: { atOnce: boolean },
+): Promise<Rotation> {
+  await lockKeys(tx)
+  const keys = await findKeys(tx)
+  const next = keys.find((key) => key.state === 'pending')
+  const active = keys.find((key) => key.state === 'active')
+  if (next === undefined) return { outcome: 'no_pending_key' }
+  const readyAt = new Date(next.createdAt.getTime() + publishedBeforeUseSeconds * 1_000)
+  if (!atOnce && active !== undefined && now < readyAt) return { outcome: 'too_early', readyAt }
+  if (active !== undefined) await move(tx, active, 'retired', now)
+  await move(tx, next, 'active', now)
+  return { outcome: 'rotated', active: next.kid, retired: active?.kid ?? null }
 }
 
 /** For a compromised key: everything it signed fails from now on, and the lists are signed anew. False where the key is unknown or was revoked before. */
 export function revokeKey(db: Db, kid: string, now: Date): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    await lockKeys(tx)
-    const from = ['pending', 'active', 'retired'] as const
-    const revoked = await moveKey(tx, kid, { from, to: 'revoked', at: now })
-    if (revoked) await refreshAllLists(tx, now)
-    return revoked
-  })
+  return db.transaction((tx) => revokeKeyInside(tx, kid, now))
+}
+
+/** The same within the caller's transaction. */
+export async function revokeKeyInside(tx: Tx, kid: string, now: Date): Promise<boolean> {
+  await lockKeys(tx)
+  const from = ['pending', 'active', 'retired'] as const
+  const revoked = await moveKey(tx, kid, { from, to: 'revoked', at: now })
+  if (revoked) await refreshAllLists(tx, now)
+  return revoked
 }
 
 /** What a retired or revoked key signs would never verify: a process that has not noticed the rotation must not sign on. */

@@ -139,6 +139,7 @@ export async function supersedeCredentials(
 }
 
 export interface RevokedRow {
+  vcSha256: Buffer
   credentialId: string
   listId: string
   revokedAt: Date
@@ -155,8 +156,8 @@ export function markRevoked(tx: Tx, vcSha256s: readonly Buffer[], at: Date): Pro
     )
     update score_credentials c set revoked_at = coalesce(c.revoked_at, ${at})
     from found where c.vc_sha256 = found.vc_sha256
-    returning c.credential_id as "credentialId", c.list_id as "listId", c.revoked_at as "revokedAt",
-      found.revoked_at is null as "now"`)
+    returning c.vc_sha256 as "vcSha256", c.credential_id as "credentialId", c.list_id as "listId",
+      c.revoked_at as "revokedAt", found.revoked_at is null as "now"`)
 }
 
 /**
