@@ -24,6 +24,9 @@ const uuid = Type.String({
 const migration = Type.String({ pattern: '^[0-9]{4}_[a-z0-9_]+\\.sql$' })
 const count = Type.Integer({ minimum: 1, maximum: 1_000_000_000 })
 
+const countOrNone = Type.Integer({ minimum: 0, maximum: 1_000_000_000 })
+const permission = Type.Enum(['public_profile', 'search_listing', 'score_sharing'])
+
 export const actions = {
   'database.migrated': facts({
     meaning: 'Migrations were applied: the subjects.',
@@ -57,6 +60,57 @@ export const actions = {
     meaning: 'Credentials were revoked: the subjects are their digests.',
     subject: digest,
     details: Type.Object({ count }, closed),
+  }),
+  'workers.imported': facts({
+    meaning: 'A batch of people was registered or changed: the subjects are their worker ids.',
+    subject: uuid,
+    details: Type.Object({ created: countOrNone, updated: countOrNone }, closed),
+  }),
+  'consent.granted': facts({
+    meaning: 'A person’s permission was entered.',
+    subject: uuid,
+    details: Type.Object({ permission }, closed),
+  }),
+  'consent.withdrawn': facts({
+    meaning: 'The withdrawal of a permission was entered.',
+    subject: uuid,
+    details: Type.Object({ permission }, closed),
+  }),
+  'identity.verified': facts({
+    meaning: 'A person’s identity was recorded as checked.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'identity.revoked': facts({
+    meaning: 'The check of a person’s identity does not count any more.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'sources.registered': facts({
+    meaning: 'Sources of evidence were registered, or what they are trusted with was changed.',
+    subject: Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' }),
+    details: Type.Object({ registered: countOrNone, changed: countOrNone }, closed),
+  }),
+  'evidence.imported': facts({
+    meaning: 'A batch of evidence was taken in; the subjects are its first and its last id.',
+    subject: uuid,
+    details: Type.Object({ count }, closed),
+  }),
+  'evidence.revoked': facts({
+    meaning: 'Evidence was revoked: the subjects.',
+    subject: uuid,
+    details: Type.Object(
+      {
+        reason: Type.Enum([
+          'source_removed',
+          'source_invalid',
+          'worker_request',
+          'dispute_upheld',
+          'policy',
+        ]),
+      },
+      closed,
+    ),
   }),
 } as const
 

@@ -1,8 +1,15 @@
 /** `assay consent grant` and `withdraw`: the person's own decision, entered by the operator. */
+import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
-import { changeConsent } from '../people/consent.ts'
+import {
+  type Circumstances,
+  type ConsentOutcome,
+  changeConsentInside,
+  type Wish,
+} from '../people/consent.ts'
 import { isPermission, permissions } from '../people/schema.ts'
 import { systemClock } from '../platform/clock.ts'
+import type { Tx } from '../platform/db.ts'
 import { done, type Outcome } from './output.ts'
 import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
 import { UsageError } from './run.ts'
@@ -31,7 +38,7 @@ export function changeConsentCommand(
     throw new UsageError('--text-version: 1 to 64 letters, digits or . _ : -')
   return withDatabase(config, async (db) => {
     const wish = { permission, textVersion, by: actor, at: systemClock() }
-    const changed = await changeConsent(db, username, wish)
+    const changed = await db.transaction((tx) => changeRecorded(tx, username, wish))
     if (changed.outcome === 'unknown_person') return unknownPerson(username)
     const told = { username, permission, granted: textVersion !== null }
     if (changed.outcome === 'unchanged')
@@ -46,4 +53,18 @@ export function changeConsentCommand(
       lines,
     )
   })
+}
+
+async function changeRecorded(
+  tx: Tx,
+  username: string,
+  wish: Wish & Circumstances,
+): Promise<ConsentOutcome> {
+  const changed = await changeConsentInside(tx, username, wish)
+  if (changed.outcome !== 'changed') return changed
+  const action = wish.textVersion === null ? 'consent.withdrawn' : 'consent.granted'
+  const subjects = [changed.change.workerId]
+  const details = { permission: wish.permission }
+  await recordAction(tx, { actor: operator(), action, subjects, details }, wish.at)
+  return changed
 }

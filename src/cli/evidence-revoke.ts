@@ -1,4 +1,5 @@
 /** `assay evidence revoke`: what is revoked stays so, and a second run changes nothing. */
+import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { type RevokedEvidence, revokeEvidence } from '../scores/revoke-evidence.ts'
@@ -34,6 +35,12 @@ export function revokeEvidenceCommand(
       ])
       const now = systemClock()
       const answer: RevokedEvidence = await revokeEvidence(tx, [...ids], { reason, actor, now })
+      const done = {
+        action: 'evidence.revoked',
+        subjects: answer.revoked,
+        details: { reason },
+      } as const
+      if (answer.revoked.length > 0) await recordAction(tx, { ...done, actor: operator() }, now)
       const unknown = named
         .map(({ sourceId, externalId }) => `${sourceId}/${externalId}`)
         .filter((name) => !known.has(name))

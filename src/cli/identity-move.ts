@@ -1,9 +1,13 @@
 /** `assay identity verify` and `revoke`: what the operator's check of a person's papers has found. */
+import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
-import { type Move, moveIdentity } from '../people/identity.ts'
+import type { Circumstances } from '../people/consent.ts'
+import { type IdentityOutcome, type Move, moveIdentityInside } from '../people/identity.ts'
 import { yearsAfter } from '../people/identity-state.ts'
 import { dayOf, instantOf } from '../people/instant.ts'
+import { findWorkerId } from '../people/store.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
+import type { Tx } from '../platform/db.ts'
 import { done, type Outcome } from './output.ts'
 import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
 import { UsageError } from './run.ts'
@@ -35,11 +39,16 @@ export function revokeIdentityCommand(
   return moveCommand(config, given, { by, move: 'revoke' })
 }
 
-function moveCommand(config: Config, given: string, move: Move & { by: string }): Promise<Outcome> {
+function moveCommand(
+  config: Config,
+  given: string,
+  move: OwnMove & { by: string },
+): Promise<Outcome> {
   const username = usernameGiven(given)
   const by = actorGiven(move.by)
   return withDatabase(config, async (db) => {
-    const moved = await moveIdentity(db, username, { ...move, by, at: systemClock() })
+    const moving = { move, by, at: systemClock() }
+    const moved = await db.transaction((tx) => moveRecorded(tx, username, moving))
     if (moved.outcome === 'unknown_person') return unknownPerson(username)
     if (moved.outcome === 'unusable') throw new UsageError(`--until ${moved.fault.reason}.`)
     const { from } = moved
@@ -57,4 +66,21 @@ function moveCommand(config: Config, given: string, move: Move & { by: string })
       `${username}: identity ${moved.to}${until} (it was ${from})`,
     ])
   })
+}
+
+/** The moves that an operator makes. */
+type OwnMove = Move & { move: 'verify' | 'revoke' }
+
+async function moveRecorded(
+  tx: Tx,
+  username: string,
+  { move, by, at }: Circumstances & { move: OwnMove },
+): Promise<IdentityOutcome> {
+  const workerId = await findWorkerId(tx, username)
+  if (workerId === null) return { outcome: 'unknown_person' }
+  const moved = await moveIdentityInside(tx, { ...move, workerId }, { by, at })
+  if (moved.outcome !== 'changed') return moved
+  const action = move.move === 'verify' ? 'identity.verified' : 'identity.revoked'
+  await recordAction(tx, { actor: operator(), action, subjects: [workerId], details: {} }, at)
+  return moved
 }

@@ -1,6 +1,8 @@
 /** `assay sources register`: one source by options, or many from a file; a second run changes nothing. */
+import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../platform/clock.ts'
+import type { Tx } from '../platform/db.ts'
 import { type Registered, registerSource } from '../scores/register-source.ts'
 import { readSourceLine } from '../scores/source-line.ts'
 import { importLines } from './import-lines.ts'
@@ -48,7 +50,12 @@ function registerOne(config: Config, described: object, actor: string): Promise<
     const answer: Registered =
       'refused' in line
         ? line
-        : await db.transaction((tx) => registerSource(tx, line, { actor, now: systemClock() }))
+        : await db.transaction(async (tx) => {
+            const now = systemClock()
+            const registered = await registerSource(tx, line, { actor, now })
+            await recordSources(tx, [registered], now)
+            return registered
+          })
     if ('refused' in answer) {
       const { field, reason } = answer.refused
       throw new CommandError(`${field ?? 'the source'}: ${reason}`)
@@ -70,7 +77,20 @@ function registerFile(
     apply: async (tx, lines, now) => {
       const answers: Registered[] = []
       for (const line of lines) answers.push(await registerSource(tx, line, { actor, now }))
+      await recordSources(tx, answers, now)
       return answers
     },
   })
+}
+
+async function recordSources(tx: Tx, answers: readonly Registered[], now: Date): Promise<void> {
+  const idsOf = (result: 'registered' | 'changed') =>
+    answers.flatMap((one) => ('result' in one && one.result === result ? one.source.id : []))
+  const registered = idsOf('registered')
+  const changed = idsOf('changed')
+  const subjects = [...registered, ...changed]
+  if (subjects.length === 0) return
+  const details = { registered: registered.length, changed: changed.length }
+  const action = 'sources.registered'
+  await recordAction(tx, { actor: operator(), action, subjects, details }, now)
 }

@@ -1,7 +1,9 @@
 /** `assay workers import`: people from an operator's own register. */
+import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
-import { registerPeople } from '../people/register.ts'
+import { type Registered, registerPeople } from '../people/register.ts'
 import { type Registration, readRegistration } from '../people/registration.ts'
+import type { Tx } from '../platform/db.ts'
 import { type Import, type ImportFlags, importLines } from './import-lines.ts'
 import type { Outcome } from './output.ts'
 import { actorGiven } from './person.ts'
@@ -24,7 +26,20 @@ function workersImport(by: string): Import<Registration, 'created' | 'updated' |
     read: readRegistration,
     apply: async (tx, registrations, now) => {
       const registered = await registerPeople(tx, registrations, { by, at: now })
+      await recordImport(tx, registered, now)
       return registered.map((answer) => ('refused' in answer ? answer : { result: answer.outcome }))
     },
   }
+}
+
+async function recordImport(tx: Tx, registered: readonly Registered[], now: Date): Promise<void> {
+  const idsOf = (outcome: 'created' | 'updated') =>
+    registered.flatMap((one) => ('outcome' in one && one.outcome === outcome ? one.workerId : []))
+  const created = idsOf('created')
+  const updated = idsOf('updated')
+  const subjects = [...created, ...updated]
+  if (subjects.length === 0) return
+  const details = { created: created.length, updated: updated.length }
+  const action = 'workers.imported'
+  await recordAction(tx, { actor: operator(), action, subjects, details }, now)
 }

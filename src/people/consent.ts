@@ -38,16 +38,23 @@ export type ConsentOutcome =
 export function changeConsent(
   db: Db,
   username: string,
+  wish: Wish & Circumstances,
+): Promise<ConsentOutcome> {
+  return db.transaction((tx) => changeConsentInside(tx, username, wish))
+}
+
+/** The same within the caller's transaction. */
+export async function changeConsentInside(
+  tx: Tx,
+  username: string,
   { by, at, ...wish }: Wish & Circumstances,
 ): Promise<ConsentOutcome> {
-  return db.transaction(async (tx) => {
-    const workerId = await findWorkerId(tx, username)
-    if (workerId === null) return { outcome: 'unknown_person' }
-    const [change] = await changeConsents(tx, [{ workerId, ...wish }], { by, at })
-    if (change === undefined) return { outcome: 'unchanged' }
-    const onboarded = await completeOnboarding(tx, [workerId], at)
-    return { outcome: 'changed', change, onboardedNow: onboarded.length > 0 }
-  })
+  const workerId = await findWorkerId(tx, username)
+  if (workerId === null) return { outcome: 'unknown_person' }
+  const [change] = await changeConsents(tx, [{ workerId, ...wish }], { by, at })
+  if (change === undefined) return { outcome: 'unchanged' }
+  const onboarded = await completeOnboarding(tx, [workerId], at)
+  return { outcome: 'changed', change, onboardedNow: onboarded.length > 0 }
 }
 
 export interface WorkerWish extends Wish {

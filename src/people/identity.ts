@@ -32,11 +32,12 @@ export function moveIdentity(
   return db.transaction(async (tx) => {
     const workerId = await findWorkerId(tx, username)
     if (workerId === null) return { outcome: 'unknown_person' }
-    return moveInside(tx, { workerId, ...move }, { by, at })
+    return moveIdentityInside(tx, { workerId, ...move }, { by, at })
   })
 }
 
-async function moveInside(
+/** The same within the caller's transaction, of a worker by id. */
+export async function moveIdentityInside(
   tx: Tx,
   move: Move & { workerId: string },
   { by, at }: Circumstances,

@@ -1,6 +1,6 @@
 /** The audit log as an operator meets it: what every command leaves there, and what verifying it says. */
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -103,6 +103,71 @@ test('every action of an operator leaves an entry; what does nothing leaves none
   assert.equal((await newest()).action, 'credentials.revoked', 'not confirmed: nothing is done')
   await report('keys', 'revoke', first, '--yes')
   assert.deepEqual(await newest(), { action: 'keys.revoked', subjects: [first], details: {} })
+})
+
+test('people, sources and evidence leave entries of ids and counts; the same again, and a dry run, leave none', async () => {
+  const input = (name: string, ...lines: object[]): string => {
+    const file = join(folder, name)
+    writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'))
+    return file
+  }
+  const workers = input('workers.ndjson', { username: 'ada-lovelace', displayName: 'Ada Canary' })
+  await report('workers', 'import', '--from', workers, '--dry-run')
+  assert.equal((await listed('--action', 'workers.imported')).length, 0, 'a dry run')
+  await report('workers', 'import', '--from', workers)
+  const imported = await newest()
+  const [workerId] = imported.subjects
+  assert.deepEqual(imported, {
+    action: 'workers.imported',
+    subjects: [workerId],
+    details: { created: 1, updated: 0 },
+  })
+  const consent = ['ada-lovelace', 'score_sharing']
+  await report('consent', 'grant', ...consent, '--text-version', '1')
+  const details = { permission: 'score_sharing' }
+  assert.deepEqual(await newest(), { action: 'consent.granted', subjects: [workerId], details })
+  await report('consent', 'withdraw', ...consent)
+  assert.deepEqual(await newest(), { action: 'consent.withdrawn', subjects: [workerId], details })
+  await report('identity', 'verify', 'ada-lovelace')
+  assert.deepEqual(await newest(), {
+    action: 'identity.verified',
+    subjects: [workerId],
+    details: {},
+  })
+  await report('identity', 'revoke', 'ada-lovelace')
+  assert.equal((await newest()).action, 'identity.revoked')
+
+  const copyOf = (name: string): string => {
+    copyFileSync(join('docs', name), join(folder, name))
+    return join(folder, name)
+  }
+  const sources = copyOf('sources.ndjson')
+  const evidence = copyOf('evidence.ndjson')
+  await report('sources', 'register', '--from', sources)
+  assert.deepEqual(await newest(), {
+    action: 'sources.registered',
+    subjects: ['acme-reviews', 'skill-exams'],
+    details: { registered: 2, changed: 0 },
+  })
+  await report('evidence', 'import', '--from', evidence)
+  const taken = await newest()
+  assert.deepEqual([taken.action, taken.details], ['evidence.imported', { count: 2 }])
+  const revoke = ['evidence', 'revoke', 'acme-reviews/2026-117', '--reason', 'source_invalid']
+  await report(...revoke)
+  assert.deepEqual(await newest(), {
+    action: 'evidence.revoked',
+    subjects: taken.subjects.slice(0, 1),
+    details: { reason: 'source_invalid' },
+  })
+
+  const before = await listed()
+  await report('workers', 'import', '--from', workers)
+  await report('consent', 'withdraw', ...consent)
+  await report('sources', 'register', '--from', sources)
+  await report('evidence', 'import', '--from', evidence)
+  await report(...revoke)
+  assert.deepEqual(await listed(), before)
+  assert.doesNotMatch(JSON.stringify(before), /ada-lovelace|Canary|2026-117/)
 })
 
 test('an entry that cannot be written undoes the action: neither is there without the other', async () => {
