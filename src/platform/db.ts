@@ -87,6 +87,9 @@ export function openDb(options: DbOptions): Db {
     if (!closing) options.onError(error)
   })
 
+  // The pool listens to idle connections alone. One that is lost between two statements tells the next statement; unheard, it would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
+
   async function withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>) {
     let client: pg.PoolClient
     try {
