@@ -8,13 +8,13 @@ import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
 import { readScoreLine } from '../src/cli/score-line.ts'
+import { evidenceFault, readEvidenceLine } from '../src/evidence/evidence-line.ts'
+import { readSourceLine, sourceOf } from '../src/evidence/source-line.ts'
 import {
   bitsOf,
   statusListPayload,
   statusListProofs,
 } from '../src/score-credentials/status-list.ts'
-import { evidenceFault, readEvidenceLine } from '../src/scores/evidence-line.ts'
-import { readSourceLine, sourceOf } from '../src/scores/source-line.ts'
 import { origin, signer } from './support/credentials.ts'
 
 const page = readFileSync('docs/verify-a-credential.md', 'utf8')

@@ -1,10 +1,10 @@
 /** `assay evidence revoke`: what is revoked stays so, and a second run changes nothing. */
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
+import { type RevokedEvidence, revokeEvidence } from '../evidence/revoke-evidence.ts'
+import { type RevocationReason, revocationReasons } from '../evidence/schema.ts'
+import { findEvidenceByName } from '../evidence/store.ts'
 import { systemClock } from '../platform/clock.ts'
-import { type RevokedEvidence, revokeEvidence } from '../scores/revoke-evidence.ts'
-import { type RevocationReason, revocationReasons } from '../scores/schema.ts'
-import { findEvidenceByName } from '../scores/store.ts'
 import { note, type Outcome } from './output.ts'
 import { actorGiven } from './person.ts'
 import { UsageError } from './run.ts'

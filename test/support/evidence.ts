@@ -1,8 +1,9 @@
 /** Workers and sources to send evidence of. */
+
+import { registerSource } from '../../src/evidence/register-source.ts'
+import type { EvidenceLine, SourceLine } from '../../src/evidence/schema.ts'
 import type { Db } from '../../src/platform/db.ts'
 import { sql } from '../../src/platform/db.ts'
-import { registerSource } from '../../src/scores/register-source.ts'
-import type { EvidenceLine, SourceLine } from '../../src/scores/schema.ts'
 import type { Vocabulary } from '../../src/scoring-core/evidence.ts'
 
 export const evidenceNow = new Date('2026-05-14T09:00:00Z')
