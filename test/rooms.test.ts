@@ -147,3 +147,73 @@ test('environment and process output have one home each', () => {
       assert.ok(!/console\.(log|error)/.test(text), `${file} writes to the console`)
   }
 })
+
+/** Modules that can open a connection, and what of them only listens or describes. */
+const connecting: Record<string, readonly string[]> = {
+  net: ['isIP', 'createServer'],
+  http: ['createServer', 'STATUS_CODES'],
+  https: ['createServer'],
+  http2: [],
+  tls: [],
+  dgram: [],
+  dns: [],
+  'dns/promises': [],
+  inspector: [],
+}
+
+test('outgoing connections have one home: platform/egress opens them all, but the database driver', () => {
+  const home = /^src\/platform\/egress(-\w+)?\.ts$/
+  assert.ok(sources.some((file) => home.test(file)))
+  for (const file of sources.filter((file) => !home.test(file))) {
+    const text = readFileSync(file, 'utf8')
+    for (const found of connectionsIn(text)) assert.fail(`${file} can open a connection: ${found}`)
+  }
+})
+
+test('the check of outgoing connections sees each way to open one', () => {
+  const ways = [
+    "import { connect } from 'node:net'",
+    "import { createServer, request } from 'node:http'",
+    "import { createServer, request as ask } from 'http'",
+    "import https from 'node:https'",
+    "import * as tls from 'node:tls'",
+    "import { Resolver } from 'node:dns/promises'",
+    "import { request } from 'undici'",
+    "const { request } = await import('undici')",
+    "const { request } = await import('node:https')",
+    "const { request } = require('node:https')",
+    'await fetch(url)',
+    'const ask = globalThis.fetch',
+    'new WebSocket(url)',
+    'new EventSource(url)',
+  ]
+  for (const way of ways) assert.equal(connectionsIn(way).length, 1, way)
+  for (const fine of [
+    "import { createServer } from 'node:http'",
+    "import type { Socket } from 'node:net'",
+    "import { type Server, createServer } from 'node:net'",
+    'fetchedAt(row)',
+    'await prefetch(rows)',
+  ])
+    assert.deepEqual(connectionsIn(fine), [], fine)
+})
+
+function connectionsIn(text: string): string[] {
+  const found = [
+    ...text.matchAll(/\bfetch\(|\bglobalThis\.fetch|\bnew (?:WebSocket|EventSource)\b/g),
+    ...text.matchAll(/^import (?!type )[^'\n]*'undici'|(?:import|require)\('undici'\)/gm),
+  ].map(([match]) => match)
+  for (const [match, names = '', module = ''] of text.matchAll(
+    /(?:import (?!type )([^']*?) from |(?:import|require)\()'(?:node:)?([\w/]+)'/g,
+  )) {
+    const fine = connecting[module]
+    if (fine === undefined) continue
+    const braced = /^\{(.*)\}$/s.exec(names)
+    const imported = braced?.[1]?.split(',').map((name) => name.trim().replace(/ as .*/, '')) ?? [
+      '*',
+    ]
+    if (imported.some((name) => name !== '' && !name.startsWith('type ') && !fine.includes(name)))
+      found.push(match)
+  }
+  return found
+}

@@ -2,31 +2,28 @@
  * Pure: who is calling, as far as a limit is concerned (decision D11). Only configured proxies are believed, and of what they forward
  * only the right-most address that is not itself one of them: everything to its left is the caller's own text.
  */
-import ipaddr from 'ipaddr.js'
+import type ipaddr from 'ipaddr.js'
+import {
+  type Address,
+  isWithin,
+  type Network,
+  parseAddress,
+  parseNetwork,
+} from '../platform/networks.ts'
 import type { ClientNetwork } from '../platform/rate-limiter.ts'
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
-export type TrustedProxies = readonly [Address, number][]
+export type TrustedProxies = readonly Network[]
 
 /** Reads `10.0.0.0/8`, `2001:db8::/32` or a single address. Throws on anything else, and on a list that would trust everybody. */
 export function trustedProxies(ranges: readonly string[]): TrustedProxies {
   return ranges.map((range) => {
-    const [text = '', length] = range.split('/')
-    const address = parseAddress(text)
-    const bits = address?.kind() === 'ipv4' ? 32 : 128
-    const prefix = length === undefined ? bits : Number(length)
-    if (address === null || !Number.isInteger(prefix) || prefix < 0 || prefix > bits)
+    const network = parseNetwork(range)
+    if (network === null)
       throw new Error(`trusted proxy ${JSON.stringify(range)} is not an address or a CIDR range`)
-    if (prefix === 0)
+    if (network[1] === 0)
       throw new Error(`trusted proxy ${range} would let every caller choose its own address`)
-    return [address, prefix]
+    return network
   })
-}
-
-export function isTrusted(address: Address, trusted: TrustedProxies): boolean {
-  return trusted.some(
-    ([range, prefix]) => range.kind() === address.kind() && address.match(range, prefix),
-  )
 }
 
 /** `peer` is the other end of the connection, `forwardedFor` the X-Forwarded-For header as joined by the HTTP parser. */
@@ -37,23 +34,15 @@ export function clientNetwork(
 ): ClientNetwork {
   let client = parseAddress(peer ?? '')
   if (client === null) return { buckets: [{ key: 'unknown', factor: 1 }] }
-  if (forwardedFor !== undefined && isTrusted(client, trusted)) {
+  if (forwardedFor !== undefined && isWithin(client, trusted)) {
     for (const hop of forwardedFor.split(',').toReversed()) {
       const address = parseAddress(withoutPort(hop.trim()))
       if (address === null) break
       client = address
-      if (!isTrusted(client, trusted)) break
+      if (!isWithin(client, trusted)) break
     }
   }
   return { buckets: bucketsOf(client) }
-}
-
-/** Strict decimal IPv4 and IPv6; an IPv4 address inside IPv6 (`::ffff:192.0.2.1`) is that IPv4 address. */
-export function parseAddress(text: string): Address | null {
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
-  if (!ipaddr.IPv6.isValid(text)) return null
-  const address = ipaddr.IPv6.parse(text)
-  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

@@ -4,8 +4,9 @@
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { isWithin, parseAddress } from '../platform/networks.ts'
 import type { ClientNetwork } from '../platform/rate-limiter.ts'
-import { clientNetwork, isTrusted, parseAddress, type TrustedProxies } from './client-network.ts'
+import { clientNetwork, type TrustedProxies } from './client-network.ts'
 import type { Caller, Connection, Exchange, Trace } from './exchange.ts'
 
 export interface Connections {
@@ -67,7 +68,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     const connection: Connection = {
       socket,
       peer,
-      proxy: address !== null && isTrusted(address, trusted),
+      proxy: address !== null && isWithin(address, trusted),
       caller: peer,
       pending: 0,
       latest: null,

@@ -1,0 +1,64 @@
+/** Pure: why nothing came back from another server, in the words that deliveries and logs use. */
+
+/**
+ * `dns_error`, `blocked_address`, `connect_refused`, `connect_timeout`, `tls_error`: nothing was sent.
+ * `timeout`, `reset`, `body_error`: the request may have arrived.
+ */
+export type EgressFailure =
+  | 'dns_error'
+  | 'blocked_address'
+  | 'connect_refused'
+  | 'connect_timeout'
+  | 'tls_error'
+  | 'timeout'
+  | 'reset'
+  | 'body_error'
+
+export class EgressError extends Error {
+  override readonly name = 'EgressError'
+  readonly failure: EgressFailure
+
+  constructor(failure: EgressFailure, detail: string, cause?: unknown) {
+    super(detail, { cause })
+    this.failure = failure
+  }
+}
+
+const failuresByCode: Readonly<Record<string, EgressFailure>> = {
+  ECONNREFUSED: 'connect_refused',
+  EHOSTUNREACH: 'connect_refused',
+  ENETUNREACH: 'connect_refused',
+  EADDRNOTAVAIL: 'connect_refused',
+  EACCES: 'connect_refused',
+  ETIMEDOUT: 'connect_timeout',
+  ECONNRESET: 'reset',
+  EPIPE: 'reset',
+  UND_ERR_SOCKET: 'reset',
+  // Our own end of the connection: the client is closing.
+  UND_ERR_CLOSED: 'reset',
+  UND_ERR_DESTROYED: 'reset',
+  UND_ERR_CONNECT_TIMEOUT: 'connect_timeout',
+  UND_ERR_HEADERS_OVERFLOW: 'body_error',
+}
+
+/** What a failure of the dialling comes to: before a TLS connection stands, whatever has no name here is a matter of TLS. */
+export function connectFailure(error: unknown, protocol: string): EgressFailure {
+  const known = failuresByCode[codeOf(error)]
+  return known ?? (protocol === 'https:' ? 'tls_error' : 'connect_refused')
+}
+
+/** What a failure of the exchange comes to; undefined where it is no failure of the other side but a defect of ours. */
+export function exchangeFailure(error: unknown): EgressFailure | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (error instanceof EgressError) return error.failure
+  if (error.name === 'HTTPParserError') return 'body_error'
+  // The proxy's answer to CONNECT, which undici tells in words alone.
+  const [, status] = /^Proxy response \((\d+)\)/.exec(error.message) ?? []
+  if (status !== undefined) return /^40[37]$/.test(status) ? 'blocked_address' : 'connect_refused'
+  const code = codeOf(error)
+  return failuresByCode[code] ?? (code.startsWith('UND_ERR_RES') ? 'body_error' : undefined)
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}

@@ -1,0 +1,31 @@
+/** Pure: addresses and the networks they lie in. */
+import ipaddr from 'ipaddr.js'
+
+export type Address = ipaddr.IPv4 | ipaddr.IPv6
+
+/** An address and how many of its first bits count. */
+export type Network = readonly [Address, number]
+
+/** Strict decimal IPv4 and IPv6; an IPv4 address inside IPv6 (`::ffff:192.0.2.1`) is that IPv4 address. */
+export function parseAddress(text: string): Address | null {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
+  if (!ipaddr.IPv6.isValid(text)) return null
+  const address = ipaddr.IPv6.parse(text)
+  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address
+}
+
+/** Reads `10.0.0.0/8`, `2001:db8::/32` or a single address; null for anything else. */
+export function parseNetwork(text: string): Network | null {
+  const [base = '', length] = text.split('/')
+  const address = parseAddress(base)
+  if (address === null) return null
+  const bits = address.kind() === 'ipv4' ? 32 : 128
+  const prefix = length === undefined ? bits : Number(length)
+  return Number.isInteger(prefix) && prefix >= 0 && prefix <= bits ? [address, prefix] : null
+}
+
+export function isWithin(address: Address, networks: readonly Network[]): boolean {
+  return networks.some(
+    ([base, prefix]) => base.kind() === address.kind() && address.match(base, prefix),
+  )
+}
