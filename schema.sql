@@ -265,6 +265,61 @@ create table usernames (
   worker_id uuid not null,
   taken_at timestamp with time zone not null
 );
+create table webhook_attempts (
+  id uuid not null,
+  delivery_id bigint not null,
+  endpoint_id uuid not null,
+  event_id text not null,
+  event_type text not null,
+  attempt smallint not null,
+  trigger text not null,
+  result text not null,
+  started_at timestamp with time zone not null,
+  duration_ms integer,
+  response_status smallint,
+  error_code text,
+  response_body text,
+  next_attempt_at timestamp with time zone
+);
+create table webhook_deliveries (
+  id bigint generated always as identity not null,
+  endpoint_id uuid not null,
+  event_seq bigint,
+  event_id text not null,
+  event_type text not null,
+  body text,
+  trigger text not null,
+  trigger_ref text default ''::text not null,
+  status text default 'pending'::text not null,
+  attempts smallint default 0 not null,
+  interruptions smallint default 0 not null,
+  due_at timestamp with time zone not null,
+  lease_id uuid,
+  lease_until timestamp with time zone,
+  created_at timestamp with time zone not null,
+  finished_at timestamp with time zone
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.01, autovacuum_analyze_scale_factor=0.05);
+create table webhook_endpoints (
+  id uuid not null,
+  user_id uuid not null,
+  url text not null,
+  description text,
+  event_types text[] not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  disabled_at timestamp with time zone,
+  disabled_reason text,
+  paused_at timestamp with time zone,
+  parked_until timestamp with time zone,
+  concurrency real default 4 not null,
+  concurrency_max smallint default 16 not null,
+  last_success_at timestamp with time zone,
+  last_failure_at timestamp with time zone,
+  failing_since timestamp with time zone,
+  consecutive_failures integer default 0 not null,
+  warned_hours smallint default 0 not null,
+  tested_at timestamp with time zone
+) with (fillfactor=70);
 create table webhook_events (
   seq bigint generated always as identity not null,
   id text not null,
@@ -274,6 +329,15 @@ create table webhook_events (
   body text not null,
   withheld_at timestamp with time zone,
   "position" bigint
+);
+create table webhook_secrets (
+  endpoint_id uuid not null,
+  version integer not null,
+  prefix text not null,
+  sealed bytea not null,
+  kid text not null,
+  signs_from timestamp with time zone not null,
+  ends_at timestamp with time zone
 );
 create table workers (
   id uuid not null,
@@ -374,9 +438,31 @@ alter table status_lists add constraint status_lists_list_id_check CHECK ((list_
 alter table usernames add constraint usernames_worker_id_username_sha256_key UNIQUE (worker_id, username_sha256);
 alter table usernames add constraint usernames_pkey PRIMARY KEY (username_sha256);
 alter table usernames add constraint usernames_username_sha256_check CHECK ((length(username_sha256) = 32));
+alter table webhook_attempts add constraint webhook_attempts_pkey PRIMARY KEY (id);
+alter table webhook_attempts add constraint webhook_attempts_result_check CHECK ((result = ANY (ARRAY['succeeded'::text, 'failed'::text, 'interrupted'::text])));
+alter table webhook_deliveries add constraint webhook_deliveries_event_seq_endpoint_id_trigger_ref_key UNIQUE (event_seq, endpoint_id, trigger_ref);
+alter table webhook_deliveries add constraint webhook_deliveries_pkey PRIMARY KEY (id);
+alter table webhook_deliveries add constraint webhook_deliveries_check CHECK (((event_seq IS NULL) = (body IS NOT NULL)));
+alter table webhook_deliveries add constraint webhook_deliveries_check1 CHECK (((status = 'sending'::text) = (lease_id IS NOT NULL)));
+alter table webhook_deliveries add constraint webhook_deliveries_check2 CHECK (((status = 'sending'::text) = (lease_until IS NOT NULL)));
+alter table webhook_deliveries add constraint webhook_deliveries_check3 CHECK (((status = ANY (ARRAY['pending'::text, 'sending'::text])) = (finished_at IS NULL)));
+alter table webhook_deliveries add constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'succeeded'::text, 'exhausted'::text, 'cancelled'::text])));
+alter table webhook_deliveries add constraint webhook_deliveries_trigger_check CHECK ((trigger = ANY (ARRAY['event'::text, 'manual'::text, 'recovery'::text, 'test'::text])));
+alter table webhook_endpoints add constraint webhook_endpoints_pkey PRIMARY KEY (id);
+alter table webhook_endpoints add constraint webhook_endpoints_check CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL)));
+alter table webhook_endpoints add constraint webhook_endpoints_concurrency_check CHECK (((concurrency >= (1)::double precision) AND (concurrency <= (16)::double precision)));
+alter table webhook_endpoints add constraint webhook_endpoints_concurrency_max_check CHECK (((concurrency_max >= 1) AND (concurrency_max <= 16)));
+alter table webhook_endpoints add constraint webhook_endpoints_description_check CHECK ((length(description) <= 120));
+alter table webhook_endpoints add constraint webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'operator'::text, 'gone'::text, 'failing'::text])));
+alter table webhook_endpoints add constraint webhook_endpoints_event_types_check CHECK (((cardinality(event_types) >= 1) AND (cardinality(event_types) <= 6)));
+alter table webhook_endpoints add constraint webhook_endpoints_url_check CHECK ((length(url) <= 2048));
 alter table webhook_events add constraint webhook_events_id_key UNIQUE (id);
 alter table webhook_events add constraint webhook_events_position_key UNIQUE ("position");
 alter table webhook_events add constraint webhook_events_pkey PRIMARY KEY (seq);
+alter table webhook_secrets add constraint webhook_secrets_pkey PRIMARY KEY (endpoint_id, version);
+alter table webhook_secrets add constraint webhook_secrets_prefix_check CHECK ((prefix ~ '^whsec_[A-Za-z0-9_-]{12}$'::text));
+alter table webhook_secrets add constraint webhook_secrets_sealed_check CHECK ((length(sealed) > 28));
+alter table webhook_secrets add constraint webhook_secrets_version_check CHECK ((version > 0));
 alter table workers add constraint workers_external_id_key UNIQUE (external_id);
 alter table workers add constraint workers_pkey PRIMARY KEY (id);
 alter table workers add constraint workers_check CHECK (((terms_version IS NULL) = (terms_accepted_at IS NULL)));
@@ -403,6 +489,9 @@ alter table score_credentials add constraint score_credentials_list_id_fkey FORE
 alter table score_recomputations add constraint score_recomputations_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table source_changes add constraint source_changes_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(source_id);
 alter table usernames add constraint usernames_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table webhook_attempts add constraint webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE;
+alter table webhook_deliveries add constraint webhook_deliveries_event_seq_fkey FOREIGN KEY (event_seq) REFERENCES webhook_events(seq) ON DELETE CASCADE;
+alter table webhook_secrets add constraint webhook_secrets_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id);
 
 CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE ((state = 'active'::text) AND (expires_on IS NOT NULL));
 CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
@@ -410,8 +499,17 @@ CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials US
 CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);
 CREATE INDEX score_recomputations_since ON public.score_recomputations USING btree (since);
 CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
+CREATE INDEX webhook_attempts_delivery ON public.webhook_attempts USING btree (delivery_id);
+CREATE INDEX webhook_attempts_endpoint ON public.webhook_attempts USING btree (endpoint_id, started_at DESC, id DESC);
+CREATE INDEX webhook_deliveries_finished ON public.webhook_deliveries USING btree (finished_at, id) WHERE (finished_at IS NOT NULL);
+CREATE INDEX webhook_deliveries_leases ON public.webhook_deliveries USING btree (lease_until) WHERE (status = 'sending'::text);
+CREATE INDEX webhook_deliveries_pending ON public.webhook_deliveries USING btree (endpoint_id, due_at, id) WHERE (status = 'pending'::text);
+CREATE INDEX webhook_deliveries_sending ON public.webhook_deliveries USING btree (endpoint_id) WHERE (status = 'sending'::text);
+CREATE INDEX webhook_endpoints_active ON public.webhook_endpoints USING btree (user_id) WHERE (disabled_at IS NULL);
+CREATE INDEX webhook_events_created ON public.webhook_events USING btree (created_at);
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (seq) WHERE (("position" IS NULL) AND (withheld_at IS NULL));
 CREATE INDEX webhook_events_worker ON public.webhook_events USING btree (worker_id, seq);
+CREATE INDEX webhook_secrets_kid ON public.webhook_secrets USING btree (kid);
 
 CREATE TRIGGER audit_log_only_grows BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_log();
 CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();

@@ -1,0 +1,35 @@
+/** The keys that webhook secrets are sealed with: from the settings, else from a file that the first process makes. */
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Keyring } from './secret.ts'
+
+/** Reads `kid:base64,kid:base64`. Throws with what is expected. */
+export function parseKeyring(text: string): Keyring {
+  const ring = new Map<string, Uint8Array>()
+  for (const item of text.split(',').map((part) => part.trim())) {
+    const [, kid = '', encoded = ''] = /^([\w.-]{1,64}):([A-Za-z0-9+/]{43}=)$/.exec(item) ?? []
+    const key = Buffer.from(encoded, 'base64')
+    if (kid === '' || key.length !== 32 || ring.has(kid))
+      throw new Error('kid:key pairs, separated by commas; each key 32 bytes in base64')
+    ring.set(kid, key)
+  }
+  return ring
+}
+
+/** The ring in a file, made at the first call, for the owner's eyes alone. Of processes that start at once, one makes it. */
+export async function keyringFile(path: string): Promise<Keyring> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (text !== null) return parseKeyring(text.trim())
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const own = `${path}.${randomBytes(6).toString('hex')}`
+  await writeFile(own, `k1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 })
+  await link(own, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await rm(own)
+  return parseKeyring((await readFile(path, 'utf8')).trim())
+}
