@@ -100,6 +100,160 @@ begin
     using errcode = 'integrity_constraint_violation';
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.search_forget(gone uuid[])
+ RETURNS void
+ LANGUAGE sql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+  with entry as (
+    delete from search_entries where worker_id = any(gone) returning username, kinds, terms, ranks
+  )
+  delete from search_terms t using entry, unnest(entry.kinds, entry.terms, entry.ranks) as posted(kind, term, rank)
+  where t.kind = posted.kind and t.term = posted.term and t.rank = posted.rank
+    and t.username = entry.username
+$function$;
+CREATE OR REPLACE FUNCTION public.search_more(already text[], among smallint[], prefix text, wanted integer)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if cardinality(already) >= wanted then return already; end if;
+  return already || array(
+    select s.username from search_prefix(among, prefix, wanted) s
+    where s.username <> all(already)
+    group by s.username order by min(s.rank), s.username limit wanted - cardinality(already));
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.search_people(query text, handles_alone boolean, wanted integer)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  already text[] := array(select e.username from search_entries e where e.username = query);
+begin
+  if handles_alone then
+    if length(query) > 1 then return search_more(already, '{0}', query, wanted); end if;
+    return array(
+      select s.username
+      from string_to_table('0123456789abcdefghijklmnopqrstuvwxyz_-', null) as second(letter)
+      cross join lateral (
+        select t.username, t.rank from search_terms t
+        where left(t.term, 2) = query || second.letter and t.kind = 0
+        order by t.rank, t.username limit wanted
+      ) s
+      where query <> ''
+      order by s.rank, s.username limit wanted);
+  end if;
+  if length(query) > 1 then already := search_more(already, '{0,5}', query, wanted); end if;
+  if cardinality(already) < wanted then
+    already := already || array(
+      select t.username from search_terms t
+      where t.kind = 1 and t.term = query and t.username <> all(already)
+      order by t.rank, t.username limit wanted - cardinality(already));
+  end if;
+  if length(query) > 1 then
+    already := search_more(already, '{1,2}', query, wanted);
+    already := search_more(already, '{3}', query, wanted);
+    already := search_more(already, '{4}', query, wanted);
+  end if;
+  return already;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.search_prefix(among smallint[], prefix text, wanted integer)
+ RETURNS TABLE(username text, rank smallint)
+ LANGUAGE plpgsql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  few constant integer := 1200;
+  beyond constant text := prefix || chr(1114111);
+  one smallint;
+  step integer;
+  walked integer;
+  names text[];
+  ranks smallint[];
+begin
+  foreach one in array among loop
+    select count(*) into walked from (
+      select from search_terms t where t.kind = one and t.term >= prefix and t.term < beyond limit few + 1
+    ) counted;
+    if walked <= few then
+      if walked > 0 then
+        return query select t.username, min(t.rank) from search_terms t
+          where t.kind = one and t.term >= prefix and t.term < beyond
+          group by t.username order by 2, 1 limit wanted;
+      end if;
+      continue;
+    end if;
+    step := wanted;
+    loop
+      step := step * 2;
+      select coalesce(sum(met.times), 0), array_agg(met.username), array_agg(met.rank)
+      into walked, names, ranks from (
+        select w.username, min(w.rank) as rank, count(*) as times from (
+          select t.username, t.rank from search_terms t
+          where left(t.term, 2) = left(prefix, 2) and t.kind = one
+            and t.term >= prefix and t.term < beyond
+          order by t.rank, t.username limit step
+        ) w group by w.username
+      ) met;
+      exit when walked < step or cardinality(names) >= wanted;
+    end loop;
+    return query select * from unnest(names, ranks);
+  end loop;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.search_touch(touched uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  perform search_forget(touched);
+  insert into search_queue (worker_id, marked_in)
+  select w.id, pg_current_xact_id() from workers w
+  where w.id = any(touched) and w.onboarded_at is not null
+    and exists (select from profiles p where p.worker_id = w.id)
+    and (select count(*) from consents c where c.worker_id = w.id and c.granted
+      and c.permission in ('public_profile', 'search_listing')) = 2
+  order by w.id
+  on conflict (worker_id) do update set marked_in = excluded.marked_in;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.search_touch_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  touched uuid[] := array(select distinct worker_id from changed);
+begin
+  if cardinality(touched) > 0 then perform search_touch(touched); end if;
+  return null;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.search_touch_onboarded()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  touched uuid[] := array(
+    select after.id from changed after join unchanged before using (id)
+    where after.onboarded_at is distinct from before.onboarded_at);
+begin
+  if cardinality(touched) > 0 then perform search_touch(touched); end if;
+  return null;
+end
+$function$;
 
 create table audit_log (
   seq bigint not null,
@@ -218,6 +372,27 @@ create table score_recomputations (
   since timestamp with time zone not null,
   reason text not null
 ) with (fillfactor=70);
+create table search_entries (
+  worker_id uuid not null,
+  username text collate "C" not null,
+  kinds smallint[] not null,
+  terms text[] not null,
+  ranks smallint[] not null
+);
+create table search_queue (
+  worker_id uuid not null,
+  marked_in xid8 not null
+);
+create table search_terms (
+  kind smallint not null,
+  term text collate "C" not null,
+  rank smallint not null,
+  username text collate "C" not null
+);
+create table search_vocabulary (
+  singleton boolean default true not null,
+  sha256 bytea not null
+);
 create table signing_keys (
   kid text not null,
   public_key bytea not null,
@@ -416,6 +591,12 @@ alter table score_credentials add constraint score_credentials_status_token_chec
 alter table score_credentials add constraint score_credentials_vc_sha256_check CHECK ((length(vc_sha256) = 32));
 alter table score_recomputations add constraint score_recomputations_pkey PRIMARY KEY (worker_id);
 alter table score_recomputations add constraint score_recomputations_reason_check CHECK ((reason = ANY (ARRAY['evidence_added'::text, 'evidence_revoked'::text, 'evidence_excluded'::text, 'evidence_restored'::text, 'evidence_expired'::text, 'source_changed'::text])));
+alter table search_entries add constraint search_entries_username_key UNIQUE (username);
+alter table search_entries add constraint search_entries_pkey PRIMARY KEY (worker_id);
+alter table search_queue add constraint search_queue_pkey PRIMARY KEY (worker_id);
+alter table search_terms add constraint search_terms_pkey PRIMARY KEY (kind, term, rank, username);
+alter table search_vocabulary add constraint search_vocabulary_pkey PRIMARY KEY (singleton);
+alter table search_vocabulary add constraint search_vocabulary_singleton_check CHECK (singleton);
 alter table signing_keys add constraint signing_keys_public_key_key UNIQUE (public_key);
 alter table signing_keys add constraint signing_keys_pkey PRIMARY KEY (kid);
 alter table signing_keys add constraint signing_keys_check CHECK (((state = 'revoked'::text) = (revoked_at IS NOT NULL)));
@@ -498,6 +679,8 @@ CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
 CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);
 CREATE INDEX score_recomputations_since ON public.score_recomputations USING btree (since);
+CREATE INDEX search_queue_marked_in ON public.search_queue USING btree (marked_in);
+CREATE INDEX search_terms_walk ON public.search_terms USING btree ("left"(term, 2), kind, rank, username) INCLUDE (term);
 CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
 CREATE INDEX webhook_attempts_delivery ON public.webhook_attempts USING btree (delivery_id);
 CREATE INDEX webhook_attempts_endpoint ON public.webhook_attempts USING btree (endpoint_id, started_at DESC, id DESC);
@@ -513,9 +696,19 @@ CREATE INDEX webhook_secrets_kid ON public.webhook_secrets USING btree (kid);
 
 CREATE TRIGGER audit_log_only_grows BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_log();
 CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER search_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
+CREATE TRIGGER search_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
+CREATE TRIGGER search_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER evidence_stays_revoked BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION keep_evidence_revoked();
 CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER search_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
+CREATE TRIGGER search_inserted AFTER INSERT ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
+CREATE TRIGGER search_updated AFTER UPDATE ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
+CREATE TRIGGER search_deleted AFTER DELETE ON public.profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
+CREATE TRIGGER search_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
+CREATE TRIGGER search_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER score_credentials_stay_revoked BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER source_changes_stay BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER usernames_stay BEFORE DELETE OR UPDATE ON public.usernames FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER search_updated AFTER UPDATE ON public.workers REFERENCING OLD TABLE AS unchanged NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_onboarded();

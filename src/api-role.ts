@@ -24,8 +24,8 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   webhook_attempts: nothing,
   workers: nothing,
   usernames: nothing,
-  profiles: nothing,
-  profile_skills: nothing,
+  profiles: read,
+  profile_skills: read,
   consents: nothing,
   consent_changes: nothing,
   identities: nothing,
@@ -36,6 +36,10 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   evidence_private: nothing,
   score_recomputations: nothing,
   audit_log: nothing,
+  search_entries: read,
+  search_terms: read,
+  search_queue: nothing,
+  search_vocabulary: nothing,
 }
 
 export type Granted =

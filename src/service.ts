@@ -1,5 +1,7 @@
 /** The composition root: the only file that names every room. It opens nothing by itself and listens to nothing. */
 import { join } from 'node:path'
+import { adoptVocabulary, indexLeftovers } from './candidates/keep-index.ts'
+import { type SkillNames, skillNames } from './candidates/skill-names.ts'
 import type { Config } from './config.ts'
 import { discoveryEndpoints } from './discovery/endpoints.ts'
 import type { SigningFacts, StandardFacts } from './discovery/engine.ts'
@@ -41,7 +43,7 @@ export interface Service {
 export function createService({ config, db, log, clock, release }: ServiceParts): Service {
   const { publicUrl } = config
   const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
-  const vocabulary = loadVocabulary(join(import.meta.dirname, '../vocabulary'))
+  const vocabulary = released()
   const endpoints: Endpoint[] = [
     ...skillStandardEndpoints({ publicUrl, vocabulary }),
     ...scoreCredentialEndpoints({
@@ -109,7 +111,22 @@ export function workerJobs(
       run: () => withIssuer((issuer) => tendLists(db, issuer, clock())),
     },
     { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
+    { name: 'index people', everyMs: 1_000, run: indexer(db, skillNames(released().records)) },
   ]
+}
+
+/** Once in the life of a process the vocabulary: of two releases at work at the same time, the one that started last counts. */
+function indexer(db: Db, names: SkillNames): () => Promise<unknown> {
+  let adopted = false
+  return async () => {
+    if (!adopted) await adoptVocabulary(db, names)
+    adopted = true
+    return indexLeftovers(db, names)
+  }
+}
+
+function released(): Vocabulary {
+  return loadVocabulary(join(import.meta.dirname, '../vocabulary'))
 }
 
 /** Who issues now, or undefined where no key is active or its file is on another machine. */

@@ -23,6 +23,7 @@ const allowed: Record<string, readonly string[]> = {
     'webhooks',
   ],
   webhooks: ['platform'],
+  candidates: ['platform', 'people', 'scores', 'skill-standard'],
   discovery: ['platform'],
   server: ['platform'],
   cli: [
@@ -33,6 +34,7 @@ const allowed: Record<string, readonly string[]> = {
     'people',
     'evidence',
     'scores',
+    'candidates',
     'scoring-core',
     'webhooks',
     'discovery',
@@ -46,6 +48,7 @@ const allowed: Record<string, readonly string[]> = {
     'skill-standard',
     'score-credentials',
     'people',
+    'candidates',
     'webhooks',
     'discovery',
     'server',

@@ -1,9 +1,11 @@
 /** The database for the time of one command: the operator's, or the embedded one, which a running server shares with us. */
+import { keepingIndex } from '../candidates/keep-index.ts'
 import type { Config } from '../config.ts'
 import { migrateDatabase, migrationsDirectory, openDatabase } from '../database.ts'
 import { type Db, openDb } from '../platform/db.ts'
 import { pendingMigrations } from '../platform/migrate.ts'
 import { note } from './output.ts'
+import { releasedSkillNames } from './released-vocabulary.ts'
 import { CommandError, Interrupted } from './run.ts'
 
 interface HowToStop {
@@ -51,15 +53,16 @@ export async function withServer<Result>(
   }
 }
 
-/** Bulk statements may take longer than a request would wait. */
+/** Bulk statements may take longer than a request would wait. Whom a command changes is in the search index when it commits. */
 export function openCommandDb(url: string): Db {
-  return openDb({
+  const db = openDb({
     url,
     connectionsMax: 2,
     applicationName: 'assay command line',
     statementTimeoutMs: 60_000,
     onError: (error) => note(`a database connection was lost: ${error.message}`),
   })
+  return keepingIndex(db, releasedSkillNames)
 }
 
 function untilInterrupted(signal: AbortSignal): Promise<never> {

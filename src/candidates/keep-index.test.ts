@@ -1,0 +1,175 @@
+/** Nobody who changes a person can forget the index, and the index never shows what is not so any more. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import { indexed, names, records, registerSeekers } from '../../test/support/candidates.ts'
+import { testDatabase } from '../../test/support/database.ts'
+import { line, now, person, publicLine, register } from '../../test/support/people.ts'
+import { changeConsent } from '../people/consent.ts'
+import { sql } from '../platform/db.ts'
+import { adoptVocabulary, indexLeftovers, keepingIndex } from './keep-index.ts'
+import { candidateSearch } from './search.ts'
+import { skillNames } from './skill-names.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+const kept = indexed(db)
+const search = candidateSearch(db, names)
+
+beforeEach(async () => {
+  await db.run(sql`truncate workers, usernames, search_entries, search_terms, search_queue cascade`)
+  await db.run(sql`truncate search_vocabulary`)
+})
+
+async function find(q: string): Promise<string[]> {
+  return (await search(q, 50)).candidates.map(({ username }) => username)
+}
+
+async function rows(): Promise<{ terms: number; entries: number; queue: number } | undefined> {
+  const [counted] = await db.rows<{ terms: number; entries: number; queue: number }>(sql`
+    select (select count(*) from search_terms) as terms, (select count(*) from search_entries) as entries,
+      (select count(*) from search_queue) as queue`)
+  return counted
+}
+
+const ada = { username: 'ada', displayName: 'Ada Lovelace', skills: [{ name: 'Java' }] }
+const withoutPermission = (permission: string): Record<string, unknown> => {
+  const { consents, ...rest } = publicLine(ada)
+  const given = Array.isArray(consents) ? consents : []
+  return { ...rest, consents: given.filter((consent) => consent.permission !== permission) }
+}
+
+test('who is registered with everything is found when the transaction commits', async () => {
+  await registerSeekers(db, [ada])
+  assert.deepEqual(await find('lovelace'), ['ada'])
+  assert.equal((await rows())?.queue, 0)
+})
+
+test('who lacks terms or one of the two consents is not in the index; the consent to share a score does not matter', async () => {
+  await register(kept, [line(ada)])
+  assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
+  for (const permission of ['public_profile', 'search_listing']) {
+    await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
+    await register(kept, [withoutPermission(permission)])
+    assert.deepEqual(await find('ada'), [], permission)
+    const granted = { permission, textVersion: '1', by: 'test', at: now } as const
+    if (permission === 'search_listing')
+      await changeConsent(kept, 'ada', { ...granted, permission: 'search_listing' })
+    else await changeConsent(kept, 'ada', { ...granted, permission: 'public_profile' })
+    assert.deepEqual(await find('ada'), ['ada'], permission)
+  }
+  await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
+  await register(kept, [withoutPermission('score_sharing')])
+  assert.deepEqual(await find('ada'), ['ada'])
+})
+
+test('a consent that is withdrawn takes the person out with everything of theirs, and given again brings them back', async () => {
+  await registerSeekers(db, [ada])
+  const wish = { permission: 'search_listing', by: 'test', at: now } as const
+  await changeConsent(kept, 'ada', { ...wish, textVersion: null })
+  assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
+  await changeConsent(kept, 'ada', { ...wish, textVersion: '2' })
+  assert.deepEqual(await find('java'), ['ada'])
+})
+
+test('an edit replaces what stood there: skills, name and username', async () => {
+  const externalId = '7'
+  await register(kept, [publicLine({ ...ada, externalId })])
+  const edited = { username: 'countess', displayName: 'Augusta King', externalId }
+  await register(kept, [publicLine({ ...edited, skills: [{ name: 'Latin' }] })])
+  for (const gone of ['java', '@ada', 'lovelace', 'ada'])
+    assert.deepEqual(await find(gone), [], gone)
+  for (const q of ['latin', '@countess', 'king']) assert.deepEqual(await find(q), ['countess'], q)
+})
+
+test('a transaction that rolls back leaves the index as it was', async () => {
+  await registerSeekers(db, [ada])
+  const before = await rows()
+  const failed = kept.transaction(async (tx) => {
+    await tx.run(sql`update profiles set display_name = 'Somebody Else'`)
+    throw new Error('no')
+  })
+  await assert.rejects(failed, /^Error: no$/)
+  assert.deepEqual(await rows(), before)
+  assert.deepEqual(await find('lovelace'), ['ada'])
+})
+
+for (const [what, statement] of [
+  ['a profile', sql`update profiles set display_name = 'Augusta King'`],
+  ['a skill that goes', sql`delete from profile_skills`],
+  ['a skill that changes', sql`update profile_skills set verified = true`],
+  [
+    'a skill that comes',
+    sql`insert into profile_skills select worker_id, 'Latin', 9, false from profiles`,
+  ],
+] as const)
+  test(`a statement that knows nothing of the index changes ${what}: not found as before, found anew by the worker`, async () => {
+    await registerSeekers(db, [ada])
+    await db.run(statement)
+    assert.deepEqual(await find('ada'), [])
+    assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 1 })
+    assert.equal(await indexLeftovers(db, names), 1)
+    assert.deepEqual(await find('ada'), ['ada'])
+    assert.equal((await rows())?.queue, 0)
+  })
+
+for (const [what, statement] of [
+  ['a consent that goes', sql`delete from consents where permission = 'search_listing'`],
+  ['the onboarding undone', sql`update workers set onboarded_at = null`],
+  ['a profile that goes', sql`delete from profiles`],
+] as const)
+  test(`after ${what}, by whatever statement, the person is in no index and no queue`, async () => {
+    await registerSeekers(db, [ada])
+    await db.run(statement)
+    assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
+  })
+
+test('what changes nothing that search knows leaves the index alone', async () => {
+  await registerSeekers(db, [ada])
+  const before = await rows()
+  await db.run(sql`update workers set consent_version = consent_version + 1`)
+  assert.deepEqual(await rows(), before)
+})
+
+test('another vocabulary: people are found by its names once the worker has been there, and found all the time', async () => {
+  await registerSeekers(db, [ada])
+  assert.equal(await adoptVocabulary(db, names), true)
+  assert.equal(await indexLeftovers(db, names), 1)
+  assert.equal(await adoptVocabulary(db, names), false)
+  const later = skillNames([...records, { label: 'Coffee', aliases: ['Java'] }])
+  assert.equal(await adoptVocabulary(db, later), true)
+  assert.deepEqual(await find('java'), ['ada'])
+  assert.equal(await indexLeftovers(db, later), 1)
+  assert.deepEqual(await find('coffee'), ['ada'])
+})
+
+test('many left behind are taken up by two workers at once, each of them once', async () => {
+  const people = Array.from({ length: 700 }, (_, i) => ({ ...ada, username: `ada-${i}` }))
+  await registerSeekers(db, people)
+  await db.run(sql`update profiles set title = 'Countess'`)
+  const taken = await Promise.all([indexLeftovers(db, names), indexLeftovers(db, names)])
+  assert.equal(taken[0] + taken[1], 700)
+  assert.equal((await rows())?.entries, 700)
+  assert.equal((await find('countess')).length, 50)
+})
+
+test('two who change one person at once: the index has what both have done', async () => {
+  await registerSeekers(db, [ada])
+  const { workerId } = await person(db, 'ada')
+  await Promise.all([
+    kept.transaction((tx) =>
+      tx.run(sql`update profiles set title = 'Countess' where worker_id = ${workerId}`),
+    ),
+    kept.transaction((tx) =>
+      tx.run(sql`update profile_skills set name = 'Latin' where worker_id = ${workerId}`),
+    ),
+  ])
+  assert.deepEqual(await find('countess'), ['ada'])
+  assert.deepEqual(await find('latin'), ['ada'])
+  assert.deepEqual(await find('java'), [])
+})
+
+test('who has changed nobody pays for no vocabulary', async () => {
+  const asked = keepingIndex(db, () => assert.fail('the names were asked for'))
+  await asked.transaction((tx) => tx.rows(sql`select 1`))
+})

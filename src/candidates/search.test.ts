@@ -1,0 +1,229 @@
+/** The order of search (decision D35), and that the index says at every time what a look at every single person would say. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import fc from 'fast-check'
+import { names, records, registerSeekers } from '../../test/support/candidates.ts'
+import { testDatabase } from '../../test/support/database.ts'
+import { type Seeker, searchByHand } from '../../test/support/search-oracle.ts'
+import { sql } from '../platform/db.ts'
+import { candidateSearch } from './search.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+const search = candidateSearch(db, names)
+
+beforeEach(async () => {
+  await db.run(sql`truncate workers, usernames, search_entries, search_terms, search_queue cascade`)
+})
+
+async function usernames(q: string, limit = 50): Promise<string[]> {
+  const { candidates } = await search(q, limit)
+  return candidates.map(({ username }) => username)
+}
+
+const skilled = (username: string, ...skills: { name: string; verified?: boolean }[]): Seeker => {
+  return { username, displayName: 'Nobody Known', skills }
+}
+
+test('exact handle, handle prefix, exact skill, skill prefix, word of the name, word of the title, in this order', async () => {
+  await registerSeekers(db, [
+    { username: 'zz-title', displayName: 'Z', title: 'Writer of java.' },
+    { username: 'zz-name', displayName: 'Maria-Java' },
+    skilled('zz-prefix', { name: 'JavaScript' }),
+    skilled('zz-alias', { name: 'Site reliability' }),
+    skilled('zz-skill', { name: 'Java' }),
+    { username: 'java-ann', displayName: 'Z' },
+    { username: 'java', displayName: 'Z' },
+    { username: 'zz-other', displayName: 'Xjava' },
+  ])
+  assert.deepEqual(await usernames('java'), [
+    'java',
+    'java-ann',
+    'zz-skill',
+    'zz-alias',
+    'zz-prefix',
+    'zz-name',
+    'zz-title',
+  ])
+})
+
+test('within one kind: verified skills that match, then verified skills, then the username', async () => {
+  await registerSeekers(db, [
+    skilled('d-plain', { name: 'Javelin' }),
+    skilled('c-one', { name: 'Javelin', verified: true }),
+    skilled('b-one', { name: 'Javelin', verified: true }),
+    skilled('y-more', { name: 'Javelin', verified: true }, { name: 'Cooking', verified: true }),
+    skilled('z-two', { name: 'Javelin', verified: true }, { name: 'Java', verified: true }),
+    skilled('a-own', { name: 'Java' }, { name: 'Javelin' }),
+  ])
+  assert.deepEqual(await usernames('jav'), [
+    'z-two',
+    'y-more',
+    'b-one',
+    'c-one',
+    'a-own',
+    'd-plain',
+  ])
+  assert.deepEqual(await usernames('jave', 2), ['y-more', 'z-two'])
+})
+
+test('@ searches handles alone, from one letter on; a single letter else finds the skill of that name', async () => {
+  await registerSeekers(db, [
+    skilled('ada', { name: 'Cooking', verified: true }),
+    skilled('ad-hoc', { name: 'Ada', verified: true }),
+    skilled('bob', { name: 'Ada', verified: true }),
+    skilled('carl', { name: 'C' }),
+  ])
+  assert.deepEqual(await usernames('@ada'), ['ada'])
+  assert.deepEqual(await usernames('@ad'), ['ad-hoc', 'ada'])
+  assert.deepEqual(await usernames('@a'), ['ad-hoc', 'ada'])
+  assert.deepEqual(await usernames('@b'), ['bob'])
+  assert.deepEqual(await usernames('c '), ['carl'])
+  for (const nothing of ['@@', '@ ', '  ', '@@ada', '\u200b\u200b', '@search'])
+    assert.deepEqual(await usernames(nothing), [], JSON.stringify(nothing))
+  const [found] = (await search('@ad', 50)).candidates
+  assert.deepEqual(found?.matchedSkills, [])
+})
+
+test('a preview: matched skills as shown, five top skills with verified ones first, counts', async () => {
+  const skills = ['Java', 'Cooking', 'Chess', 'JS', 'Latin', 'Go'].map((name, i) => {
+    return { name, verified: i % 2 === 1, level: i === 3 ? 'expert' : null }
+  })
+  await registerSeekers(db, [{ username: 'ada', displayName: 'Ada', skills }])
+  const result = await search('JAVA', 18)
+  const shown = (...places: number[]) => places.map((place) => skills[place])
+  assert.deepEqual(result, {
+    query: 'JAVA',
+    resultCount: 1,
+    candidates: [
+      {
+        username: 'ada',
+        displayName: 'Ada',
+        title: null,
+        avatarUrl: null,
+        profilePath: '/u/ada',
+        topSkills: shown(1, 3, 5, 0, 2),
+        matchedSkills: shown(0, 3),
+        skillCount: 6,
+        verifiedSkillCount: 3,
+      },
+    ],
+  })
+})
+
+test('case, compatibility forms and invisible characters make no difference; look-alikes and wildcards are other letters', async () => {
+  await registerSeekers(db, [
+    { username: 'ada', displayName: 'Zoë Straße', title: 'Ｆｕｌｌ %width_ (a|b) & !x:*' },
+    { username: 'bob', displayName: 'Σοφός', title: 'R&D \\ 100%' },
+  ])
+  for (const q of ['ZOË', 'zoe\u0308', 'STRASSE', 'straße', 'full', 'Ｆu', '@\u200bada', '＠ada'])
+    assert.deepEqual(await usernames(q), ['ada'], q)
+  for (const q of ['ΣΟΦΌΣ', 'σοφόσ', 'σοφός', '100%', 'r&d \\', 'd \\'])
+    assert.deepEqual(await usernames(q), ['bob'], q)
+  for (const q of [
+    'zoe',
+    '%width',
+    '%%',
+    '__',
+    'a%',
+    'ad_',
+    '@аda',
+    'ada:*',
+    'ada | bob',
+    "' or 1",
+    'ada\\',
+  ])
+    assert.deepEqual(await usernames(q), [], q)
+})
+
+test('searches of one moment do not mix', async () => {
+  await registerSeekers(db, [skilled('ada', { name: 'Java' }), skilled('bob', { name: 'Latin' })])
+  const found = await Promise.all(['java', 'zz', 'latin', 'nobody', '@'].map((q) => usernames(q)))
+  assert.deepEqual(found, [['ada'], [], ['bob'], ['ada', 'bob'], []])
+})
+
+const word = fc.constantFrom(
+  'ja',
+  'java',
+  'javascript',
+  'jav',
+  'js',
+  'c',
+  'ml',
+  'learning',
+  'é',
+  'aa',
+  'a',
+)
+const phrase = fc
+  .tuple(word, fc.constantFrom('', ' ', '-', '.'), fc.option(word, { nil: '' }))
+  .map(([first, between, second]) => (second === '' ? first : first + between + second))
+const skillName = fc.oneof(
+  phrase,
+  fc.constantFrom(...records.flatMap(({ label, aliases }) => [label, ...aliases])),
+)
+const seeker = fc.record({
+  username: fc.stringMatching(/^(a|j|ja|jav|java)[aj1-3]{2}[a-c0-9]$/),
+  displayName: phrase,
+  title: fc.option(phrase),
+  skills: fc.uniqueArray(fc.record({ name: skillName, verified: fc.boolean() }), {
+    selector: ({ name }) => name.toLowerCase(),
+    maxLength: 8,
+  }),
+})
+const query = fc.oneof(phrase, skillName, fc.string({ minLength: 2, maxLength: 4 }))
+
+test('the index finds what a look at every person finds, in that order', async () => {
+  const people = fc.uniqueArray(seeker, { selector: ({ username }) => username, maxLength: 30 })
+  const queries = fc.array(fc.tuple(query, fc.boolean(), fc.integer({ min: 1, max: 50 })), {
+    minLength: 12,
+    maxLength: 12,
+  })
+  await fc.assert(
+    fc.asyncProperty(people, queries, async (population, asked) => {
+      await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
+      await registerSeekers(db, population)
+      for (const [text, alone, limit] of asked) {
+        const q = alone ? `@${text}` : text
+        const expected = searchByHand(population, records, { q, limit })
+        assert.deepEqual(await usernames(q, limit), expected, JSON.stringify(q))
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('where a prefix leads to thousands, the walk through the index finds the same', async () => {
+  const population = fc
+    .sample(fc.array(seeker, { minLength: 5_000, maxLength: 5_000 }), { numRuns: 1, seed: 7 })
+    .flat()
+    .map((person, i) => ({ ...person, username: `${person.username.slice(0, 5)}${i}` }))
+  await registerSeekers(db, population)
+  await db.run(sql`analyze`)
+  const asked = [
+    'ja',
+    'jav',
+    'java',
+    'javas',
+    'js',
+    'ml',
+    'le',
+    'aa',
+    '@j',
+    '@ja',
+    '@a',
+    'c ',
+    'an',
+    'st',
+  ]
+  for (const q of asked)
+    for (const limit of [1, 18, 50]) {
+      const expected = searchByHand(population, records, { q, limit })
+      assert.deepEqual(await usernames(q, limit), expected, `${q} ${limit}`)
+    }
+  const [counted] = await db.rows<{ most: number }>(sql`
+    select max(count) as most from (
+      select count(*) from search_terms group by left(term, 2), kind) of_walk`)
+  assert.ok((counted?.most ?? 0) > 1_200, 'a prefix leads to more people than are sorted')
+})

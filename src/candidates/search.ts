@@ -1,0 +1,72 @@
+/** Searching candidates: searches of one turn of the event loop are one statement. */
+
+import { coalesce } from '../platform/coalesce.ts'
+import type { Queryable } from '../platform/db.ts'
+import { RecentMap } from '../platform/recent-map.ts'
+import { foldText } from './fold.ts'
+import type { CandidatePreview, SearchResult } from './schema.ts'
+import { matchesSkill, type SkillNames, type SkillTerms } from './skill-names.ts'
+import { type FoundRow, findCandidates, type Search } from './store.ts'
+
+export type SearchCandidates = (q: string, limit: number) => Promise<SearchResult>
+
+export function candidateSearch(db: Queryable, names: SkillNames): SearchCandidates {
+  const termsOf = remembered(names)
+  const find = coalesce<Search, FoundRow[]>({
+    name: 'candidate search',
+    batchMax: 32,
+    run: async (searches) => {
+      const found = Map.groupBy(await findCandidates(db, searches), ({ search }) => search)
+      return searches.map((_, i) => found.get(i + 1) ?? [])
+    },
+  })
+  return async (q, limit) => {
+    const search = searchOf(q, limit)
+    const rows = await find(search)
+    const candidates = rows.map((row) => previewOf(row, search, termsOf))
+    return { query: q, candidates, resultCount: candidates.length }
+  }
+}
+
+/** A leading @ searches handles alone (decision D35). */
+export function searchOf(q: string, limit: number): Search {
+  const folded = foldText(q)
+  const handlesAlone = folded.startsWith('@')
+  return { text: handlesAlone ? folded.slice(1) : folded, handlesAlone, limit }
+}
+
+const topSkillsMax = 5
+
+export function previewOf(
+  { username, displayName, title, avatarUrl, skills }: Omit<FoundRow, 'search'>,
+  { text, handlesAlone }: Pick<Search, 'text' | 'handlesAlone'>,
+  termsOf: (skill: string) => SkillTerms,
+): CandidatePreview {
+  const verified = skills.filter((skill) => skill.verified)
+  return {
+    username,
+    displayName,
+    title,
+    avatarUrl,
+    profilePath: `/u/${username}`,
+    topSkills: [...verified, ...skills.filter((skill) => !skill.verified)].slice(0, topSkillsMax),
+    matchedSkills: handlesAlone
+      ? []
+      : skills.filter(({ name }) => matchesSkill(text, termsOf(name))),
+    skillCount: skills.length,
+    verifiedSkillCount: verified.length,
+  }
+}
+
+/** The same few thousand skills come again and again. */
+function remembered(names: SkillNames): (skill: string) => SkillTerms {
+  const known = new RecentMap<SkillTerms>(10_000)
+  return (skill) => {
+    let terms = known.get(skill)
+    if (terms === undefined) {
+      terms = names.of(skill)
+      known.set(skill, terms)
+    }
+    return terms
+  }
+}

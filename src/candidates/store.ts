@@ -1,0 +1,102 @@
+/** All SQL of search_entries, search_terms, search_queue and search_vocabulary. Triggers of the database write there too: see the migration. */
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { Posting } from './terms.ts'
+
+/** Whom this transaction has changed so far; they are not in the queue any more. */
+export async function takeOwnMarks(tx: Tx): Promise<string[]> {
+  const rows = await tx.rows<{ workerId: string }>(sql`
+    delete from search_queue where marked_in = pg_current_xact_id_if_assigned()
+    returning worker_id as "workerId"`)
+  return rows.map((row) => row.workerId)
+}
+
+/** Some of those that others have left behind; another worker skips them. */
+export async function takeMarks(tx: Tx, limit: number): Promise<string[]> {
+  const rows = await tx.rows<{ workerId: string }>(sql`
+    delete from search_queue where worker_id in (
+      select worker_id from search_queue order by worker_id limit ${limit} for update skip locked)
+    returning worker_id as "workerId"`)
+  return rows.map((row) => row.workerId)
+}
+
+export interface NewEntry {
+  workerId: string
+  username: string
+  postings: readonly Posting[]
+}
+
+/** Puts people into the index, in place of what stands there of any of `workerIds`. */
+export async function replaceEntries(
+  tx: Tx,
+  workerIds: readonly string[],
+  entries: readonly NewEntry[],
+): Promise<void> {
+  await tx.run(sql`select search_forget(${workerIds}::uuid[])`)
+  if (entries.length === 0) return
+  const rows = entries.flatMap(({ workerId, username, postings }) =>
+    postings.map((posting) => ({ workerId, username, ...posting })),
+  )
+  const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((r) => r[name])
+  await tx.run(sql`
+    with posted as (
+      select * from unnest(${column('workerId')}::uuid[], ${column('username')}::text[],
+        ${column('kind')}::smallint[], ${column('term')}::text[], ${column('rank')}::smallint[])
+        as new(worker_id, username, kind, term, rank)
+    ), entry as (
+      insert into search_entries (worker_id, username, kinds, terms, ranks)
+      select worker_id, username, array_agg(kind), array_agg(term), array_agg(rank)
+      from posted group by worker_id, username
+    )
+    insert into search_terms (kind, term, rank, username)
+    select kind, term, rank, username from posted order by kind, term collate "C", rank`)
+}
+
+export interface Search {
+  /** Folded. */
+  text: string
+  handlesAlone: boolean
+  limit: number
+}
+
+export interface FoundRow {
+  /** Which of the searches, from 1. */
+  search: number
+  username: string
+  displayName: string
+  title: string | null
+  avatarUrl: string | null
+  /** As shown. */
+  skills: { name: string; verified: boolean; level: string | null }[]
+}
+
+/** Whom each search finds, in order (decision D35). */
+export function findCandidates(db: Queryable, searches: readonly Search[]): Promise<FoundRow[]> {
+  return db.rows<FoundRow>(sql`
+    select q.search::int, p.username, p.display_name as "displayName", p.title,
+      p.avatar_url as "avatarUrl",
+      (select coalesce(json_agg(json_build_object('name', s.name, 'verified', s.verified,
+        'level', s.level) order by s.place), '[]')
+        from profile_skills s where s.worker_id = p.worker_id) as skills
+    from unnest(${searches.map((search) => search.text)}::text[],
+      ${searches.map((search) => search.handlesAlone)}::boolean[],
+      ${searches.map((search) => search.limit)}::int[])
+      with ordinality as q(text, handles_alone, wanted, search)
+    cross join lateral unnest(search_people(q.text, q.handles_alone, q.wanted))
+      with ordinality as found(username, place)
+    join profiles p on p.username = found.username
+    order by q.search, found.place`)
+}
+
+/** Says whether the index was built with other names than these, and from now on these count: everybody in it is put into the queue. */
+export async function replaceVocabulary(tx: Tx, sha256: Buffer): Promise<boolean> {
+  const changed = await tx.run(sql`
+    insert into search_vocabulary (sha256) values (${sha256})
+    on conflict (singleton) do update set sha256 = excluded.sha256
+    where search_vocabulary.sha256 <> excluded.sha256`)
+  if (changed === 0) return false
+  await tx.run(sql`
+    insert into search_queue (worker_id, marked_in)
+    select worker_id, pg_current_xact_id() from search_entries
+    on conflict (worker_id) do nothing`)
+  return true
+}

@@ -1,0 +1,129 @@
+/**
+ * Pure: what stands in the search index for a person. The order of decision D35 has to come out of the index itself: a word of two
+ * letters may lead to a hundred thousand people, and nobody sorts those for one search. So each term carries its rank, in which the
+ * verified skills that a query matches count first. How many those are depends on the query; but it changes only where two of the
+ * person's terms part. So besides the terms themselves the beginnings stand in the index that several verified skills share, each with
+ * its own count: among a person's terms that begin with the query, the best rank is the right one.
+ */
+import { foldText, fromLaterWords, hasTwoLetters } from './fold.ts'
+import type { SkillNames } from './skill-names.ts'
+
+/** In the order in which search asks for them; the database's functions name the same numbers. */
+export const termKinds = { handle: 0, skill: 1, skillPart: 2, name: 3, title: 4, handlePart: 5 }
+
+export interface Findable {
+  username: string
+  displayName: string
+  title: string | null
+  skills: readonly { name: string; verified: boolean }[]
+}
+
+export interface Posting {
+  kind: number
+  term: string
+  rank: number
+}
+
+/** Each kind and term once. */
+export function postingsOf(person: Findable, names: SkillNames): Posting[] {
+  const { username, displayName, title, skills } = person
+  const verified = skills.filter((skill) => skill.verified).length
+  const posting = (kind: number, matched: number) => (term: string) => {
+    return { kind, term, rank: rankOf(matched, verified) }
+  }
+  const found = skills.map((skill) => ({ ...names.of(skill.name), verified: skill.verified }))
+  const whole = new Set(found.flatMap((skill) => skill.whole))
+  const parts = new Set(found.flatMap((skill) => skill.parts).filter((part) => !whole.has(part)))
+  const counted = countedTerms(found.filter((skill) => skill.verified))
+  const counts = (kind: number) => (term: string) => posting(kind, countUnder(term, counted))(term)
+  const shared = sharedBeginnings(counted).filter((term) => !whole.has(term) && !parts.has(term))
+  const titles = title === null ? [] : beginnings(title)
+  return [
+    posting(termKinds.handle, 0)(username),
+    ...[...whole].map(counts(termKinds.skill)),
+    ...[...parts, ...shared].map(counts(termKinds.skillPart)),
+    ...beginnings(displayName).map(posting(termKinds.name, 0)),
+    ...titles.map(posting(termKinds.title, 0)),
+    ...handleParts(username, counted).map(counts(termKinds.handlePart)),
+  ]
+}
+
+const skillsMax = 100
+
+/** Lower is better. Fits 16 bits. */
+function rankOf(matched: number, verified: number): number {
+  return (skillsMax - matched) * (skillsMax + 1) + (skillsMax - verified)
+}
+
+function beginnings(text: string): string[] {
+  const folded = foldText(text)
+  return [...new Set([folded, ...fromLaterWords(folded)])].filter(hasTwoLetters)
+}
+
+interface CountedTerm {
+  term: string
+  skill: number
+}
+
+/** All terms of verified skills, sorted: those with a common beginning stand together. */
+function countedTerms(
+  skills: readonly { whole: readonly string[]; parts: readonly string[] }[],
+): CountedTerm[] {
+  return skills
+    .flatMap(({ whole, parts }, skill) => [...whole, ...parts].map((term) => ({ term, skill })))
+    .sort((a, b) => (a.term < b.term ? -1 : a.term > b.term ? 1 : 0))
+}
+
+/** How many skills have a term with this beginning. A single letter is no beginning: it counts where it is the whole name. */
+function countUnder(beginning: string, counted: readonly CountedTerm[]): number {
+  const isUnder = hasTwoLetters(beginning)
+    ? ({ term }: CountedTerm) => term.startsWith(beginning)
+    : ({ term }: CountedTerm) => term === beginning
+  const skills = new Set<number>()
+  for (const one of counted) if (isUnder(one)) skills.add(one.skill)
+  return skills.size
+}
+
+/** Where neighbours part. */
+function sharedBeginnings(counted: readonly CountedTerm[]): string[] {
+  const shared = counted.flatMap(({ term }, i) => {
+    const next = counted[i + 1]
+    return next === undefined ? [] : commonBeginning(term, next.term)
+  })
+  return telling(shared, counted, 1)
+}
+
+/** The beginnings that the handle shares with verified skills: there a search without @ matches both. */
+function handleParts(username: string, counted: readonly CountedTerm[]): string[] {
+  return telling(
+    counted.map(({ term }) => commonBeginning(username, term)),
+    counted,
+    0,
+  )
+}
+
+/** Those of two letters that more skills share than any longer one of them, and more than `told`, which other postings tell. */
+function telling(
+  beginnings: readonly string[],
+  counted: readonly CountedTerm[],
+  told: number,
+): string[] {
+  const kept: { beginning: string; count: number }[] = []
+  const longestFirst = [...new Set(beginnings)]
+    .filter(hasTwoLetters)
+    .sort((a, b) => b.length - a.length)
+  for (const beginning of longestFirst) {
+    const longer = kept.filter((other) => other.beginning.startsWith(beginning))
+    const count = countUnder(beginning, counted)
+    if (count > Math.max(told, ...longer.map((other) => other.count)))
+      kept.push({ beginning, count })
+  }
+  return kept.map(({ beginning }) => beginning)
+}
+
+function commonBeginning(a: string, b: string): string {
+  let length = 0
+  while (length < a.length && a[length] === b[length]) length++
+  const common = a.slice(0, length)
+  return common.isWellFormed() ? common : common.slice(0, -1)
+}
