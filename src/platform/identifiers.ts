@@ -25,3 +25,6 @@ export const credentialType = `${brand}ScoreCredential` as const
 export function webhookHeader<Name extends string>(name: Name) {
   return `${brand}-Webhook-${name}` as const
 }
+
+/** Who calls a receiver. */
+export const webhookUserAgent = `${brand}-Webhooks/1`

@@ -10,7 +10,7 @@ import { findEventsAfter } from './store.ts'
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
-beforeEach(() => db.run(sql`truncate webhook_events`))
+beforeEach(() => db.run(sql`truncate webhook_events cascade`))
 
 const at = new Date('2026-05-14T09:00:00.750Z')
 const ada = '0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f'

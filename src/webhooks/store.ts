@@ -84,3 +84,16 @@ export function findEventsAfter(
     where position > ${after} and withheld_at is null
     order by position limit ${limit}`)
 }
+
+/** Whether any event waits for its position, and how many endpoints there are at most to send it to. */
+export async function isPlacingNeeded(
+  db: Queryable,
+): Promise<{ isNeeded: boolean; endpointCount: number }> {
+  const [row] = await db.rows<{ isNeeded: boolean; endpointCount: number }>(sql`
+    select waiting as "isNeeded", case when waiting then (
+      select count(*)::int from webhook_endpoints where disabled_at is null) else 0 end
+      as "endpointCount"
+    from (select exists (
+      select from webhook_events where position is null and withheld_at is null) as waiting) w`)
+  return row ?? { isNeeded: false, endpointCount: 0 }
+}

@@ -1,0 +1,241 @@
+/** All SQL of webhook_deliveries and webhook_attempts. */
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { DueEndpoint, Grant } from './slots.ts'
+
+/**
+ * One delivery for each of the events and each active endpoint that was there when the event happened and wants its type. An event
+ * that is sent again by itself changes nothing.
+ */
+export async function fanOut(tx: Tx, eventIds: readonly string[]): Promise<number> {
+  return tx.run(sql`
+    insert into webhook_deliveries
+      (endpoint_id, event_seq, event_id, event_type, trigger, due_at, created_at)
+    select n.id, e.seq, e.id, e.type, 'event', e.created_at, e.created_at
+    from webhook_events e
+    join webhook_endpoints n on e.type = any(n.event_types)
+      and n.disabled_at is null and n.created_at <= e.created_at
+    where e.id = any(${eventIds}::text[])
+    order by e.position, n.id
+    on conflict (event_seq, endpoint_id, trigger_ref) do nothing`)
+}
+
+export interface DuePage {
+  endpoints: DueEndpoint[]
+  /** Where the next page begins; null at the end. */
+  after: string | null
+}
+
+interface DueRow extends DueEndpoint {
+  isDue: boolean
+}
+
+/**
+ * The next endpoints after `after` that have something due and room for it. Walks from one endpoint to the next through the index of
+ * what is pending, so that a backlog of one costs the others nothing.
+ */
+export async function findDueEndpoints(
+  db: Queryable,
+  { after, limit, now }: { after: string; limit: number; now: Date },
+): Promise<DuePage> {
+  const rows = await db.rows<DueRow>(sql`
+    with recursive walk(endpoint_id, due_at, n) as (
+      (select endpoint_id, due_at, 1 from webhook_deliveries
+       where status = 'pending' and endpoint_id > ${after}::uuid
+       order by endpoint_id, due_at, id limit 1)
+      union all
+      select following.* from walk w cross join lateral (
+        select endpoint_id, due_at, w.n + 1 from webhook_deliveries d
+        where d.status = 'pending' and d.endpoint_id > w.endpoint_id
+        order by d.endpoint_id, d.due_at, d.id limit 1
+      ) as following
+      where w.n < ${limit}::int
+    )
+    select w.endpoint_id as "endpointId",
+      w.due_at <= ${now} and e.disabled_at is null and e.paused_at is null
+        and (e.parked_until is null or e.parked_until <= ${now}) as "isDue",
+      e.consecutive_failures >= 3 as "isFailing",
+      greatest(0, least(floor(e.concurrency), e.concurrency_max)::int - (
+        select count(*)::int from webhook_deliveries d
+        where d.endpoint_id = w.endpoint_id and d.status = 'sending'
+      )) as room
+    from walk w join webhook_endpoints e on e.id = w.endpoint_id
+    order by w.n`)
+  const endpoints = rows.filter((row) => row.isDue && row.room > 0)
+  return { endpoints, after: rows.length < limit ? null : (rows.at(-1)?.endpointId ?? null) }
+}
+
+export interface ClaimedDelivery {
+  id: number
+  leaseId: string
+  endpointId: string
+  url: string
+  eventId: string
+  eventType: string
+  /** Null: the event may no longer leave. */
+  body: string | null
+  position: number | null
+  attempt: number
+  trigger: string
+}
+
+export interface Lease {
+  /** At least as many as deliveries are granted. */
+  ids: readonly string[]
+  now: Date
+  until: Date
+}
+
+/** Leases what is due, oldest first for each endpoint; skips what another worker holds, so workers never wait for each other. */
+export function claimDeliveries(
+  db: Queryable,
+  grants: readonly Grant[],
+  { ids, now, until }: Lease,
+): Promise<ClaimedDelivery[]> {
+  const endpointIds = grants.map((grant) => grant.endpointId)
+  const counts = grants.map((grant) => grant.count)
+  return db.rows<ClaimedDelivery>(sql`
+    with granted as materialized (
+      select n.id as endpoint_id, n.url, g.count
+      from unnest(${endpointIds}::uuid[], ${counts}::int[]) as g(endpoint_id, count)
+      join webhook_endpoints n on n.id = g.endpoint_id and n.disabled_at is null
+    ), picked as materialized (
+      select due.id, g.url from granted g cross join lateral (
+        select d.id from webhook_deliveries d
+        where d.endpoint_id = g.endpoint_id and d.status = 'pending' and d.due_at <= ${now}
+        order by d.due_at, d.id limit g.count for update skip locked
+      ) as due
+    ), numbered as (
+      select p.id, p.url, l.id as lease_id
+      from (select id, url, row_number() over () as n from picked) p
+      join unnest(${ids}::uuid[]) with ordinality as l(id, n) on l.n = p.n
+    ), leased as (
+      update webhook_deliveries d
+      set status = 'sending', attempts = d.attempts + 1, lease_id = n.lease_id,
+        lease_until = ${until}
+      from numbered n where d.id = n.id
+      returning d.id, d.lease_id, d.endpoint_id, n.url, d.event_seq, d.event_id, d.event_type,
+        d.body, d.attempts, d.trigger
+    )
+    select l.id, l.lease_id as "leaseId", l.endpoint_id as "endpointId", l.url,
+      l.event_id as "eventId", l.event_type as "eventType",
+      coalesce(l.body, case when e.withheld_at is null then e.body end) as body, e.position,
+      l.attempts as attempt, l.trigger
+    from leased l left join webhook_events e on e.seq = l.event_seq
+    order by l.id`)
+}
+
+export interface Acknowledgement {
+  id: number
+  leaseId: string
+  status: 'succeeded' | 'pending' | 'exhausted' | 'cancelled'
+  /** For `pending`. */
+  dueAt: Date | null
+  /** Null for what was not sent at all. */
+  attempt: AttemptRow | null
+}
+
+export interface AttemptRow {
+  endpointId: string
+  eventId: string
+  eventType: string
+  attempt: number
+  trigger: string
+  result: 'succeeded' | 'failed'
+  startedAt: Date
+  durationMs: number
+  responseStatus: number | null
+  errorCode: string | null
+  responseBody: string | null
+}
+
+/**
+ * What became of leased deliveries. Only who still holds the lease may say so: a worker that was away for too long changes nothing, for
+ * somebody else has tried since.
+ */
+export async function settleDeliveries(
+  tx: Tx,
+  settled: readonly Acknowledgement[],
+  now: Date,
+): Promise<void> {
+  const column = <Name extends keyof Acknowledgement>(name: Name) => settled.map((one) => one[name])
+  await tx.run(sql`
+    update webhook_deliveries d
+    set status = s.status, due_at = coalesce(s.due_at, d.due_at), lease_id = null,
+      lease_until = null, finished_at = case when s.status = 'pending' then null else ${now}::timestamptz end
+    from unnest(${column('id')}::bigint[], ${column('leaseId')}::uuid[], ${column('status')}::text[],
+      ${column('dueAt')}::timestamptz[]) as s(id, lease_id, status, due_at)
+    where d.id = s.id and d.status = 'sending' and d.lease_id = s.lease_id`)
+  const attempts = settled.filter((one) => one.attempt !== null)
+  const value = <Name extends keyof AttemptRow>(name: Name) =>
+    attempts.map((one) => one.attempt?.[name] ?? null)
+  await tx.run(sql`
+    insert into webhook_attempts (id, delivery_id, endpoint_id, event_id, event_type, attempt,
+      trigger, result, started_at, duration_ms, response_status, error_code, response_body,
+      next_attempt_at)
+    select a.* from unnest(${attempts.map((one) => one.leaseId)}::uuid[],
+      ${attempts.map((one) => one.id)}::bigint[], ${value('endpointId')}::uuid[],
+      ${value('eventId')}::text[], ${value('eventType')}::text[], ${value('attempt')}::smallint[],
+      ${value('trigger')}::text[], ${value('result')}::text[], ${value('startedAt')}::timestamptz[],
+      ${value('durationMs')}::int[], ${value('responseStatus')}::smallint[],
+      ${value('errorCode')}::text[], ${value('responseBody')}::text[],
+      ${attempts.map((one) => one.dueAt)}::timestamptz[])
+      as a(id, delivery_id, endpoint_id, event_id, event_type, attempt, trigger, result, started_at,
+        duration_ms, response_status, error_code, response_body, next_attempt_at)
+    join webhook_deliveries d on d.id = a.delivery_id
+    on conflict (id) do nothing`)
+}
+
+/** Gives back what was leased and not begun; nothing was sent, so nothing counts. */
+export async function releaseDeliveries(db: Queryable, leaseIds: readonly string[]): Promise<void> {
+  await db.run(sql`
+    update webhook_deliveries set status = 'pending', attempts = attempts - 1, lease_id = null,
+      lease_until = null
+    where status = 'sending' and lease_id = any(${leaseIds}::uuid[])`)
+}
+
+/**
+ * What a worker took and did not bring to an end: it died. Due again at once, and the attempt does not count; given up after the fifth
+ * time, for then the delivery may be what kills workers. Returns how many.
+ */
+export async function reapLeases(db: Queryable, now: Date): Promise<number> {
+  return db.run(sql`
+    with dead as materialized (
+      select id, lease_id from webhook_deliveries
+      where status = 'sending' and lease_until < ${now}
+      order by id limit 1000 for update skip locked
+    ), freed as (
+      update webhook_deliveries d
+      set status = case when d.interruptions >= 4 then 'exhausted' else 'pending' end,
+        finished_at = case when d.interruptions >= 4 then ${now}::timestamptz end,
+        attempts = d.attempts - 1, interruptions = d.interruptions + 1, due_at = ${now},
+        lease_id = null, lease_until = null
+      from dead where d.id = dead.id
+      returning d.id, dead.lease_id, d.endpoint_id, d.event_id, d.event_type, d.attempts, d.trigger
+    )
+    insert into webhook_attempts (id, delivery_id, endpoint_id, event_id, event_type, attempt,
+      trigger, result, started_at)
+    select lease_id, id, endpoint_id, event_id, event_type, attempts + 1, trigger, 'interrupted',
+      ${now}
+    from freed
+    on conflict (id) do nothing`)
+}
+
+/** Nothing more is sent to these endpoints; what is under way cannot come back. */
+export async function cancelDeliveries(
+  db: Queryable,
+  endpointIds: readonly string[],
+  now: Date,
+): Promise<number> {
+  return db.run(sql`
+    update webhook_deliveries
+    set status = 'cancelled', finished_at = ${now}, lease_id = null, lease_until = null
+    where endpoint_id = any(${endpointIds}::uuid[]) and status in ('pending', 'sending')`)
+}
+
+/** What fan-out added while an endpoint was being disabled. */
+export async function cancelStrayDeliveries(db: Queryable, now: Date): Promise<number> {
+  return db.run(sql`
+    update webhook_deliveries d set status = 'cancelled', finished_at = ${now}
+    from webhook_endpoints n
+    where n.id = d.endpoint_id and n.disabled_at is not null and d.status = 'pending'`)
+}

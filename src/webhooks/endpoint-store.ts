@@ -1,0 +1,191 @@
+/** SQL of webhook_endpoints and webhook_secrets, as far as delivering goes. */
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { SealedSecret } from './secret.ts'
+
+export type DisabledReason = 'owner' | 'operator' | 'gone' | 'failing'
+
+export interface SecretRow extends SealedSecret {
+  endpointId: string
+  version: number
+  signsFrom: Date
+  endsAt: Date | null
+}
+
+/** The secrets that sign at `now`, or will: oldest first for each endpoint. */
+export function findSecrets(
+  db: Queryable,
+  endpointIds: readonly string[],
+  now: Date,
+): Promise<SecretRow[]> {
+  return db.rows<SecretRow>(sql`
+    select endpoint_id as "endpointId", version, kid, sealed, signs_from as "signsFrom",
+      ends_at as "endsAt"
+    from webhook_secrets
+    where endpoint_id = any(${endpointIds}::uuid[]) and (ends_at is null or ends_at > ${now})
+    order by endpoint_id, version`)
+}
+
+export interface NewSecretRow extends SealedSecret {
+  endpointId: string
+  version: number
+  prefix: string
+  signsFrom: Date
+}
+
+export async function insertSecret(tx: Tx, row: NewSecretRow): Promise<void> {
+  await tx.run(sql`
+    insert into webhook_secrets (endpoint_id, version, prefix, sealed, kid, signs_from)
+    values (${row.endpointId}, ${row.version}, ${row.prefix}, ${row.sealed}, ${row.kid},
+      ${row.signsFrom})`)
+}
+
+/** Changes from when the newest secret signs, and until when the one before it signs beside it. */
+export async function moveSecrets(
+  tx: Tx,
+  { endpointId, newest, at, overlapEndsAt }: MovedSecrets,
+): Promise<void> {
+  await tx.run(sql`
+    update webhook_secrets
+    set signs_from = case when version = ${newest}::int then ${at}::timestamptz else signs_from end,
+      ends_at = case when version < ${newest}::int
+        then least(ends_at, ${overlapEndsAt}::timestamptz) end
+    where endpoint_id = ${endpointId}::uuid`)
+}
+
+interface MovedSecrets {
+  endpointId: string
+  newest: number
+  at: Date
+  overlapEndsAt: Date
+}
+
+export interface EndpointState {
+  id: string
+  userId: string
+  url: string
+  eventTypes: string[]
+  createdAt: Date
+  disabledAt: Date | null
+  disabledReason: DisabledReason | null
+  pausedAt: Date | null
+  testedAt: Date | null
+}
+
+/** Under its row lock, so that what is decided stays true until the end of the transaction. */
+export async function lockEndpoint(tx: Tx, id: string): Promise<EndpointState | undefined> {
+  const [row] = await tx.rows<EndpointState>(sql`
+    select id, user_id as "userId", url, event_types as "eventTypes", created_at as "createdAt",
+      disabled_at as "disabledAt", disabled_reason as "disabledReason", paused_at as "pausedAt",
+      tested_at as "testedAt"
+    from webhook_endpoints where id = ${id}::uuid for no key update`)
+  return row
+}
+
+export async function setDisabled(
+  tx: Tx,
+  ids: readonly string[],
+  { reason, at }: { reason: DisabledReason; at: Date },
+): Promise<string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    update webhook_endpoints set disabled_at = ${at}, disabled_reason = ${reason}, updated_at = ${at}
+    where id = any(${ids}::uuid[]) and disabled_at is null
+    returning id`)
+  return rows.map(({ id }) => id)
+}
+
+/** Active again, with a clean slate: what it failed at before does not count against it. */
+export async function setEnabled(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`
+    update webhook_endpoints
+    set disabled_at = null, disabled_reason = null, paused_at = null, parked_until = null,
+      failing_since = null, consecutive_failures = 0, warned_hours = 0, concurrency = 4,
+      updated_at = ${at}
+    where id = ${id}::uuid`)
+}
+
+export async function setPaused(tx: Tx, id: string, pausedAt: Date | null): Promise<void> {
+  await tx.run(sql`
+    update webhook_endpoints set paused_at = ${pausedAt}::timestamptz where id = ${id}::uuid`)
+}
+
+export async function setTested(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`update webhook_endpoints set tested_at = ${at} where id = ${id}::uuid`)
+}
+
+/** What a batch of attempts says of one endpoint. */
+export interface EndpointHealth {
+  endpointId: string
+  successes: number
+  failures: number
+  /** Some failure was a sign of overload or outage. */
+  isStrained: boolean
+  at: Date
+  parkedUntil: Date | null
+}
+
+/**
+ * One success in a batch ends the failing. Written only where something changes, but for the time of the last success, which may be a
+ * minute old: a healthy endpoint costs no write. In the order of ids, so that two workers never wait for each other in a circle.
+ */
+export async function noteHealth(tx: Tx, health: readonly EndpointHealth[]): Promise<void> {
+  const column = <Name extends keyof EndpointHealth>(name: Name) => health.map((one) => one[name])
+  await tx.run(sql`
+    with noted as (
+      select * from unnest(${column('endpointId')}::uuid[], ${column('successes')}::int[],
+        ${column('failures')}::int[], ${column('isStrained')}::boolean[],
+        ${column('at')}::timestamptz[], ${column('parkedUntil')}::timestamptz[])
+        as h(endpoint_id, successes, failures, is_strained, at, parked_until)
+    ), locked as materialized (
+      select n.id from webhook_endpoints n join noted h on h.endpoint_id = n.id
+      where h.failures > 0 or n.failing_since is not null or n.concurrency < 16
+        or n.last_success_at is null or n.last_success_at < h.at - interval '1 minute'
+      order by n.id for no key update of n
+    )
+    update webhook_endpoints n
+    set concurrency = case when h.is_strained then greatest(1, n.concurrency / 2)
+        else least(16, n.concurrency + h.successes / 20.0) end,
+      last_success_at = case when h.successes > 0 then h.at else n.last_success_at end,
+      last_failure_at = case when h.failures > 0 then h.at else n.last_failure_at end,
+      failing_since = case when h.successes > 0 then null else coalesce(n.failing_since, h.at) end,
+      consecutive_failures = case when h.successes > 0 then 0
+        else n.consecutive_failures + h.failures end,
+      warned_hours = case when h.successes > 0 then 0 else n.warned_hours end,
+      parked_until = greatest(n.parked_until, h.parked_until)
+    from locked l join noted h on h.endpoint_id = l.id
+    where n.id = l.id`)
+}
+
+export interface FailingEndpoint {
+  id: string
+  failingSince: Date
+  lastFailureAt: Date
+  consecutiveFailures: number
+  warnedHours: number
+  /** Different events among the failures. */
+  eventCount: number
+}
+
+/** Active endpoints without a success since `since` or earlier. */
+export function findFailing(db: Queryable, since: Date): Promise<FailingEndpoint[]> {
+  return db.rows<FailingEndpoint>(sql`
+    select n.id, n.failing_since as "failingSince", n.last_failure_at as "lastFailureAt",
+      n.consecutive_failures as "consecutiveFailures", n.warned_hours as "warnedHours",
+      (select count(distinct event_id)::int from (
+        select a.event_id from webhook_attempts a
+        where a.endpoint_id = n.id and a.started_at >= n.failing_since and a.result = 'failed'
+        limit 1000) as failed) as "eventCount"
+    from webhook_endpoints n
+    where n.disabled_at is null and n.failing_since <= ${since}
+    order by n.id limit 1000`)
+}
+
+export async function setWarned(
+  db: Queryable,
+  warned: readonly { id: string; hours: number }[],
+): Promise<void> {
+  await db.run(sql`
+    update webhook_endpoints n set warned_hours = w.hours
+    from unnest(${warned.map(({ id }) => id)}::uuid[], ${warned.map(({ hours }) => hours)}::smallint[])
+      as w(id, hours)
+    where n.id = w.id`)
+}

@@ -1,0 +1,53 @@
+/** Pure: when a delivery that failed is tried again. Time and chance are arguments. */
+
+/** Waits before attempts 2, 3, … in seconds: 75 hours and 35 minutes in all, then the delivery is given up. */
+export const retryWaitsSeconds: readonly number[] = [
+  5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
+]
+
+/** Each wait is this much shorter or longer, by chance: receivers that failed together are not tried together. */
+const jitter = 0.2
+const retryAfterSecondsMax = 86_400
+
+export interface FailedAttempt {
+  /** The first is 1. */
+  attempt: number
+  failedAt: Date
+  /** Until when the receiver asked us to wait. */
+  retryAfter: Date | null
+  /** From 0 to 1. */
+  chance: number
+}
+
+/** When to try again, or null once given up. A receiver's own wish counts where it is later, up to a day. */
+export function nextAttemptAt(
+  { attempt, failedAt, retryAfter, chance }: FailedAttempt,
+  waitsSeconds: readonly number[] = retryWaitsSeconds,
+): Date | null {
+  const wait = waitsSeconds[attempt - 1]
+  if (wait === undefined) return null
+  const planned = failedAt.getTime() + wait * 1_000 * (1 + jitter * (2 * chance - 1))
+  return new Date(Math.max(planned, retryAfter?.getTime() ?? 0))
+}
+
+/** Reads Retry-After, seconds or an HTTP date; null where there is none that can be read. At most a day from now. */
+export function retryAfterOf(header: string | undefined, now: Date): Date | null {
+  if (header === undefined) return null
+  const text = header.trim()
+  const ms = /^\d{1,9}$/.test(text) ? now.getTime() + Number(text) * 1_000 : httpDate(text)
+  if (Number.isNaN(ms) || ms <= now.getTime()) return null
+  return new Date(Math.min(ms, now.getTime() + retryAfterSecondsMax * 1_000))
+}
+
+/** RFC 9110 §5.6.7. */
+function httpDate(text: string): number {
+  return /^[A-Z][a-z]{2,8},? [\w :,-]+ GMT$/.test(text) ? Date.parse(text) : Number.NaN
+}
+
+/** Reads waits such as `5,300,1800`: whole seconds, at most 20 of them. Throws with what is expected. */
+export function parseRetryWaits(text: string): readonly number[] {
+  const waits = text.split(',').map((part) => part.trim())
+  if (waits.length > 20 || !waits.every((wait) => /^\d{1,7}$/.test(wait)))
+    throw new Error('waits in whole seconds, separated by commas, at most 20')
+  return waits.map(Number)
+}
