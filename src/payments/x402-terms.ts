@@ -35,17 +35,21 @@ export const networks = {
 
 export type NetworkName = keyof typeof networks
 
-export interface Terms extends Network {
+/** What a payment is held against, by us and by a facilitator. */
+export interface Price extends Network {
   network: NetworkName
-  endpoint: PricedEndpoint
-  /** Absolute URL, of PUBLIC_URL alone (decision D3), its parameters in one order. */
-  resource: string
-  description: string
   /** 0x and 40 hex characters. */
   payTo: string
   /** Atomic units of the asset, in decimal digits: 10000 is 0.01 USDC. */
   amount: string
   maxTimeoutSeconds: number
+}
+
+export interface Terms extends Price {
+  endpoint: PricedEndpoint
+  /** Absolute URL, of PUBLIC_URL alone (decision D3), its parameters in one order. */
+  resource: string
+  description: string
 }
 
 /** One URL for everything that asks for the same: path values percent-encoded, query in the order of the names. */

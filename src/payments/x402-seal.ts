@@ -1,0 +1,41 @@
+/** Pure: a signed payment as it lies in the ledger while it is open. Whoever reads the table alone cannot send it to the chain. */
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+import type { SignedPayment } from './x402-payload.ts'
+
+export const sealNonceBytes = 12
+const tagBytes = 16
+
+/** `id` is the row's: a sealed payment opens in no other. The first secret seals; any of them opens. */
+export function sealPayment(
+  payment: SignedPayment,
+  { id, secret, random }: { id: string; secret: string; random: Uint8Array },
+): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', keyOf(secret), random).setAAD(Buffer.from(id))
+  const text = Buffer.concat([cipher.update(JSON.stringify(payment)), cipher.final()])
+  return Buffer.concat([random, cipher.getAuthTag(), text])
+}
+
+/** Null where none of the secrets made it. */
+export function openPayment(
+  sealed: Uint8Array,
+  { id, secrets }: { id: string; secrets: readonly string[] },
+): SignedPayment | null {
+  for (const secret of secrets) {
+    const nonce = sealed.subarray(0, sealNonceBytes)
+    const decipher = createDecipheriv('aes-256-gcm', keyOf(secret), nonce)
+    decipher.setAAD(Buffer.from(id))
+    decipher.setAuthTag(sealed.subarray(sealNonceBytes, sealNonceBytes + tagBytes))
+    try {
+      const text = decipher.update(sealed.subarray(sealNonceBytes + tagBytes))
+      // Authentic, so of our own making.
+      return JSON.parse(Buffer.concat([text, decipher.final()]).toString('utf8')) as SignedPayment
+    } catch {
+      // Another secret's.
+    }
+  }
+  return null
+}
+
+function keyOf(secret: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret, '', 'service.x402_payment.v1', 32))
+}

@@ -1,0 +1,201 @@
+/** All SQL of x402_payments. */
+import { type Queryable, sql } from '../platform/db.ts'
+
+export type PaymentState = 'claimed' | 'settling' | 'unknown' | 'settled' | 'released' | 'failed'
+export type FacilitatorName = 'remote' | 'local'
+
+/** An authorization can be used once: these four name it. Hex in lower case. */
+export interface PaymentIdentity {
+  chainId: number
+  asset: string
+  payer: string
+  nonce: string
+}
+
+export interface NewPayment extends PaymentIdentity {
+  id: string
+  signatureHash: Buffer
+  resourceKey: Buffer
+  endpoint: string
+  amount: string
+  payTo: string
+  validBefore: Date
+  idempotencyKey: string | null
+  facilitator: FacilitatorName
+  sealedPayment: Buffer
+}
+
+export interface PaymentRow {
+  id: string
+  state: PaymentState
+  signatureHash: Buffer
+  resourceKey: Buffer
+  validBefore: Date
+  leaseUntil: Date
+  claimedAt: Date
+  txHash: string | null
+  settledAt: Date | null
+  sealedPayment: Buffer | null
+}
+
+/** Takes the authorization up, where nobody else has it and nothing may have been sent; false where somebody has, or it was used. */
+export async function claimPayment(
+  db: Queryable,
+  payment: NewPayment,
+  { now, leaseUntil }: { now: Date; leaseUntil: Date },
+): Promise<boolean> {
+  const count = await db.run(sql`
+    insert into x402_payments as p (id, chain_id, asset, payer, auth_nonce, signature_hash, resource_key, endpoint, amount,
+      pay_to, valid_before, idempotency_key, facilitator, sealed_payment, state, lease_until, claimed_at, state_at)
+    values (${payment.id}, ${payment.chainId}, ${payment.asset}, ${payment.payer}, ${payment.nonce},
+      ${payment.signatureHash}, ${payment.resourceKey}, ${payment.endpoint}, ${payment.amount}, ${payment.payTo},
+      ${payment.validBefore}, ${payment.idempotencyKey}, ${payment.facilitator}, ${payment.sealedPayment},
+      'claimed', ${leaseUntil}, ${now}, ${now})
+    on conflict (chain_id, asset, payer, auth_nonce) do update set
+      id = excluded.id, signature_hash = excluded.signature_hash, resource_key = excluded.resource_key,
+      endpoint = excluded.endpoint, amount = excluded.amount, pay_to = excluded.pay_to,
+      valid_before = excluded.valid_before, idempotency_key = excluded.idempotency_key,
+      facilitator = excluded.facilitator, sealed_payment = excluded.sealed_payment, state = 'claimed',
+      lease_until = excluded.lease_until, claimed_at = excluded.claimed_at, state_at = excluded.state_at,
+      tx_hash = null, error_reason = null
+    where p.state in ('released', 'failed') or (p.state = 'claimed' and p.lease_until < ${now})`)
+  return count === 1
+}
+
+export async function findPayment(
+  db: Queryable,
+  { chainId, asset, payer, nonce }: PaymentIdentity,
+): Promise<PaymentRow | undefined> {
+  const [row] = await db.rows<PaymentRow>(sql`
+    select id, state, signature_hash as "signatureHash", resource_key as "resourceKey",
+      valid_before as "validBefore", lease_until as "leaseUntil", claimed_at as "claimedAt",
+      tx_hash as "txHash", settled_at as "settledAt", sealed_payment as "sealedPayment"
+    from x402_payments
+    where chain_id = ${chainId} and asset = ${asset} and payer = ${payer} and auth_nonce = ${nonce}`)
+  return row
+}
+
+/** The purchase that a payer has begun or made under this key. */
+export async function findPurchase(
+  db: Queryable,
+  payer: string,
+  idempotencyKey: string,
+): Promise<PaymentRow | undefined> {
+  const [row] = await db.rows<PaymentRow>(sql`
+    select id, state, signature_hash as "signatureHash", resource_key as "resourceKey",
+      valid_before as "validBefore", lease_until as "leaseUntil", claimed_at as "claimedAt",
+      tx_hash as "txHash", settled_at as "settledAt", sealed_payment as "sealedPayment"
+    from x402_payments
+    where payer = ${payer} and idempotency_key = ${idempotencyKey}
+      and state in ('settling', 'unknown', 'settled')`)
+  return row
+}
+
+/** The purchase is over, and its key may name another. */
+export async function freePurchaseKey(db: Queryable, id: string): Promise<void> {
+  await db.run(sql`
+    update x402_payments set idempotency_key = null where id = ${id} and state = 'settled'`)
+}
+
+/** From here on the payment may reach the chain. False where the claim has passed to somebody else. Throws 23505 beside a twin purchase. */
+export async function startSettling(
+  db: Queryable,
+  id: string,
+  { now, leaseUntil }: { now: Date; leaseUntil: Date },
+): Promise<boolean> {
+  const count = await db.run(sql`
+    update x402_payments set state = 'settling', lease_until = ${leaseUntil}, state_at = ${now}
+    where id = ${id} and state = 'claimed'`)
+  return count === 1
+}
+
+/** Takes an open payment over from whoever worked on it, once. */
+export async function takeOver(
+  db: Queryable,
+  id: string,
+  { now, leaseUntil }: { now: Date; leaseUntil: Date },
+): Promise<boolean> {
+  const count = await db.run(sql`
+    update x402_payments set lease_until = ${leaseUntil}
+    where id = ${id} and state in ('settling', 'unknown') and lease_until <= ${now}`)
+  return count === 1
+}
+
+/** That a payment is on the chain is true whoever says so, and whenever. */
+export async function markSettled(
+  db: Queryable,
+  id: string,
+  { txHash, now }: { txHash: string; now: Date },
+): Promise<void> {
+  await db.run(sql`
+    update x402_payments
+    set state = 'settled', tx_hash = ${txHash}, settled_at = ${now}, state_at = ${now}, sealed_payment = null, error_reason = null
+    where id = ${id} and state in ('settling', 'unknown')`)
+}
+
+/** Open still, and free for the next who asks. */
+export async function markUnknown(
+  db: Queryable,
+  id: string,
+  { reason, now }: { reason: string | null; now: Date },
+): Promise<void> {
+  await db.run(sql`
+    update x402_payments
+    set state = 'unknown', lease_until = ${now}, error_reason = coalesce(${reason}, error_reason), state_at = ${now}
+    where id = ${id} and state in ('settling', 'unknown')`)
+}
+
+/** `released`: of a claim. `failed`: of a payment that was sent or meant to be, and certainly did not happen. */
+export async function closePayment(
+  db: Queryable,
+  id: string,
+  { state, reason, now }: { state: 'released' | 'failed'; reason: string | null; now: Date },
+): Promise<void> {
+  await db.run(sql`
+    update x402_payments
+    set state = ${state}, error_reason = ${reason}, state_at = ${now}, sealed_payment = null
+    where id = ${id} and case ${state}::text
+      when 'released' then state = 'claimed' else state in ('settling', 'unknown') end`)
+}
+
+/** The transaction by which a facilitator in this process has sent a payment, kept before it is known to be final. */
+export async function keepPendingTransaction(
+  db: Queryable,
+  signatureHash: Buffer,
+  txHash: string,
+): Promise<void> {
+  await db.run(sql`
+    update x402_payments set tx_hash = ${txHash}
+    where signature_hash = ${signatureHash} and state in ('settling', 'unknown')`)
+}
+
+export async function findPendingTransaction(
+  db: Queryable,
+  signatureHash: Buffer,
+): Promise<string | undefined> {
+  const [row] = await db.rows<{ txHash: string }>(sql`
+    select tx_hash as "txHash" from x402_payments
+    where signature_hash = ${signatureHash} and state in ('settling', 'unknown') and tx_hash is not null`)
+  return row?.txHash
+}
+
+/** Payments left open, the oldest first. Several may find the same: `takeOver` gives each to one. */
+export function findOpenPayments(
+  db: Queryable,
+  { chainId, leftBefore, limit }: { chainId: number; leftBefore: Date; limit: number },
+): Promise<PaymentRow[]> {
+  return db.rows<PaymentRow>(sql`
+    select id, state, signature_hash as "signatureHash", resource_key as "resourceKey",
+      valid_before as "validBefore", lease_until as "leaseUntil", claimed_at as "claimedAt",
+      tx_hash as "txHash", settled_at as "settledAt", sealed_payment as "sealedPayment"
+    from x402_payments
+    where state in ('settling', 'unknown') and lease_until < ${leftBefore} and chain_id = ${chainId}
+    order by lease_until limit ${limit}`)
+}
+
+/** Forgets what came to nothing: of a released claim nothing was ever sent, and a failed one cannot be sent any more. */
+export function sweepPayments(db: Queryable, before: Date): Promise<number> {
+  return db.run(sql`
+    delete from x402_payments
+    where state_at < ${before} and (state = 'released' or (state = 'failed' and valid_before < ${before}))`)
+}
