@@ -40,6 +40,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   search_terms: read,
   search_queue: nothing,
   search_vocabulary: nothing,
+  x402_payments: ['select', 'insert', 'update'],
 }
 
 export type Granted =

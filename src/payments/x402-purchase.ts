@@ -59,11 +59,18 @@ const entitlementMs = 15 * 60_000
 /** How long a key names the same purchase. */
 const purchaseMs = 24 * 3_600_000
 
-export async function purchase(till: Till, order: Order): Promise<Purchase> {
+export function purchase(till: Till, order: Order): Promise<Purchase> {
+  return waiting(() => attempt(till, order))
+}
+
+/** For somebody else who is at it; not for ever. */
+async function waiting<Result>(
+  step: () => Promise<Result | 'wait'>,
+): Promise<Result | { outcome: 'pending' }> {
   const deadline = performance.now() + waitMsMax
   for (;;) {
-    const step = await attempt(till, order)
-    if (step !== 'wait') return step
+    const result = await step()
+    if (result !== 'wait') return result
     if (performance.now() >= deadline) return { outcome: 'pending' }
     await pause(waitMs)
   }
@@ -91,7 +98,7 @@ async function attempt(till: Till, order: Order): Promise<Step> {
   return expired === null ? 'wait' : { outcome: 'refused', reason: expired }
 }
 
-const used: Purchase = { outcome: 'refused', reason: 'invalid_transaction_state' }
+const used = { outcome: 'refused', reason: 'invalid_transaction_state' } as const satisfies Purchase
 
 function newClaim(till: Till, { payment, terms, idempotencyKey }: Order, now: Date) {
   const id = uuidV7(now)
@@ -133,8 +140,9 @@ async function buy(till: Till, order: Order, id: string): Promise<Step> {
   try {
     const step = await untilSettling(till, order, id)
     if ('ready' in step) return await settle(till, order, { id, answer: step.ready })
-    await release(step.ended !== 'wait' && 'reason' in step.ended ? step.ended.reason : null)
-    return step.ended
+    const { ended } = step
+    await release(ended !== 'wait' && ended.outcome === 'refused' ? ended.reason : null)
+    return ended
   } catch (error) {
     // Where the payment is settling already, this changes nothing.
     await release(null).catch(() => undefined)
@@ -155,7 +163,7 @@ async function untilSettling(
     return { ended: { outcome: 'facilitator unavailable' } }
   }
   if (verified.outcome === 'refused') return { ended: verified }
-  const twin = await twinPurchase(till, order)
+  const twin = await waiting(() => twinPurchase(till, order))
   if (twin !== null) return { ended: twin }
   const answer = await order.read()
   if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }

@@ -1,5 +1,5 @@
 /** All SQL of x402_payments. */
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
 
 export type PaymentState = 'claimed' | 'settling' | 'unknown' | 'settled' | 'released' | 'failed'
 export type FacilitatorName = 'remote' | 'local'
@@ -198,4 +198,9 @@ export function sweepPayments(db: Queryable, before: Date): Promise<number> {
   return db.run(sql`
     delete from x402_payments
     where state_at < ${before} and (state = 'released' or (state = 'failed' and valid_before < ${before}))`)
+}
+
+/** Among all processes, until the transaction ends. */
+export async function lockRelayer(tx: Tx, address: string): Promise<void> {
+  await tx.rows(sql`select pg_advisory_xact_lock(hashtext('x402 relayer ' || ${address}::text))`)
 }

@@ -31,6 +31,17 @@ export const errorTable = {
     message: 'The body is not acceptable JSON.',
     advice: 'Send one JSON object in UTF-8, without a byte order mark.',
   },
+  invalid_payment: {
+    status: 400,
+    message: 'The payment headers cannot be read as one payment.',
+    advice:
+      'Send one payment header of at most 8,192 bytes, or two that are equal. Nothing was charged.',
+  },
+  purchase_key_reused: {
+    status: 400,
+    message: 'This payer has used the Idempotency-Key for another resource.',
+    advice: 'Use a new Idempotency-Key for each purchase. Nothing was charged.',
+  },
   invalid_api_key: {
     status: 401,
     message: 'The API key is not valid.',
@@ -115,6 +126,18 @@ export const errorTable = {
     status: 503,
     message: 'A part this answer depends on is not available.',
     advice: 'Retry after as many seconds as Retry-After says.',
+  },
+  payment_facilitator_unavailable: {
+    status: 503,
+    message: 'Payments cannot be verified at the moment.',
+    advice:
+      'Send the same payment again after as many seconds as Retry-After says. Nothing was charged.',
+  },
+  payment_settlement_pending: {
+    status: 503,
+    message: 'Whether the payment was made is not known yet.',
+    advice:
+      'Send the same payment again after as many seconds as Retry-After says; do not sign another. It is charged once at most.',
   },
   signing_not_configured: {
     status: 503,

@@ -1,0 +1,143 @@
+/** A paid read without a key, from the challenge to the receipt (spec §4.4, decisions D18, D22, D23). */
+import { randomBytes } from 'node:crypto'
+import type { Answer } from '../platform/endpoint.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
+import type { PaidRequest, PaymentPort } from '../platform/payments.ts'
+import { challengeOf, encodeHeader, type HeaderVersion } from './x402-challenge.ts'
+import { matchPayment } from './x402-match.ts'
+import { decodePayment, presentedPayment, type SignedPayment } from './x402-payload.ts'
+import { type Order, type Purchase, purchase } from './x402-purchase.ts'
+import { makeQuote, quoteRandomBytes } from './x402-quote.ts'
+import type { PaymentReason } from './x402-reasons.ts'
+import type { Till } from './x402-resolve.ts'
+import { maySpend } from './x402-signature.ts'
+import {
+  networks,
+  type PricedEndpoint,
+  pricedEndpoints,
+  resourceUrl,
+  type Terms,
+} from './x402-terms.ts'
+
+export interface Shop extends Till {
+  /** The only source of absolute URLs (decision D3). */
+  publicUrl: string
+  payTo: string
+  /** Atomic units. */
+  amounts: Readonly<Record<PricedEndpoint, string>>
+  maxTimeoutSeconds: number
+  headerVersion: HeaderVersion
+}
+
+export function paymentPort(shop: Shop): PaymentPort {
+  return { answer: (request) => answerPaid(shop, request) }
+}
+
+/** One request for one thing at one price. */
+interface Sale {
+  shop: Shop
+  request: PaidRequest
+  terms: Terms
+}
+
+async function answerPaid(shop: Shop, request: PaidRequest): Promise<Answer> {
+  const sale = { shop, request, terms: termsOf(shop, request) }
+  const presented = presentedPayment(request.headers)
+  if (presented.kind === 'none') return challenge(sale)
+  if (presented.kind !== 'header') return refuse('invalid_payment')
+  const decoded = decodePayment(presented.text)
+  if ('reason' in decoded) return challenge(sale, { reason: decoded.reason })
+  const { payment } = decoded
+  const order = await orderOf(sale, payment)
+  if ('reason' in order) return challenge(sale, { reason: order.reason, payment })
+  const limited = await request.limit(payment.authorization.from)
+  if (limited !== null) return limited
+  return answerOf(sale, payment, await purchase(shop, order))
+}
+
+function termsOf(shop: Shop, request: PaidRequest): Terms {
+  const endpoint = pricedEndpoints.find((name) => name === request.meter)
+  if (endpoint === undefined) throw new Error(`meter ${request.meter} has no price`)
+  return {
+    ...networks[shop.network],
+    network: shop.network,
+    endpoint,
+    resource: resourceUrl(shop.publicUrl, request.pathTemplate, request),
+    description: request.description,
+    payTo: shop.payTo,
+    amount: shop.amounts[endpoint],
+    maxTimeoutSeconds: shop.maxTimeoutSeconds,
+  }
+}
+
+/** The payment is for this, and the payer's own: as far as can be said without asking anybody. */
+async function orderOf(
+  { shop, request, terms }: Sale,
+  payment: SignedPayment,
+): Promise<Order | { reason: PaymentReason }> {
+  const { idempotencyKey, read } = request
+  const match = matchPayment(payment, terms, { secrets: shop.secrets, now: shop.clock() })
+  if ('reason' in match) return match
+  if (!(await maySpend(payment, match.terms)))
+    return { reason: 'invalid_exact_evm_payload_signature' }
+  return {
+    payment,
+    terms: match.terms,
+    idempotencyKey: idempotencyKey ?? payment.idempotencyKey,
+    read: () => read(payment.authorization.from),
+  }
+}
+
+interface Refused {
+  reason: PaymentReason
+  payment?: SignedPayment
+}
+
+/** 402. The closed body has no room for a reason: it stands in the receipt. */
+function challenge({ shop, request, terms }: Sale, refused?: Refused): Answer {
+  const random = randomBytes(quoteRandomBytes)
+  const quote = makeQuote(terms, { secret: shop.secrets[0], random, now: shop.clock() })
+  const idempotencyKey = request.idempotencyKey ?? randomBytes(24).toString('base64url')
+  const { headerVersion } = shop
+  const { body, headers } = challengeOf(terms, { quote, idempotencyKey, headerVersion })
+  if (refused === undefined) return { status: 402, body, headers }
+  const { reason, payment } = refused
+  const receipt = {
+    success: false,
+    errorReason: reason,
+    transaction: '',
+    network: payment?.network ?? shop.network,
+    ...(payment === undefined ? {} : { payer: payment.authorization.from }),
+  }
+  return { status: 402, body, headers: { ...headers, ...receiptHeaders(receipt) } }
+}
+
+function answerOf(sale: Sale, payment: SignedPayment, made: Purchase): Answer {
+  if (made.outcome === 'paid') return withReceipt(made, payment)
+  if (made.outcome === 'unsold') return made.answer
+  if (made.outcome === 'refused') return challenge(sale, { reason: made.reason, payment })
+  if (made.outcome === 'key reused') return refuse('purchase_key_reused')
+  return made.outcome === 'pending'
+    ? later('payment_settlement_pending')
+    : later('payment_facilitator_unavailable')
+}
+
+/** A 402 would make payers sign once more, and pay twice. */
+function later(error: 'payment_facilitator_unavailable' | 'payment_settlement_pending'): Refusal {
+  return refuse(error, { headers: { 'Retry-After': '1' } })
+}
+
+/** The network by the name that the payer knows it by. */
+function withReceipt(
+  { answer, transaction }: { answer: Answer; transaction: string },
+  { network, authorization }: SignedPayment,
+): Answer {
+  if (!('status' in answer) || answer.status !== 200) return answer
+  const receipt = { success: true, transaction, network, payer: authorization.from }
+  return { ...answer, headers: { ...answer.headers, ...receiptHeaders(receipt) } }
+}
+
+function receiptHeaders(receipt: object): Record<string, string> {
+  const text = encodeHeader(receipt)
+  return { 'PAYMENT-RESPONSE': text, 'X-PAYMENT-RESPONSE': text }
+}
