@@ -78,6 +78,14 @@ begin
   raise exception 'revoked evidence stays revoked' using errcode = 'integrity_constraint_violation';
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.keep_payment_settled()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'a settled payment stays settled' using errcode = 'integrity_constraint_violation';
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.keep_revoked()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -523,6 +531,29 @@ create table workers (
   onboarded_at timestamp with time zone,
   consent_version integer default 0 not null
 );
+create table x402_payments (
+  id uuid not null,
+  chain_id integer not null,
+  asset text not null,
+  payer text not null,
+  auth_nonce text not null,
+  signature_hash bytea not null,
+  resource_key bytea not null,
+  endpoint text not null,
+  amount numeric(78,0) not null,
+  pay_to text not null,
+  valid_before timestamp with time zone not null,
+  idempotency_key text,
+  state text not null,
+  lease_until timestamp with time zone not null,
+  tx_hash text,
+  error_reason text,
+  facilitator text not null,
+  sealed_payment bytea,
+  claimed_at timestamp with time zone not null,
+  state_at timestamp with time zone not null,
+  settled_at timestamp with time zone
+) with (fillfactor=70);
 
 alter table audit_log add constraint audit_log_seq_hash_key UNIQUE (seq, hash);
 alter table audit_log add constraint audit_log_pkey PRIMARY KEY (seq);
@@ -651,6 +682,23 @@ alter table workers add constraint workers_check1 CHECK (((onboarded_at IS NULL)
 alter table workers add constraint workers_consent_version_check CHECK ((consent_version >= 0));
 alter table workers add constraint workers_external_id_check CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 200)));
 alter table workers add constraint workers_terms_version_check CHECK (((char_length(terms_version) >= 1) AND (char_length(terms_version) <= 64)));
+alter table x402_payments add constraint x402_payments_chain_id_asset_payer_auth_nonce_key UNIQUE (chain_id, asset, payer, auth_nonce);
+alter table x402_payments add constraint x402_payments_pkey PRIMARY KEY (id);
+alter table x402_payments add constraint x402_payments_amount_check CHECK ((amount >= (0)::numeric));
+alter table x402_payments add constraint x402_payments_asset_check CHECK ((asset ~ '^0x[0-9a-f]{40}$'::text));
+alter table x402_payments add constraint x402_payments_auth_nonce_check CHECK ((auth_nonce ~ '^0x[0-9a-f]{64}$'::text));
+alter table x402_payments add constraint x402_payments_check CHECK (((state = 'settled'::text) = (settled_at IS NOT NULL)));
+alter table x402_payments add constraint x402_payments_check1 CHECK (((state <> 'settled'::text) OR (tx_hash IS NOT NULL)));
+alter table x402_payments add constraint x402_payments_check2 CHECK (((state = ANY (ARRAY['claimed'::text, 'settling'::text, 'unknown'::text])) = (sealed_payment IS NOT NULL)));
+alter table x402_payments add constraint x402_payments_endpoint_check CHECK ((endpoint = ANY (ARRAY['score_lookup'::text, 'candidate_lookup'::text, 'candidate_search'::text])));
+alter table x402_payments add constraint x402_payments_facilitator_check CHECK ((facilitator = ANY (ARRAY['remote'::text, 'local'::text])));
+alter table x402_payments add constraint x402_payments_idempotency_key_check CHECK (((length(idempotency_key) >= 16) AND (length(idempotency_key) <= 128)));
+alter table x402_payments add constraint x402_payments_pay_to_check CHECK ((pay_to ~ '^0x[0-9a-f]{40}$'::text));
+alter table x402_payments add constraint x402_payments_payer_check CHECK ((payer ~ '^0x[0-9a-f]{40}$'::text));
+alter table x402_payments add constraint x402_payments_resource_key_check CHECK ((length(resource_key) = 32));
+alter table x402_payments add constraint x402_payments_signature_hash_check CHECK ((length(signature_hash) = 32));
+alter table x402_payments add constraint x402_payments_state_check CHECK ((state = ANY (ARRAY['claimed'::text, 'settling'::text, 'unknown'::text, 'settled'::text, 'released'::text, 'failed'::text])));
+alter table x402_payments add constraint x402_payments_tx_hash_check CHECK ((tx_hash ~ '^0x[0-9a-f]{64}$'::text));
 
 alter table audit_log add constraint audit_log_prev_seq_prev_hash_fkey FOREIGN KEY (prev_seq, prev_hash) REFERENCES audit_log(seq, hash);
 alter table consent_changes add constraint consent_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
@@ -693,6 +741,10 @@ CREATE INDEX webhook_events_created ON public.webhook_events USING btree (create
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (seq) WHERE (("position" IS NULL) AND (withheld_at IS NULL));
 CREATE INDEX webhook_events_worker ON public.webhook_events USING btree (worker_id, seq);
 CREATE INDEX webhook_secrets_kid ON public.webhook_secrets USING btree (kid);
+CREATE INDEX x402_payments_at ON public.x402_payments USING btree (state_at);
+CREATE INDEX x402_payments_open ON public.x402_payments USING btree (lease_until) WHERE (state = ANY (ARRAY['settling'::text, 'unknown'::text]));
+CREATE INDEX x402_payments_settled ON public.x402_payments USING btree (settled_at) WHERE (state = 'settled'::text);
+CREATE UNIQUE INDEX x402_purchases ON public.x402_payments USING btree (payer, idempotency_key) WHERE ((state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text])) AND (idempotency_key IS NOT NULL));
 
 CREATE TRIGGER audit_log_only_grows BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_log();
 CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
@@ -712,3 +764,4 @@ CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FO
 CREATE TRIGGER source_changes_stay BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER usernames_stay BEFORE DELETE OR UPDATE ON public.usernames FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.workers REFERENCING OLD TABLE AS unchanged NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_onboarded();
+CREATE TRIGGER x402_payments_stay_settled BEFORE UPDATE ON public.x402_payments FOR EACH ROW WHEN (((old.state = 'settled'::text) AND (new.state <> 'settled'::text))) EXECUTE FUNCTION keep_payment_settled();
