@@ -9,7 +9,7 @@ import {
   smallVocabulary as vocabulary,
   workerIdOf,
 } from '../../test/support/evidence.ts'
-import { sql } from '../platform/db.ts'
+import { sql, type Tx } from '../platform/db.ts'
 import { score } from '../scoring-core/score.ts'
 import { excludeEvidence, restoreEvidence } from './exclude-evidence.ts'
 import { expireDueEvidence } from './expire-evidence.ts'
@@ -17,7 +17,7 @@ import { type Ingested, ingestEvidence } from './ingest-evidence.ts'
 import { registerSource } from './register-source.ts'
 import { revokeEvidence } from './revoke-evidence.ts'
 import type { EvidenceLine, SourceLine } from './schema.ts'
-import { findWorkerEvidence, takeRecomputations } from './store.ts'
+import { deleteRecomputations, findWorkerEvidence, lockRecomputations } from './store.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -68,8 +68,15 @@ async function counts() {
 
 /** Who is due, and why; nobody is afterwards. */
 async function due() {
-  const taken = await db.transaction((tx) => takeRecomputations(tx, 1_000))
-  return Object.fromEntries(taken.map(({ workerId, reason }) => [workerId, reason]))
+  const rows = await db.rows<{ workerId: string; reason: string }>(sql`
+    delete from score_recomputations returning worker_id as "workerId", reason`)
+  return Object.fromEntries(rows.map(({ workerId, reason }) => [workerId, reason]))
+}
+
+async function take(tx: Tx): Promise<string[]> {
+  const taken = await lockRecomputations(tx, 10)
+  await deleteRecomputations(tx, taken)
+  return taken
 }
 
 test('an item is taken in once; the same line again changes nothing', async () => {
@@ -241,7 +248,7 @@ test('the engine is given the numbers of the item and of its source, and nothing
     value: 820,
     observedDay: 20_574,
     digest: 'ef'.repeat(32),
-    excluded: false,
+    state: 'active',
   })
   assert.ok(item !== undefined)
   const result = score({ evidence: [item], vocabulary, asOfDay: 20_587 })
@@ -296,7 +303,7 @@ test('evidence counts through the day before it expires, and not from that day o
   assert.equal((await stateOf(id)).state, 'expired')
   assert.deepEqual(await due(), { [workerId]: 'evidence_expired' })
   const [item] = await findWorkerEvidence(db, [workerId])
-  assert.equal(item?.excluded, true)
+  assert.equal(item?.state, 'expired')
   const over = await idOf({ workerId, expiresOn: '2026-05-14' })
   assert.equal((await stateOf(over)).state, 'expired')
 })
@@ -343,16 +350,16 @@ test('a change that commits while its worker is taken for scoring is never lost:
         insert into score_recomputations as due (worker_id, since, reason)
         values (${workerId}, ${now}, 'evidence_added')
         on conflict (worker_id) do update set since = due.since`)
-      assert.deepEqual(await takeRecomputations(tx, 10), [], 'what an import holds is skipped')
+      assert.deepEqual(await take(tx), [], 'what an import holds is skipped')
     })
-    return takeRecomputations(tx, 10)
+    return take(tx)
   })
   assert.equal(taken.length, 1)
   // Taken, not yet committed: an import of that moment waits, and marks again.
   let ingested: Promise<unknown> | undefined
   await idOf({ workerId })
   await db.transaction(async (tx) => {
-    await takeRecomputations(tx, 10)
+    await take(tx)
     ingested = ingest([line({ workerId })])
     const waiting = sql`select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
     for (let n = 0; n === 0; ) n = (await db.rows<{ n: number }>(waiting))[0]?.n ?? 0

@@ -157,12 +157,15 @@ export function findEvidenceByName(
     left join evidence_private p on p.evidence_id = e.evidence_id`)
 }
 
-export interface WorkerEvidence extends Evidence {
+export interface WorkerEvidence extends Required<Omit<Evidence, 'excluded'>> {
   workerId: string
-  excluded: boolean
+  state: EvidenceState
 }
 
-/** All that the engine is given of these workers, as their sources stand now: nothing that is private, and nothing about the person. */
+/**
+ * All evidence of these workers, as its sources stand now: nothing that is private, and nothing about the person. The engine is given
+ * what is active.
+ */
 export function findWorkerEvidence(
   db: Queryable,
   workerIds: readonly string[],
@@ -171,7 +174,7 @@ export function findWorkerEvidence(
     select e.worker_id as "workerId", e.evidence_id as id, e.skill_id as "skillId", e.type,
       s.independence_group as "group", s.assurance, e.value,
       e.observed_on - date '1970-01-01' as "observedDay", encode(e.digest, 'hex') as digest,
-      e.state <> 'active' as excluded
+      e.state
     from evidence e join sources s on s.source_id = e.source_id
     where e.worker_id = any(${workerIds}::uuid[])
     order by e.worker_id, e.evidence_id`)
@@ -236,6 +239,10 @@ export type RecomputationReason =
   | 'evidence_restored'
   | 'evidence_expired'
   | 'source_changed'
+  | 'sharing_allowed'
+  | 'rules_changed'
+  | 'evaluation_due'
+  | 'operator'
 
 /**
  * The scores of these workers no longer follow from their evidence. A row that is there already keeps its time and reason, and is
@@ -263,20 +270,51 @@ export async function markWorkersOfSource(tx: Tx, sourceId: string, now: Date): 
     on conflict (worker_id) do update set since = due.since`)
 }
 
-export interface DueRecomputation {
-  workerId: string
-  since: Date
-  reason: RecomputationReason
+/**
+ * The longest waiting workers, at most `limit`, under the locks of their marks; skips what another transaction holds. Whoever deletes the
+ * marks and reads the evidence in a later statement of the same transaction misses nothing: every change is either in what is read or
+ * marks its worker again.
+ */
+export async function lockRecomputations(tx: Tx, limit: number): Promise<string[]> {
+  const rows = await tx.rows<{ workerId: string }>(sql`
+    select worker_id as "workerId" from score_recomputations
+    order by since limit ${limit} for update skip locked`)
+  return rows.map(({ workerId }) => workerId)
 }
 
-/**
- * Takes the longest waiting workers, at most `limit`: read their evidence in a later statement of the same transaction, and every
- * change is either in what is read or marks its worker again. Skips what another transaction holds.
- */
-export function takeRecomputations(tx: Tx, limit: number): Promise<DueRecomputation[]> {
-  return tx.rows<DueRecomputation>(sql`
+/** Waits for whoever is marking one of them. In the order of ids, as marking is. */
+export async function deleteRecomputations(tx: Tx, workerIds: readonly string[]): Promise<void> {
+  await tx.run(sql`
     delete from score_recomputations where worker_id in (
-      select worker_id from score_recomputations order by since limit ${limit} for update skip locked
-    )
-    returning worker_id as "workerId", since, reason`)
+      select worker_id from score_recomputations where worker_id = any(${workerIds}::uuid[])
+      order by worker_id for update
+    )`)
+}
+
+/** Marks everybody who has evidence; gives how many were not marked before. */
+export function markEverybody(tx: Tx, reason: RecomputationReason, now: Date): Promise<number> {
+  return tx.run(sql`
+    insert into score_recomputations (worker_id, since, reason)
+    select distinct worker_id, ${now}::timestamptz, ${reason}::text from evidence order by worker_id
+    on conflict do nothing`)
+}
+
+export async function countRecomputations(db: Queryable): Promise<number> {
+  const [row] = await db.rows<{ count: number }>(sql`
+    select count(*) as count from score_recomputations`)
+  return row?.count ?? 0
+}
+
+export interface EvidenceToRevoke {
+  evidenceId: string
+  workerId: string
+  type: string
+  skillId: string
+}
+
+/** Whose it is, and what it speaks for: neither ever changes. */
+export function findEvidence(db: Queryable, ids: readonly string[]): Promise<EvidenceToRevoke[]> {
+  return db.rows<EvidenceToRevoke>(sql`
+    select evidence_id as "evidenceId", worker_id as "workerId", type, skill_id as "skillId"
+    from evidence where evidence_id = any(${ids}::uuid[]) order by evidence_id`)
 }

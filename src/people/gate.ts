@@ -1,5 +1,15 @@
 /** Pure: the public gate. What of a person anybody may read, decided here and nowhere else (decision D33). */
+import type { StoredIdentity } from './identity-state.ts'
 import type { Permission } from './schema.ts'
+
+/** What is known of a person that bears on the gate. */
+export interface PersonFacts {
+  workerId: string
+  username: string
+  onboarded: boolean
+  consents: Record<Permission, boolean>
+  identity: StoredIdentity | null
+}
 
 export interface GateFacts {
   /** The worker has a score snapshot that is active. */

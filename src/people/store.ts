@@ -1,5 +1,6 @@
 /** All SQL of workers, usernames, profiles, profile_skills, consents, consent_changes, identities and identity_changes. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { PersonFacts } from './gate.ts'
 import type { StoredIdentity } from './identity-state.ts'
 import type { Profile, ProfileSkill } from './profile.ts'
 import type { Permission } from './schema.ts'
@@ -84,7 +85,50 @@ export function lockWorkers(
     where id = any(${workerIds}::uuid[]) order by id for no key update`)
 }
 
-/** The same for who has one of the names now. */
+/** Those of them whom no other transaction holds, under their locks. */
+export async function lockFreeWorkers(tx: Tx, workerIds: readonly string[]): Promise<string[]> {
+  const rows = await tx.rows<{ workerId: string }>(sql`
+    select id as "workerId" from workers
+    where id = any(${workerIds}::uuid[]) order by id for no key update skip locked`)
+  return rows.map(({ workerId }) => workerId)
+}
+
+interface PersonFactsRow {
+  workerId: string
+  username: string
+  onboarded: boolean
+  granted: Permission[] | null
+  identityState: StoredIdentity['state'] | null
+  verifiedUntil: Date | null
+}
+
+/** Of those who have a profile. Under the workers' locks, what is found stays so until the transaction ends. */
+export async function findPersonFacts(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<PersonFacts[]> {
+  const rows = await db.rows<PersonFactsRow>(sql`
+    select w.id as "workerId", p.username, w.onboarded_at is not null as onboarded,
+      (select array_agg(c.permission) from consents c
+        where c.worker_id = w.id and c.granted) as granted,
+      i.state as "identityState", i.verified_until as "verifiedUntil"
+    from workers w join profiles p on p.worker_id = w.id
+    left join identities i on i.worker_id = w.id
+    where w.id = any(${workerIds}::uuid[])`)
+  return rows.map(({ workerId, username, onboarded, granted, identityState, verifiedUntil }) => ({
+    workerId,
+    username,
+    onboarded,
+    consents: {
+      public_profile: granted?.includes('public_profile') ?? false,
+      search_listing: granted?.includes('search_listing') ?? false,
+      score_sharing: granted?.includes('score_sharing') ?? false,
+    },
+    identity: identityState === null ? null : { state: identityState, verifiedUntil },
+  }))
+}
+
+/** As `lockWorkers`, for who has one of the names now. */
 export async function lockPeople(tx: Tx, names: Names): Promise<void> {
   const { workerIds = [], externalIds = [], usernames = [] } = names
   await tx.run(sql`

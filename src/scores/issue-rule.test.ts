@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { bandOf } from '../scoring-core/parameters.ts'
+import { type Decision, decide, type Fresh, type Held, scoredIds } from './issue-rule.ts'
+
+const rule = { evidenceMin: 3, groupsMin: 2, renewAfterDays: 274 }
+const issuedAt = new Date('2026-05-14T09:00:00Z')
+const now = new Date('2026-05-20T09:00:00Z')
+const ids = (...names: string[]) => new Set(names)
+
+const held: Held = { evidenceIds: ids('a', 'b', 'c'), score: 640, band: 'strong', issuedAt }
+
+function fresh(
+  result: Partial<NonNullable<Fresh['result']>> | null,
+  over: Partial<Fresh> = {},
+): Fresh {
+  const full = { score: 640, band: 'strong' as const, evidenceCount: 3, sourceCount: 2, ...result }
+  const evidenceIds = held.evidenceIds
+  return { evidenceIds, isCorrection: false, now, ...over, result: result === null ? null : full }
+}
+
+const table: readonly [what: string, held: Held | null, fresh: Fresh, Decision][] = [
+  ['nothing and enough', null, fresh({}), 'issue'],
+  ['nothing and an item too few', null, fresh({ evidenceCount: 2 }), 'none'],
+  ['nothing and one group alone', null, fresh({ sourceCount: 1 }), 'none'],
+  ['nothing and refused by the engine', null, fresh(null), 'none'],
+  ['a score and the same', held, fresh({}), 'keep'],
+  ['moved by 4', held, fresh({ score: 644 }), 'keep'],
+  ['moved by 5, up', held, fresh({ score: 645 }), 'issue'],
+  ['moved by 5, down', held, fresh({ score: 635 }), 'issue'],
+  ['another band', { ...held, score: 600 }, fresh({ score: 599, band: 'verified' }), 'issue'],
+  ['one item more', held, fresh({}, { evidenceIds: ids('a', 'b', 'c', 'd') }), 'issue'],
+  ['one item less', held, fresh({}, { evidenceIds: ids('a', 'b') }), 'issue'],
+  ['one item for another', held, fresh({}, { evidenceIds: ids('a', 'b', 'd') }), 'issue'],
+  ['fallen below the minimum', held, fresh({ evidenceCount: 2 }), 'withdraw'],
+  ['fallen to one group', held, fresh({ sourceCount: 1 }), 'withdraw'],
+  ['a correction that changes nothing', held, fresh({}, { isCorrection: true }), 'keep'],
+  ['refused by the engine', held, fresh(null), 'keep'],
+  ['wrong and refused by the engine', held, fresh(null, { isCorrection: true }), 'withdraw'],
+  ['a day too young', held, fresh({}, { now: new Date('2027-02-11T09:00:00Z') }), 'keep'],
+  ['old enough', held, fresh({}, { now: new Date('2027-02-12T09:00:00Z') }), 'issue'],
+]
+
+for (const [what, before, after, decision] of table)
+  test(`${what}: ${decision}`, () => assert.equal(decide(before, after, rule), decision))
+
+test('claims that nobody vouches for are not in the set', () => {
+  const items = [
+    { id: 'a', assurance: 700 },
+    { id: 'b', assurance: 0 },
+  ]
+  assert.deepEqual(scoredIds(items), ids('a'))
+})
+
+const freshResults = fc
+  .record({ score: fc.nat(1_000), evidenceCount: fc.nat(6), sourceCount: fc.nat(4) })
+  .map((result) => ({ ...result, band: bandOf(result.score) }))
+const idSets = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd')).map((list) => new Set(list))
+
+test('for any evidence: what has just been issued is kept, so the rule comes to rest', () => {
+  fc.assert(
+    fc.property(freshResults, idSets, fc.boolean(), (result, evidenceIds, isCorrection) => {
+      const after = { evidenceIds, result, isCorrection, now }
+      const decision = decide(held, after, rule)
+      const issued = { evidenceIds, score: result.score, band: result.band, issuedAt: now }
+      if (decision === 'issue') assert.equal(decide(issued, after, rule), 'keep')
+      else if (decision === 'withdraw') assert.equal(decide(null, after, rule), 'none')
+      else assert.equal(decide(held, after, rule), decision)
+    }),
+  )
+})
+
+test('for any evidence: there is a score afterwards exactly where there is enough', () => {
+  fc.assert(
+    fc.property(freshResults, fc.boolean(), (result, hasScore) => {
+      const decision = decide(hasScore ? held : null, fresh(result), rule)
+      const isEnough = result.evidenceCount >= 3 && result.sourceCount >= 2
+      assert.equal(decision === 'keep' || decision === 'issue', isEnough)
+    }),
+  )
+})

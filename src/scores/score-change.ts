@@ -1,0 +1,146 @@
+/** Pure: what becomes of one worker's score, from what stands and what the evidence comes to now. */
+import type { PersonFacts } from '../people/gate.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
+import type { Evidence } from '../scoring-core/evidence.ts'
+import type { ScoreResult } from '../scoring-core/score.ts'
+import { type Decision, decide, scoredIds } from './issue-rule.ts'
+import type { ScoringRules } from './scoring.ts'
+import type { ActiveSnapshot, NewSnapshot, RevisionReason } from './snapshot.ts'
+import { evidenceRootOf, evidenceTexts, snapshotId } from './snapshot-id.ts'
+
+/** Why the score held is known to be wrong. */
+export interface Correction {
+  reason: RevisionReason
+  /** The dispute that led to it, if one did. */
+  disputeId: string | null
+}
+
+/** Everything about one worker that bears on the score. */
+export interface Standing {
+  workerId: string
+  /** Null of who has no profile. */
+  person: PersonFacts | null
+  active: ActiveSnapshot | null
+  /** As the engine is given it. */
+  evidence: readonly Evidence[]
+  /** Ids. */
+  revoked: ReadonlySet<string>
+  /** Told by the caller; that the score held rests on revoked evidence is seen here. */
+  correction: Correction | null
+}
+
+export interface ScoreChange {
+  decision: Decision
+  /** Where the decision is to issue; without a credential yet. */
+  snapshot: NewSnapshot | null
+  /** Of the score held, where it is wrong. */
+  correction: Correction | null
+  /** What the evidence comes to; null where the engine refuses it. */
+  result: ScoreResult | null
+}
+
+export interface Moment {
+  now: Date
+  /** 32 random bytes, of this score alone. */
+  nonce: Buffer
+}
+
+const dayMs = 86_400_000
+
+export function scoreChangeOf(
+  standing: Standing,
+  rules: ScoringRules,
+  { now, nonce }: Moment,
+): ScoreChange {
+  const { active, evidence } = standing
+  const held = heldOf(active)
+  const correction = correctionOf(standing, held?.evidenceIds)
+  const result = resultOf(rules, evidence, Math.floor(now.getTime() / dayMs))
+  const fresh = {
+    evidenceIds: scoredIds(evidence),
+    result,
+    isCorrection: correction !== null,
+    now,
+  }
+  const decision = decide(held, fresh, rules.issueRule)
+  const snapshot =
+    decision === 'issue' && result !== null
+      ? snapshotOf({ ...standing, correction }, { rules, result, now, nonce })
+      : null
+  return { decision, snapshot, correction, result }
+}
+
+function heldOf(active: ActiveSnapshot | null) {
+  if (active === null) return null
+  // Our own canonical JSON of exactly such items.
+  const items = JSON.parse(active.evidence) as Evidence[]
+  const { score, band, issuedAt } = active
+  return { evidenceIds: scoredIds(items), score, band, issuedAt }
+}
+
+/** A score that rests on what has been revoked was wrong, whoever notices. */
+function correctionOf(
+  { correction, revoked }: Standing,
+  held: ReadonlySet<string> | undefined,
+): Correction | null {
+  if (held === undefined) return null
+  if (correction !== null) return correction
+  return held.isDisjointFrom(revoked) ? null : { reason: 'evidence_revoked', disputeId: null }
+}
+
+/** Null where the engine refuses the evidence: one such worker must not stand in the way of the others. */
+function resultOf(
+  { engine, vocabulary }: ScoringRules,
+  evidence: readonly Evidence[],
+  asOfDay: number,
+): ScoreResult | null {
+  try {
+    return engine.score({ evidence, vocabulary, asOfDay })
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+interface Computed extends Moment {
+  rules: ScoringRules
+  result: ScoreResult
+}
+
+function snapshotOf(
+  { workerId, active, evidence, correction }: Standing,
+  { rules, result, now, nonce }: Computed,
+): NewSnapshot {
+  const { engine, vocabularySha256 } = rules
+  const asOf = now.toISOString().slice(0, 10)
+  const texts = evidenceTexts(evidence)
+  const evidenceRoot = evidenceRootOf(texts, nonce)
+  const facts = { workerId, asOf, nonce, engine, vocabularySha256, evidenceRoot, result }
+  const { score, low, high, band, evidenceCount, sourceCount } = result
+  return {
+    snapshotId: snapshotId(facts),
+    workerId,
+    previousId: active?.snapshotId ?? null,
+    change: active === null ? 'first' : correction === null ? 'updated' : 'revised',
+    reason: correction?.reason ?? null,
+    disputeId: correction?.disputeId ?? null,
+    asOf,
+    engineId: engine.id,
+    engineVersion: engine.version,
+    engineSha256: Buffer.from(engine.binarySha256, 'hex'),
+    vocabularySha256: Buffer.from(vocabularySha256, 'hex'),
+    evidenceRoot,
+    nonce,
+    evidence: `[${texts.join(',')}]`,
+    result: canonicalJson(result),
+    score,
+    low,
+    high,
+    band,
+    evidenceCount,
+    sourceCount,
+    issuedAt: now,
+    vcSha256: null,
+    statusToken: null,
+  }
+}

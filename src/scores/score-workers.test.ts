@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { issuer, liveVerdict, testRegistry } from '../../test/support/registry.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  daysAfter,
+  enough,
+  eventsOf,
+  isMarked,
+  scoredAt,
+  scoresOf,
+  scoring,
+  scoringBy,
+} from '../../test/support/scores.ts'
+import { excludeEvidence, restoreEvidence } from '../evidence/exclude-evidence.ts'
+import { revokeEvidence } from '../evidence/revoke-evidence.ts'
+import { sql } from '../platform/db.ts'
+import { type DueWorker, scoreWorkers } from './score-workers.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+await addSources(db)
+
+async function score(
+  workerId: string,
+  now = scoredAt,
+  over: Partial<DueWorker> = {},
+  by = scoring,
+) {
+  const due = [{ workerId, correction: null, ...over }]
+  const [scored] = await db.transaction((tx) => scoreWorkers(tx, by, due, now))
+  return scored
+}
+
+/** Somebody public with a score, and its events forgotten. */
+async function scoredPerson() {
+  const [workerId = ''] = await addPeople(db, 1)
+  const evidence = await addEvidence(db, workerId, enough)
+  await score(workerId)
+  await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
+  return { workerId, evidence }
+}
+
+async function revoke(ids: readonly string[], now: Date) {
+  const revocation = { reason: 'source_invalid', actor: 'test', now } as const
+  await db.transaction((tx) => revokeEvidence(tx, ids, revocation))
+}
+
+const hex64 = /^[0-9a-f]{64}$/
+
+test('enough evidence makes a first score: snapshot, credential and score.updated with the same values, and nobody waits', async () => {
+  const [workerId = ''] = await addPeople(db, 1)
+  await addEvidence(db, workerId, enough)
+  assert.equal((await score(workerId))?.outcome, 'issued')
+  const [stored, ...others] = await scoresOf(db, workerId)
+  assert.ok(stored !== undefined)
+  assert.deepEqual(others, [])
+  assert.partialDeepStrictEqual(stored, { state: 'active', change: 'first', previous: null })
+  const [event, ...more] = await eventsOf(db, workerId)
+  assert.deepEqual(more, [])
+  assert.equal(event?.type, 'score.updated')
+  const [credential] = await db.rows<{ payload: string; proof: string; token: string }>(sql`
+    select payload, proof, encode(status_token, 'hex') as token from score_credentials
+    where encode(vc_sha256, 'hex') = ${stored.vc}`)
+  assert.ok(credential !== undefined)
+  const payload = JSON.parse(credential.payload)
+  assert.deepEqual(event?.data, {
+    workerId,
+    snapshotId: stored.id,
+    score: payload.credentialSubject.score,
+    confidenceLow: payload.credentialSubject.confidenceLow,
+    confidenceHigh: payload.credentialSubject.confidenceHigh,
+    evidenceCount: 4,
+    sourceCount: 2,
+    scoreVcSha256: stored.vc,
+    scoreVcStatusToken: credential.token,
+    issuedAt: '2026-05-14T09:00:00Z',
+  })
+  assert.equal(payload.credentialSubject.engineBinarySha256, scoring.engine.binarySha256)
+  const verdict = await liveVerdict(db, { ...payload, proof: JSON.parse(credential.proof) })
+  assert.equal(verdict.valid, true)
+  assert.equal(await isMarked(db, workerId), false)
+})
+
+test('too little evidence, or of one group alone, makes no score and no event', async () => {
+  const [few = '', alone = ''] = await addPeople(db, 2)
+  await addEvidence(db, few, enough.slice(2))
+  await addEvidence(db, alone, [{}, { value: 710 }, { value: 720 }, { value: 730 }])
+  for (const workerId of [few, alone]) {
+    assert.equal((await score(workerId))?.outcome, 'none')
+    assert.deepEqual(await scoresOf(db, workerId), [])
+    assert.deepEqual(await eventsOf(db, workerId), [])
+  }
+})
+
+test('the same evidence a day later keeps score, credential and silence', async () => {
+  const { workerId } = await scoredPerson()
+  const before = await scoresOf(db, workerId)
+  assert.equal((await score(workerId, daysAfter(1)))?.outcome, 'kept')
+  assert.deepEqual(await scoresOf(db, workerId), before)
+  assert.deepEqual(await eventsOf(db, workerId), [])
+})
+
+test('new evidence updates: the score before is superseded, its credential stays true of its date', async () => {
+  const { workerId } = await scoredPerson()
+  await addEvidence(db, workerId, [{ value: 400, type: 'work_product' }])
+  await score(workerId, daysAfter(1))
+  const [first, second] = await scoresOf(db, workerId)
+  assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: null })
+  assert.partialDeepStrictEqual(second, { state: 'active', change: 'updated', previous: first?.id })
+  assert.deepEqual(
+    (await eventsOf(db, workerId)).map(({ type }) => type),
+    ['score.updated'],
+  )
+})
+
+test('SUPERSEDE_REVOKES: an updated score revokes the credential before it', async () => {
+  const { workerId } = await scoredPerson()
+  await addEvidence(db, workerId, [{ value: 400, type: 'work_product' }])
+  await score(workerId, daysAfter(1), {}, scoringBy({ ...issuer, supersedeRevokes: true }))
+  const [first, second] = await scoresOf(db, workerId)
+  assert.deepEqual([first?.vcRevokedAt, second?.vcRevokedAt], [daysAfter(1), null])
+})
+
+test('a score that rests on revoked evidence is revised, whoever has it scored: its credential is revoked', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  await revoke(evidence.slice(3), daysAfter(1))
+  await score(workerId, daysAfter(2))
+  const [first, second] = await scoresOf(db, workerId)
+  assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: daysAfter(2) })
+  assert.partialDeepStrictEqual(second, {
+    state: 'active',
+    change: 'revised',
+    reason: 'evidence_revoked',
+    previous: first?.id,
+  })
+  const [event, ...more] = await eventsOf(db, workerId)
+  assert.deepEqual(more, [])
+  assert.equal(event?.type, 'score.revised')
+  assert.match(String(event?.data.previousScoreVcStatusToken), hex64)
+  assert.partialDeepStrictEqual(event?.data, {
+    snapshotId: second?.id,
+    previousSnapshotId: first?.id,
+    previousScore: first?.score,
+    previousScoreVcSha256: first?.vc,
+    reason: 'evidence_revoked',
+    disputeId: null,
+    evidenceCount: 3,
+    issuedAt: '2026-05-16T09:00:00Z',
+    revisedAt: '2026-05-16T09:00:00Z',
+  })
+})
+
+test('evidence that was revoked before it ever counted corrects nothing: the score is updated', async () => {
+  const { workerId } = await scoredPerson()
+  const [wrong = ''] = await addEvidence(db, workerId, [{ value: 10 }])
+  await revoke([wrong], daysAfter(1))
+  assert.equal((await score(workerId, daysAfter(1)))?.outcome, 'kept')
+  await addEvidence(db, workerId, [{ value: 300, type: 'work_product' }])
+  await score(workerId, daysAfter(1))
+  assert.equal((await scoresOf(db, workerId)).at(-1)?.change, 'updated')
+})
+
+test('a correction told by the caller goes into snapshot and event with its dispute', async () => {
+  const { workerId } = await scoredPerson()
+  await addEvidence(db, workerId, [{ value: 100 }])
+  const disputeId = '5b0e7a31-2c94-4d68-8e1f-7a6b5c4d3e2f'
+  await score(workerId, daysAfter(1), { correction: { reason: 'dispute_upheld', disputeId } })
+  const [event] = await eventsOf(db, workerId)
+  assert.partialDeepStrictEqual(event, {
+    type: 'score.revised',
+    data: { reason: 'dispute_upheld', disputeId },
+  })
+})
+
+test('below the minimum the score is withdrawn: without an event, and with its credential only where it was wrong', async () => {
+  const [expired, wrong] = [await scoredPerson(), await scoredPerson()]
+  await db.transaction((tx) => excludeEvidence(tx, expired.evidence.slice(1), daysAfter(1)))
+  await revoke(wrong.evidence.slice(1), daysAfter(1))
+  for (const { workerId } of [expired, wrong])
+    assert.equal((await score(workerId, daysAfter(1)))?.outcome, 'withdrawn')
+  assert.partialDeepStrictEqual(await scoresOf(db, expired.workerId), [
+    { state: 'withdrawn', vcRevokedAt: null },
+  ])
+  assert.partialDeepStrictEqual(await scoresOf(db, wrong.workerId), [
+    { state: 'withdrawn', vcRevokedAt: daysAfter(1) },
+  ])
+  for (const { workerId } of [expired, wrong]) assert.deepEqual(await eventsOf(db, workerId), [])
+  await db.transaction((tx) => restoreEvidence(tx, expired.evidence, daysAfter(2)))
+  await score(expired.workerId, daysAfter(2))
+  assert.equal((await scoresOf(db, expired.workerId)).at(-1)?.change, 'first')
+})
+
+test('who does not let the score be shared has one without credential, and nothing of it is published', async () => {
+  const consentsWithout = (missing: string) => ({
+    consents: ['public_profile', 'search_listing', 'score_sharing']
+      .filter((permission) => permission !== missing)
+      .map((permission) => ({ permission, textVersion: '1' })),
+  })
+  const silent = [
+    consentsWithout('score_sharing'),
+    consentsWithout('public_profile'),
+    { identity: undefined },
+    { terms: undefined },
+  ]
+  for (const over of silent) {
+    const [workerId = ''] = await addPeople(db, 1, over)
+    const evidence = await addEvidence(db, workerId, enough)
+    await score(workerId)
+    await revoke(evidence.slice(3), daysAfter(1))
+    await score(workerId, daysAfter(1))
+    assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+      { state: 'superseded', vc: null },
+      { state: 'active', change: 'revised', vc: null },
+    ])
+    assert.deepEqual(await eventsOf(db, workerId), [])
+  }
+})
+
+test('a score is issued anew before its credential runs out', async () => {
+  const { workerId } = await scoredPerson()
+  assert.equal((await score(workerId, daysAfter(1)))?.outcome, 'kept')
+  assert.equal((await score(workerId, daysAfter(274)))?.outcome, 'issued')
+})
+
+test('many in one call: each gets what alone they would get; an unknown worker is left out', async () => {
+  const workerIds = await addPeople(db, 40)
+  for (const workerId of workerIds) await addEvidence(db, workerId, enough)
+  const unknown = '00000000-0000-7000-8000-000000000000'
+  const due = [...workerIds, unknown].map((workerId) => ({ workerId, correction: null }))
+  const scored = await db.transaction((tx) => scoreWorkers(tx, scoring, due, scoredAt))
+  assert.deepEqual(new Set(scored.map(({ workerId }) => workerId)), new Set(workerIds))
+  for (const workerId of workerIds) {
+    assert.partialDeepStrictEqual(await scoresOf(db, workerId), [{ state: 'active' }])
+    assert.equal((await eventsOf(db, workerId)).length, 1)
+  }
+})
+
+test('one whose evidence the engine refuses stands in nobody’s way', async () => {
+  const [broken, sound] = [await scoredPerson(), await scoredPerson()]
+  await addEvidence(db, sound.workerId, [{ value: 100 }])
+  const engine = {
+    ...scoring.engine,
+    score: (input: Parameters<typeof scoring.engine.score>[0]) => {
+      if (input.evidence.length === enough.length) throw new RangeError('too much of it')
+      return scoring.engine.score(input)
+    },
+  }
+  const due = [broken, sound].map(({ workerId }) => ({ workerId, correction: null }))
+  const scored = await db.transaction((tx) =>
+    scoreWorkers(tx, { ...scoring, engine }, due, daysAfter(1)),
+  )
+  assert.deepEqual(
+    scored.map(({ outcome }) => outcome),
+    ['unscorable', 'issued'],
+  )
+  assert.partialDeepStrictEqual(await scoresOf(db, broken.workerId), [{ state: 'active' }])
+})
+
+test('the database lets nobody have two active scores, and no score come back', async () => {
+  const { workerId } = await scoredPerson()
+  await addEvidence(db, workerId, [{ value: 400 }])
+  await score(workerId, daysAfter(1))
+  const revive = sql`
+    update score_snapshots set state = 'active', ended_at = null
+    where worker_id = ${workerId} and state = 'superseded'`
+  await assert.rejects(db.run(revive), /stays so/)
+  const second = sql`
+    insert into score_snapshots select (jsonb_populate_record(s, jsonb_build_object('snapshot_id',
+      '\\x' || repeat('00', 32), 'vc_sha256', null, 'status_token', null))).*
+    from score_snapshots s where worker_id = ${workerId} and state = 'active'`
+  await assert.rejects(db.run(second), /score_snapshots_one_active/)
+})

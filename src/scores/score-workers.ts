@@ -1,0 +1,249 @@
+/**
+ * From evidence to scores. The room's verbs write score_snapshots, score_workings and score_evaluations, and in the same transaction the
+ * credentials and the events that follow: a crash before the commit leaves all as it was, after it all is there. Whoever changes what a
+ * score rests on holds the worker's lock first (`lockWorkers`), so that a worker has one change at a time and events keep their order.
+ */
+import { randomBytes } from 'node:crypto'
+import { deleteRecomputations, findWorkerEvidence } from '../evidence/store.ts'
+import { findPersonFacts, lockWorkers } from '../people/store.ts'
+import type { Tx } from '../platform/db.ts'
+import {
+  type IssuedCredential,
+  issueCredentials,
+  type NewCredential,
+} from '../score-credentials/issue.ts'
+import { revokeDigests } from '../score-credentials/revoke.ts'
+import type { Evidence } from '../scoring-core/evidence.ts'
+import type { ScoreResult } from '../scoring-core/score.ts'
+import { type NewEvent, publishEvents } from '../webhooks/outbox.ts'
+import { type Correction, type ScoreChange, type Standing, scoreChangeOf } from './score-change.ts'
+import { type SharedSnapshot, scoreRevised, scoreUpdated } from './score-events.ts'
+import type { Scoring } from './scoring.ts'
+import { mayShare } from './sharing.ts'
+import type { NewSnapshot, Snapshot } from './snapshot.ts'
+import { nonceBytes } from './snapshot-id.ts'
+import {
+  endSnapshots,
+  findActiveSnapshots,
+  insertSnapshots,
+  keepVocabulary,
+  markEvaluated,
+  setCredentials,
+} from './store.ts'
+
+export interface DueWorker {
+  workerId: string
+  /**
+   * Null: facts moved on. Else the score held is wrong, and its credential is revoked with it. A score that rests on evidence revoked
+   * since is wrong whatever the caller says.
+   */
+  correction: Correction | null
+}
+
+export interface ScoredWorker {
+  workerId: string
+  /** `unscorable`: the engine refuses the evidence, and what was there stays. */
+  outcome: 'none' | 'kept' | 'issued' | 'withdrawn' | 'unscorable'
+  /** The score that is active now, and the one that was before: the same where it was kept. */
+  snapshot: Snapshot | null
+  previous: Snapshot | null
+  /** What the evidence comes to now; null where the engine refuses it. */
+  result: ScoreResult | null
+}
+
+/**
+ * Scores the workers, each named once, from their evidence as it is now: issues what the issue rule lets through, ends what it replaces,
+ * and publishes the events. They no longer wait for recomputation. Up to some hundreds a call. A worker that is not there is left out.
+ */
+export async function scoreWorkers(
+  tx: Tx,
+  scoring: Scoring,
+  due: readonly DueWorker[],
+  now: Date,
+): Promise<ScoredWorker[]> {
+  const { scored, events } = await rescore(tx, scoring, due, now)
+  await publishEvents(tx, events, now)
+  return scored
+}
+
+/** The same, and the events are the caller's to publish: for who has others that come before. */
+export async function rescore(
+  tx: Tx,
+  scoring: Scoring,
+  due: readonly DueWorker[],
+  now: Date,
+): Promise<{ scored: ScoredWorker[]; events: NewEvent[] }> {
+  const standings = await standingsOf(tx, due)
+  if (standings.length === 0) return { scored: [], events: [] }
+  const nonces = randomBytes(nonceBytes * standings.length)
+  const steps = standings.map((standing, i): Step => {
+    const nonce = nonces.subarray(nonceBytes * i, nonceBytes * (i + 1))
+    return { standing, change: scoreChangeOf(standing, scoring, { now, nonce }) }
+  })
+  await endReplaced(tx, steps, now)
+  const shared = await issueShared(tx, scoring, steps, now)
+  await insertIssued(tx, scoring, steps, now)
+  await revokeWrong(tx, steps, now)
+  const workerIds = standings.map(({ workerId }) => workerId)
+  await markEvaluated(tx, workerIds, { rulesSha256: scoring.sha256, now })
+  return {
+    scored: steps.map(scoredOf),
+    events: shared.map((step) => eventOf(step, now)),
+  }
+}
+
+/** One worker on the way. */
+interface Step {
+  standing: Standing
+  change: ScoreChange
+}
+
+/** Under the workers' locks; the marks are taken before the evidence is read, so that a later change marks again. */
+async function standingsOf(tx: Tx, due: readonly DueWorker[]): Promise<Standing[]> {
+  const asked = due.map(({ workerId }) => workerId)
+  const locked = new Set((await lockWorkers(tx, asked)).map(({ workerId }) => workerId))
+  const there = due.filter(({ workerId }) => locked.has(workerId))
+  const ids = there.map(({ workerId }) => workerId)
+  if (ids.length === 0) return []
+  await deleteRecomputations(tx, ids)
+  const standings = new Map<string, Standing & { evidence: Evidence[]; revoked: Set<string> }>()
+  for (const { workerId, correction } of there) {
+    const nothing = { person: null, active: null, evidence: [], revoked: new Set<string>() }
+    standings.set(workerId, { workerId, correction, ...nothing })
+  }
+  for (const person of await findPersonFacts(tx, ids)) of(person).person = person
+  for (const active of await findActiveSnapshots(tx, ids)) of(active).active = active
+  for (const { workerId, state, ...item } of await findWorkerEvidence(tx, ids)) {
+    const { evidence, revoked } = of({ workerId })
+    if (state === 'active') evidence.push(item)
+    if (state === 'revoked') revoked.add(item.id)
+  }
+  return [...standings.values()]
+
+  function of({ workerId }: { workerId: string }) {
+    const standing = standings.get(workerId)
+    if (standing === undefined) throw new Error('a row of a worker nobody asked for')
+    return standing
+  }
+}
+
+async function endReplaced(tx: Tx, steps: readonly Step[], now: Date): Promise<void> {
+  const ended = steps.flatMap(({ standing: { active }, change: { decision } }) => {
+    if (active === null || decision === 'keep') return []
+    const to = decision === 'issue' ? ('superseded' as const) : ('withdrawn' as const)
+    return { snapshotId: active.snapshotId, to }
+  })
+  if (ended.length > 0) await endSnapshots(tx, ended, now)
+}
+
+/** A step whose score has its credential now. */
+interface SharedStep extends Step {
+  snapshot: SharedSnapshot
+}
+
+/** Credentials for every score that may be shared and has none: the new ones, and those kept whose person allows it again. */
+async function issueShared(
+  tx: Tx,
+  scoring: Scoring,
+  steps: readonly Step[],
+  now: Date,
+): Promise<SharedStep[]> {
+  const wanted = steps.flatMap((step) => {
+    const snapshot = snapshotAfter(step)
+    const { person } = step.standing
+    if (snapshot === null || snapshot.vcSha256 !== null || person === null) return []
+    return mayShare(person, now) ? { step, snapshot, username: person.username } : []
+  })
+  const credentials = await issueCredentials(
+    tx,
+    scoring.issuer,
+    wanted.map(({ snapshot, username }) => credentialOf(snapshot, username, now)),
+  )
+  const shared = wanted.map(({ step, snapshot }, i): SharedStep => {
+    const { vcSha256, statusToken } = credentials[i] as IssuedCredential
+    const credential = {
+      vcSha256: Buffer.from(vcSha256, 'hex'),
+      statusToken: Buffer.from(statusToken, 'hex'),
+    }
+    return { ...step, snapshot: Object.assign(snapshot, credential) }
+  })
+  const kept = shared.filter(({ change }) => change.decision === 'keep')
+  if (kept.length > 0)
+    await setCredentials(
+      tx,
+      kept.map(({ snapshot }) => snapshot),
+    )
+  return shared
+}
+
+/** The score that is active when all is done. */
+function snapshotAfter({ standing, change }: Step): Snapshot | null {
+  return change.decision === 'keep' ? standing.active : change.snapshot
+}
+
+function credentialOf(snapshot: Snapshot, username: string, now: Date): NewCredential {
+  const { score, band, low, high, evidenceCount, engineVersion, engineSha256 } = snapshot
+  return {
+    username,
+    score,
+    scoreBand: band,
+    confidenceLow: low,
+    confidenceHigh: high,
+    evidenceCount,
+    engineVersion,
+    engineBinarySha256: engineSha256.toString('hex'),
+    issuedAt: now,
+  }
+}
+
+async function insertIssued(
+  tx: Tx,
+  { vocabularySha256, vocabularyText }: Scoring,
+  steps: readonly Step[],
+  now: Date,
+): Promise<void> {
+  const issued = steps.flatMap(({ change }): NewSnapshot[] =>
+    change.snapshot === null ? [] : [change.snapshot],
+  )
+  if (issued.length === 0) return
+  const sha256 = Buffer.from(vocabularySha256, 'hex')
+  await keepVocabulary(tx, { sha256, rules: vocabularyText }, now)
+  await insertSnapshots(tx, issued)
+}
+
+/** The credential of a score that was wrong goes with it; of one that was right, it stays true of its date (decision D28). */
+async function revokeWrong(tx: Tx, steps: readonly Step[], now: Date): Promise<void> {
+  const wrong = steps.flatMap(({ standing: { active }, change: { decision, correction } }) => {
+    const isWrong = correction !== null && decision !== 'keep'
+    return isWrong && active?.vcSha256 ? active.vcSha256 : []
+  })
+  if (wrong.length > 0) await revokeDigests(tx, wrong, now)
+}
+
+function eventOf({ standing, change, snapshot }: SharedStep, now: Date): NewEvent {
+  const { active: previous } = standing
+  const { correction, decision } = change
+  return decision === 'issue' && previous !== null && correction !== null
+    ? scoreRevised(snapshot, { ...correction, previous }, now)
+    : scoreUpdated(snapshot, now)
+}
+
+const outcomes = {
+  none: 'none',
+  keep: 'kept',
+  issue: 'issued',
+  withdraw: 'withdrawn',
+} as const
+
+function scoredOf(step: Step): ScoredWorker {
+  const { standing, change } = step
+  const { result, decision } = change
+  const isLeft = decision === 'keep' || decision === 'none'
+  return {
+    workerId: standing.workerId,
+    outcome: result === null && isLeft ? 'unscorable' : outcomes[decision],
+    snapshot: snapshotAfter(step),
+    previous: standing.active,
+    result,
+  }
+}

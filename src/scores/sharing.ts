@@ -1,0 +1,20 @@
+/** Pure: whether a person's score may leave the house as a credential and in events (decisions D28, D33). */
+import { type PersonFacts, readable } from '../people/gate.ts'
+import { isIdentityActive } from '../people/identity-state.ts'
+
+type SharingFacts = Omit<PersonFacts, 'workerId' | 'username'>
+
+/** A credential may be issued. A dispute only restricts what is read meanwhile. */
+export function mayShare({ onboarded, consents, identity }: SharingFacts, now: Date): boolean {
+  const identityActive = isIdentityActive(identity, now)
+  return readable({ onboarded, consents, identityActive, snapshotActive: true, restricted: false })
+    .score
+}
+
+/**
+ * The credentials that the person has must not stand any longer. An identity check that ran out is no reason: they stay true of their
+ * date.
+ */
+export function mustTakeBack({ consents, identity }: SharingFacts): boolean {
+  return !consents.score_sharing || !consents.public_profile || identity?.state === 'revoked'
+}

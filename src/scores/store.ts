@@ -1,0 +1,131 @@
+/** All SQL of score_snapshots, score_workings, scoring_vocabularies and score_evaluations. */
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { ActiveSnapshot, NewSnapshot } from './snapshot.ts'
+
+/** Under the workers' locks, what is found stays so until the transaction ends. */
+export function findActiveSnapshots(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<ActiveSnapshot[]> {
+  return db.rows<ActiveSnapshot>(sql`
+    select s.snapshot_id as "snapshotId", s.worker_id as "workerId",
+      s.engine_version as "engineVersion", s.engine_sha256 as "engineSha256", s.score,
+      s.confidence_low as low, s.confidence_high as high, s.band,
+      s.evidence_count as "evidenceCount", s.source_count as "sourceCount",
+      s.issued_at as "issuedAt", s.vc_sha256 as "vcSha256", s.status_token as "statusToken",
+      w.evidence
+    from score_snapshots s join score_workings w on w.snapshot_id = s.snapshot_id
+    where s.worker_id = any(${workerIds}::uuid[]) and s.state = 'active'`)
+}
+
+/** With what it takes to compute them again. The vocabulary and the credentials are there already; nobody has an active one. */
+export async function insertSnapshots(tx: Tx, rows: readonly NewSnapshot[]): Promise<void> {
+  const column = <Name extends keyof NewSnapshot>(name: Name) => rows.map((row) => row[name])
+  await tx.run(sql`
+    insert into score_snapshots (snapshot_id, worker_id, previous_id, state, change, reason, dispute_id,
+      as_of, engine_id, engine_version, engine_sha256, vocabulary_sha256, evidence_root, score,
+      confidence_low, confidence_high, band, evidence_count, source_count, issued_at, vc_sha256,
+      status_token)
+    select id, worker, previous, 'active', change, reason, dispute, as_of, engine, version, engine_sha,
+      vocabulary, root, score, low, high, band, items, sources, issued_at, vc, token
+    from unnest(${column('snapshotId')}::bytea[], ${column('workerId')}::uuid[],
+      ${column('previousId')}::bytea[], ${column('change')}::text[], ${column('reason')}::text[],
+      ${column('disputeId')}::uuid[], ${column('asOf')}::date[], ${column('engineId')}::text[],
+      ${column('engineVersion')}::text[], ${column('engineSha256')}::bytea[],
+      ${column('vocabularySha256')}::bytea[], ${column('evidenceRoot')}::bytea[],
+      ${column('score')}::smallint[], ${column('low')}::smallint[], ${column('high')}::smallint[],
+      ${column('band')}::text[], ${column('evidenceCount')}::int[], ${column('sourceCount')}::int[],
+      ${column('issuedAt')}::timestamptz[], ${column('vcSha256')}::bytea[],
+      ${column('statusToken')}::bytea[])
+      as new(id, worker, previous, change, reason, dispute, as_of, engine, version, engine_sha,
+        vocabulary, root, score, low, high, band, items, sources, issued_at, vc, token)`)
+  await tx.run(sql`
+    insert into score_workings (snapshot_id, nonce, evidence, result)
+    select * from unnest(${column('snapshotId')}::bytea[], ${column('nonce')}::bytea[],
+      ${column('evidence')}::text[], ${column('result')}::text[])`)
+}
+
+export interface EndedSnapshot {
+  snapshotId: Buffer
+  to: 'superseded' | 'withdrawn'
+}
+
+/** Called under the workers' locks. */
+export async function endSnapshots(
+  tx: Tx,
+  ended: readonly EndedSnapshot[],
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update score_snapshots s set state = new.state, ended_at = ${now}
+    from unnest(${ended.map(({ snapshotId }) => snapshotId)}::bytea[],
+      ${ended.map(({ to }) => to)}::text[]) as new(id, state)
+    where s.snapshot_id = new.id`)
+}
+
+export interface SnapshotCredential {
+  snapshotId: Buffer
+  vcSha256: Buffer
+  statusToken: Buffer
+}
+
+/** Called under the workers' locks. */
+export async function setCredentials(tx: Tx, rows: readonly SnapshotCredential[]): Promise<void> {
+  await tx.run(sql`
+    update score_snapshots s set vc_sha256 = new.vc, status_token = new.token
+    from unnest(${rows.map((row) => row.snapshotId)}::bytea[],
+      ${rows.map((row) => row.vcSha256)}::bytea[], ${rows.map((row) => row.statusToken)}::bytea[])
+      as new(id, vc, token)
+    where s.snapshot_id = new.id`)
+}
+
+/** The scores that are active no longer have a credential. Called under the workers' locks. */
+export async function clearCredentials(tx: Tx, workerIds: readonly string[]): Promise<void> {
+  await tx.run(sql`
+    update score_snapshots set vc_sha256 = null, status_token = null
+    where worker_id = any(${workerIds}::uuid[]) and state = 'active'`)
+}
+
+export interface WorkerCredential {
+  workerId: string
+  /** Null of an active score without a credential. */
+  vcSha256: Buffer | null
+  active: boolean
+}
+
+/** Of every score that these workers have and had. */
+export function findWorkerCredentials(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<WorkerCredential[]> {
+  return db.rows<WorkerCredential>(sql`
+    select worker_id as "workerId", vc_sha256 as "vcSha256", state = 'active' as active
+    from score_snapshots
+    where worker_id = any(${workerIds}::uuid[]) and (vc_sha256 is not null or state = 'active')`)
+}
+
+/** Keeps a vocabulary that scores are computed under. */
+export async function keepVocabulary(
+  tx: Tx,
+  { sha256, rules }: { sha256: Buffer; rules: string },
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    insert into scoring_vocabularies (vocabulary_sha256, rules, first_used_at)
+    values (${sha256}, ${rules}, ${now})
+    on conflict do nothing`)
+}
+
+/** In the order of ids. */
+export async function markEvaluated(
+  tx: Tx,
+  workerIds: readonly string[],
+  { rulesSha256, now }: { rulesSha256: Buffer; now: Date },
+): Promise<void> {
+  await tx.run(sql`
+    insert into score_evaluations (worker_id, evaluated_at, rules_sha256)
+    select id, ${now}::timestamptz, ${rulesSha256}::bytea from unnest(${workerIds}::uuid[]) as id
+    order by id
+    on conflict (worker_id) do update set evaluated_at = excluded.evaluated_at,
+      rules_sha256 = excluded.rules_sha256`)
+}
