@@ -42,6 +42,11 @@ export const errorTable = {
     message: 'This payer has used the Idempotency-Key for another resource.',
     advice: 'Use a new Idempotency-Key for each purchase. Nothing was charged.',
   },
+  invalid_field: {
+    status: 400,
+    message: 'A field of the body is not valid.',
+    advice: 'The message names the field and its form. Send no field that is not in the contract.',
+  },
   invalid_api_key: {
     status: 401,
     message: 'The API key is not valid.',
@@ -56,6 +61,11 @@ export const errorTable = {
     status: 403,
     message: 'The API key lacks the scope that this route needs.',
     advice: 'Use a key that has the scope named in the OpenAPI document.',
+  },
+  agent_reporting_locked: {
+    status: 403,
+    message: 'This account may not report agent decisions yet.',
+    advice: 'Ask the operator to unlock agent reporting for the account.',
   },
   not_found: {
     status: 404,
@@ -77,6 +87,11 @@ export const errorTable = {
     message: 'There is no such status list.',
     advice: 'Use the statusListCredential of the credential exactly as issued.',
   },
+  webhook_endpoint_not_found: {
+    status: 404,
+    message: 'This account has no such webhook endpoint.',
+    advice: 'List the endpoints of the account and use one of their ids.',
+  },
   method_not_allowed: {
     status: 405,
     message: 'This path does not take this method.',
@@ -86,6 +101,21 @@ export const errorTable = {
     status: 408,
     message: 'The request did not arrive in time.',
     advice: 'Send the whole request within 15 seconds.',
+  },
+  idempotency_key_reused: {
+    status: 409,
+    message: 'This Idempotency-Key was used for a request with other content.',
+    advice: 'Use a new key for each new request; repeat a key only with the same request.',
+  },
+  idempotency_key_spent: {
+    status: 409,
+    message: 'What was made with this Idempotency-Key has been deleted since.',
+    advice: 'Use a new key. Nothing was made.',
+  },
+  webhook_endpoints_maximum: {
+    status: 409,
+    message: 'The account has as many active webhook endpoints as it may have.',
+    advice: 'Disable an endpoint that is not needed any more, then try again.',
   },
   payload_too_large: {
     status: 413,
