@@ -94,6 +94,14 @@ begin
   raise exception 'a revoked credential stays revoked' using errcode = 'integrity_constraint_violation';
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.keep_snapshot_ended()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'a score that has ended stays so' using errcode = 'integrity_constraint_violation';
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.rate_ms(from_time timestamp with time zone, to_time timestamp with time zone)
  RETURNS integer
  LANGUAGE sql
@@ -375,11 +383,52 @@ create table score_credentials (
   superseded_at timestamp with time zone,
   revoked_at timestamp with time zone
 );
+create table score_evaluations (
+  worker_id uuid not null,
+  evaluated_at timestamp with time zone not null,
+  rules_sha256 bytea not null
+);
 create table score_recomputations (
   worker_id uuid not null,
   since timestamp with time zone not null,
   reason text not null
 ) with (fillfactor=70);
+create table score_snapshots (
+  snapshot_id bytea not null,
+  worker_id uuid not null,
+  previous_id bytea,
+  state text not null,
+  change text not null,
+  reason text,
+  dispute_id uuid,
+  as_of date not null,
+  engine_id text not null,
+  engine_version text not null,
+  engine_sha256 bytea not null,
+  vocabulary_sha256 bytea not null,
+  evidence_root bytea not null,
+  score smallint not null,
+  confidence_low smallint not null,
+  confidence_high smallint not null,
+  band text not null,
+  evidence_count integer not null,
+  source_count integer not null,
+  issued_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  vc_sha256 bytea,
+  status_token bytea
+) with (fillfactor=90);
+create table score_workings (
+  snapshot_id bytea not null,
+  nonce bytea not null,
+  evidence text not null,
+  result text not null
+);
+create table scoring_vocabularies (
+  vocabulary_sha256 bytea not null,
+  rules text not null,
+  first_used_at timestamp with time zone not null
+);
 create table search_entries (
   worker_id uuid not null,
   username text collate "C" not null,
@@ -501,7 +550,9 @@ create table webhook_endpoints (
   failing_since timestamp with time zone,
   consecutive_failures integer default 0 not null,
   warned_hours smallint default 0 not null,
-  tested_at timestamp with time zone
+  tested_at timestamp with time zone,
+  idempotency_key text,
+  fingerprint bytea
 ) with (fillfactor=70);
 create table webhook_events (
   seq bigint generated always as identity not null,
@@ -620,8 +671,33 @@ alter table score_credentials add constraint score_credentials_pkey PRIMARY KEY 
 alter table score_credentials add constraint score_credentials_list_index_check CHECK (((list_index >= 0) AND (list_index <= 131071)));
 alter table score_credentials add constraint score_credentials_status_token_check CHECK ((length(status_token) = 32));
 alter table score_credentials add constraint score_credentials_vc_sha256_check CHECK ((length(vc_sha256) = 32));
+alter table score_evaluations add constraint score_evaluations_pkey PRIMARY KEY (worker_id);
+alter table score_evaluations add constraint score_evaluations_rules_sha256_check CHECK ((length(rules_sha256) = 32));
 alter table score_recomputations add constraint score_recomputations_pkey PRIMARY KEY (worker_id);
-alter table score_recomputations add constraint score_recomputations_reason_check CHECK ((reason = ANY (ARRAY['evidence_added'::text, 'evidence_revoked'::text, 'evidence_excluded'::text, 'evidence_restored'::text, 'evidence_expired'::text, 'source_changed'::text])));
+alter table score_recomputations add constraint score_recomputations_reason_check CHECK ((reason = ANY (ARRAY['evidence_added'::text, 'evidence_revoked'::text, 'evidence_excluded'::text, 'evidence_restored'::text, 'evidence_expired'::text, 'source_changed'::text, 'sharing_allowed'::text, 'rules_changed'::text, 'evaluation_due'::text, 'operator'::text])));
+alter table score_snapshots add constraint score_snapshots_vc_sha256_key UNIQUE (vc_sha256);
+alter table score_snapshots add constraint score_snapshots_pkey PRIMARY KEY (snapshot_id);
+alter table score_snapshots add constraint score_snapshots_band_check CHECK ((band = ANY (ARRAY['emerging'::text, 'developing'::text, 'verified'::text, 'strong'::text, 'exceptional'::text])));
+alter table score_snapshots add constraint score_snapshots_change_check CHECK ((change = ANY (ARRAY['first'::text, 'updated'::text, 'revised'::text])));
+alter table score_snapshots add constraint score_snapshots_check CHECK (((confidence_low >= 0) AND (confidence_low <= score)));
+alter table score_snapshots add constraint score_snapshots_check1 CHECK (((confidence_high >= score) AND (confidence_high <= 1000)));
+alter table score_snapshots add constraint score_snapshots_check2 CHECK (((source_count >= 0) AND (source_count <= evidence_count)));
+alter table score_snapshots add constraint score_snapshots_check3 CHECK (((state = 'active'::text) = (ended_at IS NULL)));
+alter table score_snapshots add constraint score_snapshots_check4 CHECK (((change = 'first'::text) = (previous_id IS NULL)));
+alter table score_snapshots add constraint score_snapshots_check5 CHECK (((change = 'revised'::text) = (reason IS NOT NULL)));
+alter table score_snapshots add constraint score_snapshots_check6 CHECK (((dispute_id IS NULL) OR (reason IS NOT NULL)));
+alter table score_snapshots add constraint score_snapshots_check7 CHECK (((vc_sha256 IS NULL) = (status_token IS NULL)));
+alter table score_snapshots add constraint score_snapshots_engine_sha256_check CHECK ((length(engine_sha256) = 32));
+alter table score_snapshots add constraint score_snapshots_evidence_count_check CHECK ((evidence_count >= 0));
+alter table score_snapshots add constraint score_snapshots_evidence_root_check CHECK ((length(evidence_root) = 32));
+alter table score_snapshots add constraint score_snapshots_reason_check CHECK ((reason = ANY (ARRAY['correction'::text, 'evidence_revoked'::text, 'dispute_upheld'::text, 'engine_correction'::text, 'identity_change'::text])));
+alter table score_snapshots add constraint score_snapshots_score_check CHECK (((score >= 0) AND (score <= 1000)));
+alter table score_snapshots add constraint score_snapshots_snapshot_id_check CHECK ((length(snapshot_id) = 32));
+alter table score_snapshots add constraint score_snapshots_state_check CHECK ((state = ANY (ARRAY['active'::text, 'superseded'::text, 'withdrawn'::text])));
+alter table score_workings add constraint score_workings_pkey PRIMARY KEY (snapshot_id);
+alter table score_workings add constraint score_workings_nonce_check CHECK ((length(nonce) = 32));
+alter table scoring_vocabularies add constraint scoring_vocabularies_pkey PRIMARY KEY (vocabulary_sha256);
+alter table scoring_vocabularies add constraint scoring_vocabularies_check CHECK ((vocabulary_sha256 = sha256(convert_to(rules, 'UTF8'::name))));
 alter table search_entries add constraint search_entries_username_key UNIQUE (username);
 alter table search_entries add constraint search_entries_pkey PRIMARY KEY (worker_id);
 alter table search_queue add constraint search_queue_pkey PRIMARY KEY (worker_id);
@@ -660,13 +736,17 @@ alter table webhook_deliveries add constraint webhook_deliveries_check2 CHECK ((
 alter table webhook_deliveries add constraint webhook_deliveries_check3 CHECK (((status = ANY (ARRAY['pending'::text, 'sending'::text])) = (finished_at IS NULL)));
 alter table webhook_deliveries add constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sending'::text, 'succeeded'::text, 'exhausted'::text, 'cancelled'::text])));
 alter table webhook_deliveries add constraint webhook_deliveries_trigger_check CHECK ((trigger = ANY (ARRAY['event'::text, 'manual'::text, 'recovery'::text, 'test'::text])));
+alter table webhook_endpoints add constraint webhook_endpoints_user_id_idempotency_key_key UNIQUE (user_id, idempotency_key);
 alter table webhook_endpoints add constraint webhook_endpoints_pkey PRIMARY KEY (id);
 alter table webhook_endpoints add constraint webhook_endpoints_check CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL)));
+alter table webhook_endpoints add constraint webhook_endpoints_check1 CHECK (((idempotency_key IS NULL) = (fingerprint IS NULL)));
 alter table webhook_endpoints add constraint webhook_endpoints_concurrency_check CHECK (((concurrency >= (1)::double precision) AND (concurrency <= (16)::double precision)));
 alter table webhook_endpoints add constraint webhook_endpoints_concurrency_max_check CHECK (((concurrency_max >= 1) AND (concurrency_max <= 16)));
 alter table webhook_endpoints add constraint webhook_endpoints_description_check CHECK ((length(description) <= 120));
 alter table webhook_endpoints add constraint webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'operator'::text, 'gone'::text, 'failing'::text])));
 alter table webhook_endpoints add constraint webhook_endpoints_event_types_check CHECK (((cardinality(event_types) >= 1) AND (cardinality(event_types) <= 6)));
+alter table webhook_endpoints add constraint webhook_endpoints_fingerprint_check CHECK ((length(fingerprint) = 32));
+alter table webhook_endpoints add constraint webhook_endpoints_idempotency_key_check CHECK (((length(idempotency_key) >= 16) AND (length(idempotency_key) <= 128)));
 alter table webhook_endpoints add constraint webhook_endpoints_url_check CHECK ((length(url) <= 2048));
 alter table webhook_events add constraint webhook_events_id_key UNIQUE (id);
 alter table webhook_events add constraint webhook_events_position_key UNIQUE ("position");
@@ -715,7 +795,13 @@ alter table profiles add constraint profiles_worker_id_fkey FOREIGN KEY (worker_
 alter table profiles add constraint profiles_worker_id_username_sha256_fkey FOREIGN KEY (worker_id, username_sha256) REFERENCES usernames(worker_id, username_sha256);
 alter table score_credentials add constraint score_credentials_kid_fkey FOREIGN KEY (kid) REFERENCES signing_keys(kid);
 alter table score_credentials add constraint score_credentials_list_id_fkey FOREIGN KEY (list_id) REFERENCES status_lists(list_id);
+alter table score_evaluations add constraint score_evaluations_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table score_recomputations add constraint score_recomputations_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table score_snapshots add constraint score_snapshots_previous_id_fkey FOREIGN KEY (previous_id) REFERENCES score_snapshots(snapshot_id);
+alter table score_snapshots add constraint score_snapshots_vc_sha256_fkey FOREIGN KEY (vc_sha256) REFERENCES score_credentials(vc_sha256);
+alter table score_snapshots add constraint score_snapshots_vocabulary_sha256_fkey FOREIGN KEY (vocabulary_sha256) REFERENCES scoring_vocabularies(vocabulary_sha256);
+alter table score_snapshots add constraint score_snapshots_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table score_workings add constraint score_workings_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES score_snapshots(snapshot_id);
 alter table source_changes add constraint source_changes_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(source_id);
 alter table usernames add constraint usernames_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table webhook_attempts add constraint webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE;
@@ -726,7 +812,10 @@ CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE
 CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
 CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);
+CREATE INDEX score_evaluations_by_age ON public.score_evaluations USING btree (evaluated_at);
 CREATE INDEX score_recomputations_since ON public.score_recomputations USING btree (since);
+CREATE UNIQUE INDEX score_snapshots_one_active ON public.score_snapshots USING btree (worker_id) WHERE (state = 'active'::text);
+CREATE INDEX score_snapshots_worker ON public.score_snapshots USING btree (worker_id);
 CREATE INDEX search_queue_marked_in ON public.search_queue USING btree (marked_in);
 CREATE INDEX search_terms_walk ON public.search_terms USING btree ("left"(term, 2), kind, rank, username) INCLUDE (term);
 CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
@@ -760,6 +849,8 @@ CREATE TRIGGER search_deleted AFTER DELETE ON public.profiles REFERENCING OLD TA
 CREATE TRIGGER search_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER score_credentials_stay_revoked BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
+CREATE TRIGGER score_snapshots_stay_ended BEFORE UPDATE ON public.score_snapshots FOR EACH ROW WHEN (((old.state <> 'active'::text) AND (new.state <> old.state))) EXECUTE FUNCTION keep_snapshot_ended();
+CREATE TRIGGER score_workings_stay BEFORE UPDATE ON public.score_workings FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER source_changes_stay BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER usernames_stay BEFORE DELETE OR UPDATE ON public.usernames FOR EACH ROW EXECUTE FUNCTION refuse_change();
