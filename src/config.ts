@@ -163,6 +163,32 @@ export const settings = {
     effect: 'Further connections from one address are refused; trusted proxies are exempt.',
     parse: integer(1, 1_000_000),
   }),
+  KEY_CALLS_PER_MINUTE: setting({
+    default: '600',
+    unit: 'calls a minute',
+    effect: 'Of one API key to one route. One more is answered with 429.',
+    parse: integer(1, 60_000),
+  }),
+  KEY_CALLS_PER_DAY: setting({
+    default: '100000',
+    unit: 'calls a day',
+    effect: 'Of one API key to one route. One more is answered with 429.',
+    parse: integer(1, 100_000_000),
+  }),
+  KEY_MISSES_PER_MINUTE: setting({
+    default: '60',
+    unit: 'answers a minute',
+    effect:
+      'How often one API key may be answered that there is no such thing: it bounds guessing at ids. Then all its calls are answered with 429 for the rest of the minute.',
+    parse: integer(1, 60_000),
+  }),
+  FAILED_KEYS_PER_MINUTE: setting({
+    default: '30',
+    unit: 'calls a minute',
+    effect:
+      'With API keys that are not valid, from one address. One more is answered with 429 in place of 401; a valid key is served whatever its address.',
+    parse: integer(1, 60_000),
+  }),
   METRICS_PORT: setting({
     default: '0',
     unit: 'TCP port, or off',
@@ -210,11 +236,20 @@ export interface Config {
   trustedProxies: string[]
   connectionsMax: number
   connectionsPerAddressMax: number
+  /** Of one API key to one route. */
+  keyLimits: { perMinute: number; perDay: number }
+  missLimits: { perMinute: number; perDay: number }
+  failedKeyLimits: { perMinute: number; perDay: number }
   /** Null: no metrics server. */
   metricsPort: number | null
   metricsHost: string
   logLevel: Value<'LOG_LEVEL'>
   drainDelaySeconds: number
+}
+
+/** A limit a minute that may be used for an hour or two of each day. */
+function forTheWholeDay(perMinute: number): { perMinute: number; perDay: number } {
+  return { perMinute, perDay: perMinute * 100 }
 }
 
 /** All that is wrong with the settings, one line each. */
@@ -273,6 +308,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     trustedProxies: readOr('TRUSTED_PROXIES'),
     connectionsMax: readOr('CONNECTIONS_MAX'),
     connectionsPerAddressMax: readOr('CONNECTIONS_PER_ADDRESS_MAX'),
+    keyLimits: { perMinute: readOr('KEY_CALLS_PER_MINUTE'), perDay: readOr('KEY_CALLS_PER_DAY') },
+    missLimits: forTheWholeDay(readOr('KEY_MISSES_PER_MINUTE')),
+    failedKeyLimits: forTheWholeDay(readOr('FAILED_KEYS_PER_MINUTE')),
     metricsPort: metricsPort === undefined ? 0 : metricsPort,
     metricsHost: readOr('METRICS_HOST'),
     logLevel: readOr('LOG_LEVEL'),

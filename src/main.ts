@@ -197,6 +197,8 @@ async function listen(
         parts.log.warn('limits are counted in this process alone', { why: error.message }),
     }),
     publicUrl: config.publicUrl,
+    failedKeyLimits: config.failedKeyLimits,
+    missLimits: config.missLimits,
     trustedProxies: config.trustedProxies,
     readiness: async () => ({ database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer' }),
     log: parts.log,

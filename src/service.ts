@@ -51,6 +51,7 @@ export function createService({ config, db, log, clock, release }: ServiceParts)
       mirror,
       publicUrl,
       clock,
+      keyLimits: config.keyLimits,
       onUnregistered: (kid) =>
         log.error(
           'a right signature on a credential that was never issued: is a key stolen?',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import type { PublicDocument } from '../platform/document.ts'
-import { type Endpoint, endpoint } from '../platform/endpoint.ts'
+import { anybody, type Endpoint, endpoint } from '../platform/endpoint.ts'
 import { discoveryEndpoints } from './endpoints.ts'
 import { exampleRelease } from './release-manifest.ts'
 import { engineDiscovery, releaseManifest } from './schema.ts'
@@ -60,7 +60,14 @@ function rooms() {
 
 async function documentOf(endpoints: readonly Endpoint[], path: string): Promise<PublicDocument> {
   const found = endpoints.find((declared) => declared.path === path)
-  const request = { path: {}, query: {}, body: null, bodyAmbiguity: null, requestId: 'r' }
+  const request = {
+    path: {},
+    query: {},
+    body: null,
+    bodyAmbiguity: null,
+    requestId: 'r',
+    ...anybody,
+  }
   const answer = await found?.answer(request)
   assert.ok(answer !== undefined && 'document' in answer, path)
   return answer.document

@@ -5,18 +5,37 @@ import { interfaceVersion } from '../platform/identifiers.ts'
 
 const errorNames = Object.keys(errorTable) as ErrorName[]
 
+type Shape = Pick<Endpoint, 'body' | 'policy' | 'idempotencyKey'>
+
+const isPaid = ({ policy }: Shape): boolean => policy.kind === 'paid'
+const isMetered = ({ policy }: Shape): boolean => 'meter' in policy
+const isKeyed = ({ policy }: Shape): boolean => policy.kind === 'keyed'
+
+/** Values that only some endpoints can answer with. */
+const onlyWhere: Partial<Record<ErrorName, (endpoint: Shape) => boolean>> = {
+  api_key_in_url: () => false,
+  invalid_json: ({ body }) => body !== undefined,
+  invalid_idempotency_key: (endpoint) => endpoint.idempotencyKey !== undefined || isPaid(endpoint),
+  invalid_payment: isPaid,
+  purchase_key_reused: isPaid,
+  missing_api_key: (endpoint) => isKeyed(endpoint) || isPaid(endpoint),
+  test_key: isKeyed,
+  metering_suspended: isMetered,
+  payment_facilitator_unavailable: isPaid,
+  payment_settlement_pending: isPaid,
+}
+
 /** The rows of the error table that fit, for a response whose declaration names none. */
-export function valuesOf(status: number, endpoint: Pick<Endpoint, 'body'>): ErrorName[] {
+export function valuesOf(status: number, endpoint: Shape): ErrorName[] {
   return errorNames.filter(
-    (name) =>
-      errorTable[name].status === status &&
-      (name !== 'invalid_json' || endpoint.body !== undefined),
+    (name) => errorTable[name].status === status && (onlyWhere[name]?.(endpoint) ?? true),
   )
 }
 
 /** What any path can answer, declared or not: the edge refuses before a route is known. */
 export const edgeRefusals: readonly ErrorName[] = [
   'bad_request',
+  'api_key_in_url',
   'not_found',
   'method_not_allowed',
   'request_timeout',

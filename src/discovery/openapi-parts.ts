@@ -1,6 +1,11 @@
 /** Pure: what all operations of the contract share: the error body, headers, and how a caller names itself. */
 import type { Endpoint } from '../platform/endpoint.ts'
-import { interfaceVersion, versionHeader } from '../platform/identifiers.ts'
+import {
+  creditsChargedHeader,
+  creditsRemainingHeader,
+  interfaceVersion,
+  versionHeader,
+} from '../platform/identifiers.ts'
 import { edgeRefusals, errorExamples, refusalExamples } from './openapi-errors.ts'
 
 type Kind = 'schemas' | 'parameters' | 'headers' | 'responses'
@@ -34,17 +39,30 @@ export function answerHeaders(endpoint: Endpoint, status: number): Record<string
   const names: string[] = [versionHeader, 'X-Request-Id', 'Cache-Control']
   if (endpoint.document && (status === 200 || status === 304)) names.push('ETag')
   if (status >= 400) names.push('Link')
-  if (endpoint.policy.kind !== 'open' && countedStatuses.has(status))
-    names.push('RateLimit', 'RateLimit-Policy')
+  if (isCounted(endpoint, status)) names.push('RateLimit', 'RateLimit-Policy')
+  if ('meter' in endpoint.policy && status === 200)
+    names.push(creditsChargedHeader, creditsRemainingHeader)
+  if (endpoint.policy.kind === 'paid' && status === 402) names.push('PAYMENT-REQUIRED')
+  if (endpoint.policy.kind === 'paid' && (status === 200 || status === 402))
+    names.push('PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE')
   if (status === 401) names.push('WWW-Authenticate')
   if (status === 429 || status === 503) names.push('Retry-After')
   return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]))
 }
 
-/** Answers given after the call was counted (decision D18). */
-const countedStatuses = new Set([200, 400, 413, 429, 500, 503])
+/** Whether the answer is given after the call was counted (decision D18). */
+function isCounted({ policy }: Endpoint, status: number): boolean {
+  if (policy.kind === 'open' || status === 401 || status === 403) return false
+  return policy.kind !== 'optional-key' || status !== 415
+}
 
 const text = { type: 'string' }
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  schema: { type: 'string', pattern: '^[A-Za-z0-9._~:-]{16,128}$' },
+}
 
 export const fixedComponents = {
   responses: {
@@ -82,6 +100,17 @@ export const fixedComponents = {
       description: 'The ETag of a representation the caller holds: 304 while it is current.',
       schema: text,
     },
+    IdempotencyKey: {
+      ...idempotencyKey,
+      required: true,
+      description:
+        'Names this request: a repeat under the same key is not done twice, and other content under it is refused.',
+    },
+    PurchaseKey: {
+      ...idempotencyKey,
+      required: false,
+      description: 'Names this purchase: the same request under the same key is charged once.',
+    },
     AcceptEncoding: {
       name: 'Accept-Encoding',
       in: 'header',
@@ -91,6 +120,26 @@ export const fixedComponents = {
     },
   },
   headers: {
+    [creditsChargedHeader]: {
+      description: 'For callers with a key: whole credits that this call cost.',
+      schema: { type: 'string', pattern: '^\\d+$' },
+    },
+    [creditsRemainingHeader]: {
+      description: 'For callers with a key: what their account has left after this call.',
+      schema: { type: 'string', pattern: '^\\d+$' },
+    },
+    'PAYMENT-REQUIRED': {
+      description: 'The challenge, in base64: for callers without a key.',
+      schema: text,
+    },
+    'PAYMENT-RESPONSE': {
+      description: 'The receipt of a settled payment, or why one was refused, in base64.',
+      schema: text,
+    },
+    'X-PAYMENT-RESPONSE': {
+      description: 'The same as PAYMENT-RESPONSE, for older clients.',
+      schema: text,
+    },
     [versionHeader]: {
       description: 'The version that the answer speaks.',
       required: true,
@@ -126,11 +175,12 @@ export const fixedComponents = {
       schema: text,
     },
     RateLimit: {
-      description: 'For anonymous callers: what is left (r) and seconds until more is (t).',
+      description: 'For callers that are counted: what is left (r) and seconds until more is (t).',
       schema: text,
     },
     'RateLimit-Policy': {
-      description: 'For anonymous callers: the limits, calls (q) in a window of seconds (w).',
+      description:
+        'For callers that are counted: the limits, calls (q) in a window of seconds (w).',
       schema: text,
     },
   },
@@ -139,6 +189,18 @@ export const fixedComponents = {
       type: 'http',
       scheme: 'bearer',
       description: 'Authorization: Bearer <API_KEY>. A key that is presented is never ignored.',
+    },
+    payment: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-PAYMENT',
+      description: 'A signed x402 payment in base64, on a retry after 402.',
+    },
+    paymentSignature: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'PAYMENT-SIGNATURE',
+      description: 'The same, as version 2 of the protocol names it.',
     },
   },
 }

@@ -186,14 +186,19 @@ test('contract: every example fits its schema, closed as declared', () => {
 
 const extensions = new Set(['GET /.well-known/did.json', 'GET /docs/errors/{name}'])
 
-test('contract: open operations declare no authentication; verify takes a key or none', () => {
+test('contract: what names no scope declares no authentication; verify takes a key or none, paid reads a key or a payment', () => {
+  const key = { apiKey: [] }
   for (const [name, , operation] of operationsOf(contract)) {
+    const { scope, meter } = Object(operation['x-api-key'])
     const isVerify = name === 'POST /api/v1/score-vc/verify'
-    assert.deepEqual(operation.security, isVerify ? [{}, { apiKey: [] }] : [], name)
-    assert.deepEqual(
-      operation['x-rate-limits'],
-      isVerify ? { anonymous: { perMinute: 60, perDay: 1_000 } } : undefined,
-    )
+    const paid = [key, { payment: [] }, { paymentSignature: [] }]
+    const expected = isVerify ? [{}, key] : meter !== undefined ? paid : [key]
+    assert.deepEqual(operation.security, scope === undefined ? [] : expected, name)
+    const { anonymous, apiKey } = Object(operation['x-rate-limits'])
+    assert.deepEqual(anonymous, isVerify ? { perMinute: 60, perDay: 1_000 } : undefined, name)
+    assert.equal(apiKey === undefined, scope === undefined, name)
+    if (name.includes('/standard/') || name.includes('/.well-known/'))
+      assert.equal(scope, undefined, name)
     assert.equal(operation['x-extension'], extensions.has(name) ? true : undefined, name)
   }
 })

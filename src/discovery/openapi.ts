@@ -5,6 +5,8 @@
 import type { TObject } from 'typebox'
 import type { Endpoint, ResponseDeclaration } from '../platform/endpoint.ts'
 import { interfaceVersion } from '../platform/identifiers.ts'
+import { paymentChallenge } from '../platform/payment-challenge.ts'
+import { admissionOf, securityOf } from './openapi-admission.ts'
 import { refusalExamples, valuesOf } from './openapi-errors.ts'
 import { answerHeaders, errorSchema, fixedComponents, refTo } from './openapi-parts.ts'
 import { type WebhookDeclaration, webhookParameters, webhooksOf } from './openapi-webhooks.ts'
@@ -26,6 +28,7 @@ export function openApiDocument(
   }
   const sent = webhooksOf(webhooks, publish)
   publish(errorSchema)
+  const parameters = { ...fixedComponents.parameters, ...webhookParameters(webhooks) }
   return {
     openapi: '3.1.0',
     info: {
@@ -41,10 +44,26 @@ export function openApiDocument(
     ...(webhooks.length === 0 ? {} : { webhooks: sent }),
     components: {
       schemas: Object.fromEntries([...schemas].sort(([a], [b]) => compare(a, b))),
-      ...fixedComponents,
-      parameters: { ...fixedComponents.parameters, ...webhookParameters(webhooks) },
+      ...usedOf({ ...fixedComponents, parameters }, JSON.stringify([paths, sent, refusals])),
     },
   }
+}
+
+const refusals = fixedComponents.responses
+
+/** The components that something refers to: which of the shared ones are needed depends on the endpoints. */
+function usedOf(components: Record<string, Record<string, object>>, referring: string) {
+  const isUsed = (kind: string, name: string): boolean =>
+    // Every error has its example, for those that any path can answer with.
+    kind === 'examples' ||
+    referring.includes(
+      kind === 'securitySchemes' ? `"${name}":[]` : `"#/components/${kind}/${name}"`,
+    )
+  const used = Object.entries(components).map(([kind, members]) => [
+    kind,
+    Object.fromEntries(Object.entries(members).filter(([name]) => isUsed(kind, name))),
+  ])
+  return Object.fromEntries(used)
 }
 
 function areasOf(endpoints: readonly Endpoint[], webhooks: readonly WebhookDeclaration[]) {
@@ -54,20 +73,15 @@ function areasOf(endpoints: readonly Endpoint[], webhooks: readonly WebhookDecla
 }
 
 function operation(endpoint: Endpoint, publish: (schema: object) => unknown): Json {
-  const { operationId, area, summary, extension, policy, body } = endpoint
+  const { operationId, area, summary, extension, body } = endpoint
   return {
     operationId,
     tags: [area],
     summary,
     ...(describe(endpoint) === '' ? {} : { description: describe(endpoint) }),
     ...(extension ? { 'x-extension': true } : {}),
-    security: policy.kind === 'open' ? [] : [{}, { apiKey: [] }],
-    ...(policy.kind === 'open'
-      ? {}
-      : {
-          'x-rate-limits': { anonymous: policy.anonymous },
-          'x-api-key': { scope: policy.scope, meter: policy.meter },
-        }),
+    security: securityOf(endpoint),
+    ...admissionOf(endpoint),
     parameters: [
       ...parametersOf(endpoint.pathParameters, 'path', publish),
       ...parametersOf(endpoint.queryParameters, 'query', publish),
@@ -102,8 +116,10 @@ function parametersOf(
   })
 }
 
-function headerParameters({ document }: Endpoint): Json[] {
+function headerParameters({ document, idempotencyKey, policy }: Endpoint): Json[] {
   const names = document ? ['ServiceVersion', 'IfNoneMatch', 'AcceptEncoding'] : ['ServiceVersion']
+  if (idempotencyKey === 'required') names.push('IdempotencyKey')
+  if (policy.kind === 'paid') names.push('PurchaseKey')
   return names.map((name) => refTo('parameters', name))
 }
 
@@ -138,7 +154,7 @@ function responseOf(
   const content =
     schema === undefined
       ? {
-          schema: refTo('schemas', 'Error'),
+          schema: errorBody(endpoint, status, publish),
           examples: refusalExamples(errors ?? valuesOf(status, endpoint)),
         }
       : { schema: publish(schema), ...(example === undefined ? {} : { example }) }
@@ -147,6 +163,14 @@ function responseOf(
     headers: answerHeaders(endpoint, status),
     content: { [contentType]: content },
   }
+}
+
+/** Who could pay on the spot is told how. */
+function errorBody({ policy }: Endpoint, status: number, publish: (schema: object) => unknown) {
+  const error = refTo('schemas', 'Error')
+  return policy.kind === 'paid' && status === 402
+    ? { anyOf: [error, publish(paymentChallenge)] }
+    : error
 }
 
 /** A copy without what the schema library adds, in which each titled object is a reference. */

@@ -3,6 +3,7 @@
  * document and the contract test its texts; a route without a declared policy does not start.
  */
 import type { Static, TObject, TSchema } from 'typebox'
+import type { Caller, MeterName, Scope } from './callers.ts'
 import type { PublicDocument } from './document.ts'
 import type { ErrorName, Refusal } from './errors.ts'
 
@@ -17,7 +18,18 @@ export type Policy =
   /** No authentication is declared (spec §5 rule 5). */
   | { kind: 'open' }
   /** Anonymous under a limit per address; a presented API key succeeds or fails as a key (spec §5 rule 3, decision D17). */
-  | { kind: 'optional-key'; scope: string; meter: string; anonymous: RateLimits }
+  | {
+      kind: 'optional-key'
+      scope: Scope
+      meter: MeterName
+      anonymous: RateLimits
+      /** Of each key. */
+      limits: RateLimits
+    }
+  /** An API key of the live environment is required (spec §5 rule 4). `limits` are those of each key. */
+  | { kind: 'keyed'; scope: Scope; limits: RateLimits }
+  /** A read that costs: an API key whose account has credits, or an x402 payment (spec §5 rules 1, 2). `limits` are those of each key. */
+  | { kind: 'paid'; scope: Scope; meter: MeterName; limits: RateLimits }
 
 export interface BodyDeclaration<Body extends TSchema = TSchema> {
   mediaTypes: readonly string[]
@@ -47,14 +59,22 @@ export interface EndpointRequest<Path, Query> {
   body: unknown
   /** Why the body's JSON is ambiguous, or null. */
   bodyAmbiguity: string | null
+  caller: Caller
+  /** As sent, of sound form; null where none was. */
+  idempotencyKey: string | null
   requestId: string
 }
+
+/** What the request says of its caller on a route that asks nobody. */
+export const anybody = { caller: { kind: 'anonymous' }, idempotencyKey: null } as const
 
 export type Answer =
   | { document: PublicDocument }
   | {
       status: number
       body: unknown
+      /** `body` as JSON, where it was written before the answer was paid for. */
+      text?: string
       /** `application/json` unless given. */
       contentType?: string
       headers?: Record<string, string>
@@ -64,7 +84,7 @@ export type Answer =
 export interface Endpoint<Path extends TObject = TObject, Query extends TObject = TObject> {
   /** Unique over the service; the name of the operation in the contract. */
   operationId: string
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'DELETE'
   /** With `{name}` for each path parameter. */
   path: string
   area: string
@@ -73,6 +93,8 @@ export interface Endpoint<Path extends TObject = TObject, Query extends TObject 
   /** Not in the specification: marked so in the contract. */
   extension?: boolean
   policy: Policy
+  /** The Idempotency-Key header must be sent. Paid reads take one without saying so. */
+  idempotencyKey?: 'required'
   /** 200 answers a public document: with ETag, 304, HEAD and compressed bytes (decision D9). */
   document?: boolean
   /** Under overload the higher number is shed first (decision D12). */

@@ -26,6 +26,18 @@ export const errorTable = {
     message: 'A path or query parameter is not valid.',
     advice: 'The message names the parameter and its form. Send each query parameter at most once.',
   },
+  invalid_idempotency_key: {
+    status: 400,
+    message:
+      'The Idempotency-Key header must have 16 to 128 characters of A-Z a-z 0-9 . _ ~ : and -.',
+    advice: 'Send a fresh random key with each new request, and the same one with its repeats.',
+  },
+  api_key_in_url: {
+    status: 400,
+    message: 'The URL holds an API key.',
+    advice:
+      'Send it as Authorization: Bearer alone, and replace this one: URLs are written down on their way.',
+  },
   invalid_json: {
     status: 400,
     message: 'The body is not acceptable JSON.',
@@ -39,13 +51,18 @@ export const errorTable = {
   },
   purchase_key_reused: {
     status: 400,
-    message: 'This payer has used the Idempotency-Key for another resource.',
+    message: 'This Idempotency-Key was used for another resource.',
     advice: 'Use a new Idempotency-Key for each purchase. Nothing was charged.',
   },
   invalid_field: {
     status: 400,
     message: 'A field of the body is not valid.',
     advice: 'The message names the field and its form. Send no field that is not in the contract.',
+  },
+  missing_api_key: {
+    status: 401,
+    message: 'This route needs an API key.',
+    advice: 'Send Authorization: Bearer and the key.',
   },
   invalid_api_key: {
     status: 401,
@@ -66,6 +83,11 @@ export const errorTable = {
     status: 403,
     message: 'This account may not report agent decisions yet.',
     advice: 'Ask the operator to unlock agent reporting for the account.',
+  },
+  test_key: {
+    status: 403,
+    message: 'A test key reaches sandbox data alone.',
+    advice: 'Use a key that begins with svc_live_.',
   },
   not_found: {
     status: 404,
@@ -168,6 +190,12 @@ export const errorTable = {
     message: 'Whether the payment was made is not known yet.',
     advice:
       'Send the same payment again after as many seconds as Retry-After says; do not sign another. It is charged once at most.',
+  },
+  metering_suspended: {
+    status: 503,
+    message: 'The credits of this account are being checked.',
+    advice:
+      'Nothing was charged. Ask the operator; the account is charged again once its books are whole.',
   },
   signing_not_configured: {
     status: 503,

@@ -8,6 +8,10 @@ export const interfaceVersion = '2026-05-14'
 
 export const versionHeader = `${brand}-Version` as const
 
+/** What a call cost in credits, and what its account has left (decision D19). */
+export const creditsChargedHeader = `${brand}-Credits-Charged` as const
+export const creditsRemainingHeader = `${brand}-Credits-Remaining` as const
+
 /** The constant `schemaVersion` of a document or payload, e.g. `service.score_vc_status.v1`. */
 export function schemaVersion<Name extends string>(name: Name) {
   return `${brandLower}.${name}.v1` as const

@@ -16,7 +16,7 @@ import {
 } from '../../test/support/credentials.ts'
 import { issueOne, issuer, testRegistry } from '../../test/support/registry.ts'
 import { openDb } from '../platform/db.ts'
-import type { Answer } from '../platform/endpoint.ts'
+import { type Answer, anybody } from '../platform/endpoint.ts'
 import { scoreCredentialEndpoints } from './endpoints.ts'
 import { openMirror } from './mirror.ts'
 import { publishDueLists } from './publish-lists.ts'
@@ -41,6 +41,7 @@ const serving = {
   mirror,
   publicUrl,
   clock: () => clockHand.now,
+  keyLimits: { perMinute: 600, perDay: 100_000 },
   onUnregistered: (kid: string) => void unregistered.push(kid),
 }
 const endpoints = scoreCredentialEndpoints({ db, ...serving })
@@ -64,7 +65,7 @@ interface Call {
 async function call(operationId: string, request: Call = {}, of = endpoints): Promise<Answer> {
   const endpoint = of.find((one) => one.operationId === operationId) ?? assert.fail(operationId)
   const { path = {}, query = {}, body, bodyAmbiguity = null } = request
-  return endpoint.answer({ path, query, body, bodyAmbiguity, requestId: 'r' })
+  return endpoint.answer({ path, query, body, bodyAmbiguity, requestId: 'r', ...anybody })
 }
 
 function bodyOf(answer: Answer): Json {

@@ -4,7 +4,13 @@ import { type Clock, wireTime } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db.ts'
 import { type PublicDocument, publicDocument } from '../platform/document.ts'
-import { type Answer, commonResponses, type Endpoint, endpoint } from '../platform/endpoint.ts'
+import {
+  type Answer,
+  commonResponses,
+  type Endpoint,
+  endpoint,
+  type RateLimits,
+} from '../platform/endpoint.ts'
 import { refuse, UnavailableError } from '../platform/errors.ts'
 import { schemaVersion } from '../platform/identifiers.ts'
 import { exampleCredential, exampleStatusList, examplesFor } from './examples.ts'
@@ -34,6 +40,8 @@ export interface ScoreCredentialsOptions {
   mirror: Mirror
   publicUrl: string
   clock: Clock
+  /** Calls of one API key to the verifier. */
+  keyLimits: RateLimits
   /** Called when a signature is right and the registry does not know the credential: a key may be stolen. */
   onUnregistered: (kid: string) => void
 }
@@ -48,7 +56,7 @@ const keyDocumentMaxAgeSeconds = 300
 const answerWithinMs = 450
 
 export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endpoint[] {
-  const { db, mirror, publicUrl, clock, onUnregistered } = options
+  const { db, mirror, publicUrl, clock, keyLimits, onUnregistered } = options
   const origin = originOf(publicUrl)
   const examples = examplesFor(origin)
   const signatures = signatureCache()
@@ -66,7 +74,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
     deadlineMs: answerWithinMs,
   })
   const verifierDocument = publicDocument({
-    body: JSON.stringify(verifierDescriptionOf(publicUrl)),
+    body: JSON.stringify(verifierDescriptionOf(publicUrl, keyLimits)),
     contentType: 'application/json',
     maxAgeSeconds: 3_600,
   })
@@ -248,6 +256,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
         scope: 'scores:read',
         meter: 'score_lookup',
         anonymous: anonymousVerifyLimits,
+        limits: keyLimits,
       },
       shed: 5,
       body: {
@@ -300,7 +309,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
         200: {
           description: 'The description.',
           schema: verifierDescription,
-          example: verifierDescriptionOf(publicUrl),
+          example: verifierDescriptionOf(publicUrl, keyLimits),
         },
         ...commonResponses,
       },
@@ -352,7 +361,10 @@ function kidIn(presented: Record<string, unknown>): string {
   return String(presented.verificationMethod).split('#')[1] ?? ''
 }
 
-function verifierDescriptionOf(publicUrl: string): Record<string, unknown> {
+function verifierDescriptionOf(
+  publicUrl: string,
+  { perMinute, perDay }: RateLimits,
+): Record<string, unknown> {
   return {
     endpoint: `${publicUrl}${verifyPath}`,
     schemaVersion: schemaVersion('score_vc_verify'),
@@ -360,7 +372,7 @@ function verifierDescriptionOf(publicUrl: string): Record<string, unknown> {
     maxBodyBytes: verifyBodyBytesMax,
     rateLimits: {
       anonymous: anonymousVerifyLimits,
-      apiKey: 'API keys are not accepted yet: a request that presents one is answered with 401.',
+      apiKey: `With scope scores:read: ${perMinute} a minute and ${perDay} a day for each key; a call is counted on the meter score_lookup.`,
     },
     docs: `${publicUrl}/api/v1/openapi.json`,
   }

@@ -1,14 +1,22 @@
 /** One request and its answer, and the connection they travel on. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Endpoint } from '../platform/endpoint.ts'
 import type { RouteMeter } from '../platform/metrics.ts'
 import type { ClientNetwork } from '../platform/rate-limiter.ts'
+import type { ParameterCheck } from './parameters.ts'
 
 /** What is known of a path before anything is decided: enough to log and to count. */
 export interface Route {
   /** As declared, or `unmatched`. */
   readonly path: string
   readonly meter: RouteMeter
+}
+
+export interface EndpointRoute extends Route {
+  readonly endpoint: Endpoint
+  readonly checkPath: ParameterCheck
+  readonly checkQuery: ParameterCheck
 }
 
 /** Who calls, as limits and log know it. */

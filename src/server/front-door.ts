@@ -23,6 +23,8 @@ export function requestProblem(request: IncomingMessage): Refusal | null {
     const why = pathProblem(target)
     if (why !== null) return bad(why)
   }
+  // Before anything is looked up, logged or counted by it.
+  if (target.includes('svc_') && keyInUrl.test(target)) return refuse('api_key_in_url')
   const twice = repeatedHeader(rawHeaders)
   if (twice !== null) return bad(`The header ${twice} occurs more than once.`)
   // HTTP/1.0 has no Host header; HTTP/1.1 has exactly one (RFC 9112 §3.2).
@@ -36,6 +38,8 @@ export function requestProblem(request: IncomingMessage): Refusal | null {
   if (request.httpVersion === '1.0') return bad('HTTP/1.0 has no Transfer-Encoding.')
   return coding.toLowerCase() === 'chunked' ? null : bad('The only Transfer-Encoding is chunked.')
 }
+
+const keyInUrl = /svc_(?:live|test)_[0-9A-Za-z]{36}/
 
 function bad(message: string): Refusal {
   return refuse('bad_request', { message })

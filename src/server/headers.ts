@@ -1,5 +1,10 @@
 /** The headers that do not depend on the answer, as flat lists of names and values: the form `writeHead` takes without another copy. */
-import { interfaceVersion, versionHeader } from '../platform/identifiers.ts'
+import {
+  creditsChargedHeader,
+  creditsRemainingHeader,
+  interfaceVersion,
+  versionHeader,
+} from '../platform/identifiers.ts'
 
 export interface HeaderSets {
   /** On every answer: version, security, CORS. */
@@ -24,11 +29,11 @@ const exposed = [
   'RateLimit',
   'RateLimit-Policy',
   versionHeader,
-  versionHeader.replace('Version', 'Credits-Charged'),
-  versionHeader.replace('Version', 'Credits-Remaining'),
+  creditsChargedHeader,
+  creditsRemainingHeader,
 ].join(', ')
 
-const allowed = `Authorization, Content-Type, If-None-Match, ${versionHeader}, X-PAYMENT, PAYMENT-SIGNATURE`
+const allowed = `Authorization, Content-Type, Idempotency-Key, If-None-Match, ${versionHeader}, X-PAYMENT, PAYMENT-SIGNATURE`
 
 export function headerSets(publicUrl: string): HeaderSets {
   const common = [

@@ -1,9 +1,8 @@
 /** From declarations to routes. What a declaration lacks is found here, when the service starts, and not by a caller. */
 import type { Endpoint } from '../platform/endpoint.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import type { Route } from './exchange.ts'
+import type { EndpointRoute, Route } from './exchange.ts'
 import { parameterCheck } from './parameters.ts'
-import type { EndpointRoute } from './serve.ts'
 
 export interface PathRoutes {
   /** As declared, with `{name}`. */
@@ -70,6 +69,8 @@ function faultsOf(endpoint: Endpoint): string[] {
     if (!described.includes(name)) faults.push(`has no schema for path parameter ${name}`)
   for (const name of described)
     if (!named.includes(name)) faults.push(`describes ${name}, which is not in its path`)
+  if (endpoint.idempotencyKey !== undefined && policy?.kind !== 'keyed')
+    faults.push('requires an Idempotency-Key without being keyed')
   if ((method === 'POST') !== (body !== undefined)) faults.push('must have a body exactly if POST')
   return faults.map((fault) => `${operationId} ${fault}`)
 }

@@ -1,38 +1,31 @@
 /**
- * The order of checks on one request to a declared endpoint (decision D18):
- * overload → version → [media type → key → rate limit → size → JSON →] parameters → work.
+ * The order of checks on one request to a declared endpoint (decision D18), after overload and version:
+ * - open: [media type → size → JSON →] parameters → work
+ * - optional key: media type → key → scope → rate limit → size → JSON → parameters → credits → work → charge
+ * - keyed: key → scope → rate limit → Idempotency-Key → [media type → size → JSON →] parameters → work
+ * - paid: key → scope → rate limit → Idempotency-Key → parameters → credits → work → charge
+ * - paid, without a key: Idempotency-Key → parameters → challenge or payment
  */
-import type { Answer, Endpoint, EndpointRequest } from '../platform/endpoint.ts'
+import { type Answer, anybody, type Endpoint, type EndpointRequest } from '../platform/endpoint.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import { interfaceVersion, versionHeader } from '../platform/identifiers.ts'
 import type { Log } from '../platform/log.ts'
-import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limiter.ts'
 import { parseStrictJson } from '../platform/strict-json.ts'
+import { type AdmitParts, type Admitted, admit, idempotencyKeyOf } from './admit.ts'
 import { readBody } from './body.ts'
-import type { Exchange, Route } from './exchange.ts'
+import type { EndpointRoute, Exchange } from './exchange.ts'
 import { acceptsMediaType } from './media-type.ts'
-import { isRefusal, type ParameterCheck, type Parameters, queryOf } from './parameters.ts'
+import { isRefusal, type Parameters, queryOf } from './parameters.ts'
+import { answerPaid, type PayParts } from './pay.ts'
 import { refusalOf } from './refusals.ts'
 import type { Writer } from './write.ts'
 
-export interface EndpointRoute extends Route {
-  readonly endpoint: Endpoint
-  readonly checkPath: ParameterCheck
-  readonly checkQuery: ParameterCheck
-}
-
-/** Null for a key that may call the endpoint, or why not. `authorization` is the header as sent. */
-export type Authenticate = (authorization: string, endpoint: Endpoint) => Promise<Refusal | null>
-
 /** What the checks need of the server. */
-export interface Edge {
+export interface Edge extends AdmitParts, PayParts {
   writer: Writer
   log: Log
-  limiter: RateLimiter
-  authenticate: Authenticate
   /** Null, or the refusal, where the endpoint's class is shed just now. */
   shed(endpoint: Endpoint): Refusal | null
-  network(exchange: Exchange): ClientNetwork
   /** Exchanges under way, for their deadline and for the drain. */
   pending: Set<Exchange>
 }
@@ -77,9 +70,14 @@ function decide(
   }
   const version = versionProblem(exchange)
   if (version !== null) return version
-  return endpoint.body === undefined
-    ? work(route, exchange, path, noBody)
-    : workWithBody(edge, route, exchange, path)
+  // A public document is answered in this turn.
+  if (endpoint.policy.kind === 'open' && endpoint.body === undefined) {
+    const parameters = parametersOf(route, exchange, path)
+    return isRefusal(parameters)
+      ? parameters
+      : endpoint.answer({ ...parameters, ...noBody, ...anybody, requestId: exchange.requestId })
+  }
+  return checked(edge, route, exchange, path)
 }
 
 function versionProblem({ request }: Exchange): Refusal | null {
@@ -93,38 +91,64 @@ const versionField = versionHeader.toLowerCase()
 
 const noBody = { body: null, bodyAmbiguity: null }
 
-function work(
-  { endpoint, checkPath, checkQuery }: EndpointRoute,
-  { request, requestId }: Exchange,
-  path: Parameters,
-  { body, bodyAmbiguity }: Pick<EndpointRequest<never, never>, 'body' | 'bodyAmbiguity'>,
-): Answer | Promise<Answer> {
-  const pathValues = checkPath(path)
-  if (isRefusal(pathValues)) return pathValues
-  const query = queryOf(request.url ?? '', checkQuery)
-  if (isRefusal(query)) return query
-  return endpoint.answer({ path: pathValues, query, requestId, body, bodyAmbiguity })
-}
-
 /** Null when the caller is gone. */
-async function workWithBody(
+async function checked(
   edge: Edge,
   route: EndpointRoute,
   exchange: Exchange,
   path: Parameters,
 ): Promise<Answer | null> {
-  const { endpoint, meter } = route
+  const { endpoint } = route
+  const { policy } = endpoint
+
+  const readsBodyOfAnybody = policy.kind === 'open' || policy.kind === 'optional-key'
+  const unsupported = readsBodyOfAnybody ? mediaTypeProblem(endpoint, exchange) : null
+  if (unsupported !== null) return unsupported
+
+  const admitted: Admitted | Refusal = await admit(edge, route, exchange)
+  if (isRefusal(admitted)) return admitted
+  const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
+  if (typeof idempotencyKey === 'object' && idempotencyKey !== null) return idempotencyKey
+
+  const late = readsBodyOfAnybody ? null : mediaTypeProblem(endpoint, exchange)
+  if (late !== null) return late
+  const body = await bodyOf(route, exchange)
+  if (body === null || isRefusal(body)) return body
+
+  const parameters = parametersOf(route, exchange, path)
+  if (isRefusal(parameters)) return parameters
+  const { requestId } = exchange
+  const work = async (caller: EndpointRequest<never, never>['caller']): Promise<Answer> =>
+    endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
+  return answerPaid(edge, { route, exchange, admitted, idempotencyKey, ...parameters }, work)
+}
+
+function mediaTypeProblem({ body }: Endpoint, { request: { headers } }: Exchange): Refusal | null {
+  if (body === undefined) return null
+  return acceptsMediaType(headers['content-type'], headers['content-encoding'], body.mediaTypes)
+    ? null
+    : refuse('unsupported_media_type')
+}
+
+function parametersOf(
+  { checkPath, checkQuery }: EndpointRoute,
+  { request }: Exchange,
+  path: Parameters,
+): { path: Parameters; query: Parameters } | Refusal {
+  const pathValues = checkPath(path)
+  if (isRefusal(pathValues)) return pathValues
+  const query = queryOf(request.url ?? '', checkQuery)
+  return isRefusal(query) ? query : { path: pathValues, query }
+}
+
+/** Null when the caller is gone. */
+async function bodyOf(
+  { endpoint, meter }: EndpointRoute,
+  exchange: Exchange,
+): Promise<Pick<EndpointRequest<never, never>, 'body' | 'bodyAmbiguity'> | Refusal | null> {
   const { body: declared } = endpoint
-  const { headers } = exchange.request
-  if (declared === undefined) throw new Error(`${endpoint.operationId} declares no body`)
-
-  if (!acceptsMediaType(headers['content-type'], headers['content-encoding'], declared.mediaTypes))
-    return refuse('unsupported_media_type')
-
-  const barred = await barredCaller(edge, route, exchange)
-  if (barred !== null) return barred
-
-  const body = await bodyOf(exchange, declared.bytesMax)
+  if (declared === undefined) return noBody
+  const body = await readWhole(exchange, declared.bytesMax)
   if (body.kind === 'lost') return null
   if (body.kind === 'too_large')
     return refuse('payload_too_large', { message: `The body is over ${declared.bytesMax} bytes.` })
@@ -138,44 +162,10 @@ async function workWithBody(
   const bodyAmbiguity = json.kind === 'ambiguous' ? json.why : null
   if (bodyAmbiguity !== null && !declared.ambiguousReachesHandler)
     return refuse('invalid_json', { message: bodyAmbiguity })
-
-  return work(route, exchange, path, { body: json.value, bodyAmbiguity })
+  return { body: json.value, bodyAmbiguity }
 }
 
-/** A presented key succeeds or fails as a key (decision D17); only who presents none is counted by address. */
-async function barredCaller(
-  edge: Edge,
-  { endpoint, meter }: EndpointRoute,
-  exchange: Exchange,
-): Promise<Refusal | null> {
-  const { policy, operationId } = endpoint
-  if (policy.kind === 'open') return null
-  const { authorization } = exchange.request.headers
-  if (authorization !== undefined) return edge.authenticate(authorization, endpoint)
-  const limits = { name: operationId, ...policy.anonymous }
-  const verdict = await edge.limiter.take(edge.network(exchange), limits)
-  exchange.headers = rateHeaders(verdict)
-  if (verdict.allowed) return null
-  meter.rateLimited++
-  return refuse('rate_limited', { headers: { 'Retry-After': String(verdict.retryAfterSeconds) } })
-}
-
-/** draft-ietf-httpapi-ratelimit-headers: q is the quota, w its window, r what remains, t the seconds until more does. */
-function rateHeaders({ minute, day }: RateVerdict): readonly string[] {
-  return [
-    'RateLimit-Policy',
-    `"minute";q=${minute.limit};w=60, "day";q=${day.limit};w=86400`,
-    'RateLimit',
-    `${windowState('minute', minute)}, ${windowState('day', day)}`,
-  ]
-}
-
-function windowState(name: string, window: RateVerdict['minute']): string {
-  return `"${name}";r=${window.remaining};t=${window.resetSeconds}`
-}
-
-function bodyOf(exchange: Exchange, bytesMax: number) {
-  const { request, response } = exchange
+function readWhole({ request, response }: Exchange, bytesMax: number) {
   return readBody(request, bytesMax, () => {
     if (request.headers.expect !== undefined && request.httpVersion !== '1.0')
       response.writeContinue()

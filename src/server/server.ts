@@ -10,11 +10,14 @@ import {
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Endpoint } from '../platform/endpoint.ts'
+import type { Authenticate, Metering } from '../platform/admission.ts'
+import type { Endpoint, RateLimits } from '../platform/endpoint.ts'
 import { type Refusal, refuse, UnavailableError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import type { PaymentPort } from '../platform/payments.ts'
 import type { RateLimiter } from '../platform/rate-limiter.ts'
+import { RecentMap } from '../platform/recent-map.ts'
 import { trustedProxies } from './client-network.ts'
 import { trackConnections } from './connections.ts'
 import type { Connection, Exchange, Route, Trace } from './exchange.ts'
@@ -27,7 +30,7 @@ import { refusalOf } from './refusals.ts'
 import { requestId } from './request-id.ts'
 import { createRouter, type Router } from './router.ts'
 import { pathRoutes } from './routes.ts'
-import type { Authenticate, Edge } from './serve.ts'
+import type { Edge } from './serve.ts'
 import { refusalOfParserError, wireErrorWriter } from './wire-errors.ts'
 import { createWriter } from './write.ts'
 
@@ -41,8 +44,16 @@ export interface ServerOptions {
   readiness: () => Promise<Readiness>
   log: Log
   metrics: Metrics
-  /** What a presented API key is worth; without it every key is refused. */
+  /** What a presented API key is worth; without it none is valid. */
   authenticate?: Authenticate
+  /** Credits; without it calls with a key cost nothing (decision D21). */
+  metering?: Metering | undefined
+  /** Payment on the spot; without it paid reads need a key. */
+  payments?: PaymentPort | undefined
+  /** Presented keys of one address that are not valid (decision D16). */
+  failedKeyLimits?: RateLimits
+  /** 404s of one key (decision D24). */
+  missLimits?: RateLimits
   limits?: Partial<ServerLimits>
 }
 
@@ -59,7 +70,8 @@ export interface Server {
 /** Throws where a declaration or the list of trusted proxies is not acceptable. */
 export function createServer(options: ServerOptions): Server {
   const limits = { ...defaultLimits, ...options.limits }
-  const { log, metrics, limiter, authenticate = refuseEveryKey } = options
+  const { log, metrics, limiter, authenticate = noKeysHere, metering, payments } = options
+  const { failedKeyLimits = defaultFailedKeyLimits, missLimits = defaultMissLimits } = options
   const sets = headerSets(options.publicUrl)
   const paths = pathRoutes(options.endpoints, metrics)
   const pending = new Set<Exchange>()
@@ -73,7 +85,20 @@ export function createServer(options: ServerOptions): Server {
   })
   const { clientDigest, network, watch } = connections
   const writer = createWriter({ sets, log, clientDigest, onSlowReader: watch })
-  const edge: Edge = { writer, log, limiter, authenticate, shed, network, pending }
+  const edge: Edge = {
+    writer,
+    log,
+    limiter,
+    authenticate,
+    failedKeyLimits,
+    missLimits,
+    missesSpent: new RecentMap(keysRememberedMax),
+    metering,
+    payments,
+    shed,
+    network,
+    pending,
+  }
   const route = (path: string): Route => ({ path, meter: metrics.route(path) })
   const unmatched = route('unmatched')
   const router = createRouter({
@@ -199,9 +224,11 @@ export function createServer(options: ServerOptions): Server {
   }
 }
 
-/** Until keys exist, none is valid; and a key is never silently ignored (decision D17). */
-const refuseEveryKey: Authenticate = async () =>
-  refuse('invalid_api_key', { headers: { 'WWW-Authenticate': 'Bearer' } })
+const noKeysHere: Authenticate = () => Promise.resolve(null)
+
+const defaultFailedKeyLimits: RateLimits = { perMinute: 30, perDay: 2_000 }
+const defaultMissLimits: RateLimits = { perMinute: 60, perDay: 20_000 }
+const keysRememberedMax = 10_000
 
 const none: readonly string[] = []
 

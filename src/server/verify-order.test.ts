@@ -1,7 +1,15 @@
 /** The order of checks on a route with a body and an optional key (decision D18), and the exact size of a body. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ask, faultOfError, openRaw, post, request, startEdge } from '../../test/support/edge.ts'
+import {
+  ask,
+  faultOfError,
+  openRaw,
+  post,
+  request,
+  startEdge,
+  validKey,
+} from '../../test/support/edge.ts'
 import { UnavailableError } from '../platform/errors.ts'
 
 const edge = await startEdge()
@@ -68,13 +76,13 @@ test('429: the 61st call of one address within a minute, before its size is look
   assert.equal(other.status, 200, 'another address is not touched')
 })
 
-test('a presented key never counts against the address', async () => {
+test('401, and from the 31st failure of one address 429: its anonymous calls are not counted with them', async () => {
   const caller = from(++callers)
-  for (let call = 0; call < 70; call++)
-    assert.equal(
-      (await ask(edge.port, post('/echo', '{}', [caller, 'Authorization: x']))).status,
-      401,
-    )
+  const present = () => ask(edge.port, post('/echo', '{}', [caller, 'Authorization: x']))
+  for (let call = 0; call < 30; call++) assert.equal((await present()).status, 401)
+  const refused = await present()
+  assert.equal(faultOfError(refused, 'rate_limited'), null)
+  assert.match(refused.headers['retry-after'] ?? '', /^\d+$/)
   const { headers } = await ask(edge.port, post('/echo', '{}', [caller]))
   assert.match(headers.ratelimit ?? '', /^"minute";r=59;/)
 })
@@ -180,10 +188,10 @@ test('the connection lives on after a refusal whose body was short', async () =>
   connection.socket.destroy()
 })
 
-test('a key that authenticates is not held by the limit of its address', async () => {
-  const other = await startEdge({ authenticate: () => Promise.resolve(null) })
+test('a key that is valid has the limits of a key, whatever its address', async () => {
+  const other = await startEdge({ authenticate: () => Promise.resolve(validKey) })
   const answer = await ask(other.port, post('/echo', '{}', ['Authorization: Bearer k']))
   await other.stop()
   assert.equal(answer.status, 200)
-  assert.equal(answer.headers.ratelimit, undefined)
+  assert.match(answer.headers['ratelimit-policy'] ?? '', /^"minute";q=600;/)
 })

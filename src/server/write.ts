@@ -45,13 +45,13 @@ export function createWriter(options: WriterOptions): Writer {
       writeRefusal(exchange, given)
       return
     }
-    const { status, body, contentType = 'application/json', headers } = given
+    const { status, body, text, contentType = 'application/json', headers } = given
     const error = status >= 400 ? errorOf(body) : undefined
     const lines = [...(headers?.['Cache-Control'] === undefined ? sets.private : sets.common)]
     lines.push('Content-Type', contentType)
     if (error !== undefined) lines.push('Link', sets.helpLink(error))
     for (const name in headers) lines.push(name, headers[name] as string)
-    writeText(exchange, status, lines, JSON.stringify(body))
+    writeText(exchange, status, lines, text ?? JSON.stringify(body))
     record(exchange, status, error)
   }
 

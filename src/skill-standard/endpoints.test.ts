@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Compile } from 'typebox/compile'
 import type { PublicDocument } from '../platform/document.ts'
-import type { Answer, Endpoint } from '../platform/endpoint.ts'
+import { type Answer, anybody, type Endpoint } from '../platform/endpoint.ts'
 import { skillStandardEndpoints } from './endpoints.ts'
 import { loadVocabulary } from './vocabulary.ts'
 
@@ -19,7 +19,7 @@ function route(path: string, of: Endpoint[] = endpoints): Endpoint {
 }
 
 async function answerOf(endpoint: Endpoint, path: Record<string, string> = {}): Promise<Answer> {
-  const request = { query: {}, body: undefined, bodyAmbiguity: null, requestId: 'r' }
+  const request = { query: {}, body: undefined, bodyAmbiguity: null, requestId: 'r', ...anybody }
   return endpoint.answer({ ...request, path })
 }
 

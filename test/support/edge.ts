@@ -1,6 +1,7 @@
 /** The HTTP edge alone, with small endpoints of our own, and raw connections to it: bytes in, answers out, nothing repaired. */
 import { connect, type Socket } from 'node:net'
 import { Type } from 'typebox'
+import type { PresentedKey } from '../../src/platform/callers.ts'
 import { publicDocument } from '../../src/platform/document.ts'
 import { type Endpoint, endpoint } from '../../src/platform/endpoint.ts'
 import { errorTable, UnavailableError } from '../../src/platform/errors.ts'
@@ -28,6 +29,8 @@ export async function startEdge(options: Partial<ServerOptions> = {}): Promise<T
     endpoints: sampleEndpoints(),
     limiter: inProcessRateLimiter({ nodes: 1 }),
     publicUrl,
+    // No key is valid here.
+    authenticate: () => Promise.resolve(null),
     // So that a test can be many callers.
     trustedProxies: ['127.0.0.1'],
     readiness: () => Promise.resolve({ database: 'ok' }),
@@ -58,9 +61,22 @@ const anonymous = { perMinute: 60, perDay: 1_000 }
 const optionalKey = {
   kind: 'optional-key',
   scope: 'scores:read',
-  meter: 'score',
+  meter: 'score_lookup',
   anonymous,
+  limits: { perMinute: 600, perDay: 100_000 },
 } as const
+
+/** As the room access would find it. */
+export const validKey: PresentedKey = {
+  caller: {
+    kind: 'key',
+    keyId: '0199fb58-0000-7000-8000-000000000001',
+    accountId: '0199fb58-0000-7000-8000-000000000002',
+    environment: 'live',
+  },
+  scopes: ['scores:read'],
+  credits: { balance: 100, suspended: false },
+}
 
 /** One endpoint of each kind; `echo` gives back what its handler got. */
 export function sampleEndpoints(): Endpoint[] {

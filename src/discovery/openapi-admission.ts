@@ -1,0 +1,25 @@
+/** Pure: who may call an operation, as the contract says it. */
+import type { Endpoint } from '../platform/endpoint.ts'
+
+const key = { apiKey: [] }
+
+export function securityOf({ policy }: Endpoint): object[] {
+  if (policy.kind === 'open') return []
+  if (policy.kind === 'optional-key') return [{}, key]
+  if (policy.kind === 'keyed') return [key]
+  return [key, { payment: [] }, { paymentSignature: [] }]
+}
+
+/** Beyond what OpenAPI can say: scope, meter and limits. */
+export function admissionOf({ policy }: Endpoint): Record<string, object> {
+  if (policy.kind === 'open') return {}
+  const limits = { apiKey: policy.limits }
+  return {
+    'x-rate-limits':
+      policy.kind === 'optional-key' ? { anonymous: policy.anonymous, ...limits } : limits,
+    'x-api-key': {
+      scope: policy.scope,
+      ...('meter' in policy ? { meter: policy.meter } : {}),
+    },
+  }
+}

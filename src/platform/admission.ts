@@ -1,0 +1,34 @@
+/** What the HTTP edge asks of the rooms that know keys and money; it orders the questions itself (decision D18). */
+import type { KeyCaller, MeterName, PresentedKey } from './callers.ts'
+import type { Refusal } from './errors.ts'
+
+/**
+ * The key in an Authorization header as sent, or null for whatever is not a valid key: absent, revoked, expired and malformed are one
+ * answer. Throws `UnavailableError` where it cannot tell.
+ */
+export type Authenticate = (authorization: string) => Promise<PresentedKey | null>
+
+/** A call that has been answered with 200 and is now to be paid for. */
+export interface MeteredCall {
+  caller: KeyCaller
+  meter: MeterName
+  operationId: string
+  /** Never charged twice. */
+  requestId: string
+  /** Of a caller that sent an Idempotency-Key: within 24 hours the same request under the same key is charged once. */
+  purchase: { idempotencyKey: string; fingerprint: string } | null
+}
+
+export interface Charge {
+  /** Whole credits; 0 for what was paid for before. */
+  charged: number
+  /** Of the account, after this charge. */
+  remaining: number
+}
+
+export interface Metering {
+  /** Why the account cannot pay for a call, as far as that can be told before the work; or null. */
+  shortfall(key: PresentedKey, meter: MeterName): Refusal | null
+  /** Durable when it resolves; a refusal or an error has charged nothing. */
+  charge(call: MeteredCall): Promise<Charge | Refusal>
+}

@@ -1,0 +1,154 @@
+/** Who may come in: key, scope and rate limit, in this order (decisions D16–D18, D24). */
+import type { IncomingMessage } from 'node:http'
+import type { Authenticate } from '../platform/admission.ts'
+import type { PresentedKey } from '../platform/callers.ts'
+import type { Endpoint, Policy, RateLimits } from '../platform/endpoint.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
+import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limiter.ts'
+import type { RecentMap } from '../platform/recent-map.ts'
+import type { EndpointRoute, Exchange } from './exchange.ts'
+
+export interface AdmitParts {
+  limiter: RateLimiter
+  authenticate: Authenticate
+  /** Presented keys that are not valid, of one address: beyond it they are answered with 429. */
+  failedKeyLimits: RateLimits
+  /** 404s of one key, of all its routes. */
+  missLimits: RateLimits
+  /** Keys that have none left, and until when: milliseconds of the monotonic clock. */
+  missesSpent: RecentMap<number>
+  network(exchange: Exchange): ClientNetwork
+}
+
+/** Null: nobody in particular, where the route is for anybody or for who pays on the spot. */
+export type Admitted = { key: PresentedKey | null }
+
+export async function admit(
+  edge: AdmitParts,
+  route: EndpointRoute,
+  exchange: Exchange,
+): Promise<Admitted | Refusal> {
+  const { policy, operationId } = route.endpoint
+  if (policy.kind === 'open') return { key: null }
+  const { authorization } = exchange.request.headers
+  if (authorization !== undefined) return admitKey(edge, route, { exchange, policy, authorization })
+  if (policy.kind === 'keyed') return challenged('missing_api_key')
+  if (policy.kind === 'paid') return { key: null }
+  const limits = { name: operationId, ...policy.anonymous }
+  const limited = await rateProblem(edge, {
+    route,
+    exchange,
+    caller: edge.network(exchange),
+    limits,
+  })
+  return limited ?? { key: null }
+}
+
+interface Presented {
+  exchange: Exchange
+  policy: Exclude<Policy, { kind: 'open' }>
+  authorization: string
+}
+
+/** A presented key succeeds or fails as a key; it is never ignored (decision D17). */
+async function admitKey(
+  edge: AdmitParts,
+  route: EndpointRoute,
+  { exchange, policy, authorization }: Presented,
+): Promise<Admitted | Refusal> {
+  const key = await edge.authenticate(authorization)
+  if (key === null) return invalidKey(edge, route, exchange)
+  if (!key.scopes.includes(policy.scope)) return refuse('insufficient_scope')
+  // What a keyed route keeps is real: a test key has nothing there (decision D14).
+  if (policy.kind === 'keyed' && key.caller.environment === 'test') return refuse('test_key')
+  const spentUntil = edge.missesSpent.get(key.caller.keyId) ?? 0
+  const waitMs = spentUntil - performance.now()
+  if (waitMs > 0) return tooMany(route, Math.ceil(waitMs / 1_000))
+  const caller = bucketOf(key)
+  const limits = { name: route.endpoint.operationId, ...policy.limits }
+  const limited = await rateProblem(edge, { route, exchange, caller, limits })
+  return limited ?? { key }
+}
+
+/** Who guesses is slowed down; whoever shares the address and has a valid key never gets here (decision D16). */
+async function invalidKey(
+  edge: AdmitParts,
+  route: EndpointRoute,
+  exchange: Exchange,
+): Promise<Refusal> {
+  const limits = { name: 'failed keys', ...edge.failedKeyLimits }
+  const verdict = await edge.limiter.take(edge.network(exchange), limits)
+  return verdict.allowed ? challenged('invalid_api_key') : tooMany(route, verdict.retryAfterSeconds)
+}
+
+export function challenged(refusal: 'missing_api_key' | 'invalid_api_key'): Refusal {
+  return refuse(refusal, { headers: { 'WWW-Authenticate': 'Bearer' } })
+}
+
+interface Counted {
+  route: EndpointRoute
+  exchange: Exchange
+  caller: ClientNetwork
+  limits: { name: string } & RateLimits
+}
+
+/** Null where the call is within its limits, the state of which the answer then tells. */
+export async function rateProblem(
+  edge: Pick<AdmitParts, 'limiter'>,
+  { route, exchange, caller, limits }: Counted,
+): Promise<Refusal | null> {
+  const verdict = await edge.limiter.take(caller, limits)
+  exchange.headers = rateHeaders(verdict)
+  return verdict.allowed ? null : tooMany(route, verdict.retryAfterSeconds)
+}
+
+/** Counts a 404 of a key. Null, or what is answered in its place: with a spent budget, being told nothing is being told. */
+export async function missProblem(
+  edge: AdmitParts,
+  route: EndpointRoute,
+  key: PresentedKey,
+): Promise<Refusal | null> {
+  const limits = { name: 'misses', ...edge.missLimits }
+  const { allowed, retryAfterSeconds } = await edge.limiter.take(bucketOf(key), limits)
+  if (allowed) return null
+  edge.missesSpent.set(key.caller.keyId, performance.now() + retryAfterSeconds * 1_000)
+  return tooMany(route, retryAfterSeconds)
+}
+
+function bucketOf({ caller }: PresentedKey): ClientNetwork {
+  return { buckets: [{ key: caller.keyId, factor: 1 }] }
+}
+
+function tooMany({ meter }: EndpointRoute, retryAfterSeconds: number): Refusal {
+  meter.rateLimited++
+  return refuse('rate_limited', { headers: { 'Retry-After': String(retryAfterSeconds) } })
+}
+
+/** draft-ietf-httpapi-ratelimit-headers: q is the quota, w its window, r what remains, t the seconds until more does. */
+function rateHeaders({ minute, day }: RateVerdict): readonly string[] {
+  return [
+    'RateLimit-Policy',
+    `"minute";q=${minute.limit};w=60, "day";q=${day.limit};w=86400`,
+    'RateLimit',
+    `${windowState('minute', minute)}, ${windowState('day', day)}`,
+  ]
+}
+
+function windowState(name: string, window: RateVerdict['minute']): string {
+  return `"${name}";r=${window.remaining};t=${window.resetSeconds}`
+}
+
+const idempotencyKeyForm = /^[A-Za-z0-9._~:-]{16,128}$/
+
+/** The Idempotency-Key, null where none is sent or the route does not read it, or why it is not acceptable. */
+export function idempotencyKeyOf(
+  { idempotencyKey: declared, policy }: Endpoint,
+  { headers }: IncomingMessage,
+): string | null | Refusal {
+  if (declared === undefined && policy.kind !== 'paid') return null
+  const text = headers['idempotency-key']
+  if (text === undefined && declared === undefined) return null
+  return typeof text === 'string' && idempotencyKeyForm.test(text)
+    ? text
+    : refuse('invalid_idempotency_key')
+}

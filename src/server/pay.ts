@@ -1,0 +1,128 @@
+/**
+ * What a call costs (decisions D19–D22): credits of the key's account, or an x402 payment. The answer is made and written out first, then
+ * charged, then sent: whatever is not a 200 costs nothing, and a 200 that was not charged never leaves.
+ */
+import type { Metering } from '../platform/admission.ts'
+import { sha256Hex } from '../platform/bytes.ts'
+import type { Caller, MeterName, PresentedKey } from '../platform/callers.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
+import type { Answer } from '../platform/endpoint.ts'
+import { errorTable } from '../platform/errors.ts'
+import { creditsChargedHeader, creditsRemainingHeader } from '../platform/identifiers.ts'
+import type { PaymentPort } from '../platform/payments.ts'
+import { type AdmitParts, type Admitted, challenged, missProblem, rateProblem } from './admit.ts'
+import type { EndpointRoute, Exchange } from './exchange.ts'
+import { isRefusal, type Parameters } from './parameters.ts'
+
+export interface PayParts extends AdmitParts {
+  /** Absent: calls with a key cost nothing (decision D21). */
+  metering: Metering | undefined
+  /** Absent: nobody can pay on the spot. */
+  payments: PaymentPort | undefined
+}
+
+export interface PaidCall {
+  route: EndpointRoute
+  exchange: Exchange
+  admitted: Admitted
+  idempotencyKey: string | null
+  /** As checked. */
+  path: Parameters
+  query: Parameters
+}
+
+type Work = (caller: Caller) => Promise<Answer>
+
+export async function answerPaid(edge: PayParts, call: PaidCall, work: Work): Promise<Answer> {
+  const { route, admitted } = call
+  const { policy } = route.endpoint
+  const { key } = admitted
+  if (key === null)
+    return policy.kind === 'paid' ? answerKeyless(edge, call, work) : work({ kind: 'anonymous' })
+  const answer =
+    'meter' in policy
+      ? await answerMetered(edge, { ...call, key, meter: policy.meter }, work)
+      : await work(key.caller)
+  if (statusOf(answer) !== 404) return answer
+  return (await missProblem(edge, route, key)) ?? answer
+}
+
+/** On the spot, or with a key the next time. */
+async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promise<Answer> {
+  const { route, exchange, idempotencyKey, path, query } = call
+  const { policy, path: pathTemplate, summary: description, operationId } = route.endpoint
+  if (edge.payments === undefined || policy.kind !== 'paid') return challenged('missing_api_key')
+  const limits = { name: operationId, ...policy.limits }
+  return edge.payments.answer({
+    meter: policy.meter,
+    pathTemplate,
+    description,
+    path,
+    query,
+    headers: exchange.request.headers,
+    idempotencyKey,
+    read: async (address) => ready(await work({ kind: 'payer', address })),
+    limit: (payer) => {
+      const caller = { buckets: [{ key: payer, factor: 1 }] }
+      return rateProblem(edge, { route, exchange, caller, limits })
+    },
+  })
+}
+
+interface MeteredByKey extends PaidCall {
+  key: PresentedKey
+  meter: MeterName
+}
+
+async function answerMetered(
+  { metering }: PayParts,
+  { key, meter, exchange, ...call }: MeteredByKey,
+  work: Work,
+): Promise<Answer> {
+  const { caller } = key
+  if (metering === undefined) return work(caller)
+  if (caller.environment === 'test') return withCredits(await work(caller), { charged: 0 })
+  const purchase = purchaseOf(call)
+  // A repeat costs nothing: only the charge can tell whether this is one.
+  const shortfall = purchase === null ? metering.shortfall(key, meter) : null
+  if (shortfall !== null) return shortfall
+  const answer = ready(await work(caller))
+  // Too late to be sent: the caller has its 503, or is gone.
+  if (statusOf(answer) !== 200 || exchange.answered || exchange.request.destroyed) return answer
+  const { operationId } = call.route.endpoint
+  const { requestId } = exchange
+  const charge = await metering.charge({ caller, meter, operationId, requestId, purchase })
+  return isRefusal(charge) ? charge : withCredits(answer, charge)
+}
+
+function purchaseOf({ route, idempotencyKey, path, query }: Omit<PaidCall, 'exchange'>) {
+  if (idempotencyKey === null) return null
+  const { operationId } = route.endpoint
+  const fingerprint = sha256Hex(canonicalJson({ operationId, path, query }))
+  return { idempotencyKey, fingerprint }
+}
+
+/** Written out: what cannot be is our 500, and must not have been paid for. */
+function ready(answer: Answer): Answer {
+  return 'status' in answer && answer.text === undefined
+    ? { ...answer, text: JSON.stringify(answer.body) }
+    : answer
+}
+
+function withCredits(
+  answer: Answer,
+  { charged, remaining }: { charged: number; remaining?: number },
+): Answer {
+  if (!('status' in answer) || answer.status !== 200) return answer
+  const headers: Record<string, string> = {
+    ...answer.headers,
+    [creditsChargedHeader]: `${charged}`,
+  }
+  if (remaining !== undefined) headers[creditsRemainingHeader] = `${remaining}`
+  return { ...answer, headers }
+}
+
+function statusOf(answer: Answer): number {
+  if ('document' in answer) return 200
+  return 'refusal' in answer ? errorTable[answer.refusal].status : answer.status
+}
