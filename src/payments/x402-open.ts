@@ -1,0 +1,106 @@
+/** The payments of one process: composed from the settings. Opening asks nobody anything; the heavy code comes with the first payment. */
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db.ts'
+import { openEgress } from '../platform/egress.ts'
+import { operatorRules } from '../platform/egress-rules.ts'
+import type { PaymentPort } from '../platform/payments.ts'
+import { paymentPort, type Shop } from './x402-answer.ts'
+import { chainOf } from './x402-chain.ts'
+import type { HeaderVersion } from './x402-challenge.ts'
+import { facilitatorOf, type OfficialFacilitator } from './x402-facilitator.ts'
+import { remoteFacilitator } from './x402-remote.ts'
+import { reconcilePayments } from './x402-resolve.ts'
+import { openRpc } from './x402-rpc.ts'
+import { sweepPayments } from './x402-store.ts'
+import type { NetworkName, PricedEndpoint } from './x402-terms.ts'
+
+export interface X402Settings {
+  network: NetworkName
+  payTo: string
+  /** Atomic units. */
+  amounts: Readonly<Record<PricedEndpoint, string>>
+  maxTimeoutSeconds: number
+  headerVersion: HeaderVersion
+  secrets: readonly [string, ...string[]]
+  facilitator:
+    | { kind: 'remote'; url: string; authorization: string | null; rpcUrl: string | null }
+    | { kind: 'local'; rpcUrl: string; relayerKeyFile: string }
+}
+
+export interface X402Parts {
+  settings: X402Settings
+  publicUrl: string
+  db: Db
+  clock: Clock
+  onTrouble: Shop['onTrouble']
+}
+
+export interface X402 {
+  port: PaymentPort
+  /** Looks after payments that were left open. */
+  reconcile(): Promise<void>
+  /** Forgets what came to nothing long ago. */
+  sweep(): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** Throws, with a message for the operator, where the relayer's key cannot be read. */
+export async function openX402(parts: X402Parts): Promise<X402> {
+  const { settings, publicUrl, db, clock, onTrouble } = parts
+  const { facilitator } = settings
+  const egress = openEgress({ rules: operatorRules })
+  const rpc = facilitator.rpcUrl === null ? null : openRpc(egress, facilitator.rpcUrl)
+  const official =
+    facilitator.kind === 'remote'
+      ? remoteFacilitator(egress, facilitator)
+      : await localOf(parts, facilitator, rpc)
+  const shop: Shop = {
+    ...settings,
+    facilitator: facilitatorOf(facilitator.kind, official),
+    chain: rpc === null ? null : chainOf(rpc),
+    publicUrl,
+    db,
+    clock,
+    onTrouble,
+  }
+  return {
+    port: paymentPort(shop),
+    reconcile: () => reconcilePayments(shop),
+    sweep: () => sweepPayments(db, new Date(clock().getTime() - keptMs)),
+    close: () => egress.close(),
+  }
+}
+
+const keptMs = 30 * 24 * 3_600_000
+
+async function localOf(
+  { settings, db }: X402Parts,
+  { relayerKeyFile }: { relayerKeyFile: string },
+  rpc: ReturnType<typeof openRpc> | null,
+): Promise<OfficialFacilitator> {
+  if (rpc === null) throw new Error('a local facilitator needs a node of the chain')
+  const relayerKey = await readRelayerKey(relayerKeyFile)
+  const { network } = settings
+  return whenAsked(async () => {
+    const { localFacilitator } = await import('./x402-local.ts')
+    return localFacilitator({ db, rpc, network, relayerKey })
+  })
+}
+
+async function readRelayerKey(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const key = /^(?:0x)?([0-9a-fA-F]{64})\s*$/.exec(text)?.[1]
+  if (key === undefined)
+    throw new Error('X402_RELAYER_KEY_FILE must name a file with a private key: 64 hex characters.')
+  return `0x${key}`
+}
+
+function whenAsked(load: () => Promise<OfficialFacilitator>): OfficialFacilitator {
+  let loading: Promise<OfficialFacilitator> | undefined
+  const loaded = (): Promise<OfficialFacilitator> => (loading ??= load())
+  return {
+    verify: async (...asked) => (await loaded()).verify(...asked),
+    settle: async (...asked) => (await loaded()).settle(...asked),
+  }
+}

@@ -1,0 +1,306 @@
+/** The whole loop, on a chain of our own: challenge, signature, verification, settlement, receipt. With the official code on both sides. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after } from 'node:test'
+import { registerExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import type { Authorization } from '../../src/payments/x402-payload.ts'
+import { sql } from '../../src/platform/db.ts'
+import { ask } from '../support/ask.ts'
+import {
+  assertError,
+  assertPaid,
+  assertRefused,
+  chainTest,
+  pay,
+  receiptOf,
+  signedHeader,
+  startLoopServer,
+  startPaidLoop,
+  terms,
+} from '../support/paid-loop.ts'
+import { payTo } from '../support/paid-server.ts'
+import {
+  base64Json,
+  payloadV1,
+  payloadV2,
+  readBase64Json,
+  signAuthorization,
+  testWallet,
+} from '../support/payments.ts'
+
+const loop = await startPaidLoop()
+const server = await startLoopServer(loop)
+const second = await startLoopServer(loop, { settings: { headerVersion: 2 } })
+after(async () => {
+  await second.stop()
+  await server.stop()
+  await loop.stop()
+})
+
+chainTest('402: without a payment there is a challenge, and nothing is written', async () => {
+  const reply = await ask(server.base, { path: '/things/1' })
+  assert.equal(reply.status, 402)
+  assert.deepEqual(
+    readBase64Json(reply.headers['payment-required']),
+    JSON.parse(reply.body.toString()),
+  )
+  assert.equal(reply.headers['payment-response'], undefined)
+  assert.deepEqual(await loop.database.db.rows(sql`select 1 from x402_payments`), [])
+})
+
+chainTest(
+  '200: the official payer of both versions pays the challenge and gets a receipt',
+  async () => {
+    const wallet = await loop.richWallet()
+    const before = await loop.chain.balanceOf(payTo)
+    const fetchPaid = wrapFetchWithPayment(
+      fetch,
+      registerExactEvmScheme(new x402Client(), { signer: wallet }),
+    )
+    const reply = await fetchPaid(`${server.base}/things/1`)
+    assert.equal(reply.status, 200)
+    assert.deepEqual(await reply.json(), { id: '1' })
+    const receipt = readBase64Json(reply.headers.get('payment-response'))
+    assert.deepEqual(receipt, {
+      success: true,
+      transaction: receipt['transaction'],
+      network: 'base-sepolia',
+      payer: wallet.address.toLowerCase(),
+    })
+    assert.equal(await loop.chain.balanceOf(payTo), before + 10_000n)
+  },
+)
+
+chainTest(
+  '200: a payer that knows version 2 alone pays where the operator chose its header',
+  async () => {
+    const wallet = await loop.richWallet()
+    const { ExactEvmScheme } = await import('@x402/evm/exact/client')
+    const client = new x402Client().register('eip155:*', new ExactEvmScheme(wallet))
+    const fetchPaid = wrapFetchWithPayment(fetch, client)
+    const reply = await fetchPaid(`${second.base}/things/1`)
+    assert.equal(reply.status, 200)
+    assert.equal(readBase64Json(reply.headers.get('payment-response'))['network'], 'eip155:84532')
+    assert.equal(await loop.spent(wallet), 10_000)
+    await assert.rejects(fetchPaid(`${server.base}/things/1`), /version/)
+  },
+)
+
+chainTest('200: a payment made by hand, of either version, in either header', async () => {
+  const wallet = await loop.richWallet()
+  for (const name of ['X-PAYMENT', 'PAYMENT-SIGNATURE'])
+    for (const payload of [payloadV1, payloadV2]) {
+      const header = base64Json(payload(await signAuthorization(wallet, terms), terms))
+      assertPaid(await ask(server.base, { path: '/things/1', headers: { [name]: header } }))
+    }
+  assert.equal(await loop.spent(wallet), 40_000)
+})
+
+chainTest(
+  '200 fifty times: the same payment sent at once to two servers is taken once, and every receipt is the same',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => pay(i % 2 === 0 ? server : second, header)),
+    )
+    const transactions = new Set(replies.map(assertPaid))
+    assert.equal(transactions.size, 1)
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest(
+  '200: twenty payers at once through one relayer on two servers, each charged once',
+  async () => {
+    const wallets = await Promise.all(Array.from({ length: 20 }, loop.richWallet))
+    const replies = await Promise.all(
+      wallets.map(async (wallet, i) =>
+        pay(i % 2 === 0 ? server : second, await signedHeader(wallet)),
+      ),
+    )
+    for (const reply of replies) assertPaid(reply)
+    for (const wallet of wallets) assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest('402: a payment for one thing buys no other, and moves nothing more', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedHeader(wallet)
+  assertPaid(await pay(server, header))
+  assertRefused(await pay(server, header, { path: '/things/2' }), 'invalid_transaction_state')
+  assert.equal(await loop.spent(wallet), 10_000)
+})
+
+chainTest('404: what is not there is not charged, and the payment still buys what is', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedHeader(wallet)
+  const reply = await pay(server, header, { path: '/things/404' })
+  assert.equal(reply.status, 404)
+  assert.equal(reply.headers['payment-response'], undefined)
+  assert.equal(await loop.spent(wallet), 0)
+  assertPaid(await pay(server, header))
+  assert.equal(await loop.spent(wallet), 10_000)
+})
+
+chainTest('402: every way to tamper with a payment, and nothing moves', async () => {
+  const wallet = await loop.richWallet()
+  const signed = await signAuthorization(wallet, terms)
+  const seconds = Math.floor(Date.now() / 1_000)
+  const changed = (over: Partial<Authorization>) =>
+    base64Json(payloadV1({ ...signed, authorization: { ...signed.authorization, ...over } }, terms))
+  const other = testWallet()
+  const v2 = payloadV2(signed, terms)
+  const flipped = `${signed.signature.slice(0, 10)}${signed.signature[10] === '0' ? '1' : '0'}${signed.signature.slice(11)}`
+  const signatureReason = 'invalid_exact_evm_payload_signature'
+  const cases: [string, string, string][] = [
+    ['value', changed({ value: '1' }), 'invalid_exact_evm_payload_authorization_value'],
+    ['to', changed({ to: other.address }), 'invalid_exact_evm_payload_recipient_mismatch'],
+    ['from', changed({ from: other.address }), signatureReason],
+    ['nonce', changed({ nonce: `0x${'1'.repeat(64)}` }), signatureReason],
+    ['validAfter', changed({ validAfter: '0' }), signatureReason],
+    ['validBefore', changed({ validBefore: String(seconds + 301) }), signatureReason],
+    ['network', base64Json({ ...payloadV1(signed, terms), network: 'base' }), 'invalid_network'],
+    ['scheme', base64Json({ ...payloadV1(signed, terms), scheme: 'upto' }), 'unsupported_scheme'],
+    [
+      'version',
+      base64Json({ ...payloadV1(signed, terms), x402Version: 3 }),
+      'invalid_x402_version',
+    ],
+    [
+      'asset',
+      base64Json(payloadV2(signed, { ...terms, asset: payTo })),
+      'invalid_payment_requirements',
+    ],
+    ['no accepted', base64Json({ ...v2, accepted: undefined }), 'invalid_payload'],
+    ['signature', base64Json(payloadV1({ ...signed, signature: flipped }, terms)), signatureReason],
+    [
+      'zero signature',
+      base64Json(payloadV1({ ...signed, signature: `0x${'0'.repeat(130)}` }, terms)),
+      signatureReason,
+    ],
+    [
+      'contract signature',
+      base64Json(payloadV1({ ...signed, signature: `0x${'1'.repeat(200)}` }, terms)),
+      signatureReason,
+    ],
+    [
+      'expired',
+      await signedHeader(wallet, { validBefore: String(seconds - 1) }),
+      'invalid_exact_evm_payload_authorization_valid_before',
+    ],
+    [
+      'not yet',
+      await signedHeader(wallet, { validAfter: String(seconds + 60) }),
+      'invalid_exact_evm_payload_authorization_valid_after',
+    ],
+    ['no funds', await signedHeader(testWallet()), 'insufficient_funds'],
+    ['garbage', '!!!', 'invalid_payload'],
+    ['an array', base64Json([payloadV1(signed, terms)]), 'invalid_payload'],
+    [
+      'another domain',
+      base64Json(
+        payloadV1(await signAuthorization(wallet, { ...terms, assetName: 'USD Coin' }), terms),
+      ),
+      signatureReason,
+    ],
+  ]
+  for (const [name, header, reason] of cases) {
+    const reply = await pay(server, header)
+    assert.equal(reply.status, 402, name)
+    assert.equal(receiptOf(reply)['errorReason'], reason, name)
+  }
+  assert.equal(await loop.spent(wallet), 0)
+  assertPaid(await pay(server, base64Json(payloadV1(signed, terms))))
+})
+
+chainTest(
+  '400: two payment headers that differ, or one that is too long, and nothing moves',
+  async () => {
+    const wallet = await loop.richWallet()
+    const [one, two] = [await signedHeader(wallet), await signedHeader(wallet)]
+    for (const headers of [{ 'PAYMENT-SIGNATURE': two }, { 'X-PAYMENT': 'A'.repeat(8_196) }]) {
+      const reply = await pay(server, one, { headers })
+      assertError(reply, 400, 'invalid_payment')
+    }
+    assert.equal(await loop.spent(wallet), 0)
+  },
+)
+
+chainTest('402: an authorization that its payer cancelled buys nothing', async () => {
+  const wallet = await loop.richWallet()
+  const nonce = `0x${randomBytes(32).toString('hex')}`
+  const header = await signedHeader(wallet, { nonce })
+  await loop.cancel(wallet, nonce)
+  assertRefused(await pay(server, header), 'invalid_transaction_state')
+  assert.equal(await loop.spent(wallet), 0)
+})
+
+chainTest(
+  '402: an authorization cancelled between verification and settlement buys nothing',
+  async () => {
+    const wallet = await loop.richWallet()
+    const nonce = `0x${randomBytes(32).toString('hex')}`
+    const slow = await startLoopServer(loop, {
+      read: async (id) => {
+        await loop.cancel(wallet, nonce)
+        return { status: 200, body: { id } }
+      },
+    })
+    try {
+      const header = await signedHeader(wallet, { nonce })
+      assertRefused(await pay(slow, header), 'invalid_transaction_state')
+      assert.equal(await loop.spent(wallet), 0)
+    } finally {
+      await slow.stop()
+    }
+  },
+)
+
+chainTest(
+  '200: somebody else sends the authorization first, in the middle of the sale: it was paid, so it is served',
+  async () => {
+    const wallet = await loop.richWallet()
+    const signed = await signAuthorization(wallet, terms)
+    const overtaken = await startLoopServer(loop, {
+      read: async (id) => {
+        await loop.broadcast(signed)
+        return { status: 200, body: { id } }
+      },
+    })
+    try {
+      assertPaid(await pay(overtaken, base64Json(payloadV1(signed, terms))))
+      assert.equal(await loop.spent(wallet), 10_000)
+    } finally {
+      await overtaken.stop()
+    }
+  },
+)
+
+chainTest(
+  'one purchase under one Idempotency-Key: signed twice, charged once; another thing under it is 400',
+  async () => {
+    const wallet = await loop.richWallet()
+    const headers = { 'Idempotency-Key': 'one-purchase-of-mine' }
+    const first = assertPaid(await pay(server, await signedHeader(wallet), { headers }))
+    const again = assertPaid(await pay(server, await signedHeader(wallet), { headers }))
+    assert.equal(again, first)
+    const reused = await pay(server, await signedHeader(wallet), { headers, path: '/things/2' })
+    assertError(reused, 400, 'purchase_key_reused')
+    assert.equal(await loop.spent(wallet), 10_000)
+    const other = await loop.richWallet()
+    assert.notEqual(assertPaid(await pay(server, await signedHeader(other), { headers })), first)
+    assert.equal(await loop.spent(other), 10_000)
+  },
+)
+
+chainTest('one purchase signed ten times at once under one key is charged once', async () => {
+  const wallet = await loop.richWallet()
+  const headers = { 'Idempotency-Key': 'ten-signatures-at-once' }
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, async () => pay(server, await signedHeader(wallet), { headers })),
+  )
+  assert.equal(new Set(replies.map(assertPaid)).size, 1)
+  assert.equal(await loop.spent(wallet), 10_000)
+})
