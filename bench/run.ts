@@ -4,7 +4,14 @@ import { once } from 'node:events'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 
-const benches = ['verify-module', 'status-lists', 'scoring-core', 'evidence-import', 'http']
+const benches = [
+  'verify-module',
+  'status-lists',
+  'scoring-core',
+  'evidence-import',
+  'search',
+  'http',
+]
 
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))

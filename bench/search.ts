@@ -1,0 +1,335 @@
+/**
+ * Search over SEARCH_PEOPLE people (10,000 and 100,000 unless given, e.g. 1000000): every prefix of two letters that leads to anybody, samples
+ * of longer ones, one search at a time on an embedded database, cold (right after its start) and warm; and many at once. Beside it, on the
+ * same rows, what one would write without the index: ILIKE over the tables, and full-text search by prefix. Neither of the two ranks by
+ * kind of match. `assay workers import` with the index is measured on people of its own.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { foldText } from '../src/candidates/fold.ts'
+import { candidateSearch, type SearchCandidates } from '../src/candidates/search.ts'
+import { skillNames } from '../src/candidates/skill-names.ts'
+import { postingsOf } from '../src/candidates/terms.ts'
+import { type Db, openDb } from '../src/platform/db.ts'
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
+import { migrate } from '../src/platform/migrate.ts'
+import { loadVocabulary } from '../src/skill-standard/vocabulary.ts'
+import { type Finding, report } from './measure.ts'
+import { type BenchPerson, populationOf } from './search-people.ts'
+
+const sizes = (process.env.SEARCH_PEOPLE ?? '10000,100000').split(',').map(Number)
+const importLines = Number(process.env.SEARCH_IMPORT ?? 20_000)
+const root = join(import.meta.dirname, '..')
+const { records } = loadVocabulary(join(root, 'vocabulary'))
+const names = skillNames(records)
+const personOf = populationOf(records)
+
+async function benchOf(people: number): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
+  // The server's user must get through.
+  chmodSync(folder, 0o755)
+  const dataDir = join(folder, 'data')
+  const start = () => startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+  try {
+    let server = await start()
+    await migrate(server.url, join(root, 'migrations'), new Date())
+    await load(server.url, people)
+    await server.stop()
+    server = await start()
+    const findings: Finding[] = []
+    await withDb(server.url, async (db) => {
+      const search = candidateSearch(db, names)
+      const asked = prefixesOf(people)
+      findings.push(...(await latencies(search, asked, 'cold')))
+      findings.push(...(await latencies(search, asked, 'warm')))
+      findings.push(await throughput(search, asked))
+    })
+    findings.push(...(await others(server.url, prefixesOf(people))), await sizeOf(server.url))
+    if (importLines > 0) findings.push(...(await imports(dataDir, folder, people)))
+    await server.stop()
+    report(`search, ${people} people`, findings)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function withDb(url: string, work: (db: Db) => Promise<void>): Promise<void> {
+  const db = openDb({ url, connectionsMax: 4, applicationName: 'bench', onError: () => {} })
+  await work(db)
+  await db.close()
+}
+
+/** Straight into the tables, without triggers and keys, which come when the rows are there. */
+async function load(url: string, people: number): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(`
+    set session_replication_role = replica; set synchronous_commit = off;
+    alter table search_terms drop constraint search_terms_pkey; drop index search_terms_walk`)
+  for (let from = 0; from < people; from += 2_000) {
+    const some = Array.from({ length: Math.min(2_000, people - from) }, (_, i) =>
+      personOf(from + i),
+    )
+    await insert(client, some, from)
+  }
+  await client.query(`
+    set maintenance_work_mem = '512MB';
+    alter table search_terms add primary key (kind, term, rank, username);
+    create index search_terms_walk on search_terms (left(term, 2), kind, rank, username) include (term)`)
+  // Only what is filled: statistics that say a table is empty mislead whoever fills it next.
+  await client.query('vacuum analyze workers, profiles, profile_skills, search_entries, search_terms')
+  await client.end()
+}
+
+async function insert(client: Client, people: readonly BenchPerson[], from: number): Promise<void> {
+  const ids = people.map((_, i) => workerIdOf(from + i))
+  const usernames = people.map(({ username }) => username)
+  await client.query(
+    `with named as (select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as n(id, username, name, title)),
+      worker as (insert into workers (id, registered_at, terms_version, terms_accepted_at, onboarded_at)
+        select id, now(), '1', now(), now() from named)
+    insert into profiles (worker_id, username, username_sha256, display_name, title, member_since, updated_at)
+    select id, username, sha256(convert_to(username, 'UTF8')), name, title, '2026-01', now() from named`,
+    [
+      ids,
+      usernames,
+      people.map(({ displayName }) => displayName),
+      people.map(({ title }) => title),
+    ],
+  )
+  const skills = people.flatMap((person, i) =>
+    person.skills.map((skill, place) => ({ id: ids[i], place: place + 1, ...skill })),
+  )
+  await client.query(
+    `insert into profile_skills (worker_id, name, place, verified)
+    select * from unnest($1::uuid[], $2::text[], $3::smallint[], $4::boolean[])`,
+    [
+      skills.map((s) => s.id),
+      skills.map((s) => s.name),
+      skills.map((s) => s.place),
+      skills.map((s) => s.verified),
+    ],
+  )
+  const postings = people.flatMap((person, i) =>
+    postingsOf(person, names).map((posting) => ({
+      id: ids[i],
+      username: usernames[i],
+      ...posting,
+    })),
+  )
+  await client.query(
+    `with posted as (select * from unnest($1::uuid[], $2::text[], $3::smallint[], $4::text[], $5::smallint[]) as p(id, username, kind, term, rank)),
+      entry as (insert into search_entries select id, username, array_agg(kind), array_agg(term), array_agg(rank) from posted group by id, username)
+    insert into search_terms (kind, term, rank, username) select kind, term, rank, username from posted`,
+    [
+      postings.map((p) => p.id),
+      postings.map((p) => p.username),
+      postings.map((p) => p.kind),
+      postings.map((p) => p.term),
+      postings.map((p) => p.rank),
+    ],
+  )
+}
+
+function workerIdOf(n: number): string {
+  return `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
+}
+
+interface Asked {
+  name: string
+  prefixes: string[]
+  /** Milliseconds that the 99th percentile may take, and the slowest. */
+  targets?: { p99: number; max: number }
+}
+
+/** Prefixes that occur: of skills, names, titles and handles of a sample. */
+function prefixesOf(people: number): Asked[] {
+  const texts = Array.from({ length: 4_000 }, (_, i) => personOf((i * 7_919) % people)).flatMap(
+    ({ username, displayName, title, skills }) => [
+      username,
+      displayName,
+      title,
+      ...skills.map(({ name }) => name),
+    ],
+  )
+  const words = texts.map(foldText).flatMap((text) => [text, ...text.split(' ')])
+  const targets = { p99: 5, max: 15 }
+  const ofLength = (length: number, most: number): Asked => {
+    const all = [
+      ...new Set(
+        words.map((each) => each.slice(0, length)).filter((each) => each.length === length),
+      ),
+    ].sort()
+    const step = Math.max(1, Math.floor(all.length / most))
+    return { name: `${length} letters`, prefixes: all.filter((_, i) => i % step === 0), targets }
+  }
+  const whole = [...new Set(words.filter((each) => each.length > 5))].sort()
+  return [
+    ofLength(2, 676),
+    ofLength(3, 1_000),
+    ofLength(4, 1_000),
+    ofLength(6, 1_000),
+    {
+      name: 'whole words',
+      prefixes: whole.filter((_, i) => i % 11 === 0).slice(0, 1_000),
+      targets,
+    },
+  ]
+}
+
+async function timesOf(
+  asked: readonly string[],
+  ask: (q: string) => Promise<unknown>,
+): Promise<number[]> {
+  const times: number[] = []
+  for (const q of asked) {
+    const startedAt = performance.now()
+    await ask(q)
+    times.push(performance.now() - startedAt)
+  }
+  return times.sort((a, b) => a - b)
+}
+
+async function latencies(
+  search: SearchCandidates,
+  asked: readonly Asked[],
+  state: 'cold' | 'warm',
+): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const { name, prefixes, targets } of asked) {
+    const times = await timesOf(prefixes, (q) => search(q, 18))
+    const at = (share: number): number => times[Math.ceil(times.length * share) - 1] as number
+    const called = `${name}, ${state}, ${times.length} searches`
+    findings.push({ name: `${called}: p50`, value: at(0.5), unit: 'ms' })
+    const isHeld = state === 'warm' && targets !== undefined
+    findings.push({
+      name: `${called}: p99`,
+      value: at(0.99),
+      unit: 'ms',
+      ...(isHeld && { target: { max: targets.p99 } }),
+    })
+    findings.push({
+      name: `${called}: slowest`,
+      value: at(1),
+      unit: 'ms',
+      ...(isHeld && { target: { max: targets.max } }),
+    })
+  }
+  return findings
+}
+
+const atOnce = 64
+const throughputMs = 5_000
+
+/** Every length alike often. */
+async function throughput(search: SearchCandidates, asked: readonly Asked[]): Promise<Finding> {
+  let done = 0
+  let turn = 0
+  const startedAt = performance.now()
+  const ask = async (): Promise<void> => {
+    while (performance.now() - startedAt < throughputMs) {
+      const { prefixes } = asked[turn % asked.length] as Asked
+      const q = prefixes[Math.floor(turn++ / asked.length) % prefixes.length] as string
+      await search(q, 18)
+      done++
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, ask))
+  const value = (done * 1_000) / (performance.now() - startedAt)
+  return {
+    name: `${atOnce} at once, all lengths`,
+    value,
+    unit: 'searches/s',
+    target: { min: 10_000 },
+  }
+}
+
+const ilike = `
+  select p.username from profiles p
+  where p.username like $1 or p.display_name ilike $1 or p.title ilike $1
+    or exists (select from profile_skills s where s.worker_id = p.worker_id and s.name ilike $1)
+  order by p.username limit 18`
+const fullText = `select username from bench_text where words @@ to_tsquery('simple', $1) order by username limit 18`
+
+/** The same questions to the same rows, as few as time allows. */
+async function others(url: string, asked: readonly Asked[]): Promise<Finding[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(`
+    create table bench_text as
+    select p.username, to_tsvector('simple', concat_ws(' ', p.username, p.display_name, p.title, s.names)) as words
+    from profiles p
+    left join (select worker_id, string_agg(name, ' ') as names from profile_skills group by worker_id) s using (worker_id);
+    create index on bench_text using gin (words); analyze bench_text`)
+  const findings: Finding[] = []
+  for (const { name, prefixes } of asked.slice(0, 3)) {
+    const some = prefixes.filter((_, i) => i % Math.ceil(prefixes.length / 20) === 0)
+    const scans = await timesOf(some, (q) => client.query(ilike, [`${q}%`]))
+    const plain = some.filter((q) => /^[a-z]+$/.test(q))
+    const texts = await timesOf(plain, (q) => client.query(fullText, [`${q}:*`]))
+    findings.push({
+      name: `ILIKE, ${name}: p50 of ${some.length}`,
+      value: scans[scans.length >> 1] as number,
+      unit: 'ms',
+    })
+    findings.push({
+      name: `full text, ${name}: p50 of ${plain.length}`,
+      value: texts[texts.length >> 1] as number,
+      unit: 'ms',
+    })
+  }
+  await client.query('drop table bench_text')
+  await client.end()
+  return findings
+}
+
+async function sizeOf(url: string): Promise<Finding> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query(`
+    select (pg_total_relation_size('search_terms') + pg_total_relation_size('search_entries')) / 1048576.0 as size`)
+  await client.end()
+  return { name: 'size of the index', value: Number(rows[0].size), unit: 'MiB' }
+}
+
+/** As an operator imports people who may be found, into the filled index. */
+async function imports(dataDir: string, folder: string, from: number): Promise<Finding[]> {
+  const file = join(folder, 'workers.ndjson')
+  const out = createWriteStream(file)
+  for (let n = from; n < from + importLines; n++)
+    if (!out.write(lineOf(n))) await once(out, 'drain')
+  out.end()
+  await once(out, 'finish')
+  const startedAt = performance.now()
+  const child = spawn(
+    process.execPath,
+    [join(root, 'src/cli/assay.ts'), 'workers', 'import', '--from', file, '--by', 'bench'],
+    { stdio: 'ignore', env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir } },
+  )
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`the import ended with ${code}`)
+  const value = (importLines * 1_000) / (performance.now() - startedAt)
+  return [
+    {
+      name: 'imported, indexed, from start to end',
+      value,
+      unit: 'people/s',
+      target: { min: 8_000 },
+    },
+  ]
+}
+
+function lineOf(n: number): string {
+  const consents = ['public_profile', 'search_listing', 'score_sharing'].map((permission) => ({
+    permission,
+    textVersion: '1',
+  }))
+  const terms = { version: '1', acceptedAt: '2026-01-01T00:00:00Z' }
+  return `${JSON.stringify({ externalId: `person-${n}`, ...personOf(n), terms, consents })}\n`
+}
+
+for (const people of sizes) await benchOf(people)
