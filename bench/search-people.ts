@@ -5,7 +5,7 @@ export interface BenchPerson {
   username: string
   displayName: string
   title: string
-  skills: { name: string; verified: boolean }[]
+  skills: { name: string; verified: boolean; level: null }[]
 }
 
 const syllables =
@@ -40,7 +40,11 @@ export function populationOf(records: readonly SourceRecord[]): (n: number) => B
       username: `${first}-${last}-${n.toString(36)}`.slice(-30).replace(/^[-_]+/, ''),
       displayName: `${capital(first)} ${capital(last)}`,
       title: `${pick(['Senior ', 'Lead ', '', ''])}${pick(fields).replace('_', ' ')} ${pick(roles)}`,
-      skills: [...names.values()].map((name) => ({ name, verified: random(2) === 0 })),
+      skills: [...names.values()].map((name) => ({
+        name,
+        verified: random(2) === 0,
+        level: null,
+      })),
     }
   }
 }

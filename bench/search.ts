@@ -11,10 +11,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { foldText } from '../src/candidates/fold.ts'
+import { entryOf } from '../src/candidates/keep-index.ts'
 import { candidateSearch, type SearchCandidates } from '../src/candidates/search.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
-import { postingsOf } from '../src/candidates/terms.ts'
-import { type Db, openDb } from '../src/platform/db.ts'
+import { replaceEntries } from '../src/candidates/store.ts'
+import { type Db, openDb, txOf } from '../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { loadVocabulary } from '../src/skill-standard/vocabulary.ts'
@@ -81,7 +82,9 @@ async function load(url: string, people: number): Promise<void> {
     alter table search_terms add primary key (kind, term, rank, username);
     create index search_terms_walk on search_terms (left(term, 2), kind, rank, username) include (term)`)
   // Only what is filled: statistics that say a table is empty mislead whoever fills it next.
-  await client.query('vacuum analyze workers, profiles, profile_skills, search_entries, search_terms')
+  await client.query(
+    'vacuum analyze workers, profiles, profile_skills, search_entries, search_terms',
+  )
   await client.end()
 }
 
@@ -114,25 +117,10 @@ async function insert(client: Client, people: readonly BenchPerson[], from: numb
       skills.map((s) => s.verified),
     ],
   )
-  const postings = people.flatMap((person, i) =>
-    postingsOf(person, names).map((posting) => ({
-      id: ids[i],
-      username: usernames[i],
-      ...posting,
-    })),
+  const entries = people.map((person, i) =>
+    entryOf(workerIdOf(from + i), { ...person, avatarUrl: null }, names),
   )
-  await client.query(
-    `with posted as (select * from unnest($1::uuid[], $2::text[], $3::smallint[], $4::text[], $5::smallint[]) as p(id, username, kind, term, rank)),
-      entry as (insert into search_entries select id, username, array_agg(kind), array_agg(term), array_agg(rank) from posted group by id, username)
-    insert into search_terms (kind, term, rank, username) select kind, term, rank, username from posted`,
-    [
-      postings.map((p) => p.id),
-      postings.map((p) => p.username),
-      postings.map((p) => p.kind),
-      postings.map((p) => p.term),
-      postings.map((p) => p.rank),
-    ],
-  )
+  await replaceEntries(txOf(client), [], entries)
 }
 
 function workerIdOf(n: number): string {

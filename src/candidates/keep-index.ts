@@ -8,7 +8,14 @@ import { readable } from '../people/gate.ts'
 import { findPeople, lockWorkers, type Person } from '../people/store.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { SkillNames } from './skill-names.ts'
-import { replaceEntries, replaceVocabulary, takeMarks, takeOwnMarks } from './store.ts'
+import {
+  type Card,
+  type NewEntry,
+  replaceEntries,
+  replaceVocabulary,
+  takeMarks,
+  takeOwnMarks,
+} from './store.ts'
 import { postingsOf } from './terms.ts'
 
 /** The same database, whose transactions leave nobody they change out of the index. `names` is called where somebody has changed. */
@@ -49,10 +56,19 @@ export function adoptVocabulary(db: Db, names: SkillNames): Promise<boolean> {
 
 async function indexWorkers(tx: Tx, workerIds: readonly string[], names: SkillNames) {
   const people = await findPeople(tx, { workerIds })
-  const entries = people.filter(mayBeFound).map(({ workerId, profile }) => {
-    return { workerId, username: profile.username, postings: postingsOf(profile, names) }
-  })
+  const entries = people
+    .filter(mayBeFound)
+    .map(({ workerId, profile }) => entryOf(workerId, profile, names))
   await replaceEntries(tx, workerIds, entries)
+}
+
+export function entryOf(
+  workerId: string,
+  { username, displayName, title, avatarUrl, skills }: Card,
+  names: SkillNames,
+): NewEntry {
+  const card = { username, displayName, title, avatarUrl, skills }
+  return { workerId, username, card, postings: postingsOf(card, names) }
 }
 
 /** The gate's other facts concern the score alone. */

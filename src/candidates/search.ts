@@ -6,24 +6,21 @@ import { RecentMap } from '../platform/recent-map.ts'
 import { foldText } from './fold.ts'
 import type { CandidatePreview, SearchResult } from './schema.ts'
 import { matchesSkill, type SkillNames, type SkillTerms } from './skill-names.ts'
-import { type FoundRow, findCandidates, type Search } from './store.ts'
+import { type Card, findCards, type Search } from './store.ts'
 
 export type SearchCandidates = (q: string, limit: number) => Promise<SearchResult>
 
 export function candidateSearch(db: Queryable, names: SkillNames): SearchCandidates {
   const termsOf = remembered(names)
-  const find = coalesce<Search, FoundRow[]>({
+  const find = coalesce<Search, Card[]>({
     name: 'candidate search',
     batchMax: 32,
-    run: async (searches) => {
-      const found = Map.groupBy(await findCandidates(db, searches), ({ search }) => search)
-      return searches.map((_, i) => found.get(i + 1) ?? [])
-    },
+    run: (searches) => findCards(db, searches),
   })
   return async (q, limit) => {
     const search = searchOf(q, limit)
-    const rows = await find(search)
-    const candidates = rows.map((row) => previewOf(row, search, termsOf))
+    const cards = await find(search)
+    const candidates = cards.map((card) => previewOf(card, search, termsOf))
     return { query: q, candidates, resultCount: candidates.length }
   }
 }
@@ -38,7 +35,7 @@ export function searchOf(q: string, limit: number): Search {
 const topSkillsMax = 5
 
 export function previewOf(
-  { username, displayName, title, avatarUrl, skills }: Omit<FoundRow, 'search'>,
+  { username, displayName, title, avatarUrl, skills }: Card,
   { text, handlesAlone }: Pick<Search, 'text' | 'handlesAlone'>,
   termsOf: (skill: string) => SkillTerms,
 ): CandidatePreview {

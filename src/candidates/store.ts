@@ -22,6 +22,7 @@ export async function takeMarks(tx: Tx, limit: number): Promise<string[]> {
 export interface NewEntry {
   workerId: string
   username: string
+  card: Card
   postings: readonly Posting[]
 }
 
@@ -43,9 +44,12 @@ export async function replaceEntries(
         ${column('kind')}::smallint[], ${column('term')}::text[], ${column('rank')}::smallint[])
         as new(worker_id, username, kind, term, rank)
     ), entry as (
-      insert into search_entries (worker_id, username, kinds, terms, ranks)
-      select worker_id, username, array_agg(kind), array_agg(term), array_agg(rank)
-      from posted group by worker_id, username
+      insert into search_entries (worker_id, username, card, kinds, terms, ranks)
+      select worker_id, username, min(card), array_agg(kind), array_agg(term), array_agg(rank)
+      from posted join unnest(${entries.map((entry) => entry.workerId)}::uuid[],
+        ${entries.map((entry) => JSON.stringify(entry.card))}::text[]) as shown(worker_id, card)
+        using (worker_id)
+      group by worker_id, username
     )
     insert into search_terms (kind, term, rank, username)
     select kind, term, rank, username from posted order by kind, term collate "C", rank`)
@@ -58,33 +62,28 @@ export interface Search {
   limit: number
 }
 
-export interface FoundRow {
-  /** Which of the searches, from 1. */
-  search: number
+/** What search shows of a person. */
+export interface Card {
   username: string
   displayName: string
   title: string | null
   avatarUrl: string | null
   /** As shown. */
-  skills: { name: string; verified: boolean; level: string | null }[]
+  skills: readonly { name: string; verified: boolean; level: string | null }[]
 }
 
 /** Whom each search finds, in order (decision D35). */
-export function findCandidates(db: Queryable, searches: readonly Search[]): Promise<FoundRow[]> {
-  return db.rows<FoundRow>(sql`
-    select q.search::int, p.username, p.display_name as "displayName", p.title,
-      p.avatar_url as "avatarUrl",
-      (select coalesce(json_agg(json_build_object('name', s.name, 'verified', s.verified,
-        'level', s.level) order by s.place), '[]')
-        from profile_skills s where s.worker_id = p.worker_id) as skills
+export async function findCards(db: Queryable, searches: readonly Search[]): Promise<Card[][]> {
+  const rows = await db.rows<{ cards: string }>(sql`
+    select (select '[' || coalesce(string_agg(e.card, ',' order by found.place), '') || ']'
+      from unnest(search_people(q.text, q.handles_alone, q.wanted)) with ordinality as found(username, place)
+      join search_entries e on e.username = found.username) as cards
     from unnest(${searches.map((search) => search.text)}::text[],
       ${searches.map((search) => search.handlesAlone)}::boolean[],
       ${searches.map((search) => search.limit)}::int[])
-      with ordinality as q(text, handles_alone, wanted, search)
-    cross join lateral unnest(search_people(q.text, q.handles_alone, q.wanted))
-      with ordinality as found(username, place)
-    join profiles p on p.username = found.username
-    order by q.search, found.place`)
+      with ordinality as q(text, handles_alone, wanted, place)
+    order by q.place`)
+  return rows.map(({ cards }): Card[] => JSON.parse(cards))
 }
 
 /** Says whether the index was built with other names than these, and from now on these count: everybody in it is put into the queue. */
