@@ -185,45 +185,48 @@ CREATE OR REPLACE FUNCTION public.search_prefix(among smallint[], prefix text, w
  RETURNS TABLE(username text, rank smallint)
  LANGUAGE plpgsql
  STABLE
- SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'
 AS $function$
 declare
   few constant integer := 1200;
   beyond constant text := prefix || chr(1114111);
   one smallint;
+  terms_found integer;
   step integer;
   walked integer;
   names text[];
   ranks smallint[];
 begin
   foreach one in array among loop
-    select count(*) into walked from (
+    select count(*) into terms_found from (
       select from search_terms t where t.kind = one and t.term >= prefix and t.term < beyond limit few + 1
-    ) counted;
-    if walked <= few then
-      if walked > 0 then
-        return query select t.username, min(t.rank) from search_terms t
-          where t.kind = one and t.term >= prefix and t.term < beyond
-          group by t.username order by 2, 1 limit wanted;
-      end if;
-      continue;
-    end if;
-    step := wanted;
+    ) terms;
+    step := wanted * 2;
     loop
-      step := step * 2;
-      select coalesce(sum(met.times), 0), array_agg(met.username), array_agg(met.rank)
-      into walked, names, ranks from (
-        select w.username, min(w.rank) as rank, count(*) as times from (
-          select t.username, t.rank from search_terms t
-          where left(t.term, 2) = left(prefix, 2) and t.kind = one
-            and t.term >= prefix and t.term < beyond
-          order by t.rank, t.username limit step
-        ) w group by w.username
-      ) met;
-      exit when walked < step or cardinality(names) >= wanted;
+      exit when terms_found = 0;
+      if terms_found > few then
+        select sum(met.times), array_agg(met.username), array_agg(met.rank) into walked, names, ranks from (
+          select w.username, min(w.rank) as rank, count(*) as times from (
+            select t.username, t.rank from search_terms t
+            where left(t.term, 2) = left(prefix, 2) and t.kind = one
+              and t.term >= prefix and t.term < beyond
+            order by t.rank, t.username limit step
+          ) w group by w.username
+        ) met;
+      else
+        select sum(met.times), array_agg(met.username), array_agg(met.rank) into walked, names, ranks from (
+          select w.username, min(w.rank) as rank, count(*) as times from (
+            select t.username, t.rank from search_terms t
+            where t.kind = one and t.term >= prefix and t.term < beyond
+            order by t.rank, t.username limit step
+          ) w group by w.username
+        ) met;
+      end if;
+      if walked < step or cardinality(names) >= wanted then
+        return query select * from unnest(names, ranks);
+        exit;
+      end if;
+      step := step * 4;
     end loop;
-    return query select * from unnest(names, ranks);
   end loop;
 end
 $function$;
@@ -434,7 +437,8 @@ create table search_entries (
   username text collate "C" not null,
   kinds smallint[] not null,
   terms text[] not null,
-  ranks smallint[] not null
+  ranks smallint[] not null,
+  card text not null
 );
 create table search_queue (
   worker_id uuid not null,
