@@ -2,6 +2,7 @@
  * The log: one JSON line each, written in the background; a killed process loses the last fifth of a second. What enters a line is
  * chosen by name, never a header, a body or a query; and what looks like a secret is blanked on the way out all the same.
  */
+import { fstatSync } from 'node:fs'
 import { destination, pino } from 'pino'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -47,7 +48,7 @@ export interface LogDestination {
 }
 
 export function openLog({ level, to }: LogOptions): Log {
-  const held = holding(to ?? destination({ dest: 1, sync: false, maxWrite: 2 * heldLengthMax }))
+  const held = holding(to ?? standardOutput())
   const lines = pino(
     {
       level,
@@ -66,70 +67,95 @@ export function openLog({ level, to }: LogOptions): Log {
     error: (message, error, fields) =>
       lines.error(error === null ? (fields ?? {}) : { ...fields, error: told(error) }, message),
     request: (line) => {
-      if (requests) held.write(requestText(line))
+      if (requests) held.hold({ line, at: Date.now() })
     },
     flush: held.flushSync,
   }
+}
+
+interface Held {
+  line: RequestLine
+  /** Milliseconds since 1970. */
+  at: number
 }
 
 /**
  * Written by hand: serializing a general object costs more than finding and sending a document. Every text in it is ours or a token
  * of a closed alphabet, so nothing needs an escape, and no secret has a way in. What two lines share is made once.
  */
-function requestText(line: RequestLine): string {
-  return `${timed()}${about(line)}${line.us},"requestId":"${line.requestId}","client":"${line.client}"}\n`
+function requestText({ line, at }: Held): string {
+  return `${timed(at)}${about(line)}${line.us},"requestId":"${line.requestId}","client":"${line.client}"}\n`
 }
 
-const shared = new Map<string, Map<string | undefined, string>[]>()
+type Texts = Map<string | undefined, string>
+
+/** By route, method, status and error value; names are looked up as they are, for a key made of them would be made for each line. */
+const shared = new Map<string, Map<string, Texts[]>>()
 
 /** As many as routes, methods, statuses and error values there are. */
 function about({ method, route, status, error }: RequestLine): string {
-  const key = `${method} ${route}`
-  let statuses = shared.get(key)
-  if (statuses === undefined) shared.set(key, (statuses = []))
-  const texts = (statuses[status] ??= new Map<string | undefined, string>())
-  let text = texts.get(error)
-  if (text === undefined) {
+  const methods = madeOnce(shared, route, () => new Map<string, Texts[]>())
+  const statuses = madeOnce(methods, method, (): Texts[] => [])
+  const texts = (statuses[status] ??= new Map())
+  return madeOnce(texts, error, () => {
     const why = error === undefined ? '' : `"error":"${error}",`
-    text = `"method":"${method}","route":"${route}","status":${status},${why}"us":`
-    texts.set(error, text)
-  }
-  return text
+    return `"method":"${method}","route":"${route}","status":${status},${why}"us":`
+  })
+}
+
+function madeOnce<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
 }
 
 let timedAt = 0
 let timedText = ''
 
-function timed(): string {
-  const now = Date.now()
-  if (now !== timedAt) {
-    timedAt = now
-    timedText = `{"level":"info","time":"${new Date(now).toISOString()}",`
+function timed(at: number): string {
+  if (at !== timedAt) {
+    timedAt = at
+    timedText = `{"level":"info","time":"${new Date(at).toISOString()}",`
   }
   return timedText
 }
 
-const heldLengthMax = 65_536
+/** A file takes lines at once, and waking a thread for it costs more. A pipe may have a slow reader, whom no request waits for. */
+function standardOutput(): LogDestination {
+  const kind = fstatSync(1)
+  return destination({ dest: 1, sync: !(kind.isFIFO() || kind.isSocket()), maxWrite: 262_144 })
+}
+
+const heldMax = 256
 const heldMs = 200
 
-/** Lines leave together, so that a request waits neither for a disk nor for a system call. */
+/**
+ * Lines leave together, so that a request waits neither for a disk nor for a system call; and they become text together, which costs
+ * half of what it costs between two requests.
+ */
 function holding(to: LogDestination) {
-  let held = ''
+  let held: (string | Held)[] = []
   let timer: NodeJS.Timeout | undefined
   const flush = (): void => {
     clearTimeout(timer)
     timer = undefined
-    if (held === '') return
+    if (held.length === 0) return
     const lines = held
-    held = ''
-    to.write(lines)
+    held = []
+    let text = ''
+    for (const line of lines) text += typeof line === 'string' ? line : requestText(line)
+    to.write(text)
+  }
+  const hold = (line: string | Held): void => {
+    if (held.push(line) >= heldMax) flush()
+    else timer ??= setTimeout(flush, heldMs).unref()
   }
   return {
-    write(line: string): void {
-      held += line
-      if (held.length >= heldLengthMax) flush()
-      else timer ??= setTimeout(flush, heldMs).unref()
-    },
+    hold,
+    /** What pino calls. */
+    write: hold,
     flushSync(this: void): void {
       flush()
       to.flushSync?.()
