@@ -3,6 +3,7 @@
  * one user take turns, so that a twin finds what the first has made and nobody passes the maximum together; a crash leaves nothing.
  */
 import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Keyring } from '../platform/keyring.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
 import { requestFingerprint } from './endpoint-request.ts'
 import type { EndpointRequest } from './endpoint-schema.ts'
@@ -14,7 +15,7 @@ import {
   insertEndpoint,
   lockCreating,
 } from './management-store.ts'
-import { type Keyring, newSecret, openSecret, sealSecret, secretPrefix } from './secret.ts'
+import { newSecret, openSecret, sealSecret, secretPrefix } from './secret.ts'
 
 export interface CreationWish {
   userId: string

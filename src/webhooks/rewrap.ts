@@ -1,7 +1,8 @@
 /** Seals every secret under the first key of the ring, so that an older key can leave it. */
 import type { Tx } from '../platform/db.ts'
+import type { Keyring } from '../platform/keyring.ts'
 import { lockSecretsNotUnder, updateSealed } from './management-store.ts'
-import { type Keyring, openSecret, sealSecret } from './secret.ts'
+import { openSecret, sealSecret } from './secret.ts'
 
 /** At most `limit` secrets; how many: fewer than `limit` when no more are left. Throws where one does not open, and changes nothing. */
 export async function rewrapSecrets(tx: Tx, ring: Keyring, limit: number): Promise<number> {

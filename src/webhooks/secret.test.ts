@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { keyringFile, parseKeyring } from './keyring.ts'
+import { keyringFile, parseKeyring } from '../platform/keyring.ts'
 import { newSecret, openSecret, sealSecret, secretBytes, secretPrefix } from './secret.ts'
 
 const ring = new Map([

@@ -3,6 +3,7 @@
  * is among them, so that the libraries of Standard Webhooks, which read plain base64, take them as they are. Kept sealed (AES-256-GCM).
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { Keyring } from '../platform/keyring.ts'
 
 const prefix = 'whsec_'
 const prefixLength = prefix.length + 12
@@ -24,9 +25,6 @@ export function secretPrefix(secret: string): string {
 export function secretBytes(secret: string): Buffer {
   return Buffer.from(secret.slice(prefix.length), 'base64url')
 }
-
-/** Keys to seal with, 32 bytes each, by id. The first seals; all open. */
-export type Keyring = ReadonlyMap<string, Uint8Array>
 
 /** Whose secret it is: a sealed secret opens in no other place. */
 export interface SecretPlace {

@@ -1,8 +1,10 @@
-/** The keys that webhook secrets are sealed with: from the settings, else from a file that the first process makes. */
+/** Keys of our own, by name: from the settings, else from a file that the first process makes. */
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Keyring } from './secret.ts'
+
+/** 32 bytes each, by kid. The first is the one in use, the others are on their way out. */
+export type Keyring = ReadonlyMap<string, Uint8Array>
 
 /** Reads `kid:base64,kid:base64`. Throws with what is expected. */
 export function parseKeyring(text: string): Keyring {
