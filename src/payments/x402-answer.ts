@@ -1,5 +1,6 @@
 /** A paid read without a key, from the challenge to the receipt (spec §4.4, decisions D18, D22, D23). */
 import { randomBytes } from 'node:crypto'
+import type { MeterName } from '../platform/callers.ts'
 import type { Answer } from '../platform/endpoint.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import type { PaidRequest, PaymentPort } from '../platform/payments.ts'
@@ -11,20 +12,14 @@ import { makeQuote, quoteRandomBytes } from './x402-quote.ts'
 import type { PaymentReason } from './x402-reasons.ts'
 import type { Till } from './x402-resolve.ts'
 import { maySpend } from './x402-signature.ts'
-import {
-  networks,
-  type PricedEndpoint,
-  pricedEndpoints,
-  resourceUrl,
-  type Terms,
-} from './x402-terms.ts'
+import { networks, resourceUrl, type Terms } from './x402-terms.ts'
 
 export interface Shop extends Till {
   /** The only source of absolute URLs (decision D3). */
   publicUrl: string
   payTo: string
   /** Atomic units. */
-  amounts: Readonly<Record<PricedEndpoint, string>>
+  amounts: Readonly<Record<MeterName, string>>
   maxTimeoutSeconds: number
   headerVersion: HeaderVersion
 }
@@ -56,16 +51,14 @@ async function answerPaid(shop: Shop, request: PaidRequest): Promise<Answer> {
 }
 
 function termsOf(shop: Shop, request: PaidRequest): Terms {
-  const endpoint = pricedEndpoints.find((name) => name === request.meter)
-  if (endpoint === undefined) throw new Error(`meter ${request.meter} has no price`)
   return {
     ...networks[shop.network],
     network: shop.network,
-    endpoint,
+    endpoint: request.meter,
     resource: resourceUrl(shop.publicUrl, request.pathTemplate, request),
     description: request.description,
     payTo: shop.payTo,
-    amount: shop.amounts[endpoint],
+    amount: shop.amounts[request.meter],
     maxTimeoutSeconds: shop.maxTimeoutSeconds,
   }
 }

@@ -1,5 +1,6 @@
 /** The payments of one process: composed from the settings. Opening asks nobody anything; the heavy code comes with the first payment. */
 import { readFile } from 'node:fs/promises'
+import type { MeterName } from '../platform/callers.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { openEgress } from '../platform/egress.ts'
@@ -13,13 +14,13 @@ import { remoteFacilitator } from './x402-remote.ts'
 import { reconcilePayments } from './x402-resolve.ts'
 import { openRpc } from './x402-rpc.ts'
 import { sweepPayments } from './x402-store.ts'
-import type { NetworkName, PricedEndpoint } from './x402-terms.ts'
+import type { NetworkName } from './x402-terms.ts'
 
 export interface X402Settings {
   network: NetworkName
   payTo: string
   /** Atomic units. */
-  amounts: Readonly<Record<PricedEndpoint, string>>
+  amounts: Readonly<Record<MeterName, string>>
   maxTimeoutSeconds: number
   headerVersion: HeaderVersion
   secrets: readonly [string, ...string[]]

@@ -1,9 +1,6 @@
 /** Pure: what one paid read costs, to whom and in which coin (spec §2.8). Everything the challenge says and a payment must match. */
 import { sha256 } from '../platform/bytes.ts'
-
-/** What can be bought without a key; also the names of the credit meters. */
-export const pricedEndpoints = ['score_lookup', 'candidate_lookup', 'candidate_search'] as const
-export type PricedEndpoint = (typeof pricedEndpoints)[number]
+import type { MeterName } from '../platform/callers.ts'
 
 interface Network {
   chainId: number
@@ -46,7 +43,8 @@ export interface Price extends Network {
 }
 
 export interface Terms extends Price {
-  endpoint: PricedEndpoint
+  /** What is bought; of the same name as the credit meter. */
+  endpoint: MeterName
   /** Absolute URL, of PUBLIC_URL alone (decision D3), its parameters in one order. */
   resource: string
   description: string

@@ -1,10 +1,11 @@
 /** What the HTTP edge asks of whoever sells a paid read to callers without a key (spec §5 rule 1); `payments/x402-answer.ts` answers. */
+import type { MeterName } from './callers.ts'
 import type { Answer } from './endpoint.ts'
 import type { Refusal } from './errors.ts'
 
 export interface PaidRequest {
   /** The credit meter of the endpoint; its price on the spot goes by the same name. */
-  meter: string
+  meter: MeterName
   /** Of the endpoint, with `{name}` for each path parameter. */
   pathTemplate: string
   /** In a few words for the payer: the endpoint's summary. */
@@ -17,7 +18,7 @@ export interface PaidRequest {
   idempotencyKey: string | null
   /** The work itself, for a payer whose address is proved. It may be asked more than once, and must change nothing. */
   read(payer: string): Promise<Answer>
-  /** Counts an attempt of the payer, whose address is proved; null, or why it is one too many. */
+  /** Counts an attempt, of the payer and of where it calls from; null, or why it is one too many. */
   limit(payer: string): Promise<Refusal | null>
 }
 

@@ -63,7 +63,8 @@ async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promis
     idempotencyKey,
     read: async (address) => ready(await work({ kind: 'payer', address })),
     limit: (payer) => {
-      const caller = { buckets: [{ key: payer, factor: 1 }] }
+      // Wallets cost nothing: whoever has many is held by where they call from.
+      const caller = { buckets: [{ key: payer, factor: 1 }, ...edge.network(exchange).buckets] }
       return rateProblem(edge, { route, exchange, caller, limits })
     },
   })

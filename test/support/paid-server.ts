@@ -1,19 +1,17 @@
 /** A server that sells one kind of thing, `/things/{id}`, to whoever pays on the spot. Its database may be shared with others. */
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Type } from 'typebox'
 import { openX402, type X402, type X402Settings } from '../../src/payments/x402-open.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Db } from '../../src/platform/db.ts'
-import type { Answer } from '../../src/platform/endpoint.ts'
-import { errorTable, refuse, UnavailableError } from '../../src/platform/errors.ts'
+import { type Answer, endpoint } from '../../src/platform/endpoint.ts'
+import { refuse } from '../../src/platform/errors.ts'
 import type { TestChain } from './chain/anvil.ts'
+import { publicUrl, startEdge } from './edge.ts'
 
-export const publicUrl = 'https://scores.example.org'
 export const payTo = '0x00000000000000000000000000000000000000aa'
 
 export interface PaidServer extends X402 {
@@ -22,6 +20,8 @@ export interface PaidServer extends X402 {
   reads: number
   /** What was told of trouble. */
   troubles: string[]
+  /** Every line of the log. */
+  logged(): string
   stop(): Promise<void>
 }
 
@@ -54,57 +54,37 @@ export async function startPaidServer(options: PaidServerOptions): Promise<PaidS
   const onTrouble = (what: string, fields: Record<string, string>) =>
     void troubles.push(`${what} ${JSON.stringify(fields)}`)
   const x402 = await openX402({ settings, publicUrl, db, clock, onTrouble })
-  const paid: PaidServer = { ...x402, base: '', reads: 0, troubles, stop }
+  const paid: PaidServer = { ...x402, base: '', reads: 0, troubles, logged: () => '', stop }
   const read = options.read ?? thing
 
-  const server = createServer((request, response) => {
-    const id = request.url?.split('/')[2] ?? ''
-    const answering = x402.port.answer({
-      meter: 'score_lookup',
-      pathTemplate: '/things/{id}',
-      description: 'A thing',
-      path: { id },
-      query: {},
-      headers: request.headers,
-      idempotencyKey: String(request.headers['idempotency-key'] ?? '') || null,
-      read: () => {
-        paid.reads++
-        return read(id)
-      },
-      limit: () => Promise.resolve(null),
-    })
-    void write(response, answering)
+  const thingRead = endpoint({
+    operationId: 'thing',
+    method: 'GET',
+    path: '/things/{id}',
+    area: 'Things',
+    summary: 'A thing',
+    policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits },
+    shed: 3,
+    pathParameters: Type.Object({ id: Type.String({ pattern: '^[0-9]+$' }) }),
+    responses: {},
+    answer: ({ path }) => {
+      paid.reads++
+      return read(path.id)
+    },
   })
+  const edge = await startEdge({ endpoints: [thingRead], payments: x402.port, publicUrl })
   async function stop(): Promise<void> {
-    server.closeAllConnections()
-    server.close()
+    await edge.stop()
     await x402.close()
     rmSync(folder, { recursive: true })
   }
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  paid.base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  paid.base = `http://127.0.0.1:${edge.port}`
+  paid.logged = edge.logged
   return paid
 }
 
-async function write(response: ServerResponse, answering: Promise<Answer>): Promise<void> {
-  const { status, headers, body } = rendered(await answering.catch(refusalOf))
-  response.writeHead(status, headers).end(JSON.stringify(body))
-}
+const limits = { perMinute: 10_000, perDay: 100_000 }
 
 function thing(id: string): Promise<Answer> {
   return Promise.resolve(id === '404' ? refuse('not_found') : { status: 200, body: { id } })
-}
-
-function refusalOf(error: unknown): Answer {
-  if (error instanceof UnavailableError) return refuse('unavailable')
-  throw error
-}
-
-function rendered(answer: Answer) {
-  if ('document' in answer) throw new Error('a paid read gives no document')
-  const { headers = {} } = answer
-  if ('status' in answer) return { status: answer.status, headers, body: answer.body }
-  const { status, message } = errorTable[answer.refusal]
-  return { status, headers, body: { error: answer.refusal, message } }
 }
