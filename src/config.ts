@@ -131,6 +131,20 @@ export const settings = {
       'true: a newer credential of the same person revokes the older one. false: the older one stays true of its date, and verification notes that it is superseded.',
     parse: (text) => oneOf('true', 'false')(text) === 'true',
   }),
+  SCORE_EVIDENCE_MIN: setting({
+    default: '3',
+    unit: 'items',
+    effect:
+      'A person with fewer items of evidence that count has no score. A change has every score computed again.',
+    parse: integer(1, 100),
+  }),
+  SCORE_GROUPS_MIN: setting({
+    default: '2',
+    unit: 'groups of sources',
+    effect:
+      'A person whose evidence comes from fewer independent groups has no score. A change has every score computed again.',
+    parse: integer(1, 100),
+  }),
   PROCESSES: setting({
     default: '1',
     unit: 'processes',
@@ -231,6 +245,8 @@ export interface Config {
   signingKeysDir: string
   credentialValidityDays: number
   supersedeRevokes: boolean
+  scoreEvidenceMin: number
+  scoreGroupsMin: number
   processes: number
   nodes: number
   trustedProxies: string[]
@@ -303,6 +319,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     signingKeysDir: read('SIGNING_KEYS_DIR') ?? join(dataDir, 'keys'),
     credentialValidityDays: readOr('CREDENTIAL_VALIDITY_DAYS'),
     supersedeRevokes: readOr('SUPERSEDE_REVOKES'),
+    scoreEvidenceMin: readOr('SCORE_EVIDENCE_MIN'),
+    scoreGroupsMin: readOr('SCORE_GROUPS_MIN'),
     processes: readOr('PROCESSES'),
     nodes: readOr('NODES'),
     trustedProxies: readOr('TRUSTED_PROXIES'),

@@ -138,6 +138,18 @@ test('a noun file does no I/O: it imports no store, no server and no node module
   assert.ok(verbsAndEdges.test('store.ts'))
 })
 
+test('consent and identity are changed only by the verbs that bring credentials in line', () => {
+  const raw =
+    /(?:changeConsents?|changeConsentInside|moveIdentity|moveIdentityInside|verifyFirst|registerPeople)\b/
+  const home = 'src/scores/keep-sharing.ts'
+  const callers = sources.filter((file) => {
+    const text = readFileSync(file, 'utf8')
+    const imports = text.matchAll(/import (?!type)([^;]*?) from '[^']*\/people\/[^']+'/g)
+    return [...imports].some(([, names = '']) => raw.test(names))
+  })
+  assert.deepEqual(callers, [home])
+})
+
 test('environment and process output have one home each', () => {
   for (const file of sources) {
     const text = readFileSync(file, 'utf8')

@@ -1,15 +1,11 @@
 /** `assay consent grant` and `withdraw`: the person's own decision, entered by the operator. */
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
-import {
-  type Circumstances,
-  type ConsentOutcome,
-  changeConsentInside,
-  type Wish,
-} from '../people/consent.ts'
+import type { Circumstances, ConsentOutcome, Wish } from '../people/consent.ts'
 import { isPermission, permissions } from '../people/schema.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
+import { changeConsent } from '../scores/keep-sharing.ts'
 import { done, type Outcome } from './output.ts'
 import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
 import { UsageError } from './run.ts'
@@ -60,7 +56,7 @@ async function changeRecorded(
   username: string,
   wish: Wish & Circumstances,
 ): Promise<ConsentOutcome> {
-  const changed = await changeConsentInside(tx, username, wish)
+  const changed = await changeConsent(tx, username, wish)
   if (changed.outcome !== 'changed') return changed
   const action = wish.textVersion === null ? 'consent.withdrawn' : 'consent.granted'
   const subjects = [changed.change.workerId]

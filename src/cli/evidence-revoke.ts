@@ -1,13 +1,14 @@
 /** `assay evidence revoke`: what is revoked stays so, and a second run changes nothing. */
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
-import { type RevokedEvidence, revokeEvidence } from '../evidence/revoke-evidence.ts'
 import { type RevocationReason, revocationReasons } from '../evidence/schema.ts'
 import { findEvidenceByName } from '../evidence/store.ts'
 import { systemClock } from '../platform/clock.ts'
+import { type RevokedWithScores, revokeAndRescore } from '../scores/revoke-evidence.ts'
 import { note, type Outcome } from './output.ts'
 import { actorGiven } from './person.ts'
 import { UsageError } from './run.ts'
+import { scoringIfAny } from './scoring-here.ts'
 import { withDatabase } from './with-database.ts'
 
 export interface EvidenceRevokeFlags {
@@ -25,7 +26,8 @@ export function revokeEvidenceCommand(
   const actor = actorGiven(flags.by)
   const asked = names.map(nameOf)
   return withDatabase(config, async (db) => {
-    const { revoked, alreadyRevoked, notFound } = await db.transaction(async (tx) => {
+    const scoring = await scoringIfAny(config, db)
+    const { revoked, alreadyRevoked, notFound, scored } = await db.transaction(async (tx) => {
       const named = asked.flatMap((name) => ('sourceId' in name ? name : []))
       const found = named.length === 0 ? [] : await findEvidenceByName(tx, named)
       const known = new Set(found.map(({ sourceId, externalId }) => `${sourceId}/${externalId}`))
@@ -34,7 +36,8 @@ export function revokeEvidenceCommand(
         ...found.map(({ evidenceId }) => evidenceId),
       ])
       const now = systemClock()
-      const answer: RevokedEvidence = await revokeEvidence(tx, [...ids], { reason, actor, now })
+      const revocation = { reason, actor, now }
+      const answer: RevokedWithScores = await revokeAndRescore(tx, scoring, [...ids], revocation)
       const done = {
         action: 'evidence.revoked',
         subjects: answer.revoked,
@@ -48,11 +51,18 @@ export function revokeEvidenceCommand(
     })
     for (const name of notFound) note(`not found: ${name}`)
     const ok = notFound.length === 0
+    const rescored = scored.map(({ workerId, outcome, snapshot }) => ({
+      workerId,
+      outcome,
+      snapshotId: snapshot?.snapshotId.toString('hex') ?? null,
+    }))
+    const counts = `${revoked.length} revoked, ${alreadyRevoked.length} had been revoked, ${notFound.length} not found`
     return {
       exitCode: ok ? 0 : 1,
-      report: { ok, revoked, alreadyRevoked, notFound },
+      report: { ok, revoked, alreadyRevoked, notFound, rescored },
       lines: [
-        `${revoked.length} revoked, ${alreadyRevoked.length} had been revoked, ${notFound.length} not found`,
+        counts,
+        ...rescored.map(({ workerId, outcome }) => `score of ${workerId}: ${outcome}`),
       ],
     }
   })

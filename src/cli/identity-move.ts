@@ -2,12 +2,13 @@
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import type { Circumstances } from '../people/consent.ts'
-import { type IdentityOutcome, type Move, moveIdentityInside } from '../people/identity.ts'
+import type { IdentityOutcome, Move } from '../people/identity.ts'
 import { yearsAfter } from '../people/identity-state.ts'
 import { dayOf, instantOf } from '../people/instant.ts'
 import { findWorkerId } from '../people/store.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
+import { moveIdentity } from '../scores/keep-sharing.ts'
 import { done, type Outcome } from './output.ts'
 import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
 import { UsageError } from './run.ts'
@@ -78,7 +79,7 @@ async function moveRecorded(
 ): Promise<IdentityOutcome> {
   const workerId = await findWorkerId(tx, username)
   if (workerId === null) return { outcome: 'unknown_person' }
-  const moved = await moveIdentityInside(tx, { ...move, workerId }, { by, at })
+  const moved = await moveIdentity(tx, { ...move, workerId }, { by, at })
   if (moved.outcome !== 'changed') return moved
   const action = move.move === 'verify' ? 'identity.verified' : 'identity.revoked'
   await recordAction(tx, { actor: operator(), action, subjects: [workerId], details: {} }, at)

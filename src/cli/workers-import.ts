@@ -1,9 +1,10 @@
 /** `assay workers import`: people from an operator's own register. */
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
-import { type Registered, registerPeople } from '../people/register.ts'
+import type { Registered } from '../people/register.ts'
 import { type Registration, readRegistration } from '../people/registration.ts'
 import type { Tx } from '../platform/db.ts'
+import { registerWorkers } from '../scores/keep-sharing.ts'
 import { type Import, type ImportFlags, importLines } from './import-lines.ts'
 import type { Outcome } from './output.ts'
 import { actorGiven } from './person.ts'
@@ -25,7 +26,7 @@ function workersImport(by: string): Import<Registration, 'created' | 'updated' |
     results: ['created', 'updated', 'unchanged'],
     read: readRegistration,
     apply: async (tx, registrations, now) => {
-      const registered = await registerPeople(tx, registrations, { by, at: now })
+      const registered = await registerWorkers(tx, registrations, { by, at: now })
       await recordImport(tx, registered, now)
       return registered.map((answer) => ('refused' in answer ? answer : { result: answer.outcome }))
     },

@@ -41,10 +41,15 @@ export function scoringRulesOf(
   }
 }
 
-/** `validityDays` of credentials: a score whose credential has used up three quarters of them is issued anew. */
-export function issueRuleOf(
-  { evidenceMin, groupsMin }: Omit<IssueRule, 'renewAfterDays'>,
-  validityDays: number,
-): IssueRule {
-  return { evidenceMin, groupsMin, renewAfterDays: Math.ceil((validityDays * 3) / 4) }
+/** The settings that bear on it. A score whose credential has used up three quarters of its validity is issued anew. */
+export function issueRuleOf(settings: {
+  scoreEvidenceMin: number
+  scoreGroupsMin: number
+  credentialValidityDays: number
+}): IssueRule {
+  return {
+    evidenceMin: settings.scoreEvidenceMin,
+    groupsMin: settings.scoreGroupsMin,
+    renewAfterDays: Math.ceil((settings.credentialValidityDays * 3) / 4),
+  }
 }

@@ -1,0 +1,50 @@
+/** What scores are computed and issued by on this machine: the engine of this release, its vocabulary, and the active key. */
+import type { Config } from '../config.ts'
+import type { Queryable } from '../platform/db.ts'
+import { originOf } from '../score-credentials/payload.ts'
+import { openSigners } from '../score-credentials/signers.ts'
+import { KeyRefused } from '../score-credentials/signing-key.ts'
+import { EngineRefused, loadEngine } from '../scores/engine.ts'
+import { issueRuleOf, type Scoring, scoringRulesOf } from '../scores/scoring.ts'
+import { activeSigner } from './issue-batch.ts'
+import { note } from './output.ts'
+import { releasedVocabulary } from './released-vocabulary.ts'
+import { CommandError } from './run.ts'
+
+/** A function that tells it for each transaction anew: a key may be rotated during a long run. Throws `CommandError`. */
+export async function openScoring(config: Config): Promise<(db: Queryable) => Promise<Scoring>> {
+  const rules = scoringRulesOf(await engineHere(), releasedVocabulary(), issueRuleOf(config))
+  const keysFolder = config.signingKeysDir
+  const signers = await openSigners(keysFolder)
+  return async (db) => ({
+    ...rules,
+    issuer: {
+      origin: originOf(config.publicUrl),
+      signer: await activeSigner(db, { signers, keysFolder }),
+      validityDays: config.credentialValidityDays,
+      supersedeRevokes: config.supersedeRevokes,
+    },
+  })
+}
+
+/** Null, and a note why, where scores can be neither computed nor issued here: for what must not wait for it. */
+export async function scoringIfAny(config: Config, db: Queryable): Promise<Scoring | null> {
+  try {
+    const scoringNow = await openScoring(config)
+    return await scoringNow(db)
+  } catch (error) {
+    if (!(error instanceof CommandError || error instanceof KeyRefused)) throw error
+    note(`${error.message.replace(/\.?$/, '.')} Scores are left to the next recomputation.`)
+    return null
+  }
+}
+
+async function engineHere() {
+  try {
+    return await loadEngine()
+  } catch (error) {
+    if (error instanceof EngineRefused)
+      throw new CommandError(`Scores cannot be computed: ${error.message}.`, { cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { cutOffEverywhere } from '../../test/support/faults.ts'
+import { publicLine, registrationOf } from '../../test/support/people.ts'
+import { testRegistry } from '../../test/support/registry.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  daysAfter,
+  enough,
+  eventsOf,
+  isMarked,
+  scoredAt,
+  scoresOf,
+  scoring,
+} from '../../test/support/scores.ts'
+import type { Permission } from '../people/schema.ts'
+import { findPersonFacts } from '../people/store.ts'
+import { type Db, sql } from '../platform/db.ts'
+import { changeConsent, moveIdentity, registerWorkers } from './keep-sharing.ts'
+import { scoreWorkers } from './score-workers.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+await addSources(db)
+
+const by = { by: 'test', at: daysAfter(2) }
+
+function score(workerId: string, at = scoredAt) {
+  return db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], at))
+}
+
+async function scoredPerson(over: Record<string, unknown> = {}) {
+  const [workerId = ''] = await addPeople(db, 1, over)
+  await addEvidence(db, workerId, enough)
+  await score(workerId)
+  const [person] = await findPersonFacts(db, [workerId])
+  assert.ok(person !== undefined)
+  return person
+}
+
+function consent(username: string, permission: Permission, granted: boolean, from: Db = db) {
+  const wish = { permission, textVersion: granted ? '2' : null, ...by }
+  return from.transaction((tx) => changeConsent(tx, username, wish))
+}
+
+/** Of every credential that the worker's scores ever had, by the subject. */
+async function openCredentials(username: string): Promise<number> {
+  const rows = await db.rows(sql`
+    select from score_credentials
+    where subject like '%/u/' || ${username}::text and revoked_at is null`)
+  return rows.length
+}
+
+for (const permission of ['score_sharing', 'public_profile'] as const)
+  test(`consent to ${permission} withdrawn: every credential is revoked at once, the score stays; granted again, it is due for a new one`, async () => {
+    const { workerId, username } = await scoredPerson()
+    await addEvidence(db, workerId, [{ value: 300, type: 'work_product' }])
+    await score(workerId, daysAfter(1))
+    assert.equal(await openCredentials(username), 2)
+    await consent(username, permission, false)
+    assert.equal(await openCredentials(username), 0)
+    const withdrawn = await scoresOf(db, workerId)
+    assert.partialDeepStrictEqual(withdrawn, [
+      { state: 'superseded', vcRevokedAt: by.at },
+      { state: 'active', vc: null },
+    ])
+    assert.equal(await isMarked(db, workerId), false)
+    await score(workerId, daysAfter(3))
+    assert.equal(await openCredentials(username), 0)
+
+    await consent(username, permission, true)
+    assert.equal(await isMarked(db, workerId), true)
+    const told = (await eventsOf(db, workerId)).length
+    await score(workerId, daysAfter(4))
+    const again = await scoresOf(db, workerId)
+    assert.deepEqual(
+      again.map(({ id }) => id),
+      withdrawn.map(({ id }) => id),
+    )
+    assert.equal(await openCredentials(username), 1)
+    const events = await eventsOf(db, workerId)
+    assert.equal(events.length, told + 1)
+    assert.partialDeepStrictEqual(events.at(-1), {
+      type: 'score.updated',
+      data: { snapshotId: again[1]?.id, scoreVcSha256: again[1]?.vc },
+    })
+  })
+
+test('consent to search_listing bears on no credential', async () => {
+  const { workerId, username } = await scoredPerson()
+  await consent(username, 'search_listing', false)
+  assert.equal(await openCredentials(username), 1)
+  assert.equal(await isMarked(db, workerId), false)
+})
+
+test('identity revoked takes the credential back; an identity that ran out does not', async () => {
+  const { workerId, username } = await scoredPerson()
+  await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'revoke' }, by))
+  assert.equal(await openCredentials(username), 0)
+  const until = daysAfter(300)
+  await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'verify', until }, by))
+  assert.equal(await isMarked(db, workerId), true)
+
+  const ranOut = await scoredPerson({ identity: { verifiedUntil: '2026-05-15T00:00:00Z' } })
+  await consent(ranOut.username, 'search_listing', false)
+  assert.equal(await openCredentials(ranOut.username), 1)
+  await addEvidence(db, ranOut.workerId, [{ value: 300 }])
+  await score(ranOut.workerId, daysAfter(2))
+  assert.partialDeepStrictEqual(await scoresOf(db, ranOut.workerId), [
+    { state: 'superseded', vcRevokedAt: null },
+    { state: 'active', vc: null },
+  ])
+})
+
+test('an import that brings the missing consent or identity makes the score due for its credential', async () => {
+  const { workerId, username } = await scoredPerson({ identity: undefined })
+  assert.equal(await openCredentials(username), 0)
+  const [row] = await db.rows<{ externalId: string }>(
+    sql`select external_id as "externalId" from workers where id = ${workerId}`,
+  )
+  const line = publicLine({ username, externalId: row?.externalId })
+  await db.transaction((tx) => registerWorkers(tx, [registrationOf(line)], by))
+  assert.equal(await isMarked(db, workerId), true)
+  await score(workerId, daysAfter(3))
+  assert.equal(await openCredentials(username), 1)
+})
+
+test('cut off at every boundary of a withdrawal: consent, credential and event change together', async () => {
+  const { workerId, username } = await scoredPerson()
+  const cut = await cutOffEverywhere(
+    db,
+    (from) => consent(username, 'score_sharing', false, from),
+    async (cutOff) => {
+      const [person] = await findPersonFacts(db, [workerId])
+      assert.equal(person?.consents.score_sharing, cutOff)
+      assert.equal(await openCredentials(username), cutOff ? 1 : 0)
+      assert.equal((await eventsOf(db, workerId)).length, cutOff ? 1 : 0)
+    },
+  )
+  assert.ok(cut >= 10, `${cut} boundaries`)
+})

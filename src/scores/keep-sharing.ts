@@ -1,0 +1,83 @@
+/**
+ * The verbs by which consent and identity are changed: those of the room people, and what follows for the score, in one transaction. Nobody
+ * calls the verbs of the room people beside them (test/rooms.test.ts), so that a withdrawal cannot leave a credential standing.
+ */
+import { markForRecomputation } from '../evidence/store.ts'
+import {
+  type Circumstances,
+  type ConsentOutcome,
+  changeConsentInside,
+  type Wish,
+} from '../people/consent.ts'
+import { type IdentityOutcome, type Move, moveIdentityInside } from '../people/identity.ts'
+import { type Registered, registerPeople } from '../people/register.ts'
+import type { Registration } from '../people/registration.ts'
+import { findPersonFacts, lockWorkers } from '../people/store.ts'
+import type { Tx } from '../platform/db.ts'
+import { revokeDigests } from '../score-credentials/revoke.ts'
+import { mayShare, mustTakeBack } from './sharing.ts'
+import { clearCredentials, findWorkerCredentials } from './store.ts'
+
+/** Grants or withdraws a permission; see the room people for what comes of it there. */
+export async function changeConsent(
+  tx: Tx,
+  username: string,
+  wish: Wish & Circumstances,
+): Promise<ConsentOutcome> {
+  const changed = await changeConsentInside(tx, username, wish)
+  if (changed.outcome === 'changed') await keepSharing(tx, [changed.change.workerId], wish.at)
+  return changed
+}
+
+export async function moveIdentity(
+  tx: Tx,
+  move: Move & { workerId: string },
+  circumstances: Circumstances,
+): Promise<IdentityOutcome> {
+  const moved = await moveIdentityInside(tx, move, circumstances)
+  if (moved.outcome === 'changed') await keepSharing(tx, [move.workerId], circumstances.at)
+  return moved
+}
+
+/** Registers people or brings them up to date. */
+export async function registerWorkers(
+  tx: Tx,
+  registrations: readonly Registration[],
+  circumstances: Circumstances,
+): Promise<Registered[]> {
+  const registered = await registerPeople(tx, registrations, circumstances)
+  const updated = registered.flatMap((one) =>
+    'outcome' in one && one.outcome === 'updated' ? one.workerId : [],
+  )
+  await keepSharing(tx, updated, circumstances.at)
+  return registered
+}
+
+/**
+ * Brings credentials in line with what these people allow: taken back, every credential that any of their scores had is revoked, and the
+ * scores stay; allowed again, who has a score without a credential is due for one.
+ */
+export async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Promise<void> {
+  if (workerIds.length === 0) return
+  await lockWorkers(tx, workerIds)
+  const credentials = await findWorkerCredentials(tx, workerIds)
+  if (credentials.length === 0) return
+  const people = await findPersonFacts(tx, [...new Set(credentials.map((one) => one.workerId))])
+  const takenBack = new Set(people.filter(mustTakeBack).map(({ workerId }) => workerId))
+  const allowed = new Set(people.filter((one) => mayShare(one, now)).map((one) => one.workerId))
+  const wrong = credentials.flatMap(({ workerId, vcSha256 }) =>
+    takenBack.has(workerId) && vcSha256 !== null ? vcSha256 : [],
+  )
+  if (wrong.length > 0) {
+    await clearCredentials(tx, [...takenBack])
+    await revokeDigests(tx, wrong, now)
+  }
+  const due = credentials.filter(
+    ({ workerId, vcSha256, active }) => active && vcSha256 === null && allowed.has(workerId),
+  )
+  await markForRecomputation(
+    tx,
+    due.map(({ workerId }) => workerId),
+    { reason: 'sharing_allowed', now },
+  )
+}

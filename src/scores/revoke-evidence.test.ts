@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { cutOffEverywhere } from '../../test/support/faults.ts'
+import { testRegistry } from '../../test/support/registry.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  daysAfter,
+  enough,
+  eventsOf,
+  isMarked,
+  type StoredScore,
+  scoredAt,
+  scoresOf,
+  scoring,
+} from '../../test/support/scores.ts'
+import { type Db, sql } from '../platform/db.ts'
+import { revokeAndRescore, type ScoredRevocation } from './revoke-evidence.ts'
+import { scoreWorkers } from './score-workers.ts'
+import type { Scoring } from './scoring.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+await addSources(db)
+
+const now = daysAfter(1)
+
+async function scoredPerson(over: Record<string, unknown> = {}) {
+  const [workerId = ''] = await addPeople(db, 1, over)
+  const evidence = await addEvidence(db, workerId, enough)
+  await score(workerId)
+  await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
+  return { workerId, evidence }
+}
+
+function score(workerId: string, at = scoredAt, from: Db = db) {
+  const due = [{ workerId, correction: null }]
+  return from.transaction((tx) => scoreWorkers(tx, scoring, due, at))
+}
+
+function revoke(
+  ids: readonly string[],
+  over: Partial<ScoredRevocation> = {},
+  { by = scoring, from = db }: { by?: Scoring | null; from?: Db } = {},
+) {
+  const revocation = { reason: 'source_invalid', actor: 'test', now, ...over } as const
+  return from.transaction((tx) => revokeAndRescore(tx, by, ids, revocation))
+}
+
+async function typesOf(workerId: string): Promise<string[]> {
+  return (await eventsOf(db, workerId)).map(({ type }) => type)
+}
+
+async function tokenOf(score: StoredScore | undefined) {
+  const [row] = await db.rows<{ token: string }>(sql`
+    select encode(status_token, 'hex') as token from score_snapshots
+    where encode(snapshot_id, 'hex') = ${score?.id}`)
+  return row?.token
+}
+
+test('one item: its credential revoked, a new score, evidence.revoked and then score.revised, and nobody waits', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  const [id = ''] = evidence
+  const { revoked, scored } = await revoke([id])
+  assert.deepEqual(revoked, [id])
+  assert.deepEqual(
+    scored.map(({ outcome }) => outcome),
+    ['issued'],
+  )
+  const [first, second] = await scoresOf(db, workerId)
+  assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: now })
+  assert.partialDeepStrictEqual(second, { state: 'active', change: 'revised', vcRevokedAt: null })
+  const [told, revised, ...more] = await eventsOf(db, workerId)
+  assert.deepEqual(more, [])
+  assert.deepEqual(told, {
+    type: 'evidence.revoked',
+    data: {
+      workerId,
+      evidenceId: id,
+      evidenceType: 'assessment',
+      skillIds: ['hss:typescript'],
+      reason: 'source_invalid',
+      evidenceCount: 3,
+      sourceCount: 2,
+      snapshotId: first?.id,
+      scoreVcSha256: first?.vc,
+      scoreVcStatusToken: await tokenOf(first),
+      revokedAt: '2026-05-15T09:00:00Z',
+    },
+  })
+  assert.equal(revised?.type, 'score.revised')
+  assert.partialDeepStrictEqual(revised?.data, {
+    snapshotId: second?.id,
+    previousSnapshotId: first?.id,
+    reason: 'evidence_revoked',
+  })
+  assert.equal(await isMarked(db, workerId), false)
+})
+
+for (const reason of ['source_removed', 'worker_request', 'dispute_upheld', 'policy'] as const)
+  test(`${reason}: the word of evidence.revoked; score.revised says evidence_revoked`, async () => {
+    const { workerId, evidence } = await scoredPerson()
+    await revoke(evidence.slice(3), { reason })
+    const events = await eventsOf(db, workerId)
+    assert.deepEqual(
+      events.map(({ data }) => data.reason),
+      [reason, 'evidence_revoked'],
+    )
+  })
+
+test('by an upheld dispute: score.revised names it', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  const disputeId = '5b0e7a31-2c94-4d68-8e1f-7a6b5c4d3e2f'
+  await revoke(evidence.slice(3), { reason: 'dispute_upheld', disputeId })
+  const [, revised] = await eventsOf(db, workerId)
+  assert.partialDeepStrictEqual(revised?.data, { reason: 'dispute_upheld', disputeId })
+})
+
+test('several items of several workers: each worker is scored once, with every evidence.revoked before', async () => {
+  const [a, b] = [await scoredPerson(), await scoredPerson()]
+  await addEvidence(db, a.workerId, [{ value: 333 }])
+  const { revoked } = await revoke([...a.evidence.slice(0, 2), ...b.evidence.slice(0, 1)])
+  assert.equal(revoked.length, 3)
+  assert.deepEqual(await typesOf(a.workerId), [
+    'evidence.revoked',
+    'evidence.revoked',
+    'score.revised',
+  ])
+  assert.deepEqual(await typesOf(b.workerId), ['evidence.revoked', 'score.revised'])
+  for (const { data } of (await eventsOf(db, a.workerId)).slice(0, 2))
+    assert.equal(data.evidenceCount, 3)
+})
+
+test('below the minimum: the score is withdrawn with its credential, and evidence.revoked tells of both', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  await revoke(evidence.slice(0, 2))
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'withdrawn', vcRevokedAt: now },
+  ])
+  assert.deepEqual(await typesOf(workerId), ['evidence.revoked', 'evidence.revoked'])
+})
+
+test('evidence that no score rests on: told without a score, and nothing is revised', async () => {
+  const { workerId } = await scoredPerson()
+  const [id = ''] = await addEvidence(db, workerId, [{ value: 10 }])
+  await revoke([id])
+  const [told, ...more] = await eventsOf(db, workerId)
+  assert.deepEqual(more, [])
+  assert.partialDeepStrictEqual(told, {
+    type: 'evidence.revoked',
+    data: { snapshotId: null, scoreVcSha256: null, evidenceCount: 4 },
+  })
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'active', vcRevokedAt: null },
+  ])
+})
+
+test('a second time changes nothing and tells nothing', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  await revoke(evidence.slice(3))
+  const before = [await scoresOf(db, workerId), await eventsOf(db, workerId)]
+  const { revoked, alreadyRevoked } = await revoke(evidence.slice(3), { reason: 'policy' })
+  assert.deepEqual([revoked, alreadyRevoked], [[], evidence.slice(3)])
+  assert.deepEqual([await scoresOf(db, workerId), await eventsOf(db, workerId)], before)
+})
+
+test('who does not share the score: all is done, and nothing is told', async () => {
+  const consents = [{ permission: 'public_profile', textVersion: '1' }]
+  const { workerId, evidence } = await scoredPerson({ consents })
+  await revoke(evidence.slice(3))
+  assert.deepEqual(
+    (await scoresOf(db, workerId)).map(({ state }) => state),
+    ['superseded', 'active'],
+  )
+  assert.deepEqual(await eventsOf(db, workerId), [])
+})
+
+test('without an engine: evidence and credential are revoked at once, and the score follows as revised when there is one', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  await revoke(evidence.slice(3), {}, { by: null })
+  const [wrong] = await scoresOf(db, workerId)
+  assert.partialDeepStrictEqual(wrong, { state: 'active', vcRevokedAt: now })
+  assert.partialDeepStrictEqual(await eventsOf(db, workerId), [
+    {
+      type: 'evidence.revoked',
+      data: { evidenceCount: 3, sourceCount: 2, snapshotId: wrong?.id, scoreVcSha256: wrong?.vc },
+    },
+  ])
+  assert.equal(await isMarked(db, workerId), true)
+  await score(workerId, daysAfter(2))
+  const [first, second] = await scoresOf(db, workerId)
+  assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: now })
+  assert.partialDeepStrictEqual(second, { change: 'revised', reason: 'evidence_revoked' })
+  assert.deepEqual(await typesOf(workerId), ['evidence.revoked', 'score.revised'])
+  assert.equal(await isMarked(db, workerId), false)
+})
+
+/** All that scoring and revoking write, of these workers. */
+async function stateOf(workerIds: readonly string[]): Promise<string> {
+  const rows = await db.rows(sql`
+    select
+      (select json_agg(s order by snapshot_id) from score_snapshots s
+        where worker_id = any(${workerIds}::uuid[])) as snapshots,
+      (select json_agg(w order by snapshot_id) from score_workings w join score_snapshots s
+        using (snapshot_id) where s.worker_id = any(${workerIds}::uuid[])) as workings,
+      (select json_agg(c order by vc_sha256) from score_credentials c) as credentials,
+      (select json_agg(l order by list_id) from status_lists l) as lists,
+      (select json_agg(e order by seq) from webhook_events e) as events,
+      (select json_agg(e order by evidence_id) from evidence e
+        where worker_id = any(${workerIds}::uuid[])) as evidence,
+      (select json_agg(v order by worker_id) from score_evaluations v) as evaluations,
+      (select json_agg(r order by worker_id) from score_recomputations r) as marks`)
+  return JSON.stringify(rows)
+}
+
+test('cut off at every boundary of a revocation: all is as before, until all is done, each event once', async () => {
+  const [a, b] = [await scoredPerson(), await scoredPerson()]
+  const ids = [...a.evidence.slice(2), ...b.evidence.slice(3)]
+  const workers = [a.workerId, b.workerId]
+  const before = await stateOf(workers)
+  const boundaries = await cutOffEverywhere(
+    db,
+    (from) => revoke(ids, {}, { from }),
+    async (cutOff) => {
+      if (cutOff) assert.equal(await stateOf(workers), before)
+    },
+  )
+  assert.ok(boundaries >= 20, `${boundaries} boundaries`)
+  assert.deepEqual(await typesOf(a.workerId), ['evidence.revoked', 'evidence.revoked'])
+  assert.partialDeepStrictEqual(await scoresOf(db, a.workerId), [
+    { state: 'withdrawn', vcRevokedAt: now },
+  ])
+  assert.deepEqual(await typesOf(b.workerId), ['evidence.revoked', 'score.revised'])
+  assert.deepEqual(
+    (await scoresOf(db, b.workerId)).map(({ state }) => state),
+    ['superseded', 'active'],
+  )
+})
+
+test('cut off at every boundary of scoring: the mark stays, until score, credential and event are there', async () => {
+  const [workerId = ''] = await addPeople(db, 1)
+  await addEvidence(db, workerId, enough)
+  const before = await stateOf([workerId])
+  const boundaries = await cutOffEverywhere(
+    db,
+    (from) => score(workerId, scoredAt, from),
+    async (cutOff) => {
+      if (cutOff) assert.equal(await stateOf([workerId]), before)
+    },
+  )
+  assert.ok(boundaries >= 14, `${boundaries} boundaries`)
+  assert.deepEqual(await typesOf(workerId), ['score.updated'])
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [{ state: 'active' }])
+  assert.equal(await isMarked(db, workerId), false)
+})
