@@ -83,3 +83,35 @@ test('any free port needs an address that is said beforehand', () => {
   assert.equal(problemsOf({ PORT: '0' }).length, 1)
   assert.deepEqual(problemsOf({ PORT: '0', PUBLIC_URL: 'https://scores.example.org' }), [])
 })
+
+const paying = {
+  X402_FACILITATOR: 'remote',
+  X402_PAY_TO: '0x00000000000000000000000000000000000000AA',
+  X402_SECRETS: 'a secret of at least thirty-two characters',
+  X402_FACILITATOR_URL: 'https://facilitator.example/',
+}
+
+test('payments on the spot are off unless they are set up whole', () => {
+  assert.equal(readConfig({}).x402, null)
+  const { x402 } = readConfig(paying)
+  assert.equal(x402?.payTo, '0x00000000000000000000000000000000000000aa')
+  assert.deepEqual(x402?.facilitator, {
+    kind: 'remote',
+    url: 'https://facilitator.example',
+    authorization: null,
+    rpcUrl: null,
+  })
+  assert.deepEqual(x402?.amounts.candidate_search, '10000')
+})
+
+test('half a set-up of payments is told setting by setting, and no secret with it', () => {
+  const told = (env: Record<string, string>) => problemsOf({ ...paying, ...env }).join('\n')
+  assert.match(told({ X402_PAY_TO: '' }), /^X402_PAY_TO must be set/)
+  assert.match(told({ X402_SECRETS: '' }), /^X402_SECRETS must be set/)
+  assert.match(told({ X402_FACILITATOR_URL: '' }), /^X402_FACILITATOR_URL must be set/)
+  assert.match(told({ X402_FACILITATOR: 'local' }), /X402_RPC_URL and X402_RELAYER_KEY_FILE/)
+  assert.match(told({ X402_FACILITATOR: 'local' }), /X402_FACILITATOR_URL is for/)
+  assert.match(told({ X402_RELAYER_KEY_FILE: 'key' }), /X402_RELAYER_KEY_FILE is for/)
+  assert.doesNotMatch(told({ X402_SECRETS: 'short-secret' }), /short-secret/)
+  assert.doesNotMatch(told({ X402_RPC_URL: 'node with a key' }), /with a key/)
+})

@@ -3,6 +3,8 @@
  * before anything is opened.
  */
 import { join, resolve } from 'node:path'
+import type { X402Settings } from './payments/x402-open.ts'
+import { x402SettingsOf } from './payments-config.ts'
 
 interface Setting<Value> {
   /** As shown to the operator; empty when there is none. */
@@ -61,6 +63,36 @@ function networks(text: string): string[] {
   }
   return items
 }
+
+function address(text: string): string {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new Error('0x and 40 hex characters')
+  return text.toLowerCase()
+}
+
+function httpUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.hash !== '')
+    throw new Error('an http or https URL')
+  return text.replace(/\/$/, '')
+}
+
+function price(what: string): Setting<string> {
+  return {
+    default: '10000',
+    unit: 'atomic units of the coin',
+    effect: `${what}, paid on the spot. 10000 is 0.01 USDC; above 100000 older payers refuse by default.`,
+    parse: (text) => String(integer(1, 999_999_999)(text)),
+  }
+}
+
+/** What may hold a password or a key is not told back. */
+const confidential: ReadonlySet<string> = new Set([
+  'DATABASE_URL',
+  'X402_SECRETS',
+  'X402_FACILITATOR_URL',
+  'X402_FACILITATOR_AUTHORIZATION',
+  'X402_RPC_URL',
+])
 
 export const settings = {
   PORT: setting({
@@ -228,6 +260,84 @@ export const settings = {
       'On SIGTERM the service reports that it is not ready and serves on for this long, so that load balancers look away first. SIGINT does not wait.',
     parse: integer(0, 300),
   }),
+  X402_FACILITATOR: setting({
+    default: 'off',
+    unit: 'off, remote or local',
+    effect:
+      'Whether callers without a key can pay on the spot, and who sends their payments to the chain: a service of others, or this one. Off: such callers get 401.',
+    parse: oneOf('off', 'remote', 'local'),
+  }),
+  X402_NETWORK: setting({
+    default: 'base-sepolia',
+    unit: 'base or base-sepolia',
+    effect: 'The chain, and with it the coin: its USDC. base-sepolia is a test network.',
+    parse: oneOf('base', 'base-sepolia'),
+  }),
+  X402_PAY_TO: setting({
+    default: '',
+    unit: 'address: 0x and 40 hex characters',
+    effect:
+      'Whom payers pay. Nobody but its owner can move what arrives there: check every character.',
+    parse: address,
+  }),
+  X402_PRICE_SCORE_LOOKUP: setting(price('One score')),
+  X402_PRICE_CANDIDATE_LOOKUP: setting(price('One candidate')),
+  X402_PRICE_CANDIDATE_SEARCH: setting(price('One search')),
+  X402_MAX_TIMEOUT_SECONDS: setting({
+    default: '300',
+    unit: 'seconds',
+    effect:
+      'How long a challenge may be paid at its price, and how long the authorizations are valid that payers sign. Short times fail payers whose clocks are wrong.',
+    parse: integer(30, 3_600),
+  }),
+  X402_HEADER_VERSION: setting({
+    default: '1',
+    unit: '1 or 2',
+    effect:
+      'Of the challenge in PAYMENT-REQUIRED. 1: the same as the body. 2: payers that know only version 2 of the protocol can pay; the body stays version 1.',
+    parse: (text) => (oneOf('1', '2')(text) === '1' ? 1 : 2),
+  }),
+  X402_SECRETS: setting({
+    default: '',
+    unit: 'texts of at least 32 characters, comma-separated',
+    effect:
+      'The first signs quotes and encrypts open payments; the others still read what they made. To rotate, put a new one first. Every process needs the same.',
+    parse: (text) => {
+      const items = list(text)
+      if (items.length === 0 || items.some((item) => item.length < 32))
+        throw new Error('texts of at least 32 characters, separated by commas')
+      return items
+    },
+  }),
+  X402_FACILITATOR_URL: setting({
+    default: '',
+    unit: 'URL',
+    effect: 'Of the remote facilitator, without /verify and /settle. There is no default.',
+    parse: httpUrl,
+  }),
+  X402_FACILITATOR_AUTHORIZATION: setting({
+    default: '',
+    unit: 'header value',
+    effect: 'What the remote facilitator wants in Authorization.',
+    parse: (text) => {
+      if (!/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(text)) throw new Error('a header value')
+      return text
+    },
+  }),
+  X402_RPC_URL: setting({
+    default: '',
+    unit: 'URL',
+    effect:
+      'JSON-RPC of a node of the chain. A local facilitator needs it. With a remote one it tells what became of a payment whose answer was lost; without it such a payment waits for the operator.',
+    parse: httpUrl,
+  }),
+  X402_RELAYER_KEY_FILE: setting({
+    default: '',
+    unit: 'file',
+    effect:
+      'Private key, 64 hex characters, of the account by which a local facilitator sends payments and pays their gas. It needs little ether and no coin.',
+    parse: (text) => resolve(text),
+  }),
 } as const satisfies Record<string, Setting<unknown>>
 
 type Name = keyof typeof settings
@@ -261,6 +371,8 @@ export interface Config {
   metricsHost: string
   logLevel: Value<'LOG_LEVEL'>
   drainDelaySeconds: number
+  /** Null: nobody can pay on the spot. */
+  x402: X402Settings | null
 }
 
 /** A limit a minute that may be used for an hour or two of each day. */
@@ -294,8 +406,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     try {
       return settings[name].parse(text) as Value<N>
     } catch (error) {
-      // A database URL may hold a password.
-      const is = name === 'DATABASE_URL' ? '' : `; it is ${JSON.stringify(text)}`
+      const is = confidential.has(name) ? '' : `; it is ${JSON.stringify(text)}`
       problems.push(`${name} must be ${(error as Error).message}${is}`)
       return undefined
     }
@@ -333,6 +444,26 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     metricsHost: readOr('METRICS_HOST'),
     logLevel: readOr('LOG_LEVEL'),
     drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
+    x402: x402SettingsOf(
+      {
+        facilitator: readOr('X402_FACILITATOR'),
+        network: readOr('X402_NETWORK'),
+        payTo: read('X402_PAY_TO'),
+        amounts: {
+          score_lookup: readOr('X402_PRICE_SCORE_LOOKUP'),
+          candidate_lookup: readOr('X402_PRICE_CANDIDATE_LOOKUP'),
+          candidate_search: readOr('X402_PRICE_CANDIDATE_SEARCH'),
+        },
+        maxTimeoutSeconds: readOr('X402_MAX_TIMEOUT_SECONDS'),
+        headerVersion: readOr('X402_HEADER_VERSION'),
+        secrets: read('X402_SECRETS'),
+        facilitatorUrl: read('X402_FACILITATOR_URL'),
+        facilitatorAuthorization: read('X402_FACILITATOR_AUTHORIZATION'),
+        rpcUrl: read('X402_RPC_URL'),
+        relayerKeyFile: read('X402_RELAYER_KEY_FILE'),
+      },
+      problems,
+    ),
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return config

@@ -17,6 +17,7 @@ import { demoCommands } from './demo/commands.ts'
 import { prepareDemo } from './demo/prepare.ts'
 import { readReleaseFacts } from './discovery/release-facts.ts'
 import { explainListening } from './listening-error.ts'
+import type { X402 } from './payments/x402-open.ts'
 import { systemClock } from './platform/clock.ts'
 import { type Db, openDb, sql } from './platform/db.ts'
 import { type Log, openLog } from './platform/log.ts'
@@ -121,7 +122,21 @@ async function openParts(
     onError: (error) => log.warn('a database connection was lost', { why: error.message }),
   })
   closing.defer(() => db.close())
-  return { config, db, log, clock: systemClock, release: await readReleaseFacts(root) }
+  const x402 = await openPayments(config, { db, log, closing })
+  return { config, db, log, clock: systemClock, release: await readReleaseFacts(root), x402 }
+}
+
+/** Imported where somebody can pay: a server without payments never needs the code. */
+async function openPayments(
+  { x402: settings, publicUrl }: Config,
+  { db, log, closing }: { db: Db; log: Log; closing: AsyncDisposableStack },
+): Promise<X402 | null> {
+  if (settings === null) return null
+  const { openX402 } = await import('./payments/x402-open.ts')
+  const onTrouble = (what: string, fields: Record<string, string>) => log.warn(what, fields)
+  const x402 = await openX402({ settings, publicUrl, db, clock: systemClock, onTrouble })
+  closing.defer(() => x402.close())
+  return x402
 }
 
 const clockSkewMsMax = 30_000
@@ -199,6 +214,7 @@ async function listen(
     publicUrl: config.publicUrl,
     failedKeyLimits: config.failedKeyLimits,
     missLimits: config.missLimits,
+    payments: parts.x402?.port,
     trustedProxies: config.trustedProxies,
     readiness: async () => ({ database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer' }),
     log: parts.log,

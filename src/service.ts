@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import { discoveryEndpoints } from './discovery/endpoints.ts'
 import type { SigningFacts, StandardFacts } from './discovery/engine.ts'
 import type { ReleaseFacts } from './discovery/release-facts.ts'
+import type { X402 } from './payments/x402-open.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import type { Endpoint } from './platform/endpoint.ts'
@@ -30,6 +31,8 @@ export interface ServiceParts {
   log: Log
   clock: Clock
   release: ReleaseFacts
+  /** Absent: nobody can pay on the spot. */
+  x402?: X402 | null
 }
 
 export interface Service {
@@ -93,7 +96,7 @@ function signingFacts(mirror: Mirror, publicUrl: string): SigningFacts {
 
 /** What a worker does in the background. */
 export function workerJobs(
-  { config, db, clock }: ServiceParts,
+  { config, db, clock, x402 }: ServiceParts,
   { mirror, signers }: { mirror: Mirror; signers: Signers },
 ): Job[] {
   const withIssuer = async (work: (issuer: Issuer) => Promise<unknown>): Promise<void> => {
@@ -113,6 +116,13 @@ export function workerJobs(
     },
     { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
     { name: 'index people', everyMs: 1_000, run: indexer(db, skillNames(released().records)) },
+    ...(x402 == null ? [] : paymentJobs(x402)),
+  ]
+}
+function paymentJobs(x402: X402): Job[] {
+  return [
+    { name: 'reconcile payments', everyMs: 10_000, run: () => x402.reconcile() },
+    { name: 'sweep payments', everyMs: 3_600_000, run: () => x402.sweep() },
   ]
 }
 

@@ -48,6 +48,7 @@ const allowed: Record<string, readonly string[]> = {
     'skill-standard',
     'score-credentials',
     'people',
+    'payments',
     'candidates',
     'webhooks',
     'discovery',
