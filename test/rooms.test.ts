@@ -24,6 +24,7 @@ const allowed: Record<string, readonly string[]> = {
   ],
   webhooks: ['platform'],
   candidates: ['platform', 'people', 'scores', 'skill-standard'],
+  'agent-decisions': ['platform'],
   discovery: ['platform'],
   server: ['platform'],
   cli: [
@@ -37,6 +38,7 @@ const allowed: Record<string, readonly string[]> = {
     'candidates',
     'scoring-core',
     'webhooks',
+    'agent-decisions',
     'discovery',
     'server',
     '.',
@@ -51,6 +53,7 @@ const allowed: Record<string, readonly string[]> = {
     'payments',
     'candidates',
     'webhooks',
+    'agent-decisions',
     'discovery',
     'server',
     'demo',

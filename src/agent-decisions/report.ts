@@ -1,0 +1,72 @@
+/**
+ * Takes in reports, each Idempotency-Key once (decisions D40, D43). Writes agent_decision_keys and agent_decision_reports, many reports
+ * with one statement: it either stands whole or not at all, so that after a crash a repeat finds its report or makes it.
+ */
+import { coalesce } from '../platform/coalesce.ts'
+import type { Db } from '../platform/db.ts'
+import { uuidV7 } from '../platform/uuid-v7.ts'
+import { type ReportContent, reportFingerprint } from './report-request.ts'
+import {
+  findKeyStates,
+  insertReports,
+  type KeyState,
+  type NewReport,
+  type ReportingState,
+  type ReportRow,
+} from './store.ts'
+
+export interface ReportWish {
+  userId: string
+  apiKeyId: string | null
+  idempotencyKey: string
+  content: ReportContent
+  now: Date
+}
+
+export type Reported =
+  | { outcome: 'created' | 'replayed'; report: ReportRow }
+  | { outcome: 'other_content' }
+  /** The report that was made with this key is gone. */
+  | { outcome: 'spent' }
+  | { outcome: 'locked' }
+
+/** `stateUnlessSet`: of accounts about which the operator has said nothing. */
+export function openReporting(
+  db: Db,
+  stateUnlessSet: ReportingState,
+): (wish: ReportWish) => Promise<Reported> {
+  const report = coalesce<NewReport, Reported>({
+    name: 'agent decision reports',
+    run: (reports) => takeIn(db, reports, stateUnlessSet),
+  })
+  return ({ content, now, ...wish }) => {
+    const fingerprint = reportFingerprint(content)
+    return report({ id: uuidV7(now), ...wish, ...content, createdAt: now, fingerprint })
+  }
+}
+
+async function takeIn(
+  db: Db,
+  reports: readonly NewReport[],
+  stateUnlessSet: ReportingState,
+): Promise<Reported[]> {
+  const added = await insertReports(db, reports, stateUnlessSet)
+  const others = reports.filter(({ id }) => !added.has(id))
+  // A statement of its own: it sees what a twin has committed while the first one waited for it.
+  const states = others.length === 0 ? [] : await findKeyStates(db, others, stateUnlessSet)
+  const answers = new Map(others.map((one, i) => [one.id, answerOf(one, states[i])]))
+  return reports.map((one) => answers.get(one.id) ?? { outcome: 'created', report: rowOf(one) })
+}
+
+function answerOf({ fingerprint }: NewReport, key: KeyState | undefined): Reported {
+  // Not used and not added: the account was locked then, whatever it is now.
+  if (key === undefined || key.state === 'locked' || !key.isUsed) return { outcome: 'locked' }
+  if (key.report === null || key.fingerprint === null) return { outcome: 'spent' }
+  return key.fingerprint.equals(fingerprint)
+    ? { outcome: 'replayed', report: key.report }
+    : { outcome: 'other_content' }
+}
+
+function rowOf({ idempotencyKey: _, fingerprint: __, ...row }: NewReport): ReportRow {
+  return row
+}

@@ -1,0 +1,123 @@
+/** Wire shapes of agent decision reports (spec §2.3). */
+import { type Static, type TSchema, Type } from 'typebox'
+import { schemaVersion } from '../platform/identifiers.ts'
+
+const closed = { additionalProperties: false }
+
+export const decisions = [
+  'shortlisted',
+  'rejected',
+  'contacted',
+  'interview_requested',
+  'offer_extended',
+  'hired',
+  'no_action',
+] as const
+
+export const outcomes = ['pending', 'positive', 'negative', 'neutral', 'unknown'] as const
+
+export const reasonCodesMax = 10
+
+/** A field's description that begins with "must" is also what a caller is told. */
+const text = (maxLength: number) => ({
+  maxLength,
+  description: `must be text of at most ${maxLength} characters`,
+})
+const agentText = text(80)
+const jobRefText = text(120)
+const notesText = text(1_000)
+
+const subject = Type.Union(
+  [
+    Type.Object(
+      {
+        kind: Type.Literal('candidate'),
+        username: Type.String({ pattern: '^@?[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$' }),
+      },
+      closed,
+    ),
+    Type.Object(
+      { kind: Type.Literal('score'), scoreId: Type.String({ pattern: '^[0-9a-fA-F]{64}$' }) },
+      closed,
+    ),
+  ],
+  {
+    description:
+      'must be {"kind":"candidate","username":…} with a username of 3 to 30 characters, or {"kind":"score","scoreId":…} with 64 hexadecimal characters',
+  },
+)
+const decision = Type.Enum([...decisions], {
+  type: 'string',
+  description: `must be one of ${decisions.join(', ')}`,
+})
+const outcome = Type.Enum([...outcomes], {
+  type: 'string',
+  description: `must be one of ${outcomes.join(', ')}`,
+})
+const reasonCodes = Type.Array(Type.String({ pattern: '^[a-z0-9_.:-]{1,64}$' }), {
+  maxItems: reasonCodesMax,
+  uniqueItems: true,
+  description: `must be at most ${reasonCodesMax} different codes, each 1 to 64 characters of a-z 0-9 _ . : and -`,
+})
+const metadata = Type.Object(
+  {},
+  { additionalProperties: true, description: 'must be an object; what is in it is yours' },
+)
+
+export const createRequest = Type.Object(
+  {
+    subject,
+    decision,
+    outcome: Type.Optional(outcome),
+    agentName: Type.Optional(Type.String(agentText)),
+    agentVersion: Type.Optional(Type.String(agentText)),
+    jobRef: Type.Optional(Type.String(jobRefText)),
+    reasonCodes: Type.Optional(reasonCodes),
+    notes: Type.Optional(Type.String(notesText)),
+    metadata: Type.Optional(metadata),
+  },
+  closed,
+)
+
+const uuid = (description: string) =>
+  Type.String({
+    format: 'uuid',
+    pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+    description,
+  })
+const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+export const agentDecisionReport = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('agent_decision_report')),
+    id: uuid('Of the report.'),
+    userId: uuid('The account that reported.'),
+    apiKeyId: orNull(uuid('The API key it came with.')),
+    subject,
+    decision,
+    outcome,
+    agentName: orNull(Type.String(agentText)),
+    agentVersion: orNull(Type.String(agentText)),
+    jobRef: orNull(Type.String(jobRefText)),
+    reasonCodes,
+    notes: orNull(Type.String(notesText)),
+    metadata,
+    createdAt: Type.String({
+      format: 'date-time',
+      pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$',
+    }),
+  },
+  { title: 'AgentDecisionReport', ...closed },
+)
+export type AgentDecisionReport = Static<typeof agentDecisionReport>
+
+export const agentDecisionReportCreated = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('agent_decision_report_create')),
+    report: agentDecisionReport,
+    replayed: Type.Boolean({
+      description: 'Whether the key had been used for this report before.',
+    }),
+  },
+  { title: 'AgentDecisionReportCreated', ...closed },
+)

@@ -1,0 +1,69 @@
+/** All SQL of agent_reporting and agent_unlock_reviews. */
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { ReportingState } from './store.ts'
+
+/** One change of an account at a time, until the transaction ends. */
+export async function lockAccount(tx: Tx, userId: string): Promise<void> {
+  await tx.run(
+    sql`select pg_advisory_xact_lock(hashtextextended('agent reporting of ' || ${userId}::text, 0))`,
+  )
+}
+
+/** Null where the operator has said nothing. */
+export async function findState(db: Queryable, userId: string): Promise<ReportingState | null> {
+  const [row] = await db.rows<{ state: ReportingState }>(
+    sql`select state from agent_reporting where user_id = ${userId}`,
+  )
+  return row?.state ?? null
+}
+
+export async function setState(
+  tx: Tx,
+  userId: string,
+  { state, at }: { state: ReportingState; at: Date },
+): Promise<void> {
+  await tx.run(sql`
+    insert into agent_reporting (user_id, state, changed_at) values (${userId}, ${state}, ${at})
+    on conflict (user_id) do update set state = excluded.state, changed_at = excluded.changed_at`)
+}
+
+export interface UnlockReview {
+  id: string
+  userId: string
+  requestedAt: Date
+}
+
+export async function findOpenReview(tx: Tx, userId: string): Promise<UnlockReview | undefined> {
+  const [row] = await tx.rows<UnlockReview>(sql`
+    select id, user_id as "userId", requested_at as "requestedAt" from agent_unlock_reviews
+    where user_id = ${userId} and decided_at is null`)
+  return row
+}
+
+/** The oldest first. */
+export function findOpenReviews(db: Queryable, limit: number): Promise<UnlockReview[]> {
+  return db.rows<UnlockReview>(sql`
+    select id, user_id as "userId", requested_at as "requestedAt" from agent_unlock_reviews
+    where decided_at is null order by requested_at, id limit ${limit}`)
+}
+
+export async function insertReview(
+  tx: Tx,
+  { id, userId, requestedAt }: UnlockReview,
+): Promise<void> {
+  await tx.run(sql`
+    insert into agent_unlock_reviews (id, user_id, requested_at)
+    values (${id}, ${userId}, ${requestedAt})`)
+}
+
+/** Decides the account's open request; false where there is none. */
+export async function closeReview(
+  tx: Tx,
+  userId: string,
+  { decision, at }: { decision: 'approved' | 'declined'; at: Date },
+): Promise<boolean> {
+  const count = await tx.run(sql`
+    update agent_unlock_reviews set decided_at = ${at}, decision = ${decision}
+    where user_id = ${userId} and decided_at is null`)
+  return count > 0
+}
