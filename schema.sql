@@ -70,6 +70,14 @@ begin
   raise exception 'the audit log is only ever added to' using errcode = 'integrity_constraint_violation';
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.keep_credit_entries()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the books are only ever added to' using errcode = 'integrity_constraint_violation';
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.keep_evidence_revoked()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -274,6 +282,34 @@ begin
 end
 $function$;
 
+create table accounts (
+  id uuid not null,
+  name text not null,
+  created_at timestamp with time zone not null
+);
+create table api_key_peppers (
+  kid text not null,
+  fingerprint bytea not null,
+  first_used_at timestamp with time zone not null
+);
+create table api_key_uses (
+  key_id uuid not null,
+  last_used_at timestamp with time zone not null
+) with (fillfactor=50);
+create table api_keys (
+  id uuid not null,
+  account_id uuid not null,
+  environment text not null,
+  digest bytea not null,
+  pepper text not null,
+  shown text not null,
+  name text not null,
+  scopes text[] not null,
+  predecessor uuid,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone
+);
 create table audit_log (
   seq bigint not null,
   at text collate "C" not null,
@@ -301,6 +337,35 @@ create table consents (
   granted boolean not null,
   text_version text,
   consent_version integer not null
+);
+create table credit_accounts (
+  account_id uuid not null,
+  balance bigint not null,
+  suspended_at timestamp with time zone
+) with (fillfactor=50);
+create table credit_audits (
+  account_id uuid not null,
+  through_seq bigint not null,
+  balance bigint not null,
+  audited_at timestamp with time zone not null
+);
+create table credit_entries (
+  account_id uuid not null,
+  seq bigint generated always as identity not null,
+  kind text not null,
+  delta bigint not null,
+  reference text collate "C" not null,
+  key_id uuid,
+  meter text,
+  operation text,
+  reason text,
+  at timestamp with time zone default clock_timestamp() not null
+);
+create table credit_purchases (
+  account_id uuid not null,
+  key_sha256 bytea not null,
+  fingerprint bytea not null,
+  charged_at timestamp with time zone not null
 );
 create table evidence (
   evidence_id uuid not null,
@@ -610,6 +675,21 @@ create table x402_payments (
   settled_at timestamp with time zone
 ) with (fillfactor=70);
 
+alter table accounts add constraint accounts_name_key UNIQUE (name);
+alter table accounts add constraint accounts_pkey PRIMARY KEY (id);
+alter table accounts add constraint accounts_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 120)) AND (name !~ '[[:cntrl:]]'::text)));
+alter table api_key_peppers add constraint api_key_peppers_pkey PRIMARY KEY (kid);
+alter table api_key_peppers add constraint api_key_peppers_fingerprint_check CHECK ((length(fingerprint) = 32));
+alter table api_key_uses add constraint api_key_uses_pkey PRIMARY KEY (key_id);
+alter table api_keys add constraint api_keys_digest_key UNIQUE (digest);
+alter table api_keys add constraint api_keys_predecessor_key UNIQUE (predecessor);
+alter table api_keys add constraint api_keys_pkey PRIMARY KEY (id);
+alter table api_keys add constraint api_keys_check CHECK ((expires_at > created_at));
+alter table api_keys add constraint api_keys_digest_check CHECK ((length(digest) = 32));
+alter table api_keys add constraint api_keys_environment_check CHECK ((environment = ANY (ARRAY['live'::text, 'test'::text])));
+alter table api_keys add constraint api_keys_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 120)) AND (name !~ '[[:cntrl:]]'::text)));
+alter table api_keys add constraint api_keys_scopes_check CHECK ((((cardinality(scopes) >= 1) AND (cardinality(scopes) <= 4)) AND (scopes <@ ARRAY['candidates:read'::text, 'scores:read'::text, 'webhooks:write'::text, 'agent-decisions:write'::text])));
+alter table api_keys add constraint api_keys_shown_check CHECK ((shown ~ '^svc_(live|test)_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$'::text));
 alter table audit_log add constraint audit_log_seq_hash_key UNIQUE (seq, hash);
 alter table audit_log add constraint audit_log_pkey PRIMARY KEY (seq);
 alter table audit_log add constraint audit_log_action_check CHECK ((action ~ '^[a-z_]+\.[a-z_]+$'::text));
@@ -629,6 +709,25 @@ alter table consent_changes add constraint consent_changes_permission_check CHEC
 alter table consent_changes add constraint consent_changes_text_version_check CHECK (((char_length(text_version) >= 1) AND (char_length(text_version) <= 64)));
 alter table consents add constraint consents_pkey PRIMARY KEY (worker_id, permission);
 alter table consents add constraint consents_permission_check CHECK ((permission = ANY (ARRAY['public_profile'::text, 'search_listing'::text, 'score_sharing'::text])));
+alter table credit_accounts add constraint credit_accounts_pkey PRIMARY KEY (account_id);
+alter table credit_accounts add constraint credit_accounts_balance_check CHECK ((balance >= 0));
+alter table credit_audits add constraint credit_audits_pkey PRIMARY KEY (account_id);
+alter table credit_entries add constraint credit_entries_reference_key UNIQUE (reference);
+alter table credit_entries add constraint credit_entries_pkey PRIMARY KEY (account_id, seq);
+alter table credit_entries add constraint credit_entries_check CHECK (
+CASE kind
+    WHEN 'grant'::text THEN ((delta > 0) AND (reason IS NOT NULL))
+    WHEN 'adjustment'::text THEN ((delta <> 0) AND (reason IS NOT NULL))
+    WHEN 'charge'::text THEN ((delta < 0) AND (key_id IS NOT NULL) AND (meter IS NOT NULL) AND (operation IS NOT NULL))
+    WHEN 'void'::text THEN ((delta > 0) AND (key_id IS NOT NULL) AND (meter IS NOT NULL) AND (operation IS NOT NULL))
+    ELSE NULL::boolean
+END);
+alter table credit_entries add constraint credit_entries_kind_check CHECK ((kind = ANY (ARRAY['grant'::text, 'adjustment'::text, 'charge'::text, 'void'::text])));
+alter table credit_entries add constraint credit_entries_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 500)));
+alter table credit_entries add constraint credit_entries_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 200)));
+alter table credit_purchases add constraint credit_purchases_pkey PRIMARY KEY (account_id, key_sha256);
+alter table credit_purchases add constraint credit_purchases_fingerprint_check CHECK ((length(fingerprint) = 32));
+alter table credit_purchases add constraint credit_purchases_key_sha256_check CHECK ((length(key_sha256) = 32));
 alter table evidence add constraint evidence_source_id_external_id_key UNIQUE (source_id, external_id);
 alter table evidence add constraint evidence_pkey PRIMARY KEY (evidence_id);
 alter table evidence add constraint evidence_check CHECK ((expires_on > observed_on));
@@ -784,10 +883,19 @@ alter table x402_payments add constraint x402_payments_signature_hash_check CHEC
 alter table x402_payments add constraint x402_payments_state_check CHECK ((state = ANY (ARRAY['claimed'::text, 'settling'::text, 'unknown'::text, 'settled'::text, 'released'::text, 'failed'::text])));
 alter table x402_payments add constraint x402_payments_tx_hash_check CHECK ((tx_hash ~ '^0x[0-9a-f]{64}$'::text));
 
+alter table api_key_uses add constraint api_key_uses_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id);
+alter table api_keys add constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
+alter table api_keys add constraint api_keys_pepper_fkey FOREIGN KEY (pepper) REFERENCES api_key_peppers(kid);
+alter table api_keys add constraint api_keys_predecessor_fkey FOREIGN KEY (predecessor) REFERENCES api_keys(id);
 alter table audit_log add constraint audit_log_prev_seq_prev_hash_fkey FOREIGN KEY (prev_seq, prev_hash) REFERENCES audit_log(seq, hash);
 alter table consent_changes add constraint consent_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table consents add constraint consents_worker_id_consent_version_permission_granted_fkey FOREIGN KEY (worker_id, consent_version, permission, granted) REFERENCES consent_changes(worker_id, consent_version, permission, granted);
 alter table consents add constraint consents_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table credit_accounts add constraint credit_accounts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
+alter table credit_audits add constraint credit_audits_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
+alter table credit_entries add constraint credit_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
+alter table credit_entries add constraint credit_entries_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id);
+alter table credit_purchases add constraint credit_purchases_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
 alter table evidence add constraint evidence_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(source_id);
 alter table evidence add constraint evidence_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table evidence_private add constraint evidence_private_evidence_id_fkey FOREIGN KEY (evidence_id) REFERENCES evidence(evidence_id);
@@ -812,6 +920,7 @@ alter table webhook_attempts add constraint webhook_attempts_delivery_id_fkey FO
 alter table webhook_deliveries add constraint webhook_deliveries_event_seq_fkey FOREIGN KEY (event_seq) REFERENCES webhook_events(seq) ON DELETE CASCADE;
 alter table webhook_secrets add constraint webhook_secrets_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id);
 
+CREATE INDEX api_keys_account ON public.api_keys USING btree (account_id);
 CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE ((state = 'active'::text) AND (expires_on IS NOT NULL));
 CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
@@ -844,6 +953,7 @@ CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_ch
 CREATE TRIGGER search_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
+CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
 CREATE TRIGGER evidence_stays_revoked BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION keep_evidence_revoked();
 CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();

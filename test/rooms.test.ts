@@ -9,6 +9,7 @@ const allowed: Record<string, readonly string[]> = {
   'scoring-core': [],
   'skill-standard': ['platform'],
   'score-credentials': ['platform'],
+  access: ['platform'],
   payments: ['platform'],
   audit: ['platform'],
   people: ['platform', 'webhooks'],

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { bearerKey, isApiKey, keyDigest, newApiKey, shownKey } from './api-key.ts'
+
+test('a key has its published form and checksum, and no two are the same', () => {
+  const keys = new Set(Array.from({ length: 1_000 }, () => newApiKey('live')))
+  assert.equal(keys.size, 1_000)
+  for (const key of keys) {
+    assert.match(key, /^svc_live_[0-9A-Za-z]{36}$/)
+    assert.ok(isApiKey(key))
+  }
+  assert.match(newApiKey('test'), /^svc_test_/)
+})
+
+test('the checksum is the one that scanners are told of: CRC-32 in base62, six characters', () => {
+  const body = `svc_live_${'0'.repeat(30)}`
+  // Computed with Python: zlib.crc32.
+  assert.ok(isApiKey(`${body}0tOftK`))
+})
+
+test('every change of one character and every exchange of two neighbours is noticed', () => {
+  const key = newApiKey('live')
+  const place = fc.integer({ min: 9, max: key.length - 1 })
+  fc.assert(
+    fc.property(place, fc.constantFrom(...'09AZaz'), (at, character) => {
+      const typed = key.slice(0, at) + character + key.slice(at + 1)
+      return typed === key || !isApiKey(typed)
+    }),
+  )
+  for (let at = 9; at < key.length - 1; at++) {
+    const typed = key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2)
+    assert.ok(typed === key || !isApiKey(typed), typed)
+  }
+})
+
+test('an Authorization header holds one bearer key and nothing else', () => {
+  const key = newApiKey('test')
+  for (const header of [`Bearer ${key}`, `bearer ${key}`, `BEARER  ${key}`])
+    assert.equal(bearerKey(header), key)
+  const wrong = [
+    '',
+    key,
+    `Basic ${key}`,
+    `Bearer ${key} x`,
+    `Bearer ${key},`,
+    'Bearer ',
+    `Bearer ${key}0`,
+  ]
+  for (const header of [...wrong, `Bearer ${key.toUpperCase()}`, `Bearer\t${key}`])
+    assert.equal(bearerKey(header), null, header)
+})
+
+test('what is shown and kept of a key does not give it away', () => {
+  const key = newApiKey('live')
+  assert.match(shownKey(key), /^svc_live_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/)
+  const digest = keyDigest(key, Buffer.alloc(32, 1))
+  assert.equal(digest.length, 32)
+  assert.notDeepEqual(digest, keyDigest(key, Buffer.alloc(32, 2)))
+})

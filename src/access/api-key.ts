@@ -1,0 +1,56 @@
+/**
+ * Pure: the form of an API key (decision D14): `svc_live_` or `svc_test_`, 30 random base62 characters, and 6 of checksum: the CRC-32 of
+ * all before in base62, most significant first. Scanners find a leaked key by its form, and a mistyped one costs no query.
+ */
+import { createHmac, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { Environment } from '../platform/callers.ts'
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const randomLength = 30
+const checksumLength = 6
+const form = /^svc_(?:live|test)_[0-9A-Za-z]{36}$/
+
+/** 178 bits of randomness. */
+export function newApiKey(environment: Environment): string {
+  const body = `svc_${environment}_${randomBase62(randomLength)}`
+  return body + checksum(body)
+}
+
+export function isApiKey(text: string): boolean {
+  return form.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
+}
+
+/** The key of an Authorization header, or null where it holds nothing that can be one. */
+export function bearerKey(authorization: string): string | null {
+  const [, token] = /^bearer +(\S+)$/i.exec(authorization) ?? []
+  return token !== undefined && isApiKey(token) ? token : null
+}
+
+/** What is kept of a key, 32 bytes. */
+export function keyDigest(key: string, pepper: Uint8Array): Buffer {
+  return createHmac('sha256', pepper).update(key).digest()
+}
+
+/** For people to tell keys apart: `svc_live_aB3d…x9Yz`. */
+export function shownKey(key: string): string {
+  return `${key.slice(0, 'svc_live_'.length + 4)}…${key.slice(-4)}`
+}
+
+function checksum(body: string): string {
+  let rest = crc32(body)
+  let text = ''
+  for (let i = 0; i < checksumLength; i++) {
+    text = alphabet[rest % 62] + text
+    rest = Math.floor(rest / 62)
+  }
+  return text
+}
+
+/** Bytes from 248 on would favour the first characters: they are drawn again. */
+function randomBase62(length: number): string {
+  let text = ''
+  while (text.length < length)
+    for (const byte of randomBytes(length)) if (byte < 248) text += alphabet[byte % 62]
+  return text.slice(0, length)
+}

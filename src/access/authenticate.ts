@@ -1,0 +1,100 @@
+/**
+ * Whose key it is. Nothing is remembered from one request to the next: a key that was revoked is refused by the next look-up, on every
+ * node (decision D15). Presented keys of one turn of the event loop are looked up together.
+ *
+ * Cast: `api_keys`, read here; the coalescer; `api_key_uses`, kept in memory and written every half minute by `recordUses`. A crash
+ * loses at most that half minute of uses.
+ */
+import type { Authenticate } from '../platform/admission.ts'
+import type { PresentedKey } from '../platform/callers.ts'
+import type { Clock } from '../platform/clock.ts'
+import { coalesce } from '../platform/coalesce.ts'
+import type { Db } from '../platform/db.ts'
+import type { Keyring } from '../platform/keyring.ts'
+import { bearerKey, keyDigest } from './api-key.ts'
+import { findValidKeys, updateKeyUses, type ValidKey } from './store.ts'
+
+export interface KeyDesk {
+  authenticate: Authenticate
+  /** Writes down when keys were used since the last time. */
+  recordUses(): Promise<void>
+}
+
+/** A database that is frozen costs a caller this and what the limiter waits for it, together less than a second (decision D13). */
+const answerWithinMs = 450
+
+export interface KeyDeskOptions {
+  db: Db
+  /** A key may rest on any of them. */
+  peppers: Keyring
+  clock: Clock
+}
+
+export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
+  let uses = new Map<string, Date>()
+  const lookUp = coalesce<readonly Buffer[], ValidKey | undefined>({
+    name: 'API keys',
+    run: (presented) => findEach(db, presented, clock()),
+    deadlineMs: answerWithinMs,
+  })
+
+  return {
+    async authenticate(authorization) {
+      const key = bearerKey(authorization)
+      if (key === null) return null
+      const found = await lookUp([...peppers.values()].map((pepper) => keyDigest(key, pepper)))
+      if (found === undefined) return null
+      uses.set(found.id, clock())
+      return presentedKey(found)
+    },
+
+    async recordUses() {
+      if (uses.size === 0) return
+      const recorded = uses
+      uses = new Map()
+      try {
+        await updateKeyUses(db, recorded)
+      } catch (error) {
+        // Later uses of the same keys are the newer ones.
+        uses = new Map([...recorded, ...uses])
+        throw error
+      }
+    },
+  }
+}
+
+/** One statement for all: who presents the same key at the same time shares its probe. */
+async function findEach(
+  db: Db,
+  presented: readonly (readonly Buffer[])[],
+  now: Date,
+): Promise<(ValidKey | undefined)[]> {
+  const asked = new Map<string, Buffer>()
+  for (const digests of presented)
+    for (const digest of digests) asked.set(digest.toString('latin1'), digest)
+  const found = new Map<string, ValidKey>()
+  for (const key of await findValidKeys(db, [...asked.values()], now))
+    found.set(key.digest.toString('latin1'), key)
+  return presented.map((digests) => {
+    for (const digest of digests) {
+      const key = found.get(digest.toString('latin1'))
+      if (key !== undefined) return key
+    }
+    return undefined
+  })
+}
+
+function presentedKey({
+  id,
+  accountId,
+  environment,
+  scopes,
+  balance,
+  suspended,
+}: ValidKey): PresentedKey {
+  return {
+    caller: { kind: 'key', keyId: id, accountId, environment },
+    scopes,
+    credits: { balance, suspended },
+  }
+}

@@ -1,0 +1,129 @@
+/** What operators do with accounts and API keys; each verb inside the caller's transaction. */
+import type { Environment, Scope } from '../platform/callers.ts'
+import type { Tx } from '../platform/db.ts'
+import type { Keyring } from '../platform/keyring.ts'
+import { uuidV7 } from '../platform/uuid-v7.ts'
+import { keyDigest, newApiKey, shownKey } from './api-key.ts'
+import { presentPepper, registerPepper } from './peppers.ts'
+import {
+  type Account,
+  findKeys,
+  insertAccount,
+  insertKey,
+  lockAccount,
+  lockKey,
+  type StoredKey,
+  updateKeyEnd,
+} from './store.ts'
+
+export const activeKeysMax = 20
+export const overlapHoursMax = 168
+const hourMs = 3_600_000
+
+/** Null where the name is taken. */
+export async function createAccount(tx: Tx, name: string, now: Date): Promise<Account | null> {
+  const account = { id: uuidV7(now), name, createdAt: now }
+  return (await insertAccount(tx, account)) ? account : null
+}
+
+export interface NewKey {
+  accountId: string
+  environment: Environment
+  name: string
+  scopes: readonly Scope[]
+  /** Null: until it is revoked. */
+  expiresAt: Date | null
+}
+
+export type CreatedKey =
+  /** `key` is shown this once; nobody can tell it afterwards. */
+  | { outcome: 'created'; id: string; key: string; shown: string }
+  | { outcome: 'no such account' }
+  | { outcome: 'too many keys' }
+
+/** Throws `PepperRefused` where this machine's pepper is not the one of the database. */
+export async function createKey(
+  tx: Tx,
+  wanted: NewKey,
+  { peppers, now }: { peppers: Keyring; now: Date },
+): Promise<CreatedKey> {
+  if (!(await lockAccount(tx, wanted.accountId))) return { outcome: 'no such account' }
+  const active = (await findKeys(tx, wanted.accountId)).filter((key) => isActive(key, now))
+  if (active.length >= activeKeysMax) return { outcome: 'too many keys' }
+  return insertNew(tx, { ...wanted, predecessor: null }, { peppers, now })
+}
+
+async function insertNew(
+  tx: Tx,
+  wanted: NewKey & { predecessor: string | null },
+  { peppers, now }: { peppers: Keyring; now: Date },
+): Promise<Extract<CreatedKey, { outcome: 'created' }>> {
+  const present = presentPepper(peppers)
+  await registerPepper(tx, present, now)
+  const key = newApiKey(wanted.environment)
+  const stored = {
+    ...wanted,
+    id: uuidV7(now),
+    scopes: [...wanted.scopes],
+    shown: shownKey(key),
+    digest: keyDigest(key, present.pepper),
+    pepper: present.kid,
+    createdAt: now,
+  }
+  await insertKey(tx, stored)
+  return { outcome: 'created', id: stored.id, key, shown: stored.shown }
+}
+
+export type RotatedKey =
+  | (Extract<CreatedKey, { outcome: 'created' }> & { accountId: string; predecessorEndsAt: Date })
+  | { outcome: 'no such key' }
+  | { outcome: 'not active' }
+  | { outcome: 'rotated before' }
+
+/**
+ * A successor with the same rights. The key itself is valid for `overlapHours` more, 0 for not at all. A key that had a term has a
+ * successor with a term as long.
+ */
+export async function rotateKey(
+  tx: Tx,
+  { id, overlapHours }: { id: string; overlapHours: number },
+  context: { peppers: Keyring; now: Date },
+): Promise<RotatedKey> {
+  const { now } = context
+  const key = await lockKey(tx, id)
+  if (key === undefined) return { outcome: 'no such key' }
+  if (!isActive(key, now)) return { outcome: 'not active' }
+  const others = await findKeys(tx, key.accountId)
+  if (others.some(({ predecessor }) => predecessor === id)) return { outcome: 'rotated before' }
+  const { accountId, environment, name, scopes } = key
+  const termMs = key.expiresAt === null ? null : key.expiresAt.getTime() - key.createdAt.getTime()
+  const expiresAt = termMs === null ? null : new Date(now.getTime() + termMs)
+  const wanted = { accountId, environment, name, scopes, expiresAt, predecessor: id }
+  const successor = await insertNew(tx, wanted, context)
+  const end = Math.min(now.getTime() + overlapHours * hourMs, key.expiresAt?.getTime() ?? Infinity)
+  const predecessorEndsAt = new Date(end)
+  await updateKeyEnd(
+    tx,
+    overlapHours === 0
+      ? { id, expiresAt: key.expiresAt, revokedAt: now }
+      : { id, expiresAt: predecessorEndsAt, revokedAt: null },
+  )
+  return { ...successor, accountId, predecessorEndsAt }
+}
+
+/** At once, everywhere. */
+export async function revokeKey(
+  tx: Tx,
+  id: string,
+  now: Date,
+): Promise<'revoked' | 'before' | 'unknown'> {
+  const key = await lockKey(tx, id)
+  if (key === undefined) return 'unknown'
+  if (key.revokedAt !== null) return 'before'
+  await updateKeyEnd(tx, { id, expiresAt: key.expiresAt, revokedAt: now })
+  return 'revoked'
+}
+
+export function isActive(key: Pick<StoredKey, 'expiresAt' | 'revokedAt'>, now: Date): boolean {
+  return key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now)
+}

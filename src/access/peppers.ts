@@ -1,0 +1,49 @@
+/** The peppers of API keys: in the settings or in a file, never in the database; and whether they are the ones its keys were made with. */
+import { createHmac } from 'node:crypto'
+import type { Queryable, Tx } from '../platform/db.ts'
+import type { Keyring } from '../platform/keyring.ts'
+import { findPepper, findPeppersInUse, insertPepper, type Pepper } from './store.ts'
+
+/** This machine lacks a pepper, or has another one under its name. */
+export class PepperRefused extends Error {
+  override readonly name = 'PepperRefused'
+}
+
+export interface NamedPepper {
+  kid: string
+  pepper: Uint8Array
+}
+
+export function presentPepper(ring: Keyring): NamedPepper {
+  const [first] = ring
+  if (first === undefined) throw new PepperRefused('There is no pepper for API keys.')
+  return { kid: first[0], pepper: first[1] }
+}
+
+/** Throws `PepperRefused` unless every valid key can be found with this ring: else its holder would be told that it is wrong. */
+export async function refuseOtherPeppers(db: Queryable, ring: Keyring, now: Date): Promise<void> {
+  for (const used of await findPeppersInUse(db, now)) refuseOther(used, ring.get(used.kid))
+}
+
+/** Writes down which pepper keys are made with from now on. Throws `PepperRefused` where they were made with another one. */
+export async function registerPepper(
+  tx: Tx,
+  { kid, pepper }: NamedPepper,
+  at: Date,
+): Promise<void> {
+  await insertPepper(tx, { kid, fingerprint: fingerprintOf(pepper) }, at)
+  const used = await findPepper(tx, kid)
+  if (used !== undefined) refuseOther(used, pepper)
+}
+
+function refuseOther({ kid, fingerprint }: Pepper, pepper: Uint8Array | undefined): void {
+  if (pepper !== undefined && fingerprintOf(pepper).equals(fingerprint)) return
+  throw new PepperRefused(
+    `API keys of this database were made with the pepper ${kid}, and this machine ${pepper === undefined ? 'lacks it' : 'has another one by that name'}. Copy it from where they were made: the file api-key-peppers in the data directory, or the setting API_KEY_PEPPERS.`,
+  )
+}
+
+/** Tells peppers apart and nothing else: a pepper has 256 bits. */
+function fingerprintOf(pepper: Uint8Array): Buffer {
+  return createHmac('sha256', pepper).update('fingerprint of an API key pepper').digest()
+}

@@ -1,0 +1,161 @@
+/** All SQL of accounts, api_key_peppers, api_keys and api_key_uses. */
+import type { Environment, Scope } from '../platform/callers.ts'
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+
+export interface Account {
+  id: string
+  name: string
+  createdAt: Date
+}
+
+/** False where the name is taken. */
+export async function insertAccount(tx: Tx, { id, name, createdAt }: Account): Promise<boolean> {
+  const count = await tx.run(sql`
+    insert into accounts (id, name, created_at) values (${id}, ${name}, ${createdAt})
+    on conflict (name) do nothing`)
+  return count === 1
+}
+
+/** By id or by name. */
+export async function findAccount(db: Queryable, named: string): Promise<Account | undefined> {
+  const [account] = await db.rows<Account>(sql`
+    select id, name, created_at as "createdAt" from accounts
+    where id::text = ${named} or name = ${named} order by id::text = ${named} desc limit 1`)
+  return account
+}
+
+export function findAccounts(
+  db: Queryable,
+): Promise<(Account & { activeKeys: number; balance: number })[]> {
+  return db.rows(sql`
+    select a.id, a.name, a.created_at as "createdAt", coalesce(c.balance, 0) as balance,
+      (select count(*) from api_keys k where k.account_id = a.id and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > now())) as "activeKeys"
+    from accounts a left join credit_accounts c on c.account_id = a.id order by a.name`)
+}
+
+/** One at a time makes keys for an account. False where there is no such account. */
+export async function lockAccount(tx: Tx, id: string): Promise<boolean> {
+  const rows = await tx.rows(sql`select id from accounts where id = ${id} for update`)
+  return rows.length === 1
+}
+
+export interface Pepper {
+  kid: string
+  fingerprint: Buffer
+}
+
+/** The first process that uses a pepper writes down which one it was. */
+export async function insertPepper(tx: Tx, { kid, fingerprint }: Pepper, at: Date): Promise<void> {
+  await tx.run(sql`
+    insert into api_key_peppers (kid, fingerprint, first_used_at) values (${kid}, ${fingerprint}, ${at})
+    on conflict (kid) do nothing`)
+}
+
+/** Those that keys still rest on. */
+export function findPeppersInUse(db: Queryable, now: Date): Promise<Pepper[]> {
+  return db.rows<Pepper>(sql`
+    select kid, fingerprint from api_key_peppers p
+    where exists (
+      select from api_keys k where k.pepper = p.kid and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > ${now}))`)
+}
+
+export async function findPepper(db: Queryable, kid: string): Promise<Pepper | undefined> {
+  const [pepper] = await db.rows<Pepper>(
+    sql`select kid, fingerprint from api_key_peppers where kid = ${kid}`,
+  )
+  return pepper
+}
+
+export interface StoredKey {
+  id: string
+  accountId: string
+  environment: Environment
+  shown: string
+  name: string
+  scopes: Scope[]
+  predecessor: string | null
+  createdAt: Date
+  expiresAt: Date | null
+  revokedAt: Date | null
+  lastUsedAt: Date | null
+}
+
+export async function insertKey(
+  tx: Tx,
+  key: Omit<StoredKey, 'revokedAt' | 'lastUsedAt'> & { digest: Buffer; pepper: string },
+): Promise<void> {
+  await tx.run(sql`
+    insert into api_keys (id, account_id, environment, digest, pepper, shown, name, scopes, predecessor,
+      created_at, expires_at)
+    values (${key.id}, ${key.accountId}, ${key.environment}, ${key.digest}, ${key.pepper}, ${key.shown},
+      ${key.name}, ${key.scopes}, ${key.predecessor}, ${key.createdAt}, ${key.expiresAt})`)
+}
+
+/** The newest first. */
+export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]> {
+  return db.rows<StoredKey>(sql`
+    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes, k.predecessor,
+      k.created_at as "createdAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
+      u.last_used_at as "lastUsedAt"
+    from api_keys k left join api_key_uses u on u.key_id = k.id
+    where k.account_id = ${accountId} order by k.created_at desc, k.id desc`)
+}
+
+export type LockedKey = Omit<StoredKey, 'lastUsedAt'>
+
+/** Held until the end of the transaction: of two that change a key, the second one sees what the first has done. */
+export async function lockKey(tx: Tx, id: string): Promise<LockedKey | undefined> {
+  const [key] = await tx.rows<LockedKey>(sql`
+    select id, account_id as "accountId", environment, shown, name, scopes, predecessor,
+      created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"
+    from api_keys where id = ${id} for update`)
+  return key
+}
+
+export async function updateKeyEnd(
+  tx: Tx,
+  { id, expiresAt, revokedAt }: Pick<StoredKey, 'id' | 'expiresAt' | 'revokedAt'>,
+): Promise<void> {
+  await tx.run(sql`
+    update api_keys set expires_at = ${expiresAt}, revoked_at = ${revokedAt} where id = ${id}`)
+}
+
+export interface ValidKey {
+  digest: Buffer
+  id: string
+  accountId: string
+  environment: Environment
+  scopes: Scope[]
+  balance: number
+  suspended: boolean
+}
+
+/**
+ * The keys of these digests that are valid now; each costs one probe of an index. With what its account can pay, which belongs to the
+ * payments: a second round trip for it would cost more than all the rest (decision D15).
+ */
+export function findValidKeys(
+  db: Queryable,
+  digests: readonly Buffer[],
+  now: Date,
+): Promise<ValidKey[]> {
+  return db.rows<ValidKey>(sql`
+    select k.digest, k.id, k.account_id as "accountId", k.environment, k.scopes,
+      coalesce(c.balance, 0) as balance, c.suspended_at is not null as suspended
+    from unnest(${digests}::bytea[]) as presented(digest)
+    join api_keys k on k.digest = presented.digest
+    left join credit_accounts c on c.account_id = k.account_id
+    where k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})`)
+}
+
+/** Never back in time: every node writes what it has seen. In the order of the ids, so that no two wait for each other. */
+export async function updateKeyUses(db: Queryable, uses: ReadonlyMap<string, Date>): Promise<void> {
+  await db.run(sql`
+    insert into api_key_uses as u (key_id, last_used_at)
+    select key_id, at
+    from unnest(${[...uses.keys()]}::uuid[], ${[...uses.values()]}::timestamptz[]) as used(key_id, at)
+    order by key_id
+    on conflict (key_id) do update set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`)
+}
