@@ -20,17 +20,20 @@ export function openPayment(
   sealed: Uint8Array,
   { id, secrets }: { id: string; secrets: readonly string[] },
 ): SignedPayment | null {
+  const nonce = sealed.subarray(0, sealNonceBytes)
+  const tag = sealed.subarray(sealNonceBytes, sealNonceBytes + tagBytes)
+  const text = sealed.subarray(sealNonceBytes + tagBytes)
   for (const secret of secrets) {
-    const nonce = sealed.subarray(0, sealNonceBytes)
-    const decipher = createDecipheriv('aes-256-gcm', keyOf(secret), nonce)
-    decipher.setAAD(Buffer.from(id))
-    decipher.setAuthTag(sealed.subarray(sealNonceBytes, sealNonceBytes + tagBytes))
     try {
-      const text = decipher.update(sealed.subarray(sealNonceBytes + tagBytes))
+      const decipher = createDecipheriv('aes-256-gcm', keyOf(secret), nonce, {
+        authTagLength: tagBytes,
+      })
+      decipher.setAAD(Buffer.from(id)).setAuthTag(tag)
+      const opened = Buffer.concat([decipher.update(text), decipher.final()])
       // Authentic, so of our own making.
-      return JSON.parse(Buffer.concat([text, decipher.final()]).toString('utf8')) as SignedPayment
+      return JSON.parse(opened.toString('utf8')) as SignedPayment
     } catch {
-      // Another secret's.
+      // Another secret's, or none's.
     }
   }
   return null
