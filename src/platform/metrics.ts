@@ -4,7 +4,14 @@
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+} from 'prom-client'
 
 /** Seconds. */
 const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
@@ -27,10 +34,24 @@ export interface Metrics {
   route(name: string): RouteMeter
   /** Read at each scrape. */
   gauge(name: string, help: string, read: () => number): void
+  /** Read at each scrape, one value for each value of the label. */
+  gauges(facts: MetricFacts, read: () => Readonly<Record<string, number>>): void
+  /** Adds one, under these values of the labels, in their order. */
+  counter(facts: MetricFacts): (...values: string[]) => void
+  /** Takes seconds. */
+  histogram(facts: MetricFacts): (seconds: number) => void
   text: () => Promise<string>
   /** What a parent process needs to add up the metrics of several. */
   json: () => Promise<object[]>
   readonly contentType: string
+}
+
+export interface MetricFacts {
+  name: string
+  help: string
+  labels?: readonly string[]
+  /** Of a histogram; seconds. */
+  buckets?: readonly number[]
 }
 
 export function observe(meter: RouteMeter, status: number, ms: number): void {
@@ -63,6 +84,25 @@ export function createMetrics(): Metrics {
         registers: [registry],
         collect: () => gauge.set(read()),
       })
+    },
+    gauges({ name, help, labels = [] }, read) {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        collect() {
+          for (const [label, value] of Object.entries(read())) gauge.labels(label).set(value)
+        },
+      })
+    },
+    counter({ name, help, labels = [] }) {
+      const counter = new Counter({ name, help, labelNames: [...labels], registers: [registry] })
+      return (...values) => counter.labels(...values).inc()
+    },
+    histogram({ name, help, buckets = durationBuckets }) {
+      const histogram = new Histogram({ name, help, buckets: [...buckets], registers: [registry] })
+      return (seconds) => histogram.observe(seconds)
     },
     text: () => registry.metrics(),
     json: () => registry.getMetricsAsJSON(),

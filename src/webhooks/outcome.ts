@@ -20,7 +20,7 @@ export interface Outcome {
   retryAfter: Date | null
 }
 
-const statusesThatPark = [429, 503]
+const statusesThatPark = new Set([429, 503])
 
 /** 2xx is success, whatever the body. Redirects are not followed, so they are failures. */
 export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
@@ -45,7 +45,7 @@ export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
     isGone: status === 410,
     isStrained: status >= 500 || status === 429 || status === 408,
     retryAfter:
-      statusesThatPark.includes(status) && typeof retryAfter === 'string'
+      statusesThatPark.has(status) && typeof retryAfter === 'string'
         ? retryAfterOf(retryAfter, now)
         : null,
   }

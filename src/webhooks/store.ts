@@ -97,3 +97,16 @@ export async function isPlacingNeeded(
       select from webhook_events where position is null and withheld_at is null) as waiting) w`)
   return row ?? { isNeeded: false, endpointCount: 0 }
 }
+
+/** Events that were sent or withheld long ago, and of which no delivery is kept. */
+export async function deleteOldEvents(
+  db: Queryable,
+  { before, limit }: { before: Date; limit: number },
+): Promise<number> {
+  return db.run(sql`
+    delete from webhook_events where seq in (
+      select e.seq from webhook_events e
+      where e.created_at < ${before} and (e.position is not null or e.withheld_at is not null)
+        and not exists (select from webhook_deliveries d where d.event_seq = e.seq)
+      order by e.created_at limit ${limit})`)
+}

@@ -1,0 +1,610 @@
+/** Delivering, with a real database, real receivers over TLS, and a clock that the test moves. */
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { after, beforeEach, test } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { type Received, type Receiver, startReceiver } from '../../test/support/receiver.ts'
+import {
+  began,
+  createEndpoint,
+  deliveriesIn,
+  happen,
+  startDelivering,
+  testRing,
+} from '../../test/support/webhooks.ts'
+import { sql } from '../platform/db.ts'
+import { openLog } from '../platform/log.ts'
+import { claimDeliveries, findAttempts, reapLeases } from './delivery-store.ts'
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from './disable.ts'
+import { eventTypes } from './event-types.ts'
+import { publishEvents } from './outbox.ts'
+import { placeWaiting } from './place.ts'
+import { queueTestEvent, recoverSince, resendEvent } from './resend.ts'
+import { forgetOldDeliveries } from './retention.ts'
+import { retryWaitsSeconds } from './retry.ts'
+import { promoteSecret, rotateSecret } from './rotate-secret.ts'
+import { verifySignature } from './signature.ts'
+import { tendEndpoints } from './tend-endpoints.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+beforeEach(() =>
+  db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets, webhook_deliveries,
+    webhook_attempts`),
+)
+
+type Answer = (response: ServerResponse, received: Received) => unknown
+
+async function receiver(answer: Answer): Promise<Receiver & { url: string }> {
+  const started = await startReceiver(['hooks.example'], answer)
+  after(() => started.close())
+  return { ...started, url: `https://hooks.example:${started.port}/hook` }
+}
+
+function delivering(parts: Parameters<typeof startDelivering>[1] = {}) {
+  const started = startDelivering(db, parts)
+  after(() => started.close())
+  return started
+}
+
+const ok: Answer = (response) => response.end()
+const failing: Answer = (response) => response.writeHead(500).end('broken')
+
+const statuses = async () => (await deliveriesIn(db)).map((row) => row.status)
+
+/** Whether what was received verifies with this secret at the time of its own timestamp. */
+function verifies({ headers, body }: Received, secret: string, name = 'service-webhook-signature') {
+  const nowSeconds = Number(headers['service-webhook-timestamp'])
+  return verifySignature(String(headers[name] ?? ''), { secret, body, nowSeconds })
+}
+
+test('an event reaches each active endpoint that wants its type, and no other', async () => {
+  const { url, received } = await receiver(ok)
+  const wants = await createEndpoint(db, url, { types: ['score.updated', 'dispute.opened'] })
+  await createEndpoint(db, url, { types: ['dispute.opened'] })
+  await createEndpoint(db, url, { at: new Date(began.getTime() + 1) })
+  const disabled = await createEndpoint(db, url)
+  await db.transaction((tx) => disableEndpoint(tx, disabled.id, { reason: 'owner', at: began }))
+  await happen(db)
+  await delivering().deliver()
+  assert.equal(received.length, 1)
+  const rows = await deliveriesIn(db)
+  assert.deepEqual(
+    rows.map(({ endpointId, status, attempts }) => [endpointId, status, attempts]),
+    [[wants.id, 'succeeded', 1]],
+  )
+})
+
+test('a delivery has the headers of spec §6, and its signature verifies over the bytes as written', async () => {
+  const { url, received } = await receiver(ok)
+  const { secret } = await createEndpoint(db, url)
+  await happen(db)
+  await delivering().deliver()
+  const [written] = await db.rows<{ id: string; body: string; position: number }>(
+    sql`select id, body, position from webhook_events`,
+  )
+  const [one] = received
+  assert.ok(one && written)
+  assert.equal(one.body, written.body)
+  assert.equal(one.method, 'POST')
+  const { headers } = one
+  assert.equal(headers['service-webhook-id'], written.id)
+  assert.equal(headers['service-webhook-event'], 'score.updated')
+  assert.match(String(headers['service-webhook-delivery']), /^[0-9a-f-]{36}$/)
+  assert.equal(headers['service-webhook-timestamp'], String(began.getTime() / 1_000))
+  assert.match(String(headers['service-webhook-signature']), /^t=\d+,v1=[0-9a-f]{64}$/)
+  assert.equal(headers['content-type'], 'application/json')
+  assert.equal(headers['service-webhook-attempt'], '1')
+  assert.equal(headers['service-webhook-sequence'], String(written.position))
+  assert.equal(headers['webhook-id'], written.id)
+  assert.ok(verifies(one, secret))
+  assert.ok(!verifies({ ...one, body: `${one.body} ` }, secret))
+})
+
+test('a receiver that fails is tried ten times over 75 h 35 m: same id and bytes, fresh timestamp and signature', async () => {
+  const { url, received } = await receiver(failing)
+  const { id, secret } = await createEndpoint(db, url)
+  await happen(db)
+  const worker = delivering()
+  await worker.deliver()
+  for (const wait of retryWaitsSeconds) {
+    worker.moveBy(wait - 1)
+    await worker.deliver()
+    const before = received.length
+    worker.moveBy(1)
+    await worker.deliver()
+    assert.equal(received.length, before + 1, `after ${wait} s`)
+  }
+  assert.equal(worker.now().getTime() - began.getTime(), (75 * 60 + 35) * 60_000 + 5_000)
+  assert.equal(received.length, 10)
+  const of = (name: string) => new Set(received.map(({ headers }) => headers[name]))
+  assert.equal(of('service-webhook-id').size, 1)
+  assert.equal(of('service-webhook-delivery').size, 10)
+  assert.equal(of('service-webhook-timestamp').size, 10)
+  assert.equal(of('service-webhook-signature').size, 10)
+  assert.equal(new Set(received.map(({ body }) => body)).size, 1)
+  for (const one of received) assert.ok(verifies(one, secret))
+  assert.deepEqual(await statuses(), ['exhausted'])
+  worker.moveBy(1_000_000)
+  await worker.deliver()
+  assert.equal(received.length, 10)
+  const attempts = await findAttempts(db, id, 100)
+  assert.deepEqual(
+    attempts.map((one) => one.attempt),
+    [10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
+  )
+  const [last] = attempts
+  assert.deepEqual(
+    [last?.status, last?.responseStatus, last?.errorCode, last?.responseBody, last?.nextAttemptAt],
+    ['failed', 500, 'http_status', 'broken', null],
+  )
+})
+
+test('a receiver that fails once and then takes it: two attempts, and its failing is forgotten', async () => {
+  const { url, received } = await receiver((response) =>
+    response.writeHead(received.length === 1 ? 503 : 204).end(),
+  )
+  await createEndpoint(db, url)
+  await happen(db)
+  const worker = delivering()
+  await worker.deliver()
+  worker.moveBy(5)
+  await worker.deliver()
+  assert.deepEqual(await statuses(), ['succeeded'])
+  assert.equal(received.length, 2)
+  const [endpoint] = await db.rows(sql`
+    select consecutive_failures, failing_since from webhook_endpoints`)
+  assert.deepEqual(endpoint, { consecutive_failures: 0, failing_since: null })
+})
+
+for (const status of [301, 302, 307, 308]) {
+  test(`${status}: a redirect is not followed and is a failure`, async () => {
+    const { url, received } = await receiver((response) =>
+      response.writeHead(status, { Location: '/elsewhere' }).end(),
+    )
+    const { id } = await createEndpoint(db, url)
+    await happen(db)
+    await delivering().deliver()
+    assert.equal(received.length, 1)
+    const [attempt] = await findAttempts(db, id, 1)
+    assert.deepEqual([attempt?.errorCode, attempt?.responseStatus], ['redirect', status])
+  })
+}
+
+test('410: the endpoint is disabled at once, and what waits for it is cancelled', async () => {
+  const { url, received } = await receiver((response) => response.writeHead(410).end())
+  await createEndpoint(db, url)
+  await happen(db, 'score.updated', { count: 10 })
+  await delivering({ slotsMax: 2 }).deliver()
+  assert.ok(received.length <= 2)
+  const found = new Set(await statuses())
+  assert.ok(!found.has('pending') && !found.has('sending'))
+  const [endpoint] = await db.rows(sql`
+    select disabled_reason, disabled_at from webhook_endpoints`)
+  assert.deepEqual(endpoint, { disabled_reason: 'gone', disabled_at: began })
+})
+
+test('Retry-After of a 429 parks the whole endpoint until then, at most for a day', async () => {
+  const { url, received } = await receiver((response) =>
+    response.writeHead(429, { 'Retry-After': '120' }).end(),
+  )
+  await createEndpoint(db, url)
+  await happen(db)
+  const worker = delivering()
+  await worker.deliver()
+  worker.moveBy(60)
+  await happen(db, 'score.updated', { at: worker.now() })
+  await worker.deliver()
+  assert.equal(received.length, 1)
+  worker.moveBy(60)
+  await worker.deliver()
+  assert.equal(received.length, 3)
+})
+
+test('a blocked address is a failure like any other, and nothing is sent', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db)
+  const worker = delivering({ egress: { resolve: () => Promise.resolve(['10.0.0.1']) } })
+  await worker.deliver()
+  assert.equal(received.length, 0)
+  const [attempt] = await findAttempts(db, id, 1)
+  assert.deepEqual([attempt?.errorCode, attempt?.responseStatus], ['blocked_address', null])
+  assert.match(await worker.metrics.text(), /webhook_blocked_total 1\n/)
+})
+
+test('after an endpoint is disabled nothing more is leased for it; enabled, it gets what happens from then on', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db, 'score.updated', { count: 3 })
+  await placeWaiting(db)
+  await db.transaction((tx) => disableEndpoint(tx, id, { reason: 'owner', at: began }))
+  const worker = delivering()
+  await worker.deliver()
+  assert.equal(received.length, 0)
+  assert.deepEqual(await statuses(), ['cancelled', 'cancelled', 'cancelled'])
+  await db.transaction((tx) => enableEndpoint(tx, id, began))
+  await happen(db)
+  await worker.deliver()
+  assert.equal(received.length, 1)
+})
+
+test('an endpoint disabled while its deliveries are under full load: soon nothing is sent any more', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db, 'score.updated', { count: 500 })
+  await placeWaiting(db)
+  const worker = delivering()
+  const ending = new AbortController()
+  const working = worker.work(ending.signal)
+  while (received.length < 50) await new Promise((resolve) => setImmediate(resolve))
+  await db.transaction((tx) => disableEndpoint(tx, id, { reason: 'owner', at: began }))
+  const atReturn = received.length
+  await working
+  await worker.finish()
+  // Only what had been leased before: at most as many as the endpoint may have under way.
+  assert.ok(received.length <= atReturn + 16, `${received.length - atReturn} more`)
+  assert.deepEqual(new Set(await statuses()), new Set(['succeeded', 'cancelled']))
+})
+
+test('a paused endpoint gets nothing until it is resumed, and then everything', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await db.transaction((tx) => pauseEndpoint(tx, id, began))
+  await happen(db, 'score.updated', { count: 3 })
+  const worker = delivering()
+  await worker.deliver()
+  assert.equal(received.length, 0)
+  await db.transaction((tx) => pauseEndpoint(tx, id, null))
+  await worker.deliver()
+  assert.equal(received.length, 3)
+})
+
+test('consent withdrawn while a delivery waits: it is cancelled, and only the consent event leaves', async () => {
+  const { url, received } = await receiver(failing)
+  await createEndpoint(db, url)
+  await happen(db)
+  const worker = delivering()
+  await worker.deliver()
+  const [event] = await db.rows<{ workerId: string }>(
+    sql`select worker_id as "workerId" from webhook_events`,
+  )
+  const workerId = event?.workerId ?? ''
+  const data = {
+    ...eventTypes['candidate.consent_changed'].example,
+    workerId,
+    permission: 'score_sharing' as const,
+  }
+  worker.moveBy(5)
+  await db.transaction((tx) =>
+    publishEvents(tx, [{ type: 'candidate.consent_changed', workerId, data }], worker.now()),
+  )
+  await worker.deliver()
+  assert.deepEqual(
+    received.map(({ headers }) => headers['service-webhook-event']),
+    ['score.updated', 'candidate.consent_changed'],
+  )
+  assert.deepEqual(await statuses(), ['cancelled', 'pending'])
+})
+
+test('a worker that died: its lease runs out, the delivery is made again at once under the same event id', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db)
+  await placeWaiting(db)
+  const claimed = await claimDeliveries(db, [{ endpointId: id, count: 1 }], {
+    ids: ['0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f'],
+    now: began,
+    until: new Date(began.getTime() + 60_000),
+  })
+  assert.equal(claimed.length, 1)
+  const worker = delivering()
+  worker.moveBy(59)
+  assert.equal(await reapLeases(db, worker.now()), 0)
+  await worker.deliver()
+  assert.equal(received.length, 0)
+  worker.moveBy(2)
+  assert.equal(await reapLeases(db, worker.now()), 1)
+  await worker.deliver()
+  assert.equal(received.length, 1)
+  assert.equal(received[0]?.headers['service-webhook-attempt'], '1')
+  const attempts = await findAttempts(db, id, 10)
+  assert.deepEqual(attempts.map((one) => one.status).sort(), ['interrupted', 'succeeded'])
+})
+
+test('interrupted five times, a delivery is given up', async () => {
+  const { url } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db)
+  await placeWaiting(db)
+  for (let i = 1; i <= 5; i++) {
+    const now = new Date(began.getTime() + i * 100_000)
+    const lease = { ids: [`0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4${i}`], now, until: now }
+    assert.equal((await claimDeliveries(db, [{ endpointId: id, count: 1 }], lease)).length, 1)
+    await reapLeases(db, new Date(now.getTime() + 1))
+  }
+  assert.deepEqual(await statuses(), ['exhausted'])
+})
+
+test('who lost the lease acknowledges nothing: the second worker decides', async () => {
+  let release: () => void = () => undefined
+  const held = new Promise<void>((resolve) => (release = resolve))
+  const { url, received } = await receiver(async (response) => {
+    if (received.length === 1) {
+      await held
+      response.writeHead(500)
+    }
+    response.end()
+  })
+  await createEndpoint(db, url)
+  await happen(db)
+  await placeWaiting(db)
+  const first = delivering()
+  await first.pass()
+  while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  const second = delivering()
+  second.moveBy(61)
+  await reapLeases(db, second.now())
+  await second.deliver()
+  assert.deepEqual(await statuses(), ['succeeded'])
+  release()
+  await first.finish()
+  assert.deepEqual(await statuses(), ['succeeded'])
+  assert.equal(received.length, 2)
+})
+
+test('an endpoint never has more under way than it may, and one that fails gets less', async () => {
+  let underWay = 0
+  let most = 0
+  const { url } = await receiver((response) => {
+    most = Math.max(most, ++underWay)
+    setImmediate(() => {
+      underWay--
+      response.end()
+    })
+  })
+  await createEndpoint(db, url)
+  await happen(db, 'score.updated', { count: 60 })
+  const worker = delivering()
+  await worker.deliver()
+  assert.ok(most >= 4 && most <= 16, `${most} at once`)
+  const [grown] = await db.rows<{ concurrency: number }>(
+    sql`select concurrency from webhook_endpoints`,
+  )
+  assert.ok((grown?.concurrency ?? 0) > 6)
+})
+
+test('a backlog of one endpoint, and one that is slow, hold up no other', async () => {
+  const held: (() => void)[] = []
+  const slow = await receiver((response) => held.push(() => response.end()))
+  const quick = await receiver(ok)
+  await createEndpoint(db, slow.url, { types: ['score.updated'] })
+  await createEndpoint(db, quick.url, { types: ['dispute.opened'] })
+  await happen(db, 'score.updated', { count: 400 })
+  await happen(db, 'dispute.opened', { count: 40 })
+  await placeWaiting(db)
+  const worker = delivering({ slotsMax: 16, egress: { deadlines: { totalMs: 20_000 } } })
+  const ending = new AbortController()
+  const working = worker.work(ending.signal)
+  while (quick.received.length < 40) await new Promise((resolve) => setImmediate(resolve))
+  assert.ok(slow.received.length <= 4)
+  ending.abort()
+  const releasing = setInterval(() => {
+    for (const release of held.splice(0)) release()
+  }, 5)
+  await working
+  await worker.finish()
+  clearInterval(releasing)
+})
+
+test('two workers: each delivery is sent once', async () => {
+  const { url, received } = await receiver(ok)
+  for (let i = 0; i < 5; i++) await createEndpoint(db, url)
+  await happen(db, 'score.updated', { count: 100 })
+  const workers = [delivering(), delivering()]
+  await Promise.all(workers.map(() => placeWaiting(db)))
+  const { signal } = new AbortController()
+  // Each may find nothing for a moment, because the other has leased all there is room for.
+  for (let rounds = 0; rounds < 200 && received.length < 500; rounds++)
+    await Promise.all(
+      workers.map(async (worker) => {
+        await worker.work(signal)
+        await worker.finish()
+      }),
+    )
+  assert.equal(received.length, 500)
+  const keys = received.map(({ headers }) => headers['service-webhook-delivery'])
+  assert.equal(new Set(keys).size, 500)
+  assert.deepEqual(new Set(await statuses()), new Set(['succeeded']))
+})
+
+test('a test event goes through the same queue, once, marked as one; one a minute', async () => {
+  const { url, received } = await receiver(failing)
+  const { id, secret } = await createEndpoint(db, url, { types: ['score.updated'] })
+  const queue = (at: Date) =>
+    db.transaction((tx) => queueTestEvent(tx, { endpointId: id, type: 'dispute.opened', at }))
+  const first = await queue(began)
+  assert.equal(first.outcome, 'queued')
+  const soon = await queue(new Date(began.getTime() + 20_500))
+  assert.deepEqual(soon, { outcome: 'too soon', retryAfterSeconds: 40 })
+  const worker = delivering()
+  await worker.deliver()
+  worker.moveBy(1_000)
+  await worker.deliver()
+  assert.equal(received.length, 1)
+  const [one] = received
+  assert.match(String(one?.headers['service-webhook-id']), /^evt_test_[0-9a-f]{32}$/)
+  assert.equal(one?.headers['service-webhook-test'], 'true')
+  assert.equal(one?.headers['service-webhook-sequence'], undefined)
+  assert.equal(one?.headers['service-webhook-event'], 'dispute.opened')
+  assert.deepEqual(JSON.parse(one?.body ?? '').data, eventTypes['dispute.opened'].example)
+  assert.ok(one && verifies(one, secret))
+  assert.deepEqual(await statuses(), ['exhausted'])
+  assert.equal((await queue(new Date(began.getTime() + 60_000))).outcome, 'queued')
+})
+
+test('an event is sent again on request, as a delivery of its own', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db)
+  const worker = delivering()
+  await worker.deliver()
+  const eventId = String(received[0]?.headers['service-webhook-id'])
+  const resend = (endpointId: string, event: string) =>
+    db.transaction((tx) => resendEvent(tx, { endpointId, eventId: event, at: worker.now() }))
+  assert.equal(await resend(id, eventId), 'queued')
+  await worker.deliver()
+  assert.equal(received.length, 2)
+  assert.equal(received[1]?.headers['service-webhook-id'], eventId)
+  assert.equal(received[1]?.body, received[0]?.body)
+  assert.equal(await resend(id, 'evt_none'), 'no such event')
+  assert.equal(await resend('0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f', eventId), 'no such endpoint')
+})
+
+test('recovery sends what was missed since then, and nothing twice', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db, 'score.updated', { count: 2 })
+  const worker = delivering()
+  await worker.deliver()
+  await db.transaction((tx) => disableEndpoint(tx, id, { reason: 'owner', at: worker.now() }))
+  worker.moveBy(60)
+  await happen(db, 'score.updated', { count: 3, at: worker.now() })
+  await worker.deliver()
+  await db.transaction((tx) => enableEndpoint(tx, id, worker.now()))
+  const recover = () =>
+    db.transaction((tx) => recoverSince(tx, { endpointId: id, since: began, at: worker.now() }))
+  assert.deepEqual(await recover(), { outcome: 'queued', count: 3, more: false })
+  assert.deepEqual(await recover(), { outcome: 'queued', count: 0, more: false })
+  worker.moveBy(1)
+  await worker.deliver()
+  assert.equal(received.length, 5)
+  assert.equal(new Set(received.map(({ headers }) => headers['service-webhook-id'])).size, 5)
+})
+
+test('a rotation: announced beside the old secret, then the other way round, then alone; always one v1', async () => {
+  const { url, received } = await receiver(ok)
+  const { id, secret: old } = await createEndpoint(db, url)
+  const worker = delivering()
+  const rotated = await db.transaction((tx) =>
+    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
+  )
+  assert.ok(rotated.outcome === 'rotated')
+  const again = await db.transaction((tx) =>
+    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
+  )
+  assert.equal(again.outcome, 'a rotation is under way')
+  const next = rotated.secret
+  const send = async (): Promise<Received> => {
+    await happen(db, 'score.updated', { at: worker.now() })
+    await worker.deliver()
+    return received.at(-1) ?? assert.fail('nothing arrived')
+  }
+  const announced = await send()
+  assert.ok(verifies(announced, old))
+  assert.ok(verifies(announced, next, 'service-webhook-signature-next'))
+  assert.equal(String(announced.headers['webhook-signature']).split(' ').length, 2)
+  worker.moveBy(86_400)
+  const promoted = await send()
+  assert.ok(verifies(promoted, next))
+  assert.ok(verifies(promoted, old, 'service-webhook-signature-previous'))
+  assert.equal(promoted.headers['service-webhook-signature-next'], undefined)
+  worker.moveBy(86_400)
+  const alone = await send()
+  assert.ok(verifies(alone, next))
+  assert.equal(alone.headers['service-webhook-signature-previous'], undefined)
+  assert.equal(String(alone.headers['webhook-signature']).split(' ').length, 1)
+})
+
+test('an announced secret is promoted on request', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  const worker = delivering()
+  const rotated = await db.transaction((tx) =>
+    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
+  )
+  assert.ok(rotated.outcome === 'rotated')
+  const promote = () => db.transaction((tx) => promoteSecret(tx, id, worker.now()))
+  assert.equal(await promote(), true)
+  assert.equal(await promote(), false)
+  await happen(db)
+  await worker.deliver()
+  assert.ok(received[0] && verifies(received[0], rotated.secret))
+})
+
+test('a secret that cannot be opened here: its deliveries wait, unspent, and others go out', async () => {
+  const { url, received } = await receiver(ok)
+  const closed = await createEndpoint(db, url)
+  await createEndpoint(db, url)
+  await db.run(sql`
+    update webhook_secrets set kid = 'lost' where endpoint_id = ${closed.id}::uuid`)
+  await happen(db)
+  await delivering().deliver()
+  assert.equal(received.length, 1)
+  const rows = await deliveriesIn(db)
+  const waiting = rows.find((row) => row.endpointId === closed.id)
+  assert.deepEqual([waiting?.status, waiting?.attempts], ['pending', 0])
+})
+
+test('an endpoint that fails for five days is disabled, and not by one event, few attempts or a short time', async () => {
+  const { url } = await receiver(failing)
+  const { id } = await createEndpoint(db, url)
+  const worker = delivering()
+  const log = openLog({ level: 'silent' })
+  await happen(db, 'score.updated', { count: 3 })
+  const disabledAt = async () => {
+    const [row] = await db.rows<{ at: Date | null }>(
+      sql`select disabled_at as at from webhook_endpoints where id = ${id}`,
+    )
+    return row?.at ?? null
+  }
+  for (let hour = 0; hour < 120; hour++) {
+    await worker.deliver()
+    await tendEndpoints(db, log, worker.now())
+    assert.equal(await disabledAt(), null, `after ${hour} hours`)
+    worker.moveBy(3_600)
+  }
+  await tendEndpoints(db, log, worker.now())
+  assert.deepEqual(await disabledAt(), worker.now())
+})
+
+test('a month after their end deliveries, attempts and then events are forgotten; what waits is kept', async () => {
+  const { url } = await receiver((response, { headers }) =>
+    response.writeHead(headers['service-webhook-event'] === 'score.updated' ? 200 : 500).end(),
+  )
+  await createEndpoint(db, url)
+  await happen(db, 'score.updated')
+  await happen(db, 'dispute.opened')
+  const worker = delivering()
+  await worker.deliver()
+  assert.equal(await forgetOldDeliveries(db, worker.now()), 0)
+  worker.moveBy(31 * 86_400)
+  assert.equal(await forgetOldDeliveries(db, worker.now()), 2)
+  assert.deepEqual(await statuses(), ['pending'])
+  const [left] = await db.rows(sql`
+    select (select count(*)::int from webhook_events) as events,
+      (select count(*)::int from webhook_attempts) as attempts`)
+  assert.deepEqual(left, { events: 1, attempts: 1 })
+})
+
+test('a database that is away while an answer comes back: acknowledged later, sent once', async () => {
+  const { url, received } = await receiver(ok)
+  await createEndpoint(db, url)
+  await happen(db)
+  let refusals = 2
+  const { UnavailableError } = await import('../platform/errors.ts')
+  const shaky = {
+    ...db,
+    transaction: ((work) =>
+      refusals-- > 0
+        ? Promise.reject(new UnavailableError('away'))
+        : db.transaction(work)) as typeof db.transaction,
+  }
+  await placeWaiting(db)
+  const worker = delivering({ db: shaky })
+  await worker.pass()
+  await worker.finish()
+  assert.equal(received.length, 1)
+  assert.deepEqual(await statuses(), ['succeeded'])
+})

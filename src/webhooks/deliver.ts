@@ -1,0 +1,246 @@
+/**
+ * Delivering. A pass finds endpoints with something due, deals the free slots out among them, leases their deliveries, and sends. What
+ * comes back is acknowledged in batches: the delivery, the attempt and the health of the endpoint in one transaction. A crash anywhere
+ * leaves a lease that runs out; then the delivery is due again (at least once, under the same event id).
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Clock } from '../platform/clock.ts'
+import { coalesce } from '../platform/coalesce.ts'
+import type { Db } from '../platform/db.ts'
+import type { Egress } from '../platform/egress.ts'
+import { UnavailableError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import { uuidV7 } from '../platform/uuid-v7.ts'
+import { type AttemptEnd, acknowledgeBatch } from './acknowledge.ts'
+import { attemptHeaders, type SigningSecrets } from './attempt-request.ts'
+import type { DeliveryMeter } from './delivery-metrics.ts'
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  findDueEndpoints,
+  releaseDeliveries,
+} from './delivery-store.ts'
+import { findSecrets, type SecretRow } from './endpoint-store.ts'
+import { outcomeOf } from './outcome.ts'
+import { nextAttemptAt, retryWaitsSeconds } from './retry.ts'
+import type { Keyring } from './secret.ts'
+import { signingSecrets } from './signing-secrets.ts'
+import { type DueEndpoint, dealSlots } from './slots.ts'
+
+export interface DelivererParts {
+  db: Db
+  egress: Egress
+  clock: Clock
+  ring: Keyring
+  meter: DeliveryMeter
+  log: Log
+  retryWaitsSeconds?: readonly number[]
+  /** Attempts under way at most. */
+  slotsMax?: number
+  /** From 0 to 1, at random. */
+  chance?: () => number
+}
+
+export interface Deliverer {
+  /** Leases what is due, as far as there are slots, and begins to send it. Returns how many. */
+  pass(): Promise<number>
+  /** Passes until nothing is due and nothing under way, or the signal. */
+  work(signal: AbortSignal): Promise<void>
+  /** Resolves when every attempt under way has been acknowledged: within 15 seconds, as every exchange ends by then. */
+  finish(): Promise<void>
+}
+
+/** Longer than any exchange, with room for the clocks of two machines. */
+const leaseMs = 60_000
+const endpointsWalked = 512
+const pollMs = 25
+const beforeAll = '00000000-0000-0000-0000-000000000000'
+
+export function openDeliverer(parts: DelivererParts): Deliverer {
+  const { db, clock, slotsMax = 256, meter } = parts
+  const underWay = new Set<Promise<void>>()
+  const acknowledge = patiently(
+    coalesce<AttemptEnd, void>({
+      name: 'acknowledge deliveries',
+      run: async (ends) => {
+        await acknowledgeBatch(db, ends, clock())
+        return ends.map(() => undefined)
+      },
+      batchMax: 100,
+      deadlineMs: 10_000,
+    }),
+  )
+  const send = sender(parts)
+  /** Endpoints whose secret cannot be opened here, and until when they are left alone. */
+  const unopened = new Map<string, number>()
+  let cursor = beforeAll
+  let failingUnderWay = 0
+  /** Resolved when the next attempt ends. */
+  let ended = Promise.withResolvers<void>()
+  meter.watch(() => underWay.size)
+
+  async function pass(): Promise<number> {
+    const slots = slotsMax - underWay.size
+    if (slots === 0) return 0
+    const due = await dueEndpoints()
+    const failingSlots = Math.floor(slotsMax / 4) - failingUnderWay
+    const grants = dealSlots(due, { slots, failingSlots })
+    if (grants.length === 0) return 0
+    // Where slots ran out, the next pass begins behind the last that got one.
+    const dealt = grants.reduce((sum, grant) => sum + grant.count, 0)
+    if (dealt === slots) cursor = grants.at(-1)?.endpointId ?? beforeAll
+    const now = clock()
+    const claimed = await claimDeliveries(db, grants, {
+      ids: Array.from({ length: dealt }, () => uuidV7(now)),
+      now,
+      until: new Date(now.getTime() + leaseMs),
+    })
+    const failing = new Set(due.filter((one) => one.isFailing).map((one) => one.endpointId))
+    for (const [delivery, secrets] of await withSecrets(claimed, now))
+      begin(delivery, secrets, failing.has(delivery.endpointId))
+    return claimed.length
+  }
+
+  /** All around the circle of endpoints, from the cursor on; a part of it where there are very many. */
+  async function dueEndpoints(): Promise<DueEndpoint[]> {
+    const now = clock()
+    const from = cursor
+    const page = await findDueEndpoints(db, { after: from, limit: endpointsWalked, now })
+    cursor = page.after ?? beforeAll
+    const found = [...page.endpoints]
+    if (page.after === null && from !== beforeAll) {
+      const first = await findDueEndpoints(db, { after: beforeAll, limit: endpointsWalked, now })
+      found.push(...first.endpoints.filter((one) => one.endpointId <= from))
+    }
+    return found.filter((one) => (unopened.get(one.endpointId) ?? 0) <= now.getTime())
+  }
+
+  async function withSecrets(
+    claimed: readonly ClaimedDelivery[],
+    now: Date,
+  ): Promise<[ClaimedDelivery, SigningSecrets][]> {
+    if (claimed.length === 0) return []
+    try {
+      const ids = [...new Set(claimed.map((delivery) => delivery.endpointId))]
+      const rows = Map.groupBy(await findSecrets(db, ids, now), (row) => row.endpointId)
+      const opened = new Map(ids.map((id) => [id, openedSecrets(id, rows.get(id) ?? [], now)]))
+      const closed = claimed.filter((delivery) => !opened.get(delivery.endpointId))
+      if (closed.length > 0) await releaseDeliveries(db, closed.map(leaseOf))
+      return claimed.flatMap((delivery): [ClaimedDelivery, SigningSecrets][] => {
+        const secrets = opened.get(delivery.endpointId)
+        return secrets ? [[delivery, secrets]] : []
+      })
+    } catch (error) {
+      await releaseDeliveries(db, claimed.map(leaseOf)).catch(() => undefined)
+      throw error
+    }
+  }
+
+  function openedSecrets(id: string, rows: readonly SecretRow[], now: Date): SigningSecrets | null {
+    try {
+      const secrets = signingSecrets(rows, parts.ring, now)
+      if (secrets !== null) return secrets
+      throw new Error('the endpoint has no secret that signs')
+    } catch (error) {
+      parts.log.error('a webhook secret cannot be opened; its deliveries wait', error, { id })
+      unopened.set(id, now.getTime() + leaseMs)
+      return null
+    }
+  }
+
+  function begin(delivery: ClaimedDelivery, secrets: SigningSecrets, isFailing: boolean): void {
+    if (isFailing) failingUnderWay++
+    const sending = send(delivery, secrets)
+      .then(acknowledge)
+      .catch((error: unknown) =>
+        parts.log.error('an attempt is not acknowledged; it will be made again', error, {
+          endpointId: delivery.endpointId,
+        }),
+      )
+      .finally(() => {
+        underWay.delete(sending)
+        ended.resolve()
+        ended = Promise.withResolvers<void>()
+        if (isFailing) failingUnderWay--
+      })
+    underWay.add(sending)
+  }
+
+  return {
+    pass,
+    async work(signal) {
+      while (!signal.aborted) {
+        const begun = await pass()
+        if (begun > 0 && underWay.size < slotsMax) continue
+        if (underWay.size === 0) return
+        // What ends makes room, for its endpoint or for all; and something else may have become due.
+        await Promise.race([ended.promise, pause(pollMs, undefined, { ref: false })])
+      }
+    },
+    async finish() {
+      await Promise.all(underWay)
+    },
+  }
+}
+
+function leaseOf(delivery: ClaimedDelivery): string {
+  return delivery.leaseId
+}
+
+const acknowledgePauseMs = 250
+const acknowledgeTriesMax = 100
+
+/** A database that is away for a while costs no second sending. */
+function patiently<Item>(acknowledge: (item: Item) => Promise<void>) {
+  return async (item: Item): Promise<void> => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await acknowledge(item)
+      } catch (error) {
+        if (!(error instanceof UnavailableError) || tries === acknowledgeTriesMax) throw error
+        await pause(acknowledgePauseMs)
+      }
+    }
+  }
+}
+
+/** Sends one delivery and says what came of it. */
+function sender({ egress, clock, meter, chance = Math.random, ...parts }: DelivererParts) {
+  const waits = parts.retryWaitsSeconds ?? retryWaitsSeconds
+  return async (delivery: ClaimedDelivery, secrets: SigningSecrets): Promise<AttemptEnd> => {
+    const { body, trigger, attempt } = delivery
+    // Consent was withdrawn since.
+    if (body === null) {
+      meter.settled('cancelled')
+      return { delivery, status: 'cancelled', dueAt: null, sent: null }
+    }
+    const startedAt = clock()
+    if (attempt === 1) meter.lagged((startedAt.getTime() - delivery.createdAt.getTime()) / 1_000)
+    const began = performance.now()
+    const isTest = trigger === 'test'
+    const answer = await egress.send({
+      method: 'POST',
+      url: delivery.url,
+      headers: attemptHeaders(
+        { ...delivery, id: delivery.leaseId, body, isTest },
+        secrets,
+        startedAt,
+      ),
+      body,
+    })
+    const durationMs = Math.round(performance.now() - began)
+    const failedAt = clock()
+    const outcome = outcomeOf(answer, failedAt)
+    meter.attempted(outcome, durationMs / 1_000)
+    const sent = { outcome, startedAt, durationMs }
+    if (outcome.succeeded) {
+      meter.settled('succeeded')
+      return { delivery, status: 'succeeded', dueAt: null, sent }
+    }
+    const { retryAfter } = outcome
+    const again = { attempt, failedAt, retryAfter, chance: chance() }
+    const dueAt = isTest ? null : nextAttemptAt(again, waits)
+    meter.settled(dueAt === null ? 'exhausted' : 'retry')
+    return { delivery, status: dueAt === null ? 'exhausted' : 'pending', dueAt, sent }
+  }
+}

@@ -1,0 +1,17 @@
+/** What is forgotten: deliveries and their attempts a month after they ended, then events that nothing refers to any more. */
+import type { Db } from '../platform/db.ts'
+import { deleteFinishedDeliveries } from './delivery-store.ts'
+import { deleteOldEvents } from './store.ts'
+
+const keptMs = 30 * 86_400_000
+const batch = 1_000
+
+/** What still waits is never deleted. In batches: each is short, and whatever ends it loses nothing. */
+export async function forgetOldDeliveries(db: Db, now: Date): Promise<number> {
+  const before = new Date(now.getTime() - keptMs)
+  let count = 0
+  for (const remove of [deleteFinishedDeliveries, deleteOldEvents])
+    for (let removed = batch; removed === batch; count += removed)
+      removed = await remove(db, { before, limit: batch })
+  return count
+}

@@ -1,0 +1,111 @@
+/** Endpoints, events and a deliverer whose clock stands still until a test moves it. */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type Db, sql } from '../../src/platform/db.ts'
+import { type EgressOptions, openEgress } from '../../src/platform/egress.ts'
+import { strangerRules } from '../../src/platform/egress-rules.ts'
+import { openLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { type DelivererParts, openDeliverer } from '../../src/webhooks/deliver.ts'
+import { deliveryMeter } from '../../src/webhooks/delivery-metrics.ts'
+import { insertSecret } from '../../src/webhooks/endpoint-store.ts'
+import { type EventType, eventTypeNames, eventTypes } from '../../src/webhooks/event-types.ts'
+import { type NewEvent, publishEvents } from '../../src/webhooks/outbox.ts'
+import { placeWaiting } from '../../src/webhooks/place.ts'
+import { newSecret, sealSecret, secretPrefix } from '../../src/webhooks/secret.ts'
+import { testAuthority } from './receiver.ts'
+
+export const testRing = new Map([['k1', randomBytes(32)]])
+const log = openLog({ level: 'silent' })
+
+export const began = new Date('2026-05-14T09:00:00.000Z')
+
+export interface TestEndpoint {
+  id: string
+  secret: string
+}
+
+export async function createEndpoint(
+  db: Db,
+  url: string,
+  { types = eventTypeNames, at = began }: { types?: readonly EventType[]; at?: Date } = {},
+): Promise<TestEndpoint> {
+  const id = randomUUID()
+  const secret = newSecret()
+  await db.transaction(async (tx) => {
+    await tx.run(sql`
+      insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at)
+      values (${id}, ${randomUUID()}, ${url}, ${types}, ${at}, ${at})`)
+    await insertSecret(tx, {
+      ...{ endpointId: id, version: 1, prefix: secretPrefix(secret), signsFrom: at },
+      ...sealSecret(secret, { endpointId: id, version: 1 }, testRing),
+    })
+  })
+  return { id, secret }
+}
+
+/** As many events of the type, of one worker. */
+export function happen(db: Db, type: EventType = 'score.updated', { count = 1, at = began } = {}) {
+  const events = Array.from({ length: count }, () => {
+    const workerId = randomUUID()
+    return { type, workerId, data: { ...eventTypes[type].example, workerId } } as NewEvent
+  })
+  return db.transaction((tx) => publishEvents(tx, events, at))
+}
+
+/** A deliverer to 127.0.0.1, with a clock that is moved by hand. */
+export function startDelivering(
+  db: Db,
+  {
+    egress,
+    ...parts
+  }: Partial<Omit<DelivererParts, 'egress'>> & { egress?: Partial<EgressOptions> } = {},
+) {
+  const time = { now: began }
+  const metrics = createMetrics()
+  const client = openEgress({
+    rules: strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any' }),
+    extraCa: testAuthority().cert,
+    resolve: () => Promise.resolve(['127.0.0.1']),
+    deadlines: { totalMs: 2_000, connectMs: 1_000 },
+    ...egress,
+  })
+  const deliverer = openDeliverer({
+    db,
+    egress: client,
+    clock: () => time.now,
+    ring: testRing,
+    meter: deliveryMeter(metrics),
+    log,
+    chance: () => 0.5,
+    ...parts,
+  })
+  return {
+    ...deliverer,
+    metrics,
+    moveTo: (now: Date) => (time.now = now),
+    moveBy: (seconds: number) => (time.now = new Date(time.now.getTime() + seconds * 1_000)),
+    now: () => time.now,
+    /** Everything that is due now, to the acknowledgement. */
+    async deliver(): Promise<void> {
+      await placeWaiting(db)
+      while ((await deliverer.pass()) > 0) await deliverer.finish()
+    },
+    close: () => client.close(),
+  }
+}
+
+export interface DeliveryRow {
+  endpointId: string
+  eventId: string
+  status: string
+  trigger: string
+  attempts: number
+  dueAt: Date
+}
+
+export function deliveriesIn(db: Db): Promise<DeliveryRow[]> {
+  return db.rows<DeliveryRow>(sql`
+    select endpoint_id as "endpointId", event_id as "eventId", status, trigger, attempts,
+      due_at as "dueAt"
+    from webhook_deliveries order by id`)
+}
