@@ -3,8 +3,9 @@
  * header beside it. From `signsFrom` on the new one signs, and the old one beside it until it ends. Nobody needs to act at a moment.
  */
 import type { Tx } from '../platform/db.ts'
+import type { Keyring } from '../platform/keyring.ts'
 import { findSecrets, insertSecret, lockEndpoint, moveSecrets } from './endpoint-store.ts'
-import { type Keyring, newSecret, sealSecret, secretPrefix } from './secret.ts'
+import { newSecret, sealSecret, secretPrefix } from './secret.ts'
 
 const dayMs = 86_400_000
 /** How long the new secret is announced at most, unless it is promoted earlier. */

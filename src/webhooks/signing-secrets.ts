@@ -1,6 +1,8 @@
 /** Pure: which secret of an endpoint signs what, from its rows and the time. */
+
+import type { Keyring } from '../platform/keyring.ts'
 import type { SigningSecrets } from './attempt-request.ts'
-import { type Keyring, openSecret, type SealedSecret } from './secret.ts'
+import { openSecret, type SealedSecret } from './secret.ts'
 
 export interface DatedSecret extends SealedSecret {
   endpointId: string
