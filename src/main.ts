@@ -26,6 +26,7 @@ import { pendingMigrations } from './platform/migrate.ts'
 import { inProcessRateLimiter } from './platform/rate-limit.ts'
 import { databaseRateLimiter } from './platform/rate-limit-store.ts'
 import { openSigners } from './score-credentials/signers.ts'
+import { type EngineHere, engineHere } from './score-jobs.ts'
 import { createServer, type Server } from './server/server.ts'
 import { createService, type Service, type ServiceParts, workerJobs } from './service.ts'
 import { untilAborted, watchStopSignals } from './stopping.ts'
@@ -59,14 +60,16 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   await refuseUnfitDatabase(parts.db)
   if (options.demo) await prepareDemo({ config, db: parts.db, now: systemClock(), log })
 
+  const engine = await engineHere(log)
   const service = createService(parts)
   await service.mirror.refresh()
   const jobs = [service.mirrorJob, ...(database.embedded ? [reviveJob(database, service)] : [])]
-  if (options.worker) jobs.push(...workerJobs(parts, { mirror: service.mirror, signers }))
+  if (options.worker)
+    jobs.push(...workerJobs(parts, { mirror: service.mirror, signers, ...engine }))
   stopJobsAtEnd(jobs, log, closing)
 
   if (stopping.asked.aborted) return
-  const own = { parts, service, url: database.url, closing }
+  const own = { parts, service, engine, url: database.url, closing }
   const serving = await startServing(config, own).catch((error: unknown) => {
     // Ctrl-C in a terminal also ends children that do not yet leave it to us.
     if (!stopping.asked.aborted) throw error
@@ -94,7 +97,7 @@ async function serveAsChild(config: Config, log: Log): Promise<void> {
   await server.drain(delayMs)
 }
 
-interface ChildParts extends Omit<Listening, 'parts' | 'service'> {
+interface ChildParts extends Omit<Listening, 'parts' | 'service' | 'engine'> {
   log: Log
 }
 
@@ -103,10 +106,11 @@ async function startChild(
   { url, log, closing, metrics }: ChildParts,
 ): Promise<Listener> {
   const parts = await openParts(config, url, log, closing)
+  const engine = await engineHere(log)
   const service = createService(parts)
   await service.mirror.refresh()
   stopJobsAtEnd([service.mirrorJob], log, closing)
-  return listen(config, { parts, service, url, closing, metrics })
+  return listen(config, { parts, service, engine, url, closing, metrics })
 }
 
 async function openParts(
@@ -173,6 +177,7 @@ function stopJobsAtEnd(jobs: readonly Job[], log: Log, closing: AsyncDisposableS
 interface ServingParts {
   parts: ServiceParts
   service: Service
+  engine: EngineHere
   url: string
   closing: AsyncDisposableStack
 }
@@ -192,7 +197,7 @@ type Listener = Pick<Serving, 'port' | 'drain'>
 
 async function listen(
   config: Config,
-  { parts, service, url, closing, metrics }: Listening,
+  { parts, service, engine, url, closing, metrics }: Listening,
 ): Promise<Listener> {
   const limiterDb = openDb({
     url,
@@ -216,7 +221,10 @@ async function listen(
     missLimits: config.missLimits,
     payments: parts.x402?.port,
     trustedProxies: config.trustedProxies,
-    readiness: async () => ({ database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer' }),
+    readiness: async () => ({
+      database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer',
+      engine: engine.state,
+    }),
     log: parts.log,
     metrics,
     limits: {

@@ -19,6 +19,9 @@ import { originOf } from './score-credentials/payload.ts'
 import { proofForms } from './score-credentials/proof.ts'
 import { publishDueLists } from './score-credentials/publish-lists.ts'
 import type { Signers } from './score-credentials/signers.ts'
+import { type EngineHere, scoreJobs } from './score-jobs.ts'
+import { issueRuleOf, scoringRulesOf } from './scores/scoring.ts'
+import { scoringVocabulary } from './scores/scoring-vocabulary.ts'
 import { skillCatalogOf, type Vocabulary } from './skill-standard/catalog.ts'
 import { skillStandardEndpoints } from './skill-standard/endpoints.ts'
 import { loadVocabulary } from './skill-standard/vocabulary.ts'
@@ -97,8 +100,11 @@ function signingFacts(mirror: Mirror, publicUrl: string): SigningFacts {
 /** What a worker does in the background. */
 export function workerJobs(
   { config, db, clock, x402 }: ServiceParts,
-  { mirror, signers }: { mirror: Mirror; signers: Signers },
+  { mirror, signers, engine }: { mirror: Mirror; signers: Signers } & Pick<EngineHere, 'engine'>,
 ): Job[] {
+  const vocabulary = released()
+  const rules =
+    engine && scoringRulesOf(engine, scoringVocabulary(vocabulary.records), issueRuleOf(config))
   const withIssuer = async (work: (issuer: Issuer) => Promise<unknown>): Promise<void> => {
     const issuer = await activeIssuer(config, mirror, signers)
     if (issuer !== undefined) await work(issuer)
@@ -115,10 +121,12 @@ export function workerJobs(
       run: () => withIssuer((issuer) => tendLists(db, issuer, clock())),
     },
     { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
-    { name: 'index people', everyMs: 1_000, run: indexer(db, skillNames(released().records)) },
+    { name: 'index people', everyMs: 1_000, run: indexer(db, skillNames(vocabulary.records)) },
+    ...scoreJobs({ db, clock, rules, issuer: () => activeIssuer(config, mirror, signers) }),
     ...(x402 == null ? [] : paymentJobs(x402)),
   ]
 }
+
 function paymentJobs(x402: X402): Job[] {
   return [
     { name: 'reconcile payments', everyMs: 10_000, run: () => x402.reconcile() },

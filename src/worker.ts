@@ -8,7 +8,8 @@ import type { Log } from './platform/log.ts'
 export interface Job {
   name: string
   everyMs: number
-  run(): Promise<unknown>
+  /** A long one ends early, in good order, when the signal comes. */
+  run(signal: AbortSignal): Promise<unknown>
 }
 
 /** Resolves when the signal has come and no job is under way. */
@@ -20,7 +21,7 @@ async function runJob(job: Job, log: Log, signal: AbortSignal): Promise<void> {
   let failing = false
   while (!signal.aborted) {
     try {
-      await job.run()
+      await job.run(signal)
       if (failing) log.info('a job works again', { job: job.name })
       failing = false
     } catch (error) {

@@ -52,6 +52,8 @@ const allowed: Record<string, readonly string[]> = {
     'score-credentials',
     'people',
     'payments',
+    'evidence',
+    'scores',
     'candidates',
     'webhooks',
     'agent-decisions',

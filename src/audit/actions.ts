@@ -96,6 +96,19 @@ export const actions = {
     subject: uuid,
     details: Type.Object({ count }, closed),
   }),
+  'scores.marked': facts({
+    meaning: 'Everybody with evidence was marked to be scored again.',
+    subject: uuid,
+    details: Type.Object({ count: countOrNone }, closed),
+  }),
+  'scores.recomputed': facts({
+    meaning: 'A batch of people was scored again; the subjects are its first and its last.',
+    subject: uuid,
+    details: Type.Object(
+      { count, issued: countOrNone, withdrawn: countOrNone, unscorable: countOrNone },
+      closed,
+    ),
+  }),
   'evidence.revoked': facts({
     meaning: 'Evidence was revoked: the subjects.',
     subject: uuid,

@@ -266,6 +266,17 @@ command(evidence, 'revoke', 'Revoke evidence, for ever')
     ),
   )
 
+command(program, 'recompute', 'Compute the scores that are due, and issue what is new')
+  .option('--all', 'everybody who has evidence is due')
+  .option('--workers <n>', 'transactions at a time', '2')
+  .addHelpText(
+    'after',
+    '\nA run that was cut off can be run again: who is due stays so until the score is there. A server does the same in the background.',
+  )
+  .action((flags) =>
+    act(flags, async () => (await import('./recompute.ts')).recomputeCommand(settings(), flags)),
+  )
+
 const audit = program.command('audit').description('What operators did')
 
 command(

@@ -4,46 +4,50 @@ import { note } from './output.ts'
 
 export interface Progress {
   /** After each batch. */
-  at(lines: number, bytesRead: number): void
+  at(lines: number, reached: number): void
   end(): void
 }
 
 const lineEveryMs = 5_000
 
-/** `bytesTotal` is null where the length of the input cannot be known. */
-export function showProgress(bytesTotal: number | null): Progress {
+/** `total` is what the second argument of `at` comes to in the end, usually bytes; null where that cannot be known. */
+export function showProgress(total: number | null, unit = 'lines'): Progress {
   const startedAt = performance.now()
   const speed = (lines: number): number =>
     Math.round((lines * 1_000) / Math.max(performance.now() - startedAt, 1))
-  return process.stderr.isTTY && bytesTotal !== null && bytesTotal > 0
-    ? bar(bytesTotal, speed)
-    : plainLines(bytesTotal, speed)
+  return process.stderr.isTTY && total !== null && total > 0
+    ? bar(total, unit, speed)
+    : plainLines(total, unit, speed)
 }
 
-function bar(bytesTotal: number, speed: (lines: number) => number): Progress {
+function bar(total: number, unit: string, speed: (lines: number) => number): Progress {
   const shown = new cliProgress.SingleBar({
     stream: process.stderr,
-    format: '[{bar}] {percentage} %  {lines} lines  {speed} lines/s  {eta_formatted} left',
+    format: '[{bar}] {percentage} %  {lines} {unit}  {speed} {unit}/s  {eta_formatted} left',
     fps: 5,
     etaBuffer: 100,
     hideCursor: true,
     gracefulExit: false,
   })
-  shown.start(bytesTotal, 0, { lines: 0, speed: 0 })
+  shown.start(total, 0, { lines: 0, speed: 0, unit })
   return {
-    at: (lines, bytesRead) => shown.update(bytesRead, { lines, speed: speed(lines) }),
+    at: (lines, reached) => shown.update(reached, { lines, speed: speed(lines) }),
     end: () => shown.stop(),
   }
 }
 
-function plainLines(bytesTotal: number | null, speed: (lines: number) => number): Progress {
+function plainLines(
+  total: number | null,
+  unit: string,
+  speed: (lines: number) => number,
+): Progress {
   let saidAt = performance.now()
   return {
-    at(lines, bytesRead) {
+    at(lines, reached) {
       if (performance.now() - saidAt < lineEveryMs) return
       saidAt = performance.now()
-      const share = bytesTotal ? `${Math.floor((bytesRead * 100) / bytesTotal)} %, ` : ''
-      note(`${share}${lines} lines, ${speed(lines)} lines/s`)
+      const share = total ? `${Math.floor((reached * 100) / total)} %, ` : ''
+      note(`${share}${lines} ${unit}, ${speed(lines)} ${unit}/s`)
     },
     end: () => {},
   }

@@ -8,9 +8,11 @@ import { note } from './output.ts'
 import { releasedSkillNames } from './released-vocabulary.ts'
 import { CommandError, Interrupted } from './run.ts'
 
-interface HowToStop {
+interface HowToWork {
   /** True: the work watches the signal itself and ends in good order. False: it is left alone, its transaction rolls back or commits. */
   watchesSignal: boolean
+  /** Transactions at a time; 2 unless given. */
+  connectionsMax?: number
 }
 
 /**
@@ -20,12 +22,12 @@ interface HowToStop {
 export async function withDatabase<Result>(
   config: Config,
   work: (db: Db, signal: AbortSignal) => Promise<Result>,
-  { watchesSignal }: HowToStop = { watchesSignal: false },
+  { watchesSignal, connectionsMax }: HowToWork = { watchesSignal: false },
 ): Promise<Result> {
   return withServer(config, async ({ url, embedded }, signal) => {
     if (embedded) await migrateDatabase(url)
     await using closing = new AsyncDisposableStack()
-    const db = openCommandDb(url)
+    const db = openCommandDb(url, connectionsMax)
     closing.defer(() => db.close())
     const pending = await pendingMigrations(db, migrationsDirectory)
     if (pending.length > 0)
@@ -54,10 +56,10 @@ export async function withServer<Result>(
 }
 
 /** Bulk statements may take longer than a request would wait. Whom a command changes is in the search index when it commits. */
-export function openCommandDb(url: string): Db {
+export function openCommandDb(url: string, connectionsMax = 2): Db {
   const db = openDb({
     url,
-    connectionsMax: 2,
+    connectionsMax,
     applicationName: 'assay command line',
     statementTimeoutMs: 60_000,
     onError: (error) => note(`a database connection was lost: ${error.message}`),

@@ -129,3 +129,29 @@ export async function markEvaluated(
     on conflict (worker_id) do update set evaluated_at = excluded.evaluated_at,
       rules_sha256 = excluded.rules_sha256`)
 }
+
+/** The longest ago first. */
+export async function findEvaluatedBefore(
+  db: Queryable,
+  before: Date,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db.rows<{ workerId: string }>(sql`
+    select worker_id as "workerId" from score_evaluations
+    where evaluated_at < ${before} order by evaluated_at limit ${limit}`)
+  return rows.map(({ workerId }) => workerId)
+}
+
+/** In the order of ids, after the one given. */
+export async function findEvaluatedUnderOthers(
+  db: Queryable,
+  rulesSha256: Buffer,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<string[]> {
+  const from = after ?? '00000000-0000-0000-0000-000000000000'
+  const rows = await db.rows<{ workerId: string }>(sql`
+    select worker_id as "workerId" from score_evaluations
+    where worker_id > ${from} and rules_sha256 <> ${rulesSha256}
+    order by worker_id limit ${limit}`)
+  return rows.map(({ workerId }) => workerId)
+}

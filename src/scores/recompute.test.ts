@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { addSource } from '../../test/support/evidence.ts'
+import { testRegistry } from '../../test/support/registry.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  daysAfter,
+  enough,
+  eventsOf,
+  isMarked,
+  scoredAt,
+  scoresOf,
+  scoring,
+} from '../../test/support/scores.ts'
+import { lockWorkers } from '../people/store.ts'
+import { sql } from '../platform/db.ts'
+import {
+  countDue,
+  markFaded,
+  markOutdated,
+  recomputeEverybody,
+  recomputeSome,
+} from './recompute.ts'
+import { type Scoring, scoringRulesOf } from './scoring.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+await addSources(db)
+
+function recompute(limit = 100, now = scoredAt, by: Scoring = scoring) {
+  return db.transaction((tx) => recomputeSome(tx, by, { limit, now }))
+}
+
+async function peopleWithEvidence(count: number): Promise<string[]> {
+  const workerIds = await addPeople(db, count)
+  for (const workerId of workerIds) await addEvidence(db, workerId, enough)
+  return workerIds
+}
+
+test('who is due is scored once, a batch at a time, until nobody is', async () => {
+  const workerIds = await peopleWithEvidence(5)
+  assert.equal(await countDue(db), 5)
+  assert.equal((await recompute(3)).length, 3)
+  assert.equal((await recompute(3)).length, 2)
+  assert.deepEqual(await recompute(3), [])
+  for (const workerId of workerIds) assert.equal((await eventsOf(db, workerId)).length, 1)
+})
+
+test('several processes share the queue: each worker is scored by one of them, and nobody waits', async () => {
+  const workerIds = await peopleWithEvidence(12)
+  const lanes = await Promise.all(
+    [1, 2, 3, 4].map(async () => {
+      const scored: string[] = []
+      for (let some = await recompute(2); some.length > 0; some = await recompute(2))
+        scored.push(...some.map(({ workerId }) => workerId))
+      return scored
+    }),
+  )
+  assert.deepEqual(lanes.flat().sort(), [...workerIds].sort())
+  for (const workerId of workerIds) assert.equal((await scoresOf(db, workerId)).length, 1)
+})
+
+test('a worker whom somebody is changing is left for later, and stays due', async () => {
+  const [held = '', free = ''] = await peopleWithEvidence(2)
+  await db.transaction(async (tx) => {
+    await lockWorkers(tx, [held])
+    const scored = await recompute()
+    assert.deepEqual(
+      scored.map(({ workerId }) => workerId),
+      [free],
+    )
+  })
+  assert.equal(await isMarked(db, held), true)
+  assert.equal((await recompute()).length, 1)
+})
+
+test('every score is looked at again after 30 days, and a fading one is issued where it says something new', async () => {
+  await addSource(db, { id: 'peer-1', kind: 'verified_peer', group: 'peer-1' })
+  await addSource(db, { id: 'peer-2', kind: 'verified_peer', group: 'peer-2' })
+  const [workerId = ''] = await addPeople(db, 1)
+  const weak = ['peer-1', 'peer-2', 'peer-2'].map((sourceId) => ({ sourceId, value: 900 }))
+  await addEvidence(db, workerId, weak)
+  await recompute()
+  await markFaded(db, daysAfter(29))
+  assert.equal(await isMarked(db, workerId), false)
+  await markFaded(db, daysAfter(31))
+  assert.equal(await isMarked(db, workerId), true)
+  const outcomes: (string | undefined)[] = []
+  for (let month = 1; month <= 8; month++) {
+    const now = daysAfter(31 * month)
+    await markFaded(db, now)
+    const scored = await recompute(100, now)
+    outcomes.push(scored.find((one) => one.workerId === workerId)?.outcome)
+  }
+  const kept = outcomes.filter((outcome) => outcome === 'kept').length
+  const issued = outcomes.filter((outcome) => outcome === 'issued').length
+  assert.equal(kept + issued, 8, String(outcomes))
+  assert.ok(kept >= 1 && issued >= 1, String(outcomes))
+  const scores = await scoresOf(db, workerId)
+  assert.ok(scores.every(({ vcRevokedAt }) => vcRevokedAt === null))
+})
+
+test('another vocabulary: everybody is looked at once more; who scores the same keeps score and credential', async () => {
+  const [same = '', moved = ''] = await addPeople(db, 2)
+  const welding = { skillId: 'hss:welding', type: 'credential' }
+  await addEvidence(db, same, [welding, welding, { ...welding, sourceId: 'employer' }])
+  await addEvidence(db, moved, enough)
+  await recompute()
+  await markOutdated(db, scoring, daysAfter(1))
+  assert.equal(await countDue(db), 0)
+  const vocabulary = {
+    ...scoring.vocabulary,
+    'hss:typescript': { halfLifeMonths: 24, weightPermille: { assessment: 35, work_product: 300 } },
+  }
+  const next = scoringRulesOf(scoring.engine, vocabulary, scoring.issueRule)
+  await markOutdated(db, next, daysAfter(1))
+  assert.equal(await isMarked(db, same), true)
+  await recompute(1_000, daysAfter(1), { ...next, issuer: scoring.issuer })
+  const changes = async (workerId: string) =>
+    (await scoresOf(db, workerId)).map(({ change }) => change)
+  assert.deepEqual(await changes(moved), ['first', 'updated'])
+  assert.deepEqual(await changes(same), ['first'])
+  await markOutdated(db, next, daysAfter(2))
+  assert.equal(await countDue(db), 0, 'who was kept is not due again')
+  const [row] = await db.rows<{ count: number }>(
+    sql`select count(*) as count from scoring_vocabularies`,
+  )
+  assert.equal(row?.count, 2, 'both vocabularies are kept')
+})
+
+test('everybody with evidence is due when the operator says so, whoever was already is once', async () => {
+  const [first = ''] = await peopleWithEvidence(2)
+  const [nobody = ''] = await addPeople(db, 1)
+  await recompute()
+  await addEvidence(db, first, [{ value: 500 }])
+  const due = await db.transaction((tx) => recomputeEverybody(tx, daysAfter(1)))
+  assert.equal(await countDue(db), due + 1)
+  assert.equal(await isMarked(db, nobody), false)
+})
