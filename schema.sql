@@ -287,6 +287,41 @@ create table accounts (
   name text not null,
   created_at timestamp with time zone not null
 );
+create table agent_decision_keys (
+  user_id uuid not null,
+  idempotency_key text not null,
+  fingerprint bytea,
+  report_id uuid
+);
+create table agent_decision_reports (
+  id uuid not null,
+  user_id uuid not null,
+  idempotency_key text not null,
+  api_key_id uuid,
+  subject_kind text not null,
+  subject text not null,
+  decision text not null,
+  outcome text not null,
+  agent_name text,
+  agent_version text,
+  job_ref text,
+  reason_codes text[] not null,
+  notes text,
+  metadata json not null,
+  created_at timestamp with time zone not null
+);
+create table agent_reporting (
+  user_id uuid not null,
+  state text not null,
+  changed_at timestamp with time zone not null
+);
+create table agent_unlock_reviews (
+  id uuid not null,
+  user_id uuid not null,
+  requested_at timestamp with time zone not null,
+  decided_at timestamp with time zone,
+  decision text
+);
 create table api_key_peppers (
   kid text not null,
   fingerprint bytea not null,
@@ -678,6 +713,22 @@ create table x402_payments (
 alter table accounts add constraint accounts_name_key UNIQUE (name);
 alter table accounts add constraint accounts_pkey PRIMARY KEY (id);
 alter table accounts add constraint accounts_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 120)) AND (name !~ '[[:cntrl:]]'::text)));
+alter table agent_decision_keys add constraint agent_decision_keys_pkey PRIMARY KEY (user_id, idempotency_key);
+alter table agent_decision_keys add constraint agent_decision_keys_check CHECK (((fingerprint IS NULL) = (report_id IS NULL)));
+alter table agent_decision_keys add constraint agent_decision_keys_fingerprint_check CHECK ((length(fingerprint) = 32));
+alter table agent_decision_keys add constraint agent_decision_keys_idempotency_key_check CHECK (((length(idempotency_key) >= 16) AND (length(idempotency_key) <= 128)));
+alter table agent_decision_reports add constraint agent_decision_reports_pkey PRIMARY KEY (id);
+alter table agent_decision_reports add constraint agent_decision_reports_agent_name_check CHECK ((length(agent_name) <= 80));
+alter table agent_decision_reports add constraint agent_decision_reports_agent_version_check CHECK ((length(agent_version) <= 80));
+alter table agent_decision_reports add constraint agent_decision_reports_job_ref_check CHECK ((length(job_ref) <= 120));
+alter table agent_decision_reports add constraint agent_decision_reports_notes_check CHECK ((length(notes) <= 1000));
+alter table agent_decision_reports add constraint agent_decision_reports_reason_codes_check CHECK ((cardinality(reason_codes) <= 10));
+alter table agent_decision_reports add constraint agent_decision_reports_subject_kind_check CHECK ((subject_kind = ANY (ARRAY['candidate'::text, 'score'::text])));
+alter table agent_reporting add constraint agent_reporting_pkey PRIMARY KEY (user_id);
+alter table agent_reporting add constraint agent_reporting_state_check CHECK ((state = ANY (ARRAY['unlocked'::text, 'locked'::text])));
+alter table agent_unlock_reviews add constraint agent_unlock_reviews_pkey PRIMARY KEY (id);
+alter table agent_unlock_reviews add constraint agent_unlock_reviews_check CHECK (((decided_at IS NULL) = (decision IS NULL)));
+alter table agent_unlock_reviews add constraint agent_unlock_reviews_decision_check CHECK ((decision = ANY (ARRAY['approved'::text, 'declined'::text])));
 alter table api_key_peppers add constraint api_key_peppers_pkey PRIMARY KEY (kid);
 alter table api_key_peppers add constraint api_key_peppers_fingerprint_check CHECK ((length(fingerprint) = 32));
 alter table api_key_uses add constraint api_key_uses_pkey PRIMARY KEY (key_id);
@@ -920,6 +971,9 @@ alter table webhook_attempts add constraint webhook_attempts_delivery_id_fkey FO
 alter table webhook_deliveries add constraint webhook_deliveries_event_seq_fkey FOREIGN KEY (event_seq) REFERENCES webhook_events(seq) ON DELETE CASCADE;
 alter table webhook_secrets add constraint webhook_secrets_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id);
 
+CREATE INDEX agent_decision_reports_subject ON public.agent_decision_reports USING btree (subject);
+CREATE INDEX agent_decision_reports_user ON public.agent_decision_reports USING btree (user_id, id);
+CREATE UNIQUE INDEX agent_unlock_reviews_open ON public.agent_unlock_reviews USING btree (user_id) WHERE (decided_at IS NULL);
 CREATE INDEX api_keys_account ON public.api_keys USING btree (account_id);
 CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE ((state = 'active'::text) AND (expires_on IS NOT NULL));
 CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
