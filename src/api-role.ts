@@ -36,8 +36,8 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   agent_unlock_reviews: ['select', 'insert'],
   workers: nothing,
   usernames: nothing,
-  profiles: read,
-  profile_skills: read,
+  profiles: nothing,
+  profile_skills: nothing,
   consents: nothing,
   consent_changes: nothing,
   identities: nothing,
@@ -56,6 +56,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   search_terms: read,
   search_queue: nothing,
   search_vocabulary: nothing,
+  public_candidates: read,
   x402_payments: ['select', 'insert', 'update'],
 }
 

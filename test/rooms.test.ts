@@ -24,8 +24,9 @@ const allowed: Record<string, readonly string[]> = {
     'webhooks',
   ],
   webhooks: ['platform'],
-  candidates: ['platform', 'people', 'scores', 'skill-standard'],
   'agent-decisions': ['platform'],
+  candidates: ['platform', 'people', 'score-credentials', 'skill-standard'],
+  sandbox: ['platform', 'people', 'candidates', 'score-credentials', 'skill-standard'],
   discovery: ['platform'],
   server: ['platform'],
   cli: [
@@ -55,6 +56,7 @@ const allowed: Record<string, readonly string[]> = {
     'evidence',
     'scores',
     'candidates',
+    'sandbox',
     'webhooks',
     'agent-decisions',
     'discovery',

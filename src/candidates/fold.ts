@@ -37,6 +37,12 @@ export function fromLaterWords(folded: string): string[] {
     .filter(hasTwoLetters)
 }
 
+/** A text folded, as what it is found by: from its beginning, and from each later word. */
+export function beginnings(text: string): string[] {
+  const folded = foldText(text)
+  return [...new Set([folded, ...fromLaterWords(folded)])].filter(hasTwoLetters)
+}
+
 /** Code points. */
 export function hasTwoLetters(text: string): boolean {
   return text.length > 2 || (text.length === 2 && (text.codePointAt(0) as number) <= 0xffff)

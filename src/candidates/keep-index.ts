@@ -7,9 +7,9 @@
 import { readable } from '../people/gate.ts'
 import { findPeople, lockWorkers, type Person } from '../people/store.ts'
 import type { Db, Tx } from '../platform/db.ts'
+import type { Card } from './card.ts'
 import type { SkillNames } from './skill-names.ts'
 import {
-  type Card,
   type NewEntry,
   replaceEntries,
   replaceVocabulary,

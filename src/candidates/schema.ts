@@ -1,6 +1,8 @@
 /** Wire shapes of the candidate reads (spec §2.5). */
 import { type Static, Type } from 'typebox'
 import { usernamePattern } from '../people/username.ts'
+import { schemaVersion } from '../platform/identifiers.ts'
+import { scoreBands } from '../skill-standard/bands.ts'
 
 const closed = { additionalProperties: false }
 const textOrNull = Type.Union([Type.String(), Type.Null()])
@@ -33,6 +35,80 @@ export const searchResult = Type.Object(
 )
 export type SearchResult = Static<typeof searchResult>
 
+const scoreNumber = Type.Integer({ minimum: 0, maximum: 1000 })
+const sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const publicUsername = Type.String({ pattern: usernamePattern })
+
+const scoreParts = {
+  score: scoreNumber,
+  confidence: Type.Object({ low: scoreNumber, high: scoreNumber }, closed),
+  scoreBand: Type.Enum(scoreBands.map(({ band }) => band)),
+  issuedAt: Type.String({ format: 'date-time' }),
+  evidenceCount: count,
+  engineVersion: Type.String(),
+  scoreVc: Type.Union([
+    Type.Object(
+      { sha256: sha256Hex, statusUrl: textOrNull, statusListCredential: textOrNull },
+      closed,
+    ),
+    Type.Null(),
+  ]),
+}
+
+export const candidateScore = Type.Object(scoreParts, { title: 'CandidateScore', ...closed })
+export type CandidateScore = Static<typeof candidateScore>
+
+export const candidateDetail = Type.Object(
+  {
+    username: publicUsername,
+    displayName: Type.String(),
+    title: textOrNull,
+    bio: textOrNull,
+    avatarUrl: textOrNull,
+    profilePath: Type.String({ description: '/u/ and the username.' }),
+    memberSince: Type.Union([Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' }), Type.Null()]),
+    skills: Type.Array(candidateSkill),
+    skillCount: count,
+    verifiedSkillCount: count,
+    score: Type.Union([candidateScore, Type.Null()]),
+  },
+  { title: 'CandidateDetail', ...closed },
+)
+export type CandidateDetail = Static<typeof candidateDetail>
+
+export const publicScore = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('public_score')),
+    id: sha256Hex,
+    ...scoreParts,
+    profile: Type.Object(
+      {
+        username: publicUsername,
+        displayName: Type.String(),
+        avatarUrl: textOrNull,
+        profilePath: Type.String({ description: '/u/ and the username.' }),
+      },
+      closed,
+    ),
+  },
+  { title: 'PublicScore', ...closed },
+)
+export type PublicScore = Static<typeof publicScore>
+
+export const usernamePath = Type.Object({
+  username: Type.String({
+    pattern: '^@?(?!search$)[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$',
+    description: 'A username, with or without a leading @; never the word search.',
+  }),
+})
+
+export const scoreIdPath = Type.Object({
+  scoreId: Type.String({
+    pattern: '^[0-9a-fA-F]{64}$',
+    description: '64 hex characters in either case.',
+  }),
+})
+
 /** Code points, as JSON Schema counts them. */
 export const searchQuery = Type.Object({
   q: Type.String({
@@ -45,6 +121,7 @@ export const searchQuery = Type.Object({
     Type.String({
       pattern: '^([1-9]|[1-4][0-9]|50)$',
       description: 'A whole number from 1 to 50; 18 unless given.',
+      published: { type: 'integer', minimum: 1, maximum: 50, default: 18 },
     }),
   ),
 })

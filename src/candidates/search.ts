@@ -3,10 +3,12 @@
 import { coalesce } from '../platform/coalesce.ts'
 import type { Queryable } from '../platform/db.ts'
 import { RecentMap } from '../platform/recent-map.ts'
+import type { Card, Search } from './card.ts'
 import { foldText } from './fold.ts'
+import { profilePath } from './public-read.ts'
 import type { CandidatePreview, SearchResult } from './schema.ts'
 import { matchesSkill, type SkillNames, type SkillTerms } from './skill-names.ts'
-import { type Card, findCards, type Search } from './store.ts'
+import { findCards } from './store.ts'
 
 export type SearchCandidates = (q: string, limit: number) => Promise<SearchResult>
 
@@ -45,7 +47,7 @@ export function previewOf(
     displayName,
     title,
     avatarUrl,
-    profilePath: `/u/${username}`,
+    profilePath: profilePath(username),
     topSkills: [...verified, ...skills.filter((skill) => !skill.verified)].slice(0, topSkillsMax),
     matchedSkills: handlesAlone
       ? []

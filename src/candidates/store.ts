@@ -1,5 +1,6 @@
 /** All SQL of search_entries, search_terms, search_queue and search_vocabulary. Triggers of the database write there too: see the migration. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { Card, Search } from './card.ts'
 import type { Posting } from './terms.ts'
 
 /** Whom this transaction has changed so far; they are not in the queue any more. */
@@ -53,23 +54,6 @@ export async function replaceEntries(
     )
     insert into search_terms (kind, term, rank, username)
     select kind, term, rank, username from posted order by kind, term collate "C", rank`)
-}
-
-export interface Search {
-  /** Folded. */
-  text: string
-  handlesAlone: boolean
-  limit: number
-}
-
-/** What search shows of a person. */
-export interface Card {
-  username: string
-  displayName: string
-  title: string | null
-  avatarUrl: string | null
-  /** As shown. */
-  skills: readonly { name: string; verified: boolean; level: string | null }[]
 }
 
 /** Whom each search finds, in order (decision D35). */

@@ -5,7 +5,7 @@
  * person's terms part. So besides the terms themselves the beginnings stand in the index that several verified skills share, each with
  * its own count: among a person's terms that begin with the query, the best rank is the right one.
  */
-import { foldText, fromLaterWords, hasTwoLetters } from './fold.ts'
+import { beginnings, hasTwoLetters } from './fold.ts'
 import type { SkillNames } from './skill-names.ts'
 
 /** In the order in which search asks for them; the database's functions name the same numbers. */
@@ -53,11 +53,6 @@ const skillsMax = 100
 /** Lower is better. Fits 16 bits. */
 function rankOf(matched: number, verified: number): number {
   return (skillsMax - matched) * (skillsMax + 1) + (skillsMax - verified)
-}
-
-function beginnings(text: string): string[] {
-  const folded = foldText(text)
-  return [...new Set([folded, ...fromLaterWords(folded)])].filter(hasTwoLetters)
 }
 
 interface CountedTerm {

@@ -94,6 +94,22 @@ export const errorTable = {
     message: 'There is no such resource.',
     advice: 'Check the path against the OpenAPI document.',
   },
+  candidate_not_found: {
+    status: 404,
+    message: 'There is no public candidate of this username.',
+    advice:
+      'Look the candidate up by search. Who is not public is answered like who does not exist.',
+  },
+  score_not_found: {
+    status: 404,
+    message: 'There is no public score with this id.',
+    advice: 'Read the current score from the candidate. A score that has ended is not public.',
+  },
+  score_credential_not_found: {
+    status: 404,
+    message: 'There is no public score with this id that has a credential.',
+    advice: 'Read the score: where scoreVc is null it has no credential.',
+  },
   skill_not_found: {
     status: 404,
     message: 'No skill has this id.',

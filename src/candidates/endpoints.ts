@@ -1,0 +1,108 @@
+/** The paid reads (spec §4.4). Keys of the test environment reach fictional people alone, everybody else real ones alone. */
+import type { Caller } from '../platform/callers.ts'
+import { type Endpoint, endpoint, type RateLimits } from '../platform/endpoint.ts'
+import { refuse } from '../platform/errors.ts'
+import { examples } from './examples.ts'
+import type { CandidateReads } from './reads.ts'
+import {
+  candidateDetail,
+  publicScore,
+  scoreIdPath,
+  searchQuery,
+  searchResult,
+  usernamePath,
+} from './schema.ts'
+
+export interface CandidatesOptions {
+  live: CandidateReads
+  sandbox: CandidateReads
+  /** Of each key and of each payer. */
+  limits: RateLimits
+}
+
+const limitDefault = 18
+
+const paidResponses = {
+  400: {
+    description: 'Unsupported version, an invalid parameter, or unusable payment headers.',
+  },
+  401: { description: 'The API key is not valid.' },
+  402: { description: 'Too few credits for callers with a key; else a challenge to pay.' },
+  403: { description: 'The API key lacks the scope of this route.' },
+  429: { description: 'Too many calls, misses, or failed attempts to authenticate.' },
+  500: { description: 'Something went wrong on our side.' },
+  503: { description: 'Not available just now; nothing is served that was not paid for.' },
+} as const
+
+export function candidateEndpoints({ live, sandbox, limits }: CandidatesOptions): Endpoint[] {
+  const readsFor = (caller: Caller): CandidateReads =>
+    caller.kind === 'key' && caller.environment === 'test' ? sandbox : live
+  return [
+    endpoint({
+      operationId: 'searchCandidates',
+      method: 'GET',
+      path: '/api/v1/candidates/search',
+      area: 'candidates',
+      summary: 'Search public candidates',
+      description:
+        'Finds by the beginning of a handle, skill, display name or title, in this order; then who has more verified skills that match, more verified skills, and by username. A search that finds nobody is an answer and costs what any answer costs.',
+      policy: { kind: 'paid', scope: 'candidates:read', meter: 'candidate_search', limits },
+      shed: 5,
+      queryParameters: searchQuery,
+      responses: {
+        200: { description: 'Previews in order.', schema: searchResult, example: examples.search },
+        ...paidResponses,
+      },
+      async answer({ query, caller }) {
+        const limit = query.limit === undefined ? limitDefault : Number(query.limit)
+        return { status: 200, body: await readsFor(caller).search(query.q, limit) }
+      },
+    }),
+    endpoint({
+      operationId: 'getCandidate',
+      method: 'GET',
+      path: '/api/v1/candidates/{username}',
+      area: 'candidates',
+      summary: 'One public candidate',
+      policy: { kind: 'paid', scope: 'candidates:read', meter: 'candidate_lookup', limits },
+      shed: 4,
+      pathParameters: usernamePath,
+      responses: {
+        200: { description: 'The candidate.', schema: candidateDetail, example: examples.detail },
+        ...paidResponses,
+        404: {
+          description: 'Nobody public has this username. Nothing is charged.',
+          errors: ['candidate_not_found'],
+        },
+      },
+      async answer({ path, caller }) {
+        const body = await readsFor(caller).candidate(path.username.replace(/^@/, ''))
+        return body === null ? refuse('candidate_not_found') : { status: 200, body }
+      },
+    }),
+    endpoint({
+      operationId: 'getScore',
+      method: 'GET',
+      path: '/api/v1/scores/{scoreId}',
+      area: 'scores',
+      summary: 'One public score',
+      description:
+        'Only the score that stands, of an onboarded public profile whose identity is verified and who lets it be shared.',
+      policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits },
+      shed: 4,
+      pathParameters: scoreIdPath,
+      responses: {
+        200: { description: 'The score.', schema: publicScore, example: examples.score },
+        ...paidResponses,
+        404: {
+          description: 'No public score has this id. Nothing is charged.',
+          errors: ['score_not_found'],
+        },
+      },
+      async answer({ path, caller }) {
+        const body = await readsFor(caller).score(path.scoreId.toLowerCase())
+        return body === null ? refuse('score_not_found') : { status: 200, body }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,65 @@
+/** Reads the view public_candidates: people with what the gate asks and the score that stands. Whether it may be told is not decided here. */
+import { type Queryable, sql } from '../platform/db.ts'
+import type { PublicRow, SnapshotColumns } from './public-read.ts'
+
+type Columns = Omit<PublicRow, 'snapshot'> &
+  Omit<SnapshotColumns, 'credential' | 'id'> & {
+    snapshotId: string | null
+    sha256: string | null
+    statusToken: string
+    listId: string
+  }
+
+export async function findByUsername(
+  db: Queryable,
+  usernames: readonly string[],
+): Promise<PublicRow[]> {
+  const rows = await db.rows<Columns>(sql`
+    select username, display_name as "displayName", title, bio, avatar_url as "avatarUrl",
+      member_since as "memberSince", skills, onboarded, granted, identity_state as "identityState",
+      verified_until as "verifiedUntil", encode(snapshot_id, 'hex') as "snapshotId", score,
+      confidence_low as low, confidence_high as high, band, evidence_count as "evidenceCount",
+      engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
+      encode(status_token, 'hex') as "statusToken", list_id as "listId"
+    from public_candidates where username = any(${usernames}::text[])`)
+  return rows.map(publicRow)
+}
+
+/** Ids are 32 bytes in hex. Only a score that stands is found. */
+export async function findBySnapshot(
+  db: Queryable,
+  snapshotIds: readonly string[],
+): Promise<PublicRow[]> {
+  const ids = snapshotIds.map((id) => Buffer.from(id, 'hex'))
+  const rows = await db.rows<Columns>(sql`
+    select username, display_name as "displayName", title, bio, avatar_url as "avatarUrl",
+      member_since as "memberSince", '[]'::json as skills, onboarded, granted,
+      identity_state as "identityState", verified_until as "verifiedUntil",
+      encode(snapshot_id, 'hex') as "snapshotId", score, confidence_low as low,
+      confidence_high as high, band, evidence_count as "evidenceCount",
+      engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
+      encode(status_token, 'hex') as "statusToken", list_id as "listId"
+    from public_candidates where snapshot_id = any(${ids}::bytea[])`)
+  return rows.map(publicRow)
+}
+
+/** The credential of a score that stands, as it was issued: canonical JSON and the native proof. */
+export async function findIssuedCredential(
+  db: Queryable,
+  snapshotId: string,
+): Promise<{ payload: string; proof: string } | null> {
+  const [row] = await db.rows<{ payload: string; proof: string }>(sql`
+    select payload, proof from public_candidates
+    where snapshot_id = ${Buffer.from(snapshotId, 'hex')} and payload is not null`)
+  return row ?? null
+}
+
+function publicRow({ snapshotId, sha256, statusToken, listId, ...rest }: Columns): PublicRow {
+  const { score, low, high, band, evidenceCount, engineVersion, issuedAt, ...person } = rest
+  const said = { score, low, high, band, evidenceCount, engineVersion, issuedAt }
+  const credential = sha256 === null ? null : { sha256, statusToken, listId }
+  return {
+    ...person,
+    snapshot: snapshotId === null ? null : { id: snapshotId, ...said, credential },
+  }
+}

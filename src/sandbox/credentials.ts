@@ -1,0 +1,52 @@
+/**
+ * Credentials of people who do not exist. Their issuer is an address that can never be anybody's (RFC 2606), and their private key stands
+ * here for all to read: whatever is signed with it proves nothing, and no verifier that pins its issuer takes it for real.
+ */
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
+import { sha256, sha256Hex } from '../platform/bytes.ts'
+import { type IssuedCredential, signCredential } from '../score-credentials/issue.ts'
+import { originOf, type Score } from '../score-credentials/payload.ts'
+import { kidOf, rawPublicKey, type Signer } from '../score-credentials/signing-key.ts'
+
+export const sandboxOrigin = originOf('https://sandbox.invalid')
+
+const listId = 'sandbox000'
+const issuedAt = new Date('2026-05-14T09:00:00Z')
+/** The ASN.1 of an Ed25519 private key, up to its 32 bytes (RFC 8410). */
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** The `place`th credential of the sandbox: the same bytes whenever it is made. */
+export function sandboxCredential(score: Score, place: number): IssuedCredential {
+  const slot = { token: sha256Hex(`sandbox status ${score.username}`), listId, index: place }
+  const id = uuidOf(sha256(`sandbox credential ${score.username}`))
+  const { issued } = signCredential(
+    { origin: sandboxOrigin, signer: signer(), validityDays: 36_500, supersedeRevokes: false },
+    { ...score, id, issuedAt },
+    slot,
+  )
+  return issued
+}
+
+function signer(): Signer {
+  const seed = sha256('sandbox: this key is public and proves nothing')
+  const key = createPrivateKey({
+    key: Buffer.concat([pkcs8Prefix, seed]),
+    format: 'der',
+    type: 'pkcs8',
+  })
+  return {
+    kid: kidOf(rawPublicKey(createPublicKey(key))),
+    sign: (bytes) => sign(null, bytes, key),
+  }
+}
+
+/** Version 8, of the digest's first bytes (RFC 9562). */
+function uuidOf(digest: Buffer): string {
+  const bytes = Buffer.from(digest.subarray(0, 16))
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6)
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
+  const hex = bytes.toString('hex')
+  return [8, 12, 16, 20, 32].map((end, i, ends) => hex.slice(ends[i - 1] ?? 0, end)).join('-')
+}
+
+export const sandboxIssuedAt = issuedAt
