@@ -1,0 +1,317 @@
+/** The paid reads over real HTTP: shapes, gate, forms of usernames and score ids, and that who is hidden looks like who is absent. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Compile } from 'typebox/compile'
+import { ask, type Reply } from '../../test/support/ask.ts'
+import { indexed, names } from '../../test/support/candidates.ts'
+import { testDatabase } from '../../test/support/database.ts'
+import { now, publicLine, register } from '../../test/support/people.ts'
+import { changeConsent } from '../people/consent.ts'
+import type { Permission } from '../people/schema.ts'
+import type { PresentedKey } from '../platform/callers.ts'
+import { sql } from '../platform/db.ts'
+import { openLog } from '../platform/log.ts'
+import { createMetrics } from '../platform/metrics.ts'
+import { inProcessRateLimiter } from '../platform/rate-limit.ts'
+import { databaseRateLimiter } from '../platform/rate-limit-store.ts'
+import { sandboxReads } from '../sandbox/reads.ts'
+import { originOf } from '../score-credentials/payload.ts'
+import { createServer } from '../server/server.ts'
+import { candidateEndpoints } from './endpoints.ts'
+import { candidateReads } from './reads.ts'
+import { candidateDetail, publicScore, searchResult } from './schema.ts'
+
+const publicUrl = 'https://scores.example.org'
+const database = await testDatabase()
+const { db } = database
+const kept = indexed(db)
+let time = now
+
+const keyOf = (environment: 'live' | 'test'): PresentedKey => ({
+  caller: { kind: 'key', keyId: crypto.randomUUID(), accountId: crypto.randomUUID(), environment },
+  scopes: ['candidates:read', 'scores:read'],
+  credits: { balance: 1, suspended: false },
+})
+const keys: Record<string, PresentedKey> = {
+  'Bearer live': keyOf('live'),
+  'Bearer test': keyOf('test'),
+}
+const limits = { perMinute: 100_000, perDay: 1_000_000 }
+const server = createServer({
+  endpoints: candidateEndpoints({
+    live: candidateReads({ db, names, origin: originOf(publicUrl), clock: () => time }),
+    sandbox: sandboxReads(names),
+    limits,
+  }),
+  limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
+  publicUrl,
+  trustedProxies: [],
+  readiness: () => Promise.resolve({ database: 'ok' }),
+  log: openLog({ level: 'silent' }),
+  metrics: createMetrics(),
+  authenticate: async (authorization) => keys[authorization] ?? null,
+})
+const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+after(async () => {
+  await server.drain(0)
+  await database.drop()
+})
+
+const ada = {
+  username: 'ada',
+  displayName: 'Ada Lovelace',
+  bio: 'Notes.',
+  memberSince: '2020-02',
+  skills: [{ name: 'Java', verified: true, level: 'expert' }, { name: 'Latin' }],
+}
+await register(kept, [publicLine(ada)])
+const scoreId = 'ab'.repeat(32)
+await db.run(sql`
+  insert into scoring_vocabularies (vocabulary_sha256, rules, first_used_at)
+  values (sha256('{}'), '{}', ${now})`)
+await db.run(sql`
+  insert into score_snapshots (snapshot_id, worker_id, state, change, as_of, engine_id, engine_version,
+    engine_sha256, vocabulary_sha256, evidence_root, score, confidence_low, confidence_high, band,
+    evidence_count, source_count, issued_at)
+  select ${Buffer.from(scoreId, 'hex')}, worker_id, 'active', 'first', '2026-05-14', 'hsc', '1.0.0',
+    sha256('e'), sha256('{}'), sha256('r'), 494, 354, 608, 'verified', 3, 3, ${now} from profiles`)
+
+function get(path: string, key = 'live', headers: Record<string, string> = {}): Promise<Reply> {
+  const question = { path, headers: { Authorization: `Bearer ${key}`, ...headers } }
+  return ask(`http://127.0.0.1:${port}`, question)
+}
+
+const statusOf = async (path: string): Promise<number> => (await get(path)).status
+const bodyOf = (reply: Reply): Record<string, unknown> => JSON.parse(reply.body.toString())
+
+const score = {
+  score: 494,
+  confidence: { low: 354, high: 608 },
+  scoreBand: 'verified',
+  issuedAt: '2026-05-14T09:00:00Z',
+  evidenceCount: 3,
+  engineVersion: '1.0.0',
+  scoreVc: null,
+}
+
+test('200: a candidate, whole, with the score that stands', async () => {
+  const reply = await get('/api/v1/candidates/ada')
+  assert.equal(reply.status, 200)
+  assert.equal(reply.headers['cache-control'], 'private, no-store')
+  assert.equal(reply.headers.etag, undefined)
+  const body = bodyOf(reply)
+  assert.ok(Compile(candidateDetail).Check(body))
+  assert.deepEqual(body, {
+    username: 'ada',
+    displayName: 'Ada Lovelace',
+    title: null,
+    bio: 'Notes.',
+    avatarUrl: null,
+    profilePath: '/u/ada',
+    memberSince: '2020-02',
+    skills: [
+      { name: 'Java', verified: true, level: 'expert' },
+      { name: 'Latin', verified: false, level: null },
+    ],
+    skillCount: 2,
+    verifiedSkillCount: 1,
+    score,
+  })
+})
+
+test('200: a score by its id in either case, answered in lowercase', async () => {
+  for (const id of [scoreId, scoreId.toUpperCase()]) {
+    const body = bodyOf(await get(`/api/v1/scores/${id}`))
+    assert.ok(Compile(publicScore).Check(body))
+    const profile = {
+      username: 'ada',
+      displayName: 'Ada Lovelace',
+      avatarUrl: null,
+      profilePath: '/u/ada',
+    }
+    assert.deepEqual(body, {
+      schemaVersion: 'service.public_score.v1',
+      id: scoreId,
+      ...score,
+      profile,
+    })
+  }
+})
+
+test('200: search, with limits on both sides; 400 beyond them and for what is no plain number', async () => {
+  const search = (query: string): Promise<number> => statusOf(`/api/v1/candidates/search?${query}`)
+  const reply = await get('/api/v1/candidates/search?q=la')
+  assert.ok(Compile(searchResult).Check(bodyOf(reply)))
+  assert.equal(bodyOf(reply).resultCount, 1)
+  const long = (length: number): string => `q=${'%F0%9D%94%B8'.repeat(length)}`
+  for (const good of [
+    'q=la',
+    long(2),
+    long(80),
+    'q=%40a',
+    'q=la&limit=1',
+    'q=la&limit=50',
+    'q=zz&other=1',
+  ])
+    assert.equal(await search(good), 200, good)
+  for (const bad of [
+    '',
+    'q=',
+    'q=l',
+    long(1),
+    long(81),
+    'q=la&q=la',
+    'q=la&limit=0',
+    'q=la&limit=51',
+    'q=la&limit=1e1',
+    'q=la&limit=05',
+    'q=la&limit=+5',
+    'q=la&limit=5.0',
+    'q=la&limit=',
+    'q=la&limit=5&limit=5',
+    'q=%ff%fe',
+    'q=a%00b',
+  ])
+    assert.equal(await search(bad), 400, bad)
+})
+
+test('usernames: 3 to 30 characters, with or without @; 400 for anything else', async () => {
+  const candidate = (name: string): Promise<number> => statusOf(`/api/v1/candidates/${name}`)
+  for (const own of ['ada', '@ada', '%40ada']) assert.equal(await candidate(own), 200, own)
+  const thirty = `a${'-'.repeat(28)}b`
+  for (const unknown of ['abc', '@abc', thirty, `@${thirty}`, 'searching', '@searcher'])
+    assert.equal(await candidate(unknown), 404, unknown)
+  for (const bad of [
+    'ab',
+    '@ab',
+    `${thirty}c`,
+    `@${thirty}c`,
+    'Ada',
+    '-ada',
+    'ada_',
+    '@@ada',
+    '@search',
+    'a.da',
+    '%D0%B0da',
+    'ad%00a',
+  ])
+    assert.equal(await candidate(bad), 400, bad)
+})
+
+test('score ids: 64 hex characters and nothing else', async () => {
+  for (const bad of [
+    scoreId.slice(1),
+    `${scoreId}a`,
+    `${scoreId.slice(1)}g`,
+    `0x${scoreId.slice(2)}`,
+  ])
+    assert.equal(await statusOf(`/api/v1/scores/${bad}`), 400, bad)
+})
+
+test('405: a paid read takes no HEAD, which would be a free look', async () => {
+  for (const path of [
+    '/api/v1/candidates/search?q=la',
+    '/api/v1/candidates/ada',
+    `/api/v1/scores/${scoreId}`,
+  ]) {
+    const headers = { Authorization: 'Bearer live' }
+    const reply = await ask(`http://127.0.0.1:${port}`, { method: 'HEAD', path, headers })
+    assert.equal(reply.status, 405)
+    assert.equal(reply.headers.allow, 'GET, OPTIONS')
+    assert.equal((await get(path, 'live', { 'If-None-Match': '*' })).status, 200)
+  }
+})
+
+/** Everything a caller sees of an answer but the id of the request and the time. */
+function seen({ status, headers, body }: Reply): unknown {
+  const { date: _, 'x-request-id': __, ratelimit: ___, ...rest } = headers
+  return { status, headers: rest, body: body.toString() }
+}
+
+const withdraw = (permission: Permission) =>
+  changeConsent(kept, 'ada', { permission, textVersion: null, by: 'test', at: now })
+const grant = (permission: Permission) =>
+  changeConsent(kept, 'ada', { permission, textVersion: '1', by: 'test', at: now })
+
+const unreadable: [
+  string,
+  { hide(): Promise<unknown>; show(): Promise<unknown>; detail: boolean; found: boolean },
+][] = [
+  [
+    'no consent to a public profile',
+    {
+      hide: () => withdraw('public_profile'),
+      show: () => grant('public_profile'),
+      detail: false,
+      found: false,
+    },
+  ],
+  [
+    'no consent to share the score',
+    {
+      hide: () => withdraw('score_sharing'),
+      show: () => grant('score_sharing'),
+      detail: true,
+      found: true,
+    },
+  ],
+  [
+    'no consent to be listed',
+    {
+      hide: () => withdraw('search_listing'),
+      show: () => grant('search_listing'),
+      detail: true,
+      found: false,
+    },
+  ],
+  [
+    'an identity check that has run out',
+    {
+      hide: async () => {
+        time = new Date('2028-05-01T00:00:00Z')
+      },
+      show: async () => {
+        time = now
+      },
+      detail: true,
+      found: true,
+    },
+  ],
+  [
+    'a score that has ended',
+    {
+      hide: () => db.run(sql`update score_snapshots set state = 'superseded', ended_at = ${now}`),
+      show: async () => undefined,
+      detail: true,
+      found: true,
+    },
+  ],
+]
+
+for (const [what, { hide, show, detail, found }] of unreadable)
+  test(`${what}: what is hidden has the bytes of what does not exist`, async () => {
+    await hide()
+    const hidden = seen(await get(`/api/v1/scores/${scoreId}`))
+    const isListedOnly = what === 'no consent to be listed'
+    if (!isListedOnly) assert.deepEqual(hidden, seen(await get(`/api/v1/scores/${'0'.repeat(64)}`)))
+    const candidate = await get('/api/v1/candidates/ada')
+    if (detail) assert.equal(bodyOf(candidate).score === null, !isListedOnly)
+    else assert.deepEqual(seen(candidate), seen(await get('/api/v1/candidates/nobody')))
+    const { resultCount } = bodyOf(await get('/api/v1/candidates/search?q=ada'))
+    assert.equal(resultCount, found ? 1 : 0)
+    await show()
+  })
+
+test('a test key reaches the sandbox and nobody real; a live key nobody of the sandbox', async () => {
+  assert.equal((await get('/api/v1/candidates/chidi-eze', 'test')).status, 200)
+  assert.equal((await get('/api/v1/candidates/ada', 'test')).status, 404)
+  assert.equal((await get('/api/v1/candidates/chidi-eze')).status, 404)
+  const found = bodyOf(await get('/api/v1/candidates/search?q=java', 'test'))
+  assert.ok(Number(found.resultCount) > 2)
+})
+
+test('no key, or a wrong one: 401, and nothing is read', async () => {
+  const bare = await ask(`http://127.0.0.1:${port}`, { path: '/api/v1/candidates/ada' })
+  assert.equal(bare.status, 401)
+  assert.equal((await get('/api/v1/candidates/ada', 'wrong')).status, 401)
+})
