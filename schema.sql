@@ -1002,6 +1002,42 @@ CREATE INDEX x402_payments_open ON public.x402_payments USING btree (lease_until
 CREATE INDEX x402_payments_settled ON public.x402_payments USING btree (settled_at) WHERE (state = 'settled'::text);
 CREATE UNIQUE INDEX x402_purchases ON public.x402_payments USING btree (payer, idempotency_key) WHERE ((state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text])) AND (idempotency_key IS NOT NULL));
 
+create view public_candidates as
+ SELECT p.worker_id,
+    p.username,
+    p.display_name,
+    p.title,
+    p.bio,
+    p.avatar_url,
+    p.member_since,
+    ( SELECT COALESCE(json_agg(json_build_object('name', s.name, 'verified', s.verified, 'level', s.level) ORDER BY s.place), '[]'::json) AS "coalesce"
+           FROM profile_skills s
+          WHERE (s.worker_id = p.worker_id)) AS skills,
+    (w.onboarded_at IS NOT NULL) AS onboarded,
+    ARRAY( SELECT c.permission
+           FROM consents c
+          WHERE ((c.worker_id = p.worker_id) AND c.granted)) AS granted,
+    i.state AS identity_state,
+    i.verified_until,
+    n.snapshot_id,
+    n.score,
+    n.confidence_low,
+    n.confidence_high,
+    n.band,
+    n.evidence_count,
+    n.engine_version,
+    n.issued_at,
+    n.vc_sha256,
+    n.status_token,
+    v.list_id,
+    v.payload,
+    v.proof
+   FROM ((((profiles p
+     JOIN workers w ON ((w.id = p.worker_id)))
+     LEFT JOIN identities i ON ((i.worker_id = p.worker_id)))
+     LEFT JOIN score_snapshots n ON (((n.worker_id = p.worker_id) AND (n.state = 'active'::text))))
+     LEFT JOIN score_credentials v ON ((v.vc_sha256 = n.vc_sha256)));
+
 CREATE TRIGGER audit_log_only_grows BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_log();
 CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();

@@ -1,8 +1,6 @@
 /** The composition root: the only file that names every room. It opens nothing by itself and listens to nothing. */
 import { join } from 'node:path'
-import { candidateEndpoints } from './candidates/endpoints.ts'
 import { adoptVocabulary, indexLeftovers } from './candidates/keep-index.ts'
-import { candidateReads } from './candidates/reads.ts'
 import { type SkillNames, skillNames } from './candidates/skill-names.ts'
 import type { Config } from './config.ts'
 import { discoveryEndpoints } from './discovery/endpoints.ts'
@@ -14,7 +12,6 @@ import type { Db } from './platform/db.ts'
 import type { Endpoint } from './platform/endpoint.ts'
 import type { Log } from './platform/log.ts'
 import { sweepRateWindows } from './platform/rate-limit-store.ts'
-import { sandboxReads } from './sandbox/reads.ts'
 import { scoreCredentialEndpoints } from './score-credentials/endpoints.ts'
 import { type Issuer, tendLists } from './score-credentials/issue.ts'
 import { type Mirror, mirrorRefreshMs, openMirror } from './score-credentials/mirror.ts'
@@ -53,7 +50,6 @@ export function createService({ config, db, log, clock, release }: ServiceParts)
   const { publicUrl } = config
   const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
   const vocabulary = released()
-  const names = skillNames(vocabulary.records)
   const endpoints: Endpoint[] = [
     ...skillStandardEndpoints({ publicUrl, vocabulary }),
     ...scoreCredentialEndpoints({
@@ -70,11 +66,6 @@ export function createService({ config, db, log, clock, release }: ServiceParts)
             kid,
           },
         ),
-    }),
-    ...candidateEndpoints({
-      live: candidateReads({ db, names, origin: originOf(publicUrl), clock }),
-      sandbox: sandboxReads(names),
-      limits: config.keyLimits,
     }),
   ]
   endpoints.push(
