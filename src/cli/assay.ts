@@ -129,10 +129,15 @@ command(
   )
 
 const workers = program.command('workers').description('People')
+const formatOption = [
+  '--format <format>',
+  'ndjson or csv (default: csv for a file named .csv, else ndjson)',
+] as const
 const byOption = ['--by <name>', 'who does it: kept with the change', 'operator'] as const
 
 command(workers, 'import', 'Register people, or bring them up to date, from a file')
-  .requiredOption('--from <file>', 'people as NDJSON, one a line; - for standard input')
+  .requiredOption('--from <file>', 'people, one a line; - for standard input')
+  .option(...formatOption)
   .option('--errors <file>', 'where refused lines go (default: FROM.errors.ndjson)')
   .option('--dry-run', 'check every line against the people there are now, and change nothing')
   .option(...byOption)
@@ -223,7 +228,8 @@ command(sources, 'register', 'Register a source, or change what it is trusted wi
   )
   .option('--group <group>', 'who answers for it: sources of one group are not independent')
   .option('--assurance <permille>', 'default: as far as its kind allows')
-  .option('--from <file>', 'sources as NDJSON, one a line; - for standard input')
+  .option('--from <file>', 'sources, one a line; - for standard input')
+  .option(...formatOption)
   .option('--errors <file>', 'where refused lines go (default: FROM.errors.ndjson)')
   .option('--dry-run', 'check every line, and change nothing')
   .option(...byOption)
@@ -240,7 +246,8 @@ command(sources, 'list', 'Show every source').action((flags) =>
 const evidence = program.command('evidence').description('What scores are computed from')
 
 command(evidence, 'import', 'Take in the evidence of a file')
-  .requiredOption('--from <file>', 'evidence as NDJSON, one item a line; - for standard input')
+  .requiredOption('--from <file>', 'evidence, one item a line; - for standard input')
+  .option(...formatOption)
   .option('--errors <file>', 'where refused lines are told (default: FROM.errors.ndjson)')
   .option('--dry-run', 'only check the lines against the database: nothing is added')
   .addHelpText(

@@ -4,6 +4,7 @@ import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { readEvidenceLine } from '../evidence/evidence-line.ts'
 import { type Ingested, ingestEvidence } from '../evidence/ingest-evidence.ts'
+import { evidenceLine } from '../evidence/schema.ts'
 import type { Tx } from '../platform/db.ts'
 import { type ImportFlags, importLines } from './import-lines.ts'
 import type { Outcome } from './output.ts'
@@ -18,6 +19,7 @@ export function importEvidenceCommand(config: Config, flags: ImportFlags): Promi
   setFlagsFromString('--semi-space-growth-factor=1')
   const vocabulary = releasedVocabulary()
   return importLines(config, flags, {
+    shape: evidenceLine,
     lineBytesMax,
     batchMax,
     hidesText: true,

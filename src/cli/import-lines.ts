@@ -1,13 +1,14 @@
 /**
- * What every import shares: NDJSON in, a batch a transaction, refused lines in a file of their own with number, field and reason. A run
+ * What every import shares: NDJSON or CSV in, a batch a transaction, refused lines in a file of their own with number, field and reason. A run
  * that was cut off is run again: `apply` must change nothing for what is there already.
  */
 import { addAbortSignal } from 'node:stream'
+import type { TSchema } from 'typebox'
 import type { Config } from '../config.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { Fault } from '../platform/shape-fault.ts'
-import { parseStrictJson } from '../platform/strict-json.ts'
-import { type Line, type LineBatch, lineBatches, openInput } from './lines.ts'
+import { type LineSource, openLines } from './line-source.ts'
+import type { Line, LineBatch } from './lines.ts'
 import type { Outcome } from './output.ts'
 import { type Progress, showProgress } from './progress.ts'
 import {
@@ -23,6 +24,8 @@ import { withDatabase } from './with-database.ts'
 
 export interface ImportFlags {
   from: string
+  /** ndjson or csv; by the name of the file unless given. */
+  format?: string
   errors?: string
   dryRun?: boolean
 }
@@ -30,6 +33,8 @@ export interface ImportFlags {
 type Refused = { refused: Fault }
 
 export interface Import<Item, Result extends string> {
+  /** Of a line: the columns that a CSV file may have. */
+  shape: TSchema
   lineBytesMax: number
   /** Lines a transaction; 256 unless given. */
   batchMax?: number
@@ -43,7 +48,7 @@ export interface Import<Item, Result extends string> {
   apply(tx: Tx, items: readonly Item[], now: Date): Promise<({ result: Result } | Refused)[]>
 }
 
-const batchMax = 256
+const usualBatchMax = 256
 
 export async function importLines<Item extends object, Result extends string>(
   config: Config,
@@ -52,18 +57,19 @@ export async function importLines<Item extends object, Result extends string>(
 ): Promise<Outcome> {
   const errorsFile = errorsFileOf(flags)
   refuseSameFile({ '--from': flags.from, '--errors': errorsFile })
-  const input = await openInput(flags.from)
+  const { lineBytesMax: bytesMax, batchMax = usualBatchMax, shape } = what
+  const source = await openLines(flags, { bytesMax, batchMax, shape })
   return withDatabase(
     config,
     async (db, signal) => {
-      addAbortSignal(signal, input.chunks)
+      addAbortSignal(signal, source.chunks)
       await using closing = new AsyncDisposableStack()
       const errors = closed(await errorSink(errorsFile), closing)
-      const progress = showProgress(input.bytesTotal)
+      const progress = showProgress(source.bytesTotal)
       closing.defer(() => progress.end())
       const startedAt = performance.now()
       const run = { db, what, errors, progress, signal, dryRun: flags.dryRun ?? false }
-      const tally = await readAll(run, input.chunks)
+      const tally = await readAll(run, source)
       return summary(tally, { dryRun: run.dryRun, errorsFile, ms: performance.now() - startedAt })
     },
     { watchesSignal: true },
@@ -89,18 +95,17 @@ interface Tally<Result extends string> {
 /** When the signal comes, the batch in hand is committed, and no other is begun. */
 async function readAll<Item extends object, Result extends string>(
   run: Run<Item, Result>,
-  chunks: AsyncIterable<Uint8Array>,
+  { batches, valueOf }: LineSource,
 ): Promise<Tally<Result>> {
   const { what, signal } = run
   const results = Object.fromEntries(what.results.map((result) => [result, 0]))
   const tally: Tally<string> = { lines: 0, results, rejected: 0, interrupted: false }
   try {
-    for await (const batch of lineBatches(chunks, {
-      bytesMax: what.lineBytesMax,
-      batchMax: what.batchMax ?? batchMax,
-    })) {
+    for await (const batch of batches) {
       if (signal.aborted) break
-      await importBatch(run, batch, tally)
+      const now = new Date()
+      const read = batch.lines.map((line) => readLine(what, valueOf, { line, now }))
+      await importBatch(run, { ...batch, read, now }, tally)
     }
   } catch (error) {
     // The input was closed under us, on the operator's word.
@@ -110,14 +115,19 @@ async function readAll<Item extends object, Result extends string>(
   return tally
 }
 
+interface ReadBatch<Item> extends LineBatch {
+  /** Of each line. */
+  read: (Item | Refused)[]
+  now: Date
+}
+
 async function importBatch<Item extends object, Result extends string>(
   run: Run<Item, Result>,
-  batch: LineBatch,
+  batch: ReadBatch<Item>,
   tally: Tally<string>,
 ): Promise<void> {
   const { db, what, errors, progress, dryRun } = run
-  const now = new Date()
-  const read = batch.lines.map((line) => readLine(what, line, now))
+  const { read, now } = batch
   const items = read.filter((one): one is Item => !('refused' in one))
   const applied = await applyBatch(db, dryRun, (tx) => what.apply(tx, items, now))
   const answers = applied.values()
@@ -140,13 +150,12 @@ function isRefused(answer: object): answer is Refused {
 
 function readLine<Item, Result extends string>(
   { lineBytesMax, read }: Import<Item, Result>,
-  { bytes, isTooLong }: Line,
-  now: Date,
+  valueOf: LineSource['valueOf'],
+  { line: { bytes, isTooLong }, now }: { line: Line; now: Date },
 ): Item | Refused {
   if (isTooLong) return { refused: tooLong(lineBytesMax) }
-  const json = parseStrictJson(bytes)
-  if (json.kind === 'value') return read(json.value, now)
-  return { refused: { field: null, reason: json.why.replace('The body', 'The line') } }
+  const found = valueOf(bytes)
+  return 'refused' in found ? found : read(found.value, now)
 }
 
 /** Carries the answers out of the transaction that it rolls back. */

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { UsageError } from './run.ts'
 
 export interface Line {
-  /** The first is 1. */
+  /** Of the file's lines, the one it begins on; the first is 1. */
   number: number
   /** Without the line end; of a line that is too long, its beginning. */
   bytes: Uint8Array
@@ -18,24 +18,52 @@ export interface LineBatch {
   bytesRead: number
 }
 
+export interface LineLimits {
+  /** Of a line. */
+  bytesMax: number
+  /** Of a batch, in lines. */
+  batchMax: number
+  /** Where a line ends; at every line feed unless given. */
+  lineEnds?: LineEnds
+}
+
+/** Finds line ends in the chunks of one input, which it is given in order. */
+export interface LineEnds {
+  /** Where the line that holds `chunk[from]` ends; -1 where it goes on in the next chunk. */
+  next(chunk: Uint8Array, from: number): number
+  /** How many line feeds it has passed over since it was asked last: they are part of a line. */
+  takePassed(): number
+}
+
+/** A batch is given away early where its lines are long: memory is bounded by this and one line more. */
+const batchBytesMax = 4_194_304
+
 /** Batches of at most `batchMax` lines. Blank lines are counted and left out. */
 export async function* lineBatches(
   chunks: AsyncIterable<Uint8Array>,
-  { bytesMax, batchMax }: { bytesMax: number; batchMax: number },
-): AsyncGenerator<LineBatch> {
+  limits: LineLimits,
+): AsyncGenerator<LineBatch, undefined> {
   let lines: Line[] = []
+  let bytes = 0
   let bytesRead = 0
-  for await (const line of linesOf(chunks, bytesMax)) {
+  for await (const line of linesOf(chunks, limits)) {
     bytesRead = line.end
+    bytes += line.bytes.length
     if (!line.isBlank) lines.push(line)
-    if (lines.length < batchMax) continue
+    if (lines.length < limits.batchMax && bytes < batchBytesMax) continue
     yield { lines, bytesRead }
     lines = []
+    bytes = 0
   }
   if (lines.length > 0) yield { lines, bytesRead }
 }
 
 const newline = 0x0a
+
+const everyLineFeed: LineEnds = {
+  next: (chunk, from) => chunk.indexOf(newline, from),
+  takePassed: () => 0,
+}
 
 interface ReadLine extends Line {
   isBlank: boolean
@@ -45,9 +73,9 @@ interface ReadLine extends Line {
 
 async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
-  bytesMax: number,
+  { bytesMax, lineEnds = everyLineFeed }: LineLimits,
 ): AsyncGenerator<ReadLine> {
-  let number = 0
+  let next = 1
   let offset = 0
   let held: Uint8Array[] = []
   let heldBytes = 0
@@ -60,7 +88,8 @@ async function* linesOf(
     heldBytes += Math.min(part.length, wanted)
   }
   function take(): ReadLine {
-    number++
+    const number = next
+    next += 1 + lineEnds.takePassed()
     const whole = held.length === 1 ? (held[0] as Uint8Array) : Buffer.concat(held)
     const isTooLong = whole.length > bytesMax
     const bytes = whole.at(-1) === 0x0d && !isTooLong ? whole.subarray(0, -1) : whole
@@ -71,7 +100,7 @@ async function* linesOf(
 
   for await (const chunk of chunks) {
     let start = 0
-    for (let at = chunk.indexOf(newline); at !== -1; at = chunk.indexOf(newline, start)) {
+    for (let at = lineEnds.next(chunk, 0); at !== -1; at = lineEnds.next(chunk, start)) {
       hold(chunk.subarray(start, at))
       offset += at + 1 - start
       start = at + 1

@@ -2,6 +2,7 @@
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { type Registered, registerSource } from '../evidence/register-source.ts'
+import { sourceLine } from '../evidence/schema.ts'
 import { readSourceLine } from '../evidence/source-line.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
@@ -17,6 +18,7 @@ export interface SourceFlags {
   group?: string
   assurance?: string
   from?: string
+  format?: string
   errors?: string
   dryRun?: boolean
   by: string
@@ -71,6 +73,7 @@ function registerFile(
   actor: string,
 ): Promise<Outcome> {
   return importLines(config, flags, {
+    shape: sourceLine,
     lineBytesMax: 4_096,
     results: ['registered', 'changed', 'unchanged'],
     read: readSourceLine,

@@ -3,6 +3,7 @@ import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import type { Registered } from '../people/register.ts'
 import { type Registration, readRegistration } from '../people/registration.ts'
+import { registration } from '../people/schema.ts'
 import type { Tx } from '../platform/db.ts'
 import { registerWorkers } from '../scores/keep-sharing.ts'
 import { type Import, type ImportFlags, importLines } from './import-lines.ts'
@@ -22,6 +23,7 @@ const lineBytesMax = 65_536
 
 function workersImport(by: string): Import<Registration, 'created' | 'updated' | 'unchanged'> {
   return {
+    shape: registration,
     lineBytesMax,
     results: ['created', 'updated', 'unchanged'],
     read: readRegistration,

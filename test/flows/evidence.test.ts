@@ -243,3 +243,52 @@ test('sources come from options or from a file, and are listed with what they ar
   ])
     assert.equal((await run(wrong)).code, 2, wrong.join(' '))
 })
+
+test('CSV: the same import, with the line of the file for what is refused, and a column that is no field stops it', async () => {
+  const { report, run, file, db } = await place()
+  const header = 'sourceId,externalId,workerId,skillId,type,value,observedOn,private.notes'
+  const row = (n: number, { value, notes }: { value: number | string; notes: string }) =>
+    `examiner,item-${n},${workerIdOf(1)},hss:typescript,assessment,${value},2026-05-01,${notes}`
+  const rows = [
+    row(1, { value: 500, notes: '"two\nlines, CANARY ""quoted"""' }),
+    row(2, { value: '5 %', notes: 'CANARY' }),
+    row(3, { value: 700, notes: '' }),
+    `${row(4, { value: 700, notes: 'CANARY' })},x`,
+  ]
+  const from = file('in.CSV', [header, ...rows])
+  const told = { code: 1, lines: 4, rejected: 2 }
+  const dry = await report(['evidence', 'import', '--from', from, '--dry-run'])
+  assert.partialDeepStrictEqual(dry, { ...told, added: 2 })
+  assert.deepEqual(await stateOf(db), [])
+  const first = await report(['evidence', 'import', '--from', from])
+  assert.partialDeepStrictEqual(first, { ...told, added: 2 })
+  assert.deepEqual(readFileSync(`${from}.errors.ndjson`, 'utf8').split('\n').slice(0, 2), [
+    '{"line":4,"field":"value","reason":"must be a whole number from 0 to 1000"}',
+    '{"line":6,"field":null,"reason":"The line has 9 fields, the header 8."}',
+  ])
+  const before = await stateOf(db)
+  assert.match(JSON.stringify(before), /two\\\\nlines, CANARY/)
+  const again = await report(['evidence', 'import', '--from', from, '--format', 'csv'])
+  assert.partialDeepStrictEqual(again, { ...told, unchanged: 2 })
+  assert.deepEqual(await stateOf(db), before)
+  const wrong = file('wrong.csv', [`${header},email`, ...rows])
+  const refused = await run(['evidence', 'import', '--from', wrong])
+  assert.deepEqual([refused.code, refused.out], [2, ''])
+  assert.match(refused.err, /"email" in the header is no field; there are workerId, /)
+  assert.equal((await run(['evidence', 'import', '--from', from, '--format', 'xls'])).code, 2)
+  assert.equal((await run(['evidence', 'import', '--from', file('no.csv', [''])])).code, 2)
+  const people =
+    'username,displayName,terms.version,terms.acceptedAt,skills.0.name\nada,Ada,1,,Git\nada-l,Ada L,1,2026-01-01T00:00:00Z,Git\n'
+  const workers = await run(
+    ['workers', 'import', '--from', '-', '--format', 'csv', '--json'],
+    people,
+  )
+  assert.partialDeepStrictEqual(JSON.parse(workers.out), { created: 1, rejected: 1 })
+  assert.match(workers.err, /"line":2,"field":"terms.acceptedAt","reason":"is missing"/)
+  const sources = 'id,name,kind,assurance,group\nacme,Acme,organisation,650,acme\n'
+  const args = ['sources', 'register', '--from', '-', '--format', 'csv']
+  assert.partialDeepStrictEqual(JSON.parse((await run([...args, '--json'], sources)).out), {
+    registered: 1,
+    rejected: 0,
+  })
+})

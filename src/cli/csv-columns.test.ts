@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { evidenceLine, sourceLine } from '../evidence/schema.ts'
+import { readRegistration } from '../people/registration.ts'
+import { registration } from '../people/schema.ts'
+import { csvReader, HeaderRefused } from './csv-columns.ts'
+
+const bytes = (text: string) => Buffer.from(text)
+
+test('a record is the value that the same line of JSON would be', () => {
+  const header =
+    '\ufeffusername,displayName,terms.version,terms.acceptedAt,consents.0.permission,consents.0.textVersion,skills.0.name,skills.0.verified,skills.1.name,bio'
+  const read = csvReader(bytes(header), registration)
+  const record =
+    'ada,"Lovelace, Ada",2,2026-01-01T00:00:00Z,public_profile,3,Git,true,"He said ""hi""","two\nlines"'
+  const value = {
+    username: 'ada',
+    displayName: 'Lovelace, Ada',
+    terms: { version: '2', acceptedAt: '2026-01-01T00:00:00Z' },
+    consents: [{ permission: 'public_profile', textVersion: '3' }],
+    skills: [{ name: 'Git', verified: true }, { name: 'He said "hi"' }],
+    bio: 'two\nlines',
+  }
+  assert.deepEqual(read(bytes(record)), { value })
+  assert.ok(!('refused' in readRegistration(value, new Date('2026-05-14T00:00:00Z'))))
+  assert.deepEqual(read(bytes('ada,Ada,,,,,,,,')), {
+    value: { username: 'ada', displayName: 'Ada' },
+  })
+})
+
+test('numbers and truth are read as JSON writes them; all else stays text', () => {
+  const read = csvReader(bytes('value'), evidenceLine)
+  const cells = { '820': 820, '0': 0, '-1': -1, ' 5': ' 5', '05': '05', '1e2': '1e2', '0.5': '0.5' }
+  for (const [cell, value] of Object.entries(cells))
+    assert.deepEqual(read(bytes(cell)), { value: { value } })
+})
+
+test('a place of a list that is left out below another is refused as what it is', () => {
+  const read = csvReader(bytes('username,displayName,skills.1.name'), registration)
+  const found = read(bytes('ada,Ada,Git'))
+  assert.ok('value' in found)
+  const line = readRegistration(found.value, new Date())
+  assert.ok('refused' in line && line.refused.field === 'skills.0')
+})
+
+test('a column that is no field stops everything, and what may stand there is told', () => {
+  const wrong: readonly [header: string, message: RegExp][] = [
+    ['id,email', /"email" in the header is no field; there are id, name, kind, group, assurance/],
+    ['id;name', /Separate the columns by commas/],
+    ['id,name,id', /names id twice/],
+    ['__proto__', /no field/],
+    ['constructor', /no field/],
+    ['', /no field/],
+    ['"id', /never closed/],
+    ['\ufffe', /no field/],
+  ]
+  for (const [header, message] of wrong)
+    assert.throws(
+      () => csvReader(bytes(header), sourceLine),
+      (error) => error instanceof HeaderRefused && message.test(error.message),
+      header,
+    )
+  for (const header of ['private', 'private.notes.x', 'value.0'])
+    assert.throws(() => csvReader(bytes(header), evidenceLine), HeaderRefused)
+  for (const header of ['skills.100.name', 'skills.01.name', 'skills', 'skills.0'])
+    assert.throws(() => csvReader(bytes(header), registration), HeaderRefused)
+})
+
+test('what is no record is refused as a whole, each in its own words', () => {
+  const read = csvReader(bytes('id,name'), sourceLine)
+  const reasonOf = (record: Uint8Array): string => {
+    const found = read(record)
+    assert.ok('refused' in found && found.refused.field === null)
+    return found.refused.reason
+  }
+  assert.match(reasonOf(bytes('a')), /has 1 fields, the header 2/)
+  assert.match(reasonOf(bytes('a,b,c')), /has 3 fields, the header 2/)
+  assert.match(reasonOf(bytes('a,"b')), /never closed/)
+  assert.match(reasonOf(bytes('a,b\0')), /NUL/)
+  assert.match(reasonOf(Buffer.from([0x61, 0x2c, 0xff])), /UTF-8/)
+})
