@@ -35,6 +35,7 @@ const allowed: Record<string, readonly string[]> = {
     'skill-standard',
     'score-credentials',
     'people',
+    'payments',
     'evidence',
     'scores',
     'candidates',

@@ -284,6 +284,38 @@ command(program, 'recompute', 'Compute the scores that are due, and issue what i
     act(flags, async () => (await import('./recompute.ts')).recomputeCommand(settings(), flags)),
   )
 
+const payments = program.command('payments').description('What was paid on the spot (x402)')
+
+const sinceOption = ['--since <day>', 'from this day on, in UTC'] as const
+const limitOption = ['--limit <n>', 'at most so many', '50'] as const
+
+function paymentsCommand(name: string, description: string): Command {
+  return command(payments, name, description).option('--csv', 'for a spreadsheet')
+}
+
+paymentsCommand('list', 'Show payments, the newest first')
+  .option('--state <state>', 'claimed, settling, unknown, settled, released or failed')
+  .option(...sinceOption)
+  .option(...limitOption)
+  .action((flags) =>
+    act(flags, async () => (await import('./payments.ts')).listPaymentsCommand(settings(), flags)),
+  )
+
+paymentsCommand(
+  'attention',
+  'Show payments that may have been made and are not settled: ends with 1 if there are any',
+)
+  .option(...limitOption)
+  .action((flags) =>
+    act(flags, async () => (await import('./payments.ts')).attentionCommand(settings(), flags)),
+  )
+
+paymentsCommand('revenue', 'Show what came in by day and endpoint; 30 days unless told')
+  .option(...sinceOption)
+  .action((flags) =>
+    act(flags, async () => (await import('./payments.ts')).revenueCommand(settings(), flags)),
+  )
+
 const audit = program.command('audit').description('What operators did')
 
 command(

@@ -1,7 +1,15 @@
 /** All SQL of x402_payments. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
 
-export type PaymentState = 'claimed' | 'settling' | 'unknown' | 'settled' | 'released' | 'failed'
+export const paymentStates = [
+  'claimed',
+  'settling',
+  'unknown',
+  'settled',
+  'released',
+  'failed',
+] as const
+export type PaymentState = (typeof paymentStates)[number]
 export type FacilitatorName = 'remote' | 'local'
 
 /** An authorization can be used once: these four name it. Hex in lower case. */

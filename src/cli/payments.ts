@@ -1,0 +1,162 @@
+/** `assay payments …`: what was paid on the spot, what came in, and what somebody must look at. */
+import type { Config } from '../config.ts'
+import {
+  type ListedPayment,
+  listPayments,
+  listUnsettled,
+  type Revenue,
+  revenueByDay,
+} from '../payments/x402-reports-store.ts'
+import { type PaymentState, paymentStates } from '../payments/x402-store.ts'
+import { done, type Outcome } from './output.ts'
+import { UsageError } from './run.ts'
+import { withDatabase } from './with-database.ts'
+
+export interface PaymentsFlags {
+  state?: string
+  since?: string
+  limit: string
+  csv?: boolean
+}
+
+/** The newest first. */
+export function listPaymentsCommand(config: Config, flags: PaymentsFlags): Promise<Outcome> {
+  const filter = {
+    state: flags.state === undefined ? null : stateOf(flags.state),
+    since: flags.since === undefined ? null : dayOf(flags.since),
+    limit: limitOf(flags.limit),
+  }
+  return withDatabase(config, async (db) => {
+    const payments = await listPayments(db, filter)
+    return told(
+      { payments },
+      {
+        columns: paymentColumns,
+        rows: payments.map(paymentFields),
+        flags,
+        none: 'No payments.',
+      },
+    )
+  })
+}
+
+/** Left open for longer than the background work needs. */
+const openMs = 120_000
+
+/** Ends with 1 where there is something: for a job that looks now and then. */
+export function attentionCommand(config: Config, flags: PaymentsFlags): Promise<Outcome> {
+  const limit = limitOf(flags.limit)
+  return withDatabase(config, async (db) => {
+    const openSince = new Date(Date.now() - openMs)
+    const payments = await listUnsettled(db, { openSince, limit })
+    const outcome = told(
+      { payments },
+      {
+        columns: paymentColumns,
+        rows: payments.map(paymentFields),
+        flags,
+        none: 'Nothing needs attention.',
+      },
+    )
+    if (payments.length === 0) return outcome
+    const lines = flags.csv === true ? outcome.lines : [...outcome.lines, '', ...advice]
+    return { ...outcome, exitCode: 1, lines }
+  })
+}
+
+const advice = [
+  'Each may have been paid without being served. Does a worker run, and is X402_RPC_URL set? It asks the chain what became of them.',
+  'A payer that sends its payment again is served as soon as the answer is known; none is charged twice.',
+]
+
+export function revenueCommand(
+  config: Config,
+  flags: Pick<PaymentsFlags, 'since' | 'csv'>,
+): Promise<Outcome> {
+  const since = flags.since === undefined ? daysAgo(30) : dayOf(flags.since)
+  return withDatabase(config, async (db) => {
+    const revenue = await revenueByDay(db, since)
+    return told(
+      { revenue },
+      {
+        columns: revenueColumns,
+        rows: revenue.map(revenueFields),
+        flags,
+        none: 'No revenue.',
+      },
+    )
+  })
+}
+
+const paymentColumns = [
+  'at',
+  'state',
+  'endpoint',
+  'chain',
+  'amount',
+  'payer',
+  'transaction',
+  'reason',
+  'id',
+]
+
+function paymentFields(payment: ListedPayment): string[] {
+  const { stateAt, state, endpoint, chainId, amount, payer, txHash, reason, id } = payment
+  const place = [stateAt.toISOString(), state, endpoint, String(chainId), amount, payer]
+  return [...place, txHash ?? '', reason ?? '', id]
+}
+
+const revenueColumns = ['day', 'endpoint', 'chain', 'payments', 'amount']
+
+function revenueFields({ day, endpoint, chainId, payments, amount }: Revenue): string[] {
+  return [day, endpoint, String(chainId), String(payments), amount]
+}
+
+interface Told {
+  columns: readonly string[]
+  rows: readonly string[][]
+  flags: Pick<PaymentsFlags, 'csv'>
+  /** In place of an empty table. */
+  none: string
+}
+
+function told(report: Record<string, unknown>, { columns, rows, flags, none }: Told): Outcome {
+  const all = [columns, ...rows]
+  if (flags.csv === true) return done({ ok: true, ...report }, all.map(csvLine))
+  if (rows.length === 0) return done({ ok: true, ...report }, [none])
+  const widths = columns.map((_, i) => Math.max(...all.map((row) => (row[i] ?? '').length)))
+  const lineOf = (row: readonly string[]): string =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd()
+  return done({ ok: true, ...report }, all.map(lineOf))
+}
+
+/** No field of ours holds a comma, a quote or a line end: words, numbers, hex and times. */
+function csvLine(fields: readonly string[]): string {
+  return fields.join(',')
+}
+
+function stateOf(text: string): PaymentState {
+  const state = paymentStates.find((name) => name === text)
+  if (state === undefined) throw new UsageError(`--state takes one of ${paymentStates.join(', ')}.`)
+  return state
+}
+
+function dayOf(text: string): Date {
+  const day = new Date(`${text}T00:00:00Z`)
+  if (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(day.getTime()))
+    throw new UsageError('--since takes a day in UTC, such as 2026-05-14.')
+  return day
+}
+
+function daysAgo(days: number): Date {
+  return new Date(Date.now() - days * 86_400_000)
+}
+
+function limitOf(text: string): number {
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  if (limit === 0) throw new UsageError('--limit takes a whole number from 1 to 999999.')
+  return limit
+}

@@ -1,0 +1,69 @@
+/** What operators ask of x402_payments: SQL that only reads. */
+import { type Queryable, sql } from '../platform/db.ts'
+import type { PaymentState } from './x402-store.ts'
+
+export interface ListedPayment {
+  id: string
+  state: PaymentState
+  endpoint: string
+  chainId: number
+  /** Atomic units. */
+  amount: string
+  payer: string
+  payTo: string
+  txHash: string | null
+  reason: string | null
+  claimedAt: Date
+  stateAt: Date
+}
+
+export interface PaymentFilter {
+  state: PaymentState | null
+  since: Date | null
+  limit: number
+}
+
+/** The newest first. */
+export function listPayments(
+  db: Queryable,
+  { state, since, limit }: PaymentFilter,
+): Promise<ListedPayment[]> {
+  return db.rows<ListedPayment>(sql`
+    select id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo",
+      tx_hash as "txHash", error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"
+    from x402_payments
+    where (${state}::text is null or state = ${state}::text) and (${since}::timestamptz is null or state_at >= ${since}::timestamptz)
+    order by state_at desc, id desc limit ${limit}`)
+}
+
+/** Payments that may have been made and are not settled in the ledger, the oldest first. */
+export function listUnsettled(
+  db: Queryable,
+  { openSince, limit }: { openSince: Date; limit: number },
+): Promise<ListedPayment[]> {
+  return db.rows<ListedPayment>(sql`
+    select id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo",
+      tx_hash as "txHash", error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"
+    from x402_payments
+    where state in ('settling', 'unknown') and claimed_at < ${openSince}
+    order by claimed_at limit ${limit}`)
+}
+
+export interface Revenue {
+  /** UTC, `YYYY-MM-DD`. */
+  day: string
+  endpoint: string
+  chainId: number
+  payments: number
+  /** Atomic units. */
+  amount: string
+}
+
+/** Of settled payments, by the day they settled; the newest day first. */
+export function revenueByDay(db: Queryable, since: Date): Promise<Revenue[]> {
+  return db.rows<Revenue>(sql`
+    select to_char(settled_at, 'YYYY-MM-DD') as day, endpoint, chain_id as "chainId",
+      count(*) as payments, sum(amount)::text as amount
+    from x402_payments where state = 'settled' and settled_at >= ${since}
+    group by 1, 2, 3 order by 1 desc, 2, 3`)
+}

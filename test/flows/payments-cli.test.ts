@@ -1,0 +1,106 @@
+/** What operators see of payments on the spot. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, test } from 'node:test'
+import {
+  claimPayment,
+  closePayment,
+  markSettled,
+  markUnknown,
+  startSettling,
+} from '../../src/payments/x402-store.ts'
+import { uuidV7 } from '../../src/platform/uuid-v7.ts'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+
+const database = await testDatabase()
+const { db } = database
+const command = commandLine(database.url)
+after(async () => {
+  command.remove()
+  await database.drop()
+})
+const hex = (bytes: number): string => `0x${randomBytes(bytes).toString('hex')}`
+const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000)
+
+async function claimed(endpoint: string, at: Date): Promise<string> {
+  const id = uuidV7(at)
+  const payment = {
+    id,
+    chainId: 84532,
+    asset: hex(20),
+    payer: hex(20),
+    nonce: hex(32),
+    signatureHash: randomBytes(32),
+    resourceKey: randomBytes(32),
+    endpoint,
+    amount: '10000',
+    payTo: hex(20),
+    validBefore: new Date('9999-12-31T23:59:59Z'),
+    idempotencyKey: null,
+    facilitator: 'remote',
+    sealedPayment: randomBytes(64),
+  } as const
+  assert.ok(await claimPayment(db, payment, { now: at, leaseUntil: at }))
+  return id
+}
+async function settling(endpoint: string, at: Date): Promise<string> {
+  const id = await claimed(endpoint, at)
+  assert.ok(await startSettling(db, id, { now: at, leaseUntil: at }))
+  return id
+}
+
+const report = async (...args: string[]) => {
+  const { code, out } = await command.run(['payments', ...args, '--json'])
+  return { code, ...JSON.parse(out) }
+}
+
+test('without payments: empty lists, the header of the CSV, and nothing that needs attention', async () => {
+  assert.deepEqual(await report('list'), { code: 0, ok: true, payments: [] })
+  assert.deepEqual(await report('attention'), { code: 0, ok: true, payments: [] })
+  const { out } = await command.run(['payments', 'revenue', '--csv'])
+  assert.equal(out, 'day,endpoint,chain,payments,amount\n')
+})
+
+test('payments by state, revenue by day, and what was left open for too long', async () => {
+  const now = new Date()
+  const day = now.toISOString().slice(0, 10)
+  const transactions = [hex(32), hex(32), hex(32)]
+  for (const txHash of transactions)
+    await markSettled(db, await settling('score_lookup', now), { txHash, now })
+  const txHash = hex(32)
+  await markSettled(db, await settling('candidate_search', now), { txHash, now })
+  const released = await claimed('score_lookup', now)
+  await closePayment(db, released, { state: 'released', reason: 'insufficient_funds', now })
+  const open = await settling('candidate_lookup', minutesAgo(10))
+  await markUnknown(db, open, { reason: 'unexpected_settle_error', now })
+  await settling('candidate_lookup', minutesAgo(1))
+
+  assert.equal((await report('list')).payments.length, 7)
+  const [listed] = (await report('list', '--state', 'released')).payments
+  assert.equal(listed.reason, 'insufficient_funds')
+  assert.equal(listed.amount, '10000')
+  assert.deepEqual((await report('revenue')).revenue, [
+    { day, endpoint: 'candidate_search', chainId: 84532, payments: 1, amount: '10000' },
+    { day, endpoint: 'score_lookup', chainId: 84532, payments: 3, amount: '30000' },
+  ])
+  const { out } = await command.run(['payments', 'revenue', '--csv'])
+  assert.equal(out.split('\n')[2], `${day},score_lookup,84532,3,30000`)
+  const attention = await report('attention')
+  assert.equal(attention.code, 1)
+  assert.deepEqual(
+    attention.payments.map(({ id }: { id: string }) => id),
+    [open],
+  )
+  const { out: text } = await command.run(['payments', 'attention'])
+  assert.match(text, /X402_RPC_URL/)
+})
+
+test('a state, a day or a number that is none is refused', async () => {
+  for (const args of [
+    ['list', '--state', 'lost'],
+    ['list', '--limit', '0'],
+    ['revenue', '--since', 'yesterday'],
+  ])
+    assert.equal((await report(...args)).code, 2, args.join(' '))
+})
