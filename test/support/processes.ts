@@ -27,9 +27,10 @@ const common: Env = {
 
 export type Child = ChildProcessByStdio<null, Readable, Readable>
 
-/** In a group of its own, which is killed after the test. */
-export function spawnAssay(args: readonly string[], env: Env): Child {
-  const file = join(import.meta.dirname, '../../src/cli/assay.ts')
+const ownFile = join(import.meta.dirname, '../../src/cli/assay.ts')
+
+/** In a group of its own, which is killed after the test. `file`: the command of another release. */
+export function spawnAssay(args: readonly string[], env: Env, file = ownFile): Child {
   const child = spawn(process.execPath, [file, ...args], {
     env: { ...common, ...env },
     detached: true,
@@ -62,9 +63,9 @@ export interface Ran {
 }
 
 /** Runs a command to its end. */
-export async function assay(args: readonly string[], env: Env): Promise<Ran> {
+export async function assay(args: readonly string[], env: Env, file?: string): Promise<Ran> {
   const startedAt = performance.now()
-  const child = spawnAssay(args, env)
+  const child = spawnAssay(args, env, file)
   const [out, err] = [textOf(child.stdout), textOf(child.stderr)]
   const ended = await endOf(child)
   return { ended, out: out(), err: err(), ms: performance.now() - startedAt }
@@ -102,9 +103,13 @@ export interface ServerProcess {
 }
 
 /** Starts `assay serve` and returns once it listens. Throws what it said where it ends before. */
-export async function startServer(env: Env, args: readonly string[] = []): Promise<ServerProcess> {
+export async function startServer(
+  env: Env,
+  args: readonly string[] = [],
+  file?: string,
+): Promise<ServerProcess> {
   const startedAt = performance.now()
-  const server = spawnServer(env, args)
+  const server = spawnServer(env, args, file)
   const { value: port } = await eventually(`listens: assay serve ${args.join(' ')}`, {
     withinMs: 60_000,
     see: async () => {
@@ -120,8 +125,9 @@ export async function startServer(env: Env, args: readonly string[] = []): Promi
 export function spawnServer(
   env: Env,
   args: readonly string[] = [],
+  file?: string,
 ): Omit<ServerProcess, 'port' | 'base' | 'startMs'> {
-  const child = spawnAssay(['serve', ...args], env)
+  const child = spawnAssay(['serve', ...args], env, file)
   const { pid } = child
   if (pid === undefined) throw new Error('node could not be started')
   return {

@@ -1,0 +1,63 @@
+/** A process that revokes evidence is killed between any two of its statements: what it leaves behind is all as before, or all done. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { after, test } from 'node:test'
+import { sql } from '../../src/platform/db.ts'
+import { scoreWorkers } from '../../src/scores/score-workers.ts'
+import { testRegistry } from '../support/registry.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  daysAfter,
+  enough,
+  eventsOf,
+  isMarked,
+  scoredAt,
+  scoresOf,
+  scoring,
+} from '../support/scores.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+
+async function runUntil(boundary: number, ids: readonly string[]): Promise<'killed' | 'done'> {
+  const args = ['test/support/revoke-once.ts', registry.url, ids.join(','), String(boundary)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  const [code, signal] = await once(child, 'exit')
+  assert.ok(code === 0 || signal === 'SIGKILL', `ended with ${code ?? signal}`)
+  return code === 0 ? 'done' : 'killed'
+}
+
+test('SIGKILL at every boundary of a revocation: evidence, score, credential and events are as before, and in the end each event is there once', async () => {
+  await addSources(db)
+  const [workerId = ''] = await addPeople(db, 1)
+  const [id = ''] = await addEvidence(db, workerId, enough)
+  const due = [{ workerId, correction: null }]
+  await db.transaction((tx) => scoreWorkers(tx, scoring, due, scoredAt))
+  const look = async () => ({
+    evidence: await db.rows(sql`select state from evidence where evidence_id = ${id}`),
+    scores: await scoresOf(db, workerId),
+    events: await eventsOf(db, workerId),
+    marked: await isMarked(db, workerId),
+    lists: await db.rows(sql`select revision from status_lists order by list_id`),
+  })
+  const before = await look()
+  let killed = 0
+  for (; (await runUntil(killed, [id])) === 'killed'; killed++)
+    assert.deepEqual(await look(), before, `killed at boundary ${killed}`)
+  assert.ok(killed >= 20, `${killed} boundaries`)
+  const { evidence, scores, events, marked } = await look()
+  assert.deepEqual(evidence, [{ state: 'revoked' }])
+  assert.partialDeepStrictEqual(scores, [
+    { state: 'superseded', vcRevokedAt: daysAfter(1) },
+    { state: 'active', change: 'revised', vcRevokedAt: null },
+  ])
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['score.updated', 'evidence.revoked', 'score.revised'],
+  )
+  assert.equal(marked, false)
+})

@@ -1,0 +1,215 @@
+/** From an empty database to scores, as an operator goes: real commands, a real server, and what is left when they are killed. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { after, test } from 'node:test'
+import { sql } from '../../src/platform/db.ts'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+import { publicLine } from '../support/people.ts'
+import { assay, eventually, startServer, temporaryFolder } from '../support/processes.ts'
+
+async function place() {
+  const database = await testDatabase()
+  const line = commandLine(database.url)
+  after(async () => {
+    line.remove()
+    await database.drop()
+  })
+  const file = (name: string, lines: readonly unknown[]): string => {
+    const path = join(line.folder, name)
+    writeFileSync(path, lines.map((one) => `${JSON.stringify(one)}\n`).join(''))
+    return path
+  }
+  const report = async (...args: string[]) => {
+    const { code, out, err } = await line.run([...args, '--json'])
+    assert.ok(out.startsWith('{'), err)
+    return { code, ...JSON.parse(out) }
+  }
+  return { ...line, ...database, file, report }
+}
+
+const sources = [
+  { id: 'skill-exams', name: 'Skill Exams', kind: 'accredited', group: 'skill-exams' },
+  { id: 'acme-reviews', name: 'Acme work reviews', kind: 'organisation', group: 'acme' },
+]
+
+function evidenceOf(username: string, n: number): Record<string, unknown>[] {
+  const item = { username, skillId: 'hss:typescript', observedOn: '2026-04-30' }
+  return [
+    { ...item, sourceId: 'skill-exams', externalId: `${username}-1`, type: 'assessment', value: n },
+    {
+      ...item,
+      sourceId: 'acme-reviews',
+      externalId: `${username}-2`,
+      type: 'work_product',
+      value: 700,
+    },
+    {
+      ...item,
+      sourceId: 'acme-reviews',
+      externalId: `${username}-3`,
+      type: 'work_product',
+      value: 640,
+    },
+    {
+      ...item,
+      sourceId: 'skill-exams',
+      externalId: `${username}-4`,
+      type: 'assessment',
+      value: 720,
+    },
+  ]
+}
+
+async function placeWithPeople(count: number) {
+  const there = await place()
+  const { report, file } = there
+  const usernames = Array.from({ length: count }, (_, n) => `person-${n}`)
+  const people = usernames.map((username) => publicLine({ username, externalId: username }))
+  const items = usernames.flatMap((username, n) => evidenceOf(username, 500 + (n % 400)))
+  assert.equal((await report('keys', 'create')).code, 0)
+  assert.equal((await report('sources', 'register', '--from', file('s.ndjson', sources))).code, 0)
+  assert.equal((await report('workers', 'import', '--from', file('w.ndjson', people))).code, 0)
+  assert.equal((await report('evidence', 'import', '--from', file('e.ndjson', items))).code, 0)
+  return there
+}
+
+test('five commands from nothing to signed scores; a second run changes nothing; the log tells what was done', async () => {
+  const { report, db } = await placeWithPeople(3)
+  const first = await report('recompute')
+  assert.partialDeepStrictEqual(first, { code: 0, ok: true, scored: 3, issued: 3 })
+  assert.partialDeepStrictEqual(await report('recompute'), { code: 0, scored: 0 })
+  const again = await report('recompute', '--all', '--workers', '3')
+  assert.partialDeepStrictEqual(again, { code: 0, scored: 3, kept: 3, issued: 0 })
+  const rows = await db.rows<{ subject: string; score: number }>(sql`
+    select c.subject, s.score from score_snapshots s
+    join score_credentials c on c.vc_sha256 = s.vc_sha256 where s.state = 'active'
+    order by c.subject`)
+  assert.deepEqual(
+    rows.map(({ subject }) => subject),
+    [0, 1, 2].map((n) => `https://scores.example.org/u/person-${n}`),
+  )
+  assert.partialDeepStrictEqual(await report('audit', 'verify'), { code: 0 })
+  const actions = await db.rows(sql`
+    select action, details from audit_log where action like 'scores.%' order by seq`)
+  assert.partialDeepStrictEqual(actions, [
+    { action: 'scores.recomputed' },
+    { action: 'scores.marked' },
+    { action: 'scores.recomputed' },
+  ])
+})
+
+test('revoking evidence and withdrawing consent take effect at once, by the commands alone', async () => {
+  const { report, db } = await placeWithPeople(2)
+  await report('recompute')
+  const revoked = await report('evidence', 'revoke', 'skill-exams/person-0-1', '--reason', 'policy')
+  assert.partialDeepStrictEqual(revoked, { code: 0, rescored: [{ outcome: 'issued' }] })
+  const events = await db.rows<{ type: string }>(sql`
+    select type from webhook_events where type <> 'candidate.consent_changed' order by seq desc
+    limit 2`)
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['score.revised', 'evidence.revoked'],
+  )
+  const open = async (username: string) => {
+    const [row] = await db.rows<{ count: number }>(sql`
+      select count(*) as count from score_credentials
+      where subject like '%/' || ${username}::text and revoked_at is null`)
+    return row?.count
+  }
+  assert.equal(await open('person-1'), 1)
+  await report('consent', 'withdraw', 'person-1', 'score_sharing')
+  assert.equal(await open('person-1'), 0)
+  assert.equal(await open('person-0'), 1)
+  await report('identity', 'revoke', 'person-0')
+  assert.equal(await open('person-0'), 0)
+})
+
+test('without a key nothing is computed, and evidence is revoked all the same', async () => {
+  const { run, report, file } = await place()
+  await report('sources', 'register', '--from', file('s.ndjson', sources))
+  await report('workers', 'import', '--from', file('w.ndjson', [publicLine({ username: 'ada' })]))
+  await report('evidence', 'import', '--from', file('e.ndjson', evidenceOf('ada', 800)))
+  const refused = await run(['recompute'])
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, /No signing key is active: `assay keys create`/)
+  const revoked = await run(['evidence', 'revoke', 'skill-exams/ada-1', '--reason', 'policy'])
+  assert.equal(revoked.code, 0)
+  assert.match(revoked.err, /left to the next recomputation/)
+})
+
+test('SIGKILL while recomputing, again and again: at last everybody has one score, one credential and one event', async () => {
+  const { report, start, db } = await placeWithPeople(1_200)
+  const scored = async (): Promise<number> => {
+    const [row] = await db.rows<{ count: number }>(
+      sql`select count(*) as count from score_snapshots`,
+    )
+    return row?.count ?? 0
+  }
+  let cutOff = 0
+  for (const wanted of [1, 500]) {
+    const child = start(['recompute', '--workers', '3'])
+    const closed = once(child, 'close')
+    while (child.exitCode === null && (await scored()) < wanted);
+    child.kill('SIGKILL')
+    await closed
+    if (child.signalCode === 'SIGKILL') cutOff++
+    const [halves] = await db.rows<{ count: number }>(sql`
+      select count(*) as count from workers w
+      left join score_snapshots s on s.worker_id = w.id
+      left join score_recomputations r on r.worker_id = w.id
+      left join webhook_events e on e.worker_id = w.id and e.type = 'score.updated'
+      where (s.worker_id is null) <> (r.worker_id is not null)
+        or (s.worker_id is null) <> (e.worker_id is null) or (s.vc_sha256 is null) <> (e.id is null)`)
+    assert.equal(halves?.count, 0)
+  }
+  assert.ok(cutOff >= 1, 'a run was cut off')
+  assert.equal((await report('recompute', '--workers', '2')).code, 0)
+  const [counts] = await db.rows(sql`
+    select (select count(*) from score_snapshots) as scores,
+      (select count(*) from score_credentials where superseded_at is null) as credentials,
+      (select count(*) from webhook_events where type = 'score.updated') as events`)
+  assert.deepEqual(counts, { scores: 1_200, credentials: 1_200, events: 1_200 })
+})
+
+test('a server scores in the background what is due', async () => {
+  const { env, db } = await placeWithPeople(2)
+  await startServer(env)
+  const issued = sql`select 1 from webhook_events where type = 'score.updated'`
+  await eventually('both are scored', {
+    withinMs: 15_000,
+    see: async () => (await db.rows(issued)).length === 2,
+  })
+})
+
+test('one flipped byte in the engine: readiness turns red and names it, nothing is computed, revocation and everything else go on', async () => {
+  const { env, report, db } = await placeWithPeople(1)
+  await report('recompute')
+  const root = join(temporaryFolder(), 'release')
+  for (const name of ['src', 'engines', 'vectors', 'vocabulary', 'migrations', 'package.json'])
+    cpSync(name, join(root, name), { recursive: true })
+  symlinkSync(resolve('node_modules'), join(root, 'node_modules'))
+  const engine = join(root, 'engines', readdirSync(join(root, 'engines'))[0] ?? '')
+  writeFileSync(engine, readFileSync(engine, 'utf8').replace('250', '251'))
+  const file = join(root, 'src/cli/assay.ts')
+
+  const server = await startServer(env, [], file)
+  const ready = await fetch(`${server.base}/readyz`)
+  assert.equal(ready.status, 503)
+  assert.partialDeepStrictEqual(await ready.json(), {
+    checks: { database: 'ok', engine: 'altered' },
+  })
+  assert.equal((await fetch(`${server.base}/standard/v1/skills`)).status, 200)
+
+  const refused = await assay(['recompute', '--all'], env, file)
+  assert.equal(refused.ended, 1)
+  assert.match(refused.err, /Scores cannot be computed: engines\/.* has the SHA-256/)
+  const args = ['evidence', 'revoke', 'skill-exams/person-0-1', '--reason', 'policy']
+  assert.equal((await assay(args, env, file)).ended, 0)
+  const [left] = await db.rows<{ open: number; due: number }>(sql`
+    select (select count(*) from score_credentials where revoked_at is null) as open,
+      (select count(*) from score_recomputations) as due`)
+  assert.deepEqual(left, { open: 0, due: 1 })
+})
