@@ -5,26 +5,37 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sha256Hex } from '../platform/bytes.ts'
-import type { ScoreInput, Vocabulary } from '../scoring-core/evidence.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
+import type { ScoreInput } from '../scoring-core/evidence.ts'
 import type { Explanation } from '../scoring-core/explain.ts'
-import { engineId, engineVersion } from '../scoring-core/parameters.ts'
+import { engineId, engineVersion, type parameters } from '../scoring-core/parameters.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
+import { firstWrong, type Goldens, readGoldens } from './goldens.ts'
 
 export interface Engine {
   id: typeof engineId
   version: string
   /** Of the bytes of the bundle that runs, 64 lowercase digits. */
   binarySha256: string
-  /** Of the golden vectors it was held against. */
+  /** Of the golden vectors it was held against: over the lines that `sha256sum` prints for their files. */
   goldenSha256: string
   /** Relative to the root of the project, with `/`. */
   path: string
+  /** Of the bundle, in bytes. */
+  size: number
+  /** What it is tuned by, as the bundle itself has it. */
+  parameters: Readonly<Record<keyof typeof parameters, unknown>>
+  /** Of the canonical JSON of its table of decay. */
+  tableSha256: string
   score: (input: ScoreInput) => ScoreResult
   explain: (input: ScoreInput) => Explanation
 }
 
 /** An engine of an earlier release, to replay what it computed: its hash is what it is known by. */
 export type PastEngine = Omit<Engine, 'goldenSha256'>
+
+/** What this release runs, whether or not it can be loaded. */
+export const releasedEngine = { id: engineId, version: engineVersion } as const
 
 export type EngineFault =
   /** No bundle of that version or hash, more than one of a version, or no golden vectors. */
@@ -50,8 +61,6 @@ export class EngineRefused extends Error {
 /** The root of the project. */
 const ownRoot = join(import.meta.dirname, '../..')
 
-const goldensPath = 'vectors/scoring.json'
-
 /**
  * The engine of this release, held against the golden vectors (some milliseconds).
  * @throws EngineRefused
@@ -62,9 +71,19 @@ export async function loadEngine(root = ownRoot): Promise<Engine> {
     root,
     bundleFound(root, (name) => name.startsWith(start), `version ${engineVersion}`),
   )
-  const goldens = read(root, goldensPath)
-  holdAgainst(engine, goldens)
-  return { ...engine, goldenSha256: sha256Hex(goldens) }
+  const goldens = goldensOf(root)
+  const wrong = firstWrong(engine.score, goldens)
+  if (wrong !== null)
+    throw new EngineRefused('wrong_result', `${engine.path} gets golden ${wrong} wrong`)
+  return { ...engine, goldenSha256: goldens.sha256 }
+}
+
+function goldensOf(root: string): Goldens {
+  try {
+    return readGoldens(root)
+  } catch (error) {
+    throw new EngineRefused('missing', messageOf(error), { cause: error })
+  }
 }
 
 /**
@@ -123,14 +142,18 @@ async function load(root: string, path: string): Promise<PastEngine> {
       `${path} has the SHA-256 ${binarySha256}, which is not that of its name`,
     )
   const found = await moduleOf(bytes, path)
-  const { engineId: id, engineVersion: told, score, explain } = found
-  if (id !== engineId || told !== version || !isFunction(score) || !isFunction(explain))
+  const { engineId: id, engineVersion: told, score, explain, parameters: tuned, halves } = found
+  const isNamed = id === engineId && told === version
+  if (!isNamed || !isFunction(score) || !isFunction(explain) || !Array.isArray(halves))
     throw new EngineRefused('unusable', `${path} is not the engine its name tells`)
   return {
     id: engineId,
     version,
     binarySha256,
     path,
+    size: bytes.length,
+    parameters: Object(tuned),
+    tableSha256: sha256Hex(canonicalJson(halves)),
     score: score as Engine['score'],
     explain: explain as Engine['explain'],
   }
@@ -144,47 +167,10 @@ async function moduleOf(bytes: Buffer, path: string): Promise<Record<string, unk
   }
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
 function isFunction(value: unknown): boolean {
   return typeof value === 'function'
-}
-
-interface Goldens {
-  asOfDay: number
-  vocabulary: Vocabulary
-  cases: readonly { evidence: ScoreInput['evidence']; expected: ScoreResult }[]
-}
-
-function holdAgainst({ score, path }: PastEngine, goldens: Buffer): void {
-  const { asOfDay, vocabulary, cases } = parsed(goldens)
-  for (const [at, { evidence, expected }] of cases.entries()) {
-    // Byte for byte: the golden results stand in the order of the engine's own members.
-    if (
-      JSON.stringify(resultOf(score, { evidence, vocabulary, asOfDay })) !==
-      JSON.stringify(expected)
-    )
-      throw new EngineRefused(
-        'wrong_result',
-        `${path} gets golden vector ${at} of ${goldensPath} wrong`,
-      )
-  }
-}
-
-function resultOf(score: Engine['score'], input: ScoreInput): ScoreResult | null {
-  try {
-    return score(input)
-  } catch {
-    return null
-  }
-}
-
-function parsed(goldens: Buffer): Goldens {
-  try {
-    const vectors = JSON.parse(goldens.toString('utf8')) as Goldens
-    if (vectors.cases.length > 0) return vectors
-  } catch (error) {
-    throw new EngineRefused('missing', `${goldensPath} is no JSON of golden vectors`, {
-      cause: error,
-    })
-  }
-  throw new EngineRefused('missing', `${goldensPath} holds no golden vectors`)
 }

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { goldensPath, goldensText } from '../../test/support/scoring-goldens.ts'
+import type { ScoreInput } from '../scoring-core/evidence.ts'
+import { engineVersion } from '../scoring-core/parameters.ts'
+import { type ScoreResult, score } from '../scoring-core/score.ts'
+import { loadEngine } from './engine.ts'
+import { firstWrong, readGoldens } from './goldens.ts'
+
+const root = join(import.meta.dirname, '../..')
+const goldens = readGoldens(root)
+
+/** The golden vectors of each version of the engine that was ever released. A row that is there is never changed. */
+const recorded: Record<string, string> = {
+  '1.0.0': '27797c38d61703cd0cda11841a4ec49230ca08ef242b592bb9446f3edd17d471',
+}
+
+test('golden vectors change with the version of the engine alone', () => {
+  assert.equal(
+    goldens.sha256,
+    recorded[engineVersion],
+    'a changed golden result is a new version of the engine: raise it, and add a row',
+  )
+})
+
+test('the golden vectors are what the oracle makes of their inputs, at least 200', () => {
+  assert.equal(
+    readFileSync(join(root, goldensPath), 'utf8'),
+    goldensText(),
+    'run `node test/support/write-scoring-goldens.ts`',
+  )
+  const { cases } = JSON.parse(goldensText())
+  assert.ok(cases.length >= 200, `${cases.length} cases`)
+  const names = new Set(cases.map(({ name }: { name: string }) => name))
+  assert.equal(names.size, cases.length)
+})
+
+test('the core gets every golden vector right', () => {
+  assert.equal(firstWrong(score, goldens), null)
+})
+
+test('one point more in one skill of one vector is found, and so is a member out of order', () => {
+  const { length } = goldens.files.flatMap(({ vectors }) => vectors.cases)
+  for (const broken of [0, 100, length - 1]) {
+    let calls = 0
+    const spoiled = (change: (result: ScoreResult) => ScoreResult) => (input: ScoreInput) => {
+      const result = score(input)
+      return calls++ === broken ? change(result) : result
+    }
+    const one = spoiled((result) => ({ ...result, high: result.high - 1 }))
+    assert.match(String(firstWrong(one, goldens)), /^vector \d+ of vectors\/scoring/)
+    calls = 0
+    const other = spoiled(({ band, ...rest }) => ({ band, ...rest }))
+    assert.match(String(firstWrong(other, goldens)), /^vector \d+ of vectors\/scoring/)
+  }
+})
+
+test('loading the engine with all its golden vectors takes less than 50 ms', async () => {
+  let shortestMs = Number.POSITIVE_INFINITY
+  // The best of five: the machine may have other things to do.
+  for (let run = 0; run < 5; run++) {
+    const startedAt = performance.now()
+    await loadEngine()
+    shortestMs = Math.min(shortestMs, performance.now() - startedAt)
+  }
+  assert.ok(shortestMs < 50, `${shortestMs} ms`)
+})

@@ -1,0 +1,71 @@
+/** The golden vectors: what an engine must make of known evidence before it may score anyone. Read from the files that are there. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sha256Hex } from '../platform/bytes.ts'
+import type { ScoreInput, Vocabulary } from '../scoring-core/evidence.ts'
+import type { ScoreResult } from '../scoring-core/score.ts'
+
+/** Relative to the root of the project, sorted. The first were made from the core's prototype, the second by the oracle of the tests. */
+export const goldensPaths = ['vectors/scoring-goldens.json', 'vectors/scoring.json'] as const
+
+export interface Goldens {
+  files: readonly { path: string; vectors: Vectors }[]
+  /** Over the lines that `sha256sum` prints for the files, in the order of their paths. */
+  sha256: string
+}
+
+interface Vectors {
+  asOfDay: number
+  vocabulary: Vocabulary
+  cases: readonly { evidence: ScoreInput['evidence']; expected: ScoreResult }[]
+}
+
+/** Throws, with the path in the message, where a file is missing, is no JSON or holds no vector. */
+export function readGoldens(root: string): Goldens {
+  const read = goldensPaths.map((path) => ({ path, bytes: bytesOf(root, path) }))
+  const lines = read.map(({ path, bytes }) => `${sha256Hex(bytes)}  ${path}\n`)
+  return {
+    files: read.map(({ path, bytes }) => ({ path, vectors: vectorsOf(bytes, path) })),
+    sha256: sha256Hex(lines.join('')),
+  }
+}
+
+/** Where the first result differs, by as much as the order of members: `vector 3 of vectors/scoring.json`. Null where none does. */
+export function firstWrong(score: (input: ScoreInput) => ScoreResult, goldens: Goldens) {
+  for (const { path, vectors } of goldens.files) {
+    const { cases, vocabulary, asOfDay } = vectors
+    for (const [at, { evidence, expected }] of cases.entries()) {
+      const result = resultOf(score, { evidence, vocabulary, asOfDay })
+      if (JSON.stringify(result) !== JSON.stringify(expected)) return `vector ${at} of ${path}`
+    }
+  }
+  return null
+}
+
+function resultOf(score: (input: ScoreInput) => ScoreResult, input: ScoreInput) {
+  try {
+    return score(input)
+  } catch {
+    return null
+  }
+}
+
+function bytesOf(root: string, path: string): Buffer {
+  try {
+    return readFileSync(join(root, path))
+  } catch (error) {
+    throw new Error(`${path} cannot be read`, { cause: error })
+  }
+}
+
+function vectorsOf(bytes: Buffer, path: string): Vectors {
+  let vectors: Vectors
+  try {
+    vectors = JSON.parse(bytes.toString('utf8'))
+  } catch (error) {
+    throw new Error(`${path} is no JSON of golden vectors`, { cause: error })
+  }
+  if (!Array.isArray(vectors.cases) || vectors.cases.length === 0)
+    throw new Error(`${path} holds no golden vectors`)
+  return vectors
+}
