@@ -173,3 +173,15 @@ test('who has changed nobody pays for no vocabulary', async () => {
   const asked = keepingIndex(db, () => assert.fail('the names were asked for'))
   await asked.transaction((tx) => tx.rows(sql`select 1`))
 })
+
+test('an index that was emptied grows again out of the queue, as docs/search.md says', async () => {
+  await registerSeekers(db, [ada])
+  await register(kept, [line({ username: 'unlisted', displayName: 'Ada Unlisted' })])
+  const before = await rows()
+  await db.run(sql`truncate search_entries, search_terms`)
+  await db.run(sql`
+    insert into search_queue select id, pg_current_xact_id() from workers on conflict do nothing`)
+  assert.equal(await indexLeftovers(db, names), 2)
+  assert.deepEqual(await rows(), before)
+  assert.deepEqual(await find('ada'), ['ada'])
+})

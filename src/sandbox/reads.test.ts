@@ -6,10 +6,11 @@ import { searchByHand } from '../../test/support/search-oracle.ts'
 import { candidateDetail, publicScore, searchResult } from '../candidates/schema.ts'
 import { skillNames } from '../candidates/skill-names.ts'
 import { sha256Hex } from '../platform/bytes.ts'
-import { originOf } from '../score-credentials/payload.ts'
+import { signatureCache } from '../score-credentials/signature-cache.ts'
 import { trustOf } from '../score-credentials/trust.ts'
+import { checkCredential } from '../score-credentials/verify.ts'
 import { loadVocabulary } from '../skill-standard/vocabulary.ts'
-import { sandboxCredential, sandboxOrigin } from './credentials.ts'
+import { sandboxCredential } from './credentials.ts'
 import { fictionalPeople } from './people.ts'
 import { sandboxReads } from './reads.ts'
 
@@ -97,6 +98,19 @@ test('a credential of the sandbox is the same whenever it is made, and its issue
   const credential = sandboxCredential(score, 6)
   assert.deepEqual(credential, sandboxCredential(score, 6))
   assert.equal(credential.credential.issuer, 'did:web:sandbox.invalid')
-  assert.equal(trustOf(['https://scores.example.org'], []).has(sandboxOrigin.issuer), false)
-  assert.notEqual(originOf('https://scores.example.org').issuer, sandboxOrigin.issuer)
+  const { failures, issuerMatch } = checkCredential({ ...credential.credential }, null, {
+    trust: trustOf(['https://scores.example.org'], []),
+    signatures: signatureCache(),
+    now: new Date('2026-06-01T00:00:00Z'),
+  })
+  assert.ok(failures.has('issuer_mismatch'))
+  assert.equal(issuerMatch, false)
+})
+
+test('what docs/search.md says to try', async () => {
+  for (const q of ['java', '@ma', 'engineer'])
+    assert.ok((await reads.search(q, 18)).resultCount > 1, q)
+  assert.equal((await reads.candidate('mateo-rios'))?.score, null)
+  assert.equal((await reads.candidate('oriol-serra'))?.score?.scoreVc, null)
+  assert.ok((await reads.candidate('chidi-eze'))?.score?.scoreVc)
 })
