@@ -15,7 +15,8 @@ import {
 import { sql } from '../platform/db.ts'
 import { openLog } from '../platform/log.ts'
 import { claimDeliveries, findAttempts, reapLeases } from './delivery-store.ts'
-import { disableEndpoint, enableEndpoint, pauseEndpoint } from './disable.ts'
+import { disableEndpoint } from './disable-endpoint.ts'
+import { enableEndpoint, pauseEndpoint } from './enable-endpoint.ts'
 import { eventTypes } from './event-types.ts'
 import { publishEvents } from './outbox.ts'
 import { placeWaiting } from './place.ts'
@@ -51,6 +52,9 @@ function delivering(parts: Parameters<typeof startDelivering>[1] = {}) {
 const ok: Answer = (response) => response.end()
 const failing: Answer = (response) => response.writeHead(500).end('broken')
 
+const disable = (endpointId: string, now: Date) =>
+  db.transaction((tx) => disableEndpoint(tx, { endpointId, userId: null, reason: 'owner', now }))
+
 const statuses = async () => (await deliveriesIn(db)).map((row) => row.status)
 
 /** Whether what was received verifies with this secret at the time of its own timestamp. */
@@ -65,7 +69,7 @@ test('an event reaches each active endpoint that wants its type, and no other', 
   await createEndpoint(db, url, { types: ['dispute.opened'] })
   await createEndpoint(db, url, { at: new Date(began.getTime() + 1) })
   const disabled = await createEndpoint(db, url)
-  await db.transaction((tx) => disableEndpoint(tx, disabled.id, { reason: 'owner', at: began }))
+  await disable(disabled.id, began)
   await happen(db)
   await delivering().deliver()
   assert.equal(received.length, 1)
@@ -219,7 +223,7 @@ test('after an endpoint is disabled nothing more is leased for it; enabled, it g
   const { id } = await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 3 })
   await placeWaiting(db)
-  await db.transaction((tx) => disableEndpoint(tx, id, { reason: 'owner', at: began }))
+  await disable(id, began)
   const worker = delivering()
   await worker.deliver()
   assert.equal(received.length, 0)
@@ -239,7 +243,7 @@ test('an endpoint disabled while its deliveries are under full load: soon nothin
   const ending = new AbortController()
   const working = worker.work(ending.signal)
   while (received.length < 50) await new Promise((resolve) => setImmediate(resolve))
-  await db.transaction((tx) => disableEndpoint(tx, id, { reason: 'owner', at: began }))
+  await disable(id, began)
   const atReturn = received.length
   await working
   await worker.finish()
@@ -468,7 +472,7 @@ test('recovery sends what was missed since then, and nothing twice', async () =>
   await happen(db, 'score.updated', { count: 2 })
   const worker = delivering()
   await worker.deliver()
-  await db.transaction((tx) => disableEndpoint(tx, id, { reason: 'owner', at: worker.now() }))
+  await disable(id, worker.now())
   worker.moveBy(60)
   await happen(db, 'score.updated', { count: 3, at: worker.now() })
   await worker.deliver()

@@ -2,7 +2,7 @@
 import type { Db } from '../platform/db.ts'
 import type { Log } from '../platform/log.ts'
 import { cancelStrayDeliveries } from './delivery-store.ts'
-import { disableEndpoint } from './disable.ts'
+import { disableEndpoint } from './disable-endpoint.ts'
 import { findFailing, setWarned } from './endpoint-store.ts'
 import { failingAction } from './failing-rule.ts'
 
@@ -20,7 +20,9 @@ export async function tendEndpoints(db: Db, log: Log, now: Date): Promise<void> 
       log.warn('a webhook endpoint fails', { endpointId: id, hours: decided.hours })
     }
     if (decided.action === 'disable') {
-      await db.transaction((tx) => disableEndpoint(tx, id, { reason: 'failing', at: now }))
+      await db.transaction((tx) =>
+        disableEndpoint(tx, { endpointId: id, userId: null, reason: 'failing', now }),
+      )
       log.warn('a webhook endpoint is disabled: five days without a success', { endpointId: id })
     }
   }
