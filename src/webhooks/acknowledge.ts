@@ -26,8 +26,9 @@ export async function acknowledgeBatch(
   const health = healthOf(ends, now)
   const gone = ends.filter((end) => end.sent?.outcome.isGone)
   await db.transaction(async (tx) => {
-    await settleDeliveries(tx, settled, now)
+    // Endpoints before their deliveries, as whoever disables one does: else each would wait for the other.
     await noteHealth(tx, health)
+    await settleDeliveries(tx, settled, now)
     if (gone.length === 0) return
     const ids = [...new Set(gone.map(({ delivery }) => delivery.endpointId))].sort()
     await setDisabled(tx, ids, { reason: 'gone', at: now })
