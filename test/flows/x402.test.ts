@@ -1,6 +1,7 @@
 /** The whole loop, on a chain of our own: challenge, signature, verification, settlement, receipt. With the official code on both sides. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { after } from 'node:test'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
@@ -69,6 +70,25 @@ chainTest(
       payer: wallet.address.toLowerCase(),
     })
     assert.equal(await loop.chain.balanceOf(payTo), before + 10_000n)
+  },
+)
+
+chainTest(
+  'the lines of docs/pay-with-x402.md pay, and asked again under one key they pay once',
+  async () => {
+    const page = readFileSync('docs/pay-with-x402.md', 'utf8')
+    const [, lines] = /```ts\n(.*?registerExactEvmScheme.*?)```/s.exec(page) ?? []
+    const names =
+      'registerExactEvmScheme, x402Client, wrapFetchWithPayment, signer, url, purchaseId'
+    const module = `export default async ({ ${names} }) => { ${lines}; return answer }`
+    const { default: run } = await import(`data:text/javascript,${encodeURIComponent(module)}`)
+    const wallet = await loop.richWallet()
+    const url = `${server.base}/things/1`
+    const official = { registerExactEvmScheme, x402Client, wrapFetchWithPayment }
+    const given = { ...official, signer: wallet, url, purchaseId: 'of-the-documentation' }
+    const answers = [await run(given), await run(given)]
+    for (const answer of answers) assert.equal(answer.status, 200)
+    assert.equal(await loop.spent(wallet), 10_000)
   },
 )
 

@@ -1,0 +1,54 @@
+/** The server with payments on, as the operator starts it. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { commandLine, ended } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+
+const database = await testDatabase()
+const command = commandLine(database.url)
+after(async () => {
+  command.remove()
+  await database.drop()
+})
+const keyFile = join(command.folder, 'relayer.key')
+const canary = 'canary-of-the-node'
+Object.assign(command.env, {
+  X402_FACILITATOR: 'local',
+  X402_RPC_URL: `http://127.0.0.1:1/${canary}`,
+  X402_RELAYER_KEY_FILE: keyFile,
+  X402_PAY_TO: `0x${'a'.repeat(40)}`,
+  X402_SECRETS: 'a secret of at least thirty-two characters',
+})
+
+test('a relayer key that is none stops the start, and neither key nor node is told', async () => {
+  writeFileSync(keyFile, 'a key of another kind')
+  const { code, err } = await command.run(['serve'])
+  assert.equal(code, 1)
+  assert.match(err, /X402_RELAYER_KEY_FILE must name a file/)
+  assert.doesNotMatch(err, /another kind|canary/)
+})
+
+test('payments that are on and not used yet cost a server less than 30 MB', async () => {
+  writeFileSync(keyFile, `0x${'1'.repeat(64)}\n`)
+  const without = await peakBytesOf({ X402_FACILITATOR: 'off' })
+  const bytes = (await peakBytesOf({})) - without
+  assert.ok(bytes < 30e6, `${Math.round(bytes / 1e6)} MB over ${Math.round(without / 1e6)} MB`)
+})
+
+/** Of a server from its start until it listens. */
+async function peakBytesOf(env: Record<string, string>): Promise<number> {
+  const before = { ...command.env }
+  Object.assign(command.env, env)
+  const child = command.start(['serve'])
+  Object.assign(command.env, before)
+  const end = ended(child)
+  child.stdout?.on('data', (text: string) => {
+    if (text.includes('"listening"')) child.kill('SIGINT')
+  })
+  const { out, err, peakBytes } = await end
+  assert.match(out, /"listening"/)
+  assert.doesNotMatch(out + err, /canary/)
+  return peakBytes
+}
