@@ -23,7 +23,7 @@ test('every change of one character and every exchange of two neighbours is noti
   const key = newApiKey('live')
   const place = fc.integer({ min: 9, max: key.length - 1 })
   fc.assert(
-    fc.property(place, fc.constantFrom(...'09AZaz'), (at, character) => {
+    fc.property(place, fc.constantFrom('0', '9', 'A', 'Z', 'a', 'z'), (at, character) => {
       const typed = key.slice(0, at) + character + key.slice(at + 1)
       return typed === key || !isApiKey(typed)
     }),

@@ -29,6 +29,8 @@ export interface Charge {
 export interface Metering {
   /** Why the account cannot pay for a call, as far as that can be told before the work; or null. */
   shortfall(key: PresentedKey, meter: MeterName): Refusal | null
-  /** Durable when it resolves; a refusal or an error has charged nothing. */
+  /** Durable when it resolves; a refusal or an error has charged nothing, or what it has is given back. */
   charge(call: MeteredCall): Promise<Charge | Refusal>
+  /** A call that was charged and then got no 200 after all: it is given back. */
+  undo(call: MeteredCall): void
 }

@@ -92,7 +92,9 @@ async function answerMetered(
   if (statusOf(answer) !== 200 || exchange.answered || exchange.request.destroyed) return answer
   const { operationId } = call.route.endpoint
   const { requestId } = exchange
-  const charge = await metering.charge({ caller, meter, operationId, requestId, purchase })
+  const metered = { caller, meter, operationId, requestId, purchase }
+  const charge = await metering.charge(metered)
+  if (exchange.answered) metering.undo(metered)
   return isRefusal(charge) ? charge : withCredits(answer, charge)
 }
 

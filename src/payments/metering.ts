@@ -1,0 +1,135 @@
+/**
+ * What a call with an API key costs (decisions D19–D21).
+ *
+ * Cast: `credit_accounts` and `credit_entries`, changed together by one statement; `credit_purchases`, for callers that name their
+ * purchases; the voids: calls that got no 200 although they may have been charged, because the database did not answer in time. They are
+ * kept in memory and given back for a minute, until no statement of theirs can still be under way. A crash of this process inside
+ * that minute leaves them charged, each of them in the books.
+ */
+import type { Charge, MeteredCall, Metering } from '../platform/admission.ts'
+import { sha256 } from '../platform/bytes.ts'
+import type { PresentedKey } from '../platform/callers.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db.ts'
+import { type Refusal, refuse, UnavailableError } from '../platform/errors.ts'
+import {
+  type Debit,
+  findPurchase,
+  insertPurchase,
+  insertVoids,
+  lockCreditAccount,
+} from './credit-store.ts'
+import { type Debited, debitBatch, openDebits } from './debit.ts'
+import type { Prices } from './meters.ts'
+
+export interface CreditDesk extends Metering {
+  /** Gives back what is to be given back. */
+  settleVoids(): Promise<void>
+}
+
+export interface CreditDeskOptions {
+  db: Db
+  prices: Prices
+  clock: Clock
+}
+
+const purchaseMs = 86_400_000
+/** Longer than any statement can be under way. */
+const voidedForMs = 60_000
+const voidsMax = 100_000
+
+export function openCreditDesk({ db, prices, clock }: CreditDeskOptions): CreditDesk {
+  const debit = openDebits(db)
+  /** Until when each is given back. */
+  const voids = new Map<string, number>()
+
+  /** Not a named purchase: its caller asks again under the same key, and that is then paid for. */
+  function undo({ requestId, purchase }: MeteredCall): void {
+    if (purchase === null && voids.size < voidsMax)
+      voids.set(requestId, clock().getTime() + voidedForMs)
+  }
+
+  return {
+    shortfall: ({ credits }, meter) => shortfallOf(credits, prices[meter]),
+
+    async charge(call) {
+      const amount = prices[call.meter]
+      const wanted = debitOf(call, amount)
+      try {
+        return call.purchase === null
+          ? chargeOf(await debit(wanted), amount)
+          : await chargePurchase(db, { call, wanted }, clock())
+      } catch (error) {
+        if (error instanceof UnavailableError) undo(call)
+        throw error
+      }
+    },
+
+    undo,
+
+    async settleVoids() {
+      if (voids.size === 0) return
+      const now = clock().getTime()
+      const due = [...voids]
+      await insertVoids(
+        db,
+        due.map(([reference]) => reference),
+      )
+      for (const [reference, until] of due) if (until <= now) voids.delete(reference)
+    },
+  }
+}
+
+function shortfallOf(
+  { balance, suspended }: PresentedKey['credits'],
+  price: number,
+): Refusal | null {
+  if (suspended) return refuse('metering_suspended')
+  return balance < price ? refuse('insufficient_credits') : null
+}
+
+function debitOf({ caller, meter, operationId, requestId }: MeteredCall, amount: number): Debit {
+  const { accountId, keyId } = caller
+  return { accountId, keyId, amount, reference: requestId, meter, operation: operationId }
+}
+
+function chargeOf(debited: Debited | undefined, amount: number): Charge | Refusal {
+  if (debited === undefined) throw new Error('a charge has no outcome')
+  if (debited.outcome === 'failed') throw debited.error
+  if (debited.outcome === 'suspended') return refuse('metering_suspended')
+  if (debited.outcome === 'short') return refuse('insufficient_credits')
+  return { charged: amount, remaining: debited.remaining }
+}
+
+/** Under the account's lock, so that of two twins one is charged and the other finds that it was (payments are rare under a key of their own). */
+function chargePurchase(
+  db: Db,
+  { call, wanted }: { call: MeteredCall; wanted: Debit },
+  now: Date,
+): Promise<Charge | Refusal> {
+  const { purchase } = call
+  if (purchase === null) throw new Error('a purchase has a key')
+  return db.transaction(async (tx) => {
+    const { accountId } = wanted
+    const { balance, suspendedAt } = await lockCreditAccount(tx, accountId)
+    if (suspendedAt !== null) return refuse('metering_suspended')
+    const made = {
+      accountId,
+      keySha256: sha256(purchase.idempotencyKey),
+      fingerprint: Buffer.from(purchase.fingerprint, 'hex'),
+    }
+    const before = await findPurchase(tx, made, new Date(now.getTime() - purchaseMs))
+    if (before !== undefined)
+      return before.fingerprint.equals(made.fingerprint)
+        ? { charged: 0, remaining: balance }
+        : refuse('purchase_key_reused')
+    const charge = chargeOf((await debitBatch(tx, [wanted]))[0], wanted.amount)
+    if (!('refusal' in charge)) await insertPurchase(tx, made, now)
+    return charge
+  })
+}
+
+/** Purchases that are older than a day no longer answer for anything. */
+export function purchasesEnd(now: Date): Date {
+  return new Date(now.getTime() - purchaseMs)
+}
