@@ -3,8 +3,10 @@
  * before anything is opened.
  */
 import { join, resolve } from 'node:path'
+import type { Prices } from './payments/meters.ts'
 import type { X402Settings } from './payments/x402-open.ts'
 import { x402SettingsOf } from './payments-config.ts'
+import { type Keyring, parseKeyring } from './platform/keyring.ts'
 
 interface Setting<Value> {
   /** As shown to the operator; empty when there is none. */
@@ -85,9 +87,19 @@ function price(what: string): Setting<string> {
   }
 }
 
+function creditPrice(what: string): Setting<number> {
+  return {
+    default: '1',
+    unit: 'credits',
+    effect: `${what}. 0: free. What was charged before stays as it was.`,
+    parse: integer(0, 1_000_000),
+  }
+}
+
 /** What may hold a password or a key is not told back. */
 const confidential: ReadonlySet<string> = new Set([
   'DATABASE_URL',
+  'API_KEY_PEPPERS',
   'X402_SECRETS',
   'X402_FACILITATOR_URL',
   'X402_FACILITATOR_AUTHORIZATION',
@@ -209,6 +221,23 @@ export const settings = {
     effect: 'Further connections from one address are refused; trusted proxies are exempt.',
     parse: integer(1, 1_000_000),
   }),
+  API_KEY_PEPPERS: setting({
+    default: 'the file api-key-peppers in the data directory',
+    unit: 'kid:key pairs, comma-separated; each key 32 bytes in base64',
+    effect:
+      'What API keys are digested with; never in the database. The first is for new keys, all are for checking: take one away when no key rests on it any more. The first key that is made makes the file. Every process needs the same; back it up, or all keys must be replaced.',
+    parse: parseKeyring,
+  }),
+  METERING: setting({
+    default: 'on',
+    unit: 'on or off',
+    effect:
+      'off: reads with an API key are free, and nobody can pay on the spot: callers without a key get 401.',
+    parse: (text) => oneOf('on', 'off')(text) === 'on',
+  }),
+  CREDITS_PER_SCORE_LOOKUP: setting(creditPrice('One score, or one verification with a key')),
+  CREDITS_PER_CANDIDATE_LOOKUP: setting(creditPrice('One candidate')),
+  CREDITS_PER_CANDIDATE_SEARCH: setting(creditPrice('One search')),
   KEY_CALLS_PER_MINUTE: setting({
     default: '600',
     unit: 'calls a minute',
@@ -362,6 +391,10 @@ export interface Config {
   trustedProxies: string[]
   connectionsMax: number
   connectionsPerAddressMax: number
+  /** Undefined: those of the file. */
+  apiKeyPeppers: Keyring | undefined
+  metering: boolean
+  prices: Prices
   /** Of one API key to one route. */
   keyLimits: { perMinute: number; perDay: number }
   missLimits: { perMinute: number; perDay: number }
@@ -437,6 +470,13 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     trustedProxies: readOr('TRUSTED_PROXIES'),
     connectionsMax: readOr('CONNECTIONS_MAX'),
     connectionsPerAddressMax: readOr('CONNECTIONS_PER_ADDRESS_MAX'),
+    apiKeyPeppers: read('API_KEY_PEPPERS'),
+    metering: readOr('METERING'),
+    prices: {
+      score_lookup: readOr('CREDITS_PER_SCORE_LOOKUP'),
+      candidate_lookup: readOr('CREDITS_PER_CANDIDATE_LOOKUP'),
+      candidate_search: readOr('CREDITS_PER_CANDIDATE_SEARCH'),
+    },
     keyLimits: { perMinute: readOr('KEY_CALLS_PER_MINUTE'), perDay: readOr('KEY_CALLS_PER_DAY') },
     missLimits: forTheWholeDay(readOr('KEY_MISSES_PER_MINUTE')),
     failedKeyLimits: forTheWholeDay(readOr('FAILED_KEYS_PER_MINUTE')),

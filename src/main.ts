@@ -63,7 +63,11 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const engine = await engineHere(log)
   const service = createService(parts)
   await service.mirror.refresh()
-  const jobs = [service.mirrorJob, ...(database.embedded ? [reviveJob(database, service)] : [])]
+  closing.defer(() => service.close())
+  const jobs = [
+    ...service.servingJobs,
+    ...(database.embedded ? [reviveJob(database, service)] : []),
+  ]
   if (options.worker)
     jobs.push(...workerJobs(parts, { mirror: service.mirror, signers, ...engine }))
   stopJobsAtEnd(jobs, log, closing)
@@ -109,7 +113,8 @@ async function startChild(
   const engine = await engineHere(log)
   const service = createService(parts)
   await service.mirror.refresh()
-  stopJobsAtEnd([service.mirrorJob], log, closing)
+  closing.defer(() => service.close())
+  stopJobsAtEnd(service.servingJobs, log, closing)
   return listen(config, { parts, service, engine, url, closing, metrics })
 }
 
@@ -217,9 +222,7 @@ async function listen(
         parts.log.warn('limits are counted in this process alone', { why: error.message }),
     }),
     publicUrl: config.publicUrl,
-    failedKeyLimits: config.failedKeyLimits,
-    missLimits: config.missLimits,
-    payments: parts.x402?.port,
+    ...service.admission,
     trustedProxies: config.trustedProxies,
     readiness: async () => ({
       database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer',

@@ -1,5 +1,6 @@
 /** The composition root: the only file that names every room. It opens nothing by itself and listens to nothing. */
 import { join } from 'node:path'
+import { type Admission, admitting, creditJobs } from './admitting.ts'
 import { adoptVocabulary, indexLeftovers } from './candidates/keep-index.ts'
 import { type SkillNames, skillNames } from './candidates/skill-names.ts'
 import type { Config } from './config.ts'
@@ -41,12 +42,15 @@ export interface ServiceParts {
 export interface Service {
   endpoints: readonly Endpoint[]
   mirror: Mirror
-  /** Brings what this process mirrors up to date; every serving process runs it. */
-  mirrorJob: Job
+  admission: Admission
+  /** What every serving process does beside answering. */
+  servingJobs: Job[]
+  /** Writes down what is still in memory. */
+  close(): Promise<void>
 }
 
 /** What answers requests. */
-export function createService({ config, db, log, clock, release }: ServiceParts): Service {
+export function createService({ config, db, log, clock, release, x402 }: ServiceParts): Service {
   const { publicUrl } = config
   const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
   const vocabulary = released()
@@ -78,12 +82,9 @@ export function createService({ config, db, log, clock, release }: ServiceParts)
       signing: () => signingFacts(mirror, publicUrl),
     }),
   )
-  const refresh = () => mirror.refresh()
-  return {
-    endpoints,
-    mirror,
-    mirrorJob: { name: 'mirror', everyMs: mirrorRefreshMs, run: refresh },
-  }
+  const { admissionJobs, ...admitted } = admitting({ config, db, clock, payments: x402?.port })
+  const mirrorJob = { name: 'mirror', everyMs: mirrorRefreshMs, run: () => mirror.refresh() }
+  return { endpoints, mirror, ...admitted, servingJobs: [mirrorJob, ...admissionJobs] }
 }
 
 function standardFacts(vocabulary: Vocabulary, publicUrl: string): StandardFacts {
@@ -99,7 +100,7 @@ function signingFacts(mirror: Mirror, publicUrl: string): SigningFacts {
 
 /** What a worker does in the background. */
 export function workerJobs(
-  { config, db, clock, x402 }: ServiceParts,
+  { config, db, log, clock, x402 }: ServiceParts,
   { mirror, signers, engine }: { mirror: Mirror; signers: Signers } & Pick<EngineHere, 'engine'>,
 ): Job[] {
   const vocabulary = released()
@@ -123,6 +124,7 @@ export function workerJobs(
     { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
     { name: 'index people', everyMs: 1_000, run: indexer(db, skillNames(vocabulary.records)) },
     ...scoreJobs({ db, clock, rules, issuer: () => activeIssuer(config, mirror, signers) }),
+    ...creditJobs({ db, log, clock }),
     ...(x402 == null ? [] : paymentJobs(x402)),
   ]
 }

@@ -31,6 +31,8 @@ const allowed: Record<string, readonly string[]> = {
   server: ['platform'],
   cli: [
     'platform',
+    'access',
+    'payments',
     'audit',
     'skill-standard',
     'score-credentials',
@@ -49,6 +51,7 @@ const allowed: Record<string, readonly string[]> = {
   demo: ['platform', 'audit', 'skill-standard', 'score-credentials', 'people'],
   '.': [
     'platform',
+    'access',
     'audit',
     'skill-standard',
     'score-credentials',

@@ -10,8 +10,10 @@ import type { PresentedKey } from '../platform/callers.ts'
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import type { Keyring } from '../platform/keyring.ts'
 import { bearerKey, keyDigest } from './api-key.ts'
+import { PepperRefused, refuseOtherPeppers } from './peppers.ts'
 import { findValidKeys, updateKeyUses, type ValidKey } from './store.ts'
 
 export interface KeyDesk {
@@ -25,12 +27,13 @@ const answerWithinMs = 450
 
 export interface KeyDeskOptions {
   db: Db
-  /** A key may rest on any of them. */
-  peppers: Keyring
+  /** A key may rest on any of them. Null while this machine has none; asked until it has. */
+  peppers: () => Promise<Keyring | null>
   clock: Clock
 }
 
 export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
+  let ring: readonly Uint8Array[] | undefined
   let uses = new Map<string, Date>()
   const lookUp = coalesce<readonly Buffer[], ValidKey | undefined>({
     name: 'API keys',
@@ -42,7 +45,9 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
     async authenticate(authorization) {
       const key = bearerKey(authorization)
       if (key === null) return null
-      const found = await lookUp([...peppers.values()].map((pepper) => keyDigest(key, pepper)))
+      ring ??= await openRing(db, await peppers(), clock())
+      if (ring === undefined) return null
+      const found = await lookUp(ring.map((pepper) => keyDigest(key, pepper)))
       if (found === undefined) return null
       uses.set(found.id, clock())
       return presentedKey(found)
@@ -61,6 +66,21 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
       }
     },
   }
+}
+
+/** Undefined where nobody has made a key yet. Throws `UnavailableError` where there are keys that this machine cannot check. */
+async function openRing(
+  db: Db,
+  ring: Keyring | null,
+  now: Date,
+): Promise<readonly Uint8Array[] | undefined> {
+  try {
+    await refuseOtherPeppers(db, ring ?? new Map(), now)
+  } catch (error) {
+    if (error instanceof PepperRefused) throw new UnavailableError(error.message)
+    throw error
+  }
+  return ring === null ? undefined : [...ring.values()]
 }
 
 /** One statement for all: who presents the same key at the same time shares its probe. */

@@ -19,13 +19,19 @@ export function parseKeyring(text: string): Keyring {
   return ring
 }
 
-/** The ring in a file, made at the first call, for the owner's eyes alone. Of processes that start at once, one makes it. */
-export async function keyringFile(path: string): Promise<Keyring> {
+/** The ring in a file, or null where there is no such file. */
+export async function readKeyringFile(path: string): Promise<Keyring | null> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
   })
-  if (text !== null) return parseKeyring(text.trim())
+  return text === null ? null : parseKeyring(text.trim())
+}
+
+/** The ring in a file, made at the first call, for the owner's eyes alone. Of processes that start at once, one makes it. */
+export async function keyringFile(path: string): Promise<Keyring> {
+  const ring = await readKeyringFile(path)
+  if (ring !== null) return ring
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const own = `${path}.${randomBytes(6).toString('hex')}`
   await writeFile(own, `k1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600 })

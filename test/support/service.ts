@@ -29,11 +29,14 @@ export interface TestService extends Service {
   stop(): Promise<void>
 }
 
+/** The setting API_KEY_PEPPERS of the tests. */
+export const testPeppers = `k1:${Buffer.alloc(32, 7).toString('base64')}`
+
 /** Calls from 127.0.0.1 are believed in what they forward, so that a test can be many callers. The caller's: `after(stop)`. */
 export async function startService(publicUrl: string): Promise<TestService> {
   const database = await testDatabase()
   const { db } = database
-  const config = readConfig({ PUBLIC_URL: publicUrl })
+  const config = readConfig({ PUBLIC_URL: publicUrl, API_KEY_PEPPERS: testPeppers })
   const log = openLog({ level: 'silent' })
   const release = await readReleaseFacts(join(import.meta.dirname, '../..'))
   const service = createService({ config, db, log, clock: systemClock, release })
@@ -42,6 +45,7 @@ export async function startService(publicUrl: string): Promise<TestService> {
     endpoints: service.endpoints,
     limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
     publicUrl,
+    ...service.admission,
     trustedProxies: ['127.0.0.1'],
     readiness: () => Promise.resolve({ database: 'ok' }),
     log,

@@ -1,0 +1,79 @@
+/** Keys, credits and payments put together: how callers are admitted, what serving processes do for it, and what a worker does. */
+import { join } from 'node:path'
+import { openKeyDesk } from './access/authenticate.ts'
+import type { Config } from './config.ts'
+import { auditBooks } from './payments/audit-books.ts'
+import { deletePurchases } from './payments/credit-store.ts'
+import { openCreditDesk, purchasesEnd } from './payments/metering.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Db } from './platform/db.ts'
+import { readKeyringFile } from './platform/keyring.ts'
+import type { Log } from './platform/log.ts'
+import type { PaymentPort } from './platform/payments.ts'
+import type { ServerOptions } from './server/server.ts'
+import type { Job } from './worker.ts'
+
+export interface Admitting {
+  /** How the edge finds out who calls and who pays. */
+  admission: Admission
+  /** What every serving process does beside answering. */
+  admissionJobs: Job[]
+  /** Writes down what is still in memory. */
+  close(): Promise<void>
+}
+
+export type Admission = Required<
+  Pick<ServerOptions, 'authenticate' | 'metering' | 'payments' | 'failedKeyLimits' | 'missLimits'>
+>
+
+export interface AdmittingParts {
+  config: Config
+  db: Db
+  clock: Clock
+  payments: PaymentPort | undefined
+}
+
+export function admitting({ config, db, clock, payments }: AdmittingParts): Admitting {
+  const { dataDir, apiKeyPeppers, metering, prices, failedKeyLimits, missLimits } = config
+  const peppers = async () => apiKeyPeppers ?? readKeyringFile(pepperFile(dataDir))
+  const keys = openKeyDesk({ db, peppers, clock })
+  const credits = openCreditDesk({ db, prices, clock })
+  return {
+    admission: {
+      authenticate: keys.authenticate,
+      metering: metering ? credits : undefined,
+      payments: metering ? payments : undefined,
+      failedKeyLimits,
+      missLimits,
+    },
+    admissionJobs: [
+      { name: 'uses of API keys', everyMs: 30_000, run: () => keys.recordUses() },
+      { name: 'void charges', everyMs: 5_000, run: () => credits.settleVoids() },
+    ],
+    async close() {
+      await Promise.allSettled([keys.recordUses(), credits.settleVoids()])
+    },
+  }
+}
+
+/** Where the peppers of API keys are unless the settings hold them. */
+export function pepperFile(dataDir: string): string {
+  return join(dataDir, 'api-key-peppers')
+}
+
+/** Of a worker. Each runs once at the start, and then every hour. */
+export function creditJobs({ db, log, clock }: { db: Db; log: Log; clock: Clock }): Job[] {
+  const everyMs = 3_600_000
+  const audit = async (): Promise<void> => {
+    const { broken } = await auditBooks(db, { now: clock(), fromStart: false })
+    for (const { accountId: account, balance, entered } of broken) {
+      const what = 'the books of an account do not add up: it is suspended'
+      log.error(what, null, { account, balance, entered })
+    }
+  }
+  const forget = () => deletePurchases(db, purchasesEnd(clock()))
+  return [
+    { name: 'audit the books', everyMs, run: audit },
+    { name: 'forget purchases', everyMs, run: forget },
+  ]
+}

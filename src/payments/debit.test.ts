@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import fc from 'fast-check'
+import { testDatabase } from '../../test/support/database.ts'
+import { newKey, type TestKey } from '../../test/support/keys.ts'
+import { openDb, sql } from '../platform/db.ts'
+import { auditBooks } from './audit-books.ts'
+import {
+  type Debit,
+  findCreditAccount,
+  insertDebits,
+  insertVoids,
+  updateSuspended,
+} from './credit-store.ts'
+import { enterCredits } from './credits.ts'
+import { type Debited, debitBatch, openDebits } from './debit.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+let references = 0
+
+function debitOf({ accountId, keyId }: TestKey, amount = 1): Debit {
+  const reference = `request-${++references}`
+  return { accountId, keyId, amount, reference, meter: 'score_lookup', operation: 'getScore' }
+}
+
+async function balanceOf({ accountId }: TestKey): Promise<number> {
+  return (await findCreditAccount(db, accountId))?.balance ?? 0
+}
+
+async function spentOf({ accountId }: TestKey): Promise<number> {
+  const [row] = await db.rows<{ spent: number }>(sql`
+    select coalesce(-sum(delta), 0)::bigint as spent from credit_entries
+    where account_id = ${accountId} and kind in ('charge', 'void')`)
+  return row?.spent ?? 0
+}
+
+const told = (outcomes: Debited[]) =>
+  outcomes.map((one) => (one.outcome === 'charged' ? one.remaining : one.outcome))
+
+test('a batch is charged in its order, each call told what is left after it', async () => {
+  const [rich, poor] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 1 })]
+  const none = await newKey(db)
+  const batch = [rich, poor, rich, poor, none, rich].map((key) => debitOf(key))
+  assert.deepEqual(told(await debitBatch(db, batch)), [9, 0, 8, 'short', 'short', 7])
+  assert.equal(await balanceOf(rich), 7)
+  assert.equal(await spentOf(rich), 3)
+  assert.equal(await spentOf(poor), 1)
+})
+
+test('a call that costs more than is left does not stand in the way of a smaller one behind it', async () => {
+  const key = await newKey(db, { credits: 5 })
+  const batch = [3, 4, 1, 2, 1].map((amount) => debitOf(key, amount))
+  assert.deepEqual(told(await debitBatch(db, batch)), [2, 'short', 1, 'short', 0])
+  assert.equal(await balanceOf(key), 0)
+})
+
+test('a call with a reference that was used fails alone; the others of its batch are charged', async () => {
+  const key = await newKey(db, { credits: 5 })
+  const first = debitOf(key)
+  await debitBatch(db, [first])
+  const outcomes = await debitBatch(db, [debitOf(key), first, debitOf(key)])
+  assert.deepEqual(told(outcomes), [3, 'failed', 2])
+  assert.equal(await spentOf(key), 3)
+})
+
+test('a suspended account is not charged', async () => {
+  const key = await newKey(db, { credits: 5 })
+  await updateSuspended(db, key.accountId, new Date())
+  assert.deepEqual(told(await debitBatch(db, [debitOf(key)])), ['suspended'])
+  assert.equal(await balanceOf(key), 5)
+  await updateSuspended(db, key.accountId, null)
+})
+
+test('what is void is given back once, and only where it was charged', async () => {
+  const key = await newKey(db, { credits: 5 })
+  const [one, two] = [debitOf(key), debitOf(key, 2)]
+  await debitBatch(db, [one, two])
+  const references = [one.reference, two.reference, 'never-charged']
+  await insertVoids(db, references)
+  await insertVoids(db, references)
+  assert.equal(await balanceOf(key), 5)
+  assert.equal(await spentOf(key), 0)
+})
+
+test('entries are never changed or removed, and no balance goes below zero', async () => {
+  const key = await newKey(db, { credits: 1 })
+  for (const statement of [
+    sql`update credit_entries set delta = 5`,
+    sql`delete from credit_entries`,
+    sql`truncate credit_entries cascade`,
+  ])
+    await assert.rejects(db.run(statement), /only ever added to/)
+  const { accountId } = key
+  await assert.rejects(
+    db.run(sql`update credit_accounts set balance = -1 where account_id = ${accountId}`),
+    /credit_accounts_balance_check/,
+  )
+  assert.equal(await balanceOf(key), 1)
+})
+
+test('eight connections charge twenty accounts at the same time: spent is what the entries say, and all of it', async () => {
+  const keys = await Promise.all(Array.from({ length: 20 }, () => newKey(db, { credits: 100 })))
+  const options = { connectionsMax: 1, applicationName: 'debits', onError: () => {} }
+  const nodes = Array.from({ length: 8 }, () => openDb({ url: database.url, ...options }))
+  let charged = 0
+  await Promise.all(
+    nodes.map(async (node, n) => {
+      for (let round = 0; round < 10; round++) {
+        const batch = Array.from({ length: 64 }, (_, i) => {
+          const key = keys[(i * 7 + n * 3 + round) % keys.length] as TestKey
+          return debitOf(key, 1 + ((i + n) % 3))
+        })
+        const outcomes = await debitBatch(node, batch)
+        for (const [i, { outcome }] of outcomes.entries())
+          if (outcome === 'charged') charged += batch[i]?.amount ?? 0
+      }
+    }),
+  )
+  await Promise.all(nodes.map((node) => node.close()))
+  assert.equal(charged, 2_000)
+  for (const key of keys) {
+    assert.equal(await balanceOf(key), 0)
+    assert.equal(await spentOf(key), 100)
+  }
+})
+
+test('calls of one turn are charged together, and each gets its own answer', async () => {
+  const key = await newKey(db, { credits: 50 })
+  const debit = openDebits(db)
+  const outcomes = await Promise.all(Array.from({ length: 80 }, () => debit(debitOf(key))))
+  const charged = outcomes.filter(({ outcome }) => outcome === 'charged')
+  assert.equal(charged.length, 50)
+  assert.equal(new Set(told(charged)).size, 50)
+  assert.equal(await spentOf(key), 50)
+})
+
+test('the audit finds a balance that is not what its entries say, and suspends that account alone', async () => {
+  const [sound, broken] = [await newKey(db, { credits: 5 }), await newKey(db, { credits: 5 })]
+  await debitBatch(db, [debitOf(sound), debitOf(broken)])
+  const now = new Date()
+  const ofBroken = (fromStart: boolean) =>
+    auditBooks(db, { now, fromStart }).then((found) => found.broken.map((book) => book.accountId))
+  assert.deepEqual(await ofBroken(false), [])
+  await db.run(sql`
+    update credit_accounts set balance = balance + 1 where account_id = ${broken.accountId}`)
+  for (const fromStart of [false, true]) {
+    assert.deepEqual(await ofBroken(fromStart), [broken.accountId])
+    assert.deepEqual(
+      told(await debitBatch(db, [debitOf(broken), debitOf(sound)])).map(String)[0],
+      'suspended',
+    )
+  }
+  await db.run(sql`
+    update credit_accounts set balance = balance - 1 where account_id = ${broken.accountId}`)
+  const { wholeAgain } = await auditBooks(db, { now, fromStart: true })
+  assert.deepEqual(wholeAgain, [broken.accountId])
+})
+
+type Step =
+  | { kind: 'enter'; who: number; delta: number }
+  | { kind: 'charge'; amounts: { who: number; amount: number }[] }
+  | { kind: 'void'; nth: number }
+
+const who = fc.nat({ max: 2 })
+const amount = fc.integer({ min: 1, max: 4 })
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constant('enter' as const), who, delta: fc.integer({ min: -6, max: 12 }) }),
+  fc.record({
+    kind: fc.constant('charge' as const),
+    amounts: fc.array(fc.record({ who, amount }), { minLength: 1, maxLength: 8 }),
+  }),
+  fc.record({ kind: fc.constant('void' as const), nth: fc.nat({ max: 9 }) }),
+)
+
+/** The books in the head: one call after the other. */
+test('whatever is granted, adjusted, charged and void, the books are those of a model that does one thing at a time', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const keys = [await newKey(db), await newKey(db), await newKey(db)] as const
+      const model = [0, 0, 0]
+      const charged: { debit: Debit; who: number; isVoid: boolean }[] = []
+      for (const one of steps) {
+        if (one.kind === 'enter') {
+          const { accountId } = keys[one.who] as TestKey
+          if (one.delta === 0) continue
+          const kind = one.delta > 0 ? 'grant' : 'adjustment'
+          const entry = { accountId, kind, delta: one.delta, reason: 'model' } as const
+          const { outcome } = await db.transaction((tx) => enterCredits(tx, entry))
+          const fits = (model[one.who] as number) + one.delta >= 0
+          assert.equal(outcome, fits ? 'entered' : 'too little')
+          if (fits) (model[one.who] as number) += one.delta
+        } else if (one.kind === 'void') {
+          const chosen = charged[one.nth]
+          if (chosen === undefined) continue
+          await insertVoids(db, [chosen.debit.reference])
+          if (!chosen.isVoid) (model[chosen.who] as number) += chosen.debit.amount
+          chosen.isVoid = true
+        } else {
+          const debits = one.amounts.map((asked) =>
+            debitOf(keys[asked.who] as TestKey, asked.amount),
+          )
+          const outcomes = await debitBatch(db, debits)
+          for (const [i, { outcome }] of outcomes.entries()) {
+            const { who, amount } = one.amounts[i] as { who: number; amount: number }
+            if (outcome !== 'charged') continue
+            ;(model[who] as number) -= amount
+            charged.push({ debit: debits[i] as Debit, who, isVoid: false })
+          }
+          // Nothing was refused that the balance would have paid for.
+          for (const [i, { outcome }] of outcomes.entries()) {
+            const { who, amount } = one.amounts[i] as { who: number; amount: number }
+            if (outcome === 'short') assert.ok(amount > (model[who] as number))
+          }
+        }
+        assert.ok(model.every((balance) => balance >= 0))
+        assert.deepEqual(await Promise.all(keys.map(balanceOf)), model)
+      }
+      const { broken } = await auditBooks(db, { now: new Date(), fromStart: true })
+      assert.ok(broken.every(({ accountId }) => !keys.some((key) => key.accountId === accountId)))
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('the statement itself says of each call what became of it', async () => {
+  const key = await newKey(db, { credits: 2 })
+  const rows = await insertDebits(db, [debitOf(key, 2), debitOf(key)])
+  assert.deepEqual(rows, [
+    { place: 1, isAccepted: true, isSuspended: false, remaining: 0 },
+    { place: 2, isAccepted: false, isSuspended: false, remaining: 0 },
+  ])
+})
