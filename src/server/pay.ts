@@ -7,7 +7,7 @@ import { sha256Hex } from '../platform/bytes.ts'
 import type { Caller, MeterName, PresentedKey } from '../platform/callers.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
 import type { Answer } from '../platform/endpoint.ts'
-import { errorTable } from '../platform/errors.ts'
+import { errorTable, refuse } from '../platform/errors.ts'
 import { creditsChargedHeader, creditsRemainingHeader } from '../platform/identifiers.ts'
 import type { PaymentPort } from '../platform/payments.ts'
 import { type AdmitParts, type Admitted, challenged, missProblem, rateProblem } from './admit.ts'
@@ -61,7 +61,11 @@ async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promis
     query,
     headers: exchange.request.headers,
     idempotencyKey,
-    read: async (address) => ready(await work({ kind: 'payer', address })),
+    read: async (address) => {
+      const answer = ready(await work({ kind: 'payer', address }))
+      // Nobody waits for it any more: no answer to pay for.
+      return isTooLate(exchange) ? refuse('unavailable') : answer
+    },
     limit: (payer) => {
       // Wallets cost nothing: whoever has many is held by where they call from.
       const caller = { buckets: [{ key: payer, factor: 1 }, ...edge.network(exchange).buckets] }
@@ -88,14 +92,18 @@ async function answerMetered(
   const shortfall = purchase === null ? metering.shortfall(key, meter) : null
   if (shortfall !== null) return shortfall
   const answer = ready(await work(caller))
-  // Too late to be sent: the caller has its 503, or is gone.
-  if (statusOf(answer) !== 200 || exchange.answered || exchange.request.destroyed) return answer
+  if (statusOf(answer) !== 200 || isTooLate(exchange)) return answer
   const { operationId } = call.route.endpoint
   const { requestId } = exchange
   const metered = { caller, meter, operationId, requestId, purchase }
   const charge = await metering.charge(metered)
   if (exchange.answered) metering.undo(metered)
   return isRefusal(charge) ? charge : withCredits(answer, charge)
+}
+
+/** The caller has had its 503, or is gone. */
+function isTooLate({ answered, request }: Exchange): boolean {
+  return answered || request.destroyed
 }
 
 function purchaseOf({ route, idempotencyKey, path, query }: Omit<PaidCall, 'exchange'>) {

@@ -1,7 +1,9 @@
 /** What fails between us, the facilitator and the chain: a payment is never lost, never taken twice, never served unpaid. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
 import { after } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { X402Settings } from '../../src/payments/x402-open.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
@@ -238,6 +240,34 @@ chainTest(
     }
   },
 )
+
+chainTest('a caller that leaves while the work is done is not charged', async () => {
+  const reading = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  const slow = await startLoopServer(loop, {
+    settings: remote(node.url),
+    read: async (id) => {
+      reading.resolve()
+      await gone.promise
+      return { status: 200, body: { id } }
+    },
+  })
+  try {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const caller = connect(Number(new URL(slow.base).port), '127.0.0.1')
+    caller.write(`GET /things/1 HTTP/1.1\r\nHost: a\r\nX-PAYMENT: ${header}\r\n\r\n`)
+    await reading.promise
+    caller.destroy()
+    while ((await slow.connections()) > 0) await turn()
+    gone.resolve()
+    while ((await stateOf(header)) === 'claimed') await turn()
+    assert.equal(await stateOf(header), 'released')
+    assert.equal(await loop.spent(wallet), 0)
+  } finally {
+    await slow.stop()
+  }
+})
 
 chainTest('what a facilitator and a node say reaches no answer, no log and no ledger', async () => {
   const wallet = await loop.richWallet()

@@ -20,6 +20,8 @@ export interface PaidServer extends X402 {
   reads: number
   /** What was told of trouble. */
   troubles: string[]
+  /** That are open. */
+  connections(): Promise<number>
   /** Every line of the log. */
   logged(): string
   stop(): Promise<void>
@@ -54,7 +56,15 @@ export async function startPaidServer(options: PaidServerOptions): Promise<PaidS
   const onTrouble = (what: string, fields: Record<string, string>) =>
     void troubles.push(`${what} ${JSON.stringify(fields)}`)
   const x402 = await openX402({ settings, publicUrl, db, clock, onTrouble })
-  const paid: PaidServer = { ...x402, base: '', reads: 0, troubles, logged: () => '', stop }
+  const paid: PaidServer = {
+    ...x402,
+    base: '',
+    reads: 0,
+    troubles,
+    logged: () => '',
+    connections,
+    stop,
+  }
   const read = options.read ?? thing
 
   const thingRead = endpoint({
@@ -73,6 +83,9 @@ export async function startPaidServer(options: PaidServerOptions): Promise<PaidS
     },
   })
   const edge = await startEdge({ endpoints: [thingRead], payments: x402.port, publicUrl })
+  async function connections(): Promise<number> {
+    return Number(/^http_connections (\d+)/m.exec(await edge.metrics.text())?.[1])
+  }
   async function stop(): Promise<void> {
     await edge.stop()
     await x402.close()
