@@ -157,6 +157,7 @@ CREATE OR REPLACE FUNCTION public.search_people(query text, handles_alone boolea
  STABLE
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   already text[] := array(select e.username from search_entries e where e.username = query);
@@ -215,8 +216,7 @@ begin
         select sum(met.times), array_agg(met.username), array_agg(met.rank) into walked, names, ranks from (
           select w.username, min(w.rank) as rank, count(*) as times from (
             select t.username, t.rank from search_terms t
-            where left(t.term, 2) = left(prefix, 2) and t.kind = one
-              and t.term >= prefix and t.term < beyond
+            where left(t.term, 2) = left(prefix, 2) and t.kind = one and starts_with(t.term, prefix)
             order by t.rank, t.username limit step
           ) w group by w.username
         ) met;
