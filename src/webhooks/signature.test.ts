@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Webhook } from 'standardwebhooks'
-import Stripe from 'stripe'
-import { attemptHeaders } from './attempt-request.ts'
+import { Stripe } from 'stripe'
+import { type Attempt, attemptHeaders } from './attempt-request.ts'
 import { newSecret } from './secret.ts'
 import { signatureHeader, standardSignature, verifySignature } from './signature.ts'
 
@@ -90,15 +90,23 @@ for one in json.load(open(sys.argv[1], encoding='utf-8'))['signatures']:
   assert.equal(stdout.trim().split('\n').length, vectors.signatures.length)
 })
 
-/** An attempt of now, for libraries that look at the clock. */
+function attemptOf(body: string): Attempt {
+  return {
+    id: '0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f',
+    eventId: 'evt_1',
+    eventType: 'score.updated',
+    body,
+    attempt: 1,
+    isTest: false,
+    position: 1,
+  }
+}
+
+/** Of now, for libraries that look at the clock. */
 function delivery() {
   const secret = newSecret()
   const body = JSON.stringify({ id: 'evt_1', text: 'Grüße ✓' })
-  const attempt = {
-    ...{ id: '0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f', eventId: 'evt_1', eventType: 'score.updated' },
-    ...{ body, attempt: 1, isTest: false, position: 1 },
-  }
-  return { secret, body, headers: attemptHeaders(attempt, { current: secret }, new Date()) }
+  return { secret, body, headers: attemptHeaders(attemptOf(body), { current: secret }, new Date()) }
 }
 
 test('the library of Stripe takes our header with the secret as it is shown', () => {
@@ -120,18 +128,7 @@ test('the library of Standard Webhooks takes our headers with the secret as it i
 test('in a rotation the library of Standard Webhooks takes either secret', () => {
   const [current, next] = [newSecret(), newSecret()]
   const body = '{}'
-  const headers = attemptHeaders(
-    {
-      ...{
-        id: '0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f',
-        eventId: 'evt_1',
-        eventType: 'score.updated',
-      },
-      ...{ body, attempt: 1, isTest: false, position: 1 },
-    },
-    { current, next },
-    new Date(),
-  )
+  const headers = attemptHeaders(attemptOf(body), { current, next }, new Date())
   for (const secret of [current, next]) new Webhook(secret).verify(body, headers)
   assert.equal(headers['Service-Webhook-Signature']?.match(/v1=/g)?.length, 1)
 })
