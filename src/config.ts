@@ -6,7 +6,10 @@ import { join, resolve } from 'node:path'
 import type { Prices } from './payments/meters.ts'
 import type { X402Settings } from './payments/x402-open.ts'
 import { x402SettingsOf } from './payments-config.ts'
+import { type EgressRules, strangerRules } from './platform/egress-rules.ts'
 import { type Keyring, parseKeyring } from './platform/keyring.ts'
+import { parseNetwork } from './platform/networks.ts'
+import { parseRetryWaits } from './webhooks/retry.ts'
 
 interface Setting<Value> {
   /** As shown to the operator; empty when there is none. */
@@ -54,12 +57,11 @@ function originUrl(text: string): string {
   return url.origin
 }
 
-const cidrPattern = /^[0-9a-fA-F:.]+(\/\d{1,3})?$/
-
 function networks(text: string): string[] {
   const items = list(text)
   for (const item of items) {
-    if (!cidrPattern.test(item)) throw new Error('addresses or CIDR networks, separated by commas')
+    if (parseNetwork(item) === null)
+      throw new Error('addresses or CIDR networks, separated by commas')
     if (item.endsWith('/0'))
       throw new Error('networks you run: to trust everyone lets callers choose their address')
   }
@@ -99,6 +101,7 @@ function creditPrice(what: string): Setting<number> {
 /** What may hold a password or a key is not told back. */
 const confidential: ReadonlySet<string> = new Set([
   'DATABASE_URL',
+  'WEBHOOK_PROXY_URL',
   'API_KEY_PEPPERS',
   'X402_SECRETS',
   'X402_FACILITATOR_URL',
@@ -276,6 +279,51 @@ export const settings = {
     effect: 'Which interface /metrics is served on. It has no authentication: keep it private.',
     parse: (text) => text,
   }),
+  WEBHOOK_PORTS: setting({
+    default: '443',
+    unit: 'TCP ports, comma-separated, or any',
+    effect: 'Ports that the URL of a webhook endpoint may name.',
+    parse: (text) => (text === 'any' ? 'any' : list(text).map(integer(1, 65_535))),
+  }),
+  WEBHOOK_ALLOW_CIDRS: setting({
+    default: '',
+    unit: 'addresses or CIDR networks, comma-separated',
+    effect:
+      'Networks of yours that webhooks may be sent to. Without it only public addresses are dialled: whoever creates endpoints must not reach into your network.',
+    parse: networks,
+  }),
+  WEBHOOK_DENY_CIDRS: setting({
+    default: '',
+    unit: 'addresses or CIDR networks, comma-separated',
+    effect: 'Networks that webhooks are never sent to, such as your own public addresses.',
+    parse: networks,
+  }),
+  WEBHOOK_ALLOW_HTTP: setting({
+    default: 'false',
+    unit: 'true or false',
+    effect: 'true: deliveries to http URLs go out, readable on the way. The API takes none anyway.',
+    parse: (text) => oneOf('true', 'false')(text) === 'true',
+  }),
+  WEBHOOK_PROXY_URL: setting({
+    default: 'none',
+    unit: 'http or https URL',
+    effect:
+      'A CONNECT proxy that webhooks leave through. It then resolves names and says which addresses may be reached.',
+    parse: httpUrl,
+  }),
+  WEBHOOK_CA_FILE: setting({
+    default: 'none',
+    unit: 'PEM file',
+    effect: 'Certificates that receivers may show beside those this machine trusts.',
+    parse: (text) => resolve(text),
+  }),
+  WEBHOOK_RETRY_SCHEDULE: setting({
+    default: '5,300,1800,7200,18000,36000,50400,72000,86400',
+    unit: 'seconds, comma-separated',
+    effect:
+      'Waits before the second attempt and those after it, each a fifth shorter or longer by chance. After the last one a delivery is given up.',
+    parse: parseRetryWaits,
+  }),
   LOG_LEVEL: setting({
     default: 'info',
     unit: 'debug, info, warn, error or silent',
@@ -402,6 +450,7 @@ export interface Config {
   /** Null: no metrics server. */
   metricsPort: number | null
   metricsHost: string
+  webhooks: WebhookSettings
   logLevel: Value<'LOG_LEVEL'>
   drainDelaySeconds: number
   /** Null: nobody can pay on the spot. */
@@ -411,6 +460,14 @@ export interface Config {
 /** A limit a minute that may be used for an hour or two of each day. */
 function forTheWholeDay(perMinute: number): { perMinute: number; perDay: number } {
   return { perMinute, perDay: perMinute * 100 }
+}
+
+export interface WebhookSettings {
+  /** What a URL of an endpoint may be, and which addresses are dialled. */
+  rules: EgressRules
+  proxyUrl: string | undefined
+  caFile: string | undefined
+  retryWaitsSeconds: readonly number[]
 }
 
 /** All that is wrong with the settings, one line each. */
@@ -482,6 +539,17 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     failedKeyLimits: forTheWholeDay(readOr('FAILED_KEYS_PER_MINUTE')),
     metricsPort: metricsPort === undefined ? 0 : metricsPort,
     metricsHost: readOr('METRICS_HOST'),
+    webhooks: {
+      rules: strangerRules({
+        ports: readOr('WEBHOOK_PORTS'),
+        allowCidrs: readOr('WEBHOOK_ALLOW_CIDRS'),
+        denyCidrs: readOr('WEBHOOK_DENY_CIDRS'),
+        allowHttp: readOr('WEBHOOK_ALLOW_HTTP'),
+      }),
+      proxyUrl: read('WEBHOOK_PROXY_URL'),
+      caFile: read('WEBHOOK_CA_FILE'),
+      retryWaitsSeconds: readOr('WEBHOOK_RETRY_SCHEDULE'),
+    },
     logLevel: readOr('LOG_LEVEL'),
     drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
     x402: x402SettingsOf(

@@ -25,12 +25,17 @@ const deliveriesMax = 20_000
 const eventsMax = 500
 
 /** Places whatever waits, in batches that make some thousands of deliveries each. Returns how many events. */
-export async function placeWaiting(db: Db): Promise<number> {
+export async function placeWaiting(
+  db: Db,
+  onPlaced: (event: PlacedEvent) => void = () => undefined,
+): Promise<number> {
   let count = 0
   for (;;) {
     const { isNeeded, endpointCount } = await isPlacingNeeded(db)
     if (!isNeeded) return count
     const limit = Math.max(1, Math.min(eventsMax, Math.floor(deliveriesMax / (endpointCount + 1))))
-    count += (await placeEvents(db, limit)).length
+    const placed = await placeEvents(db, limit)
+    placed.forEach(onPlaced)
+    count += placed.length
   }
 }

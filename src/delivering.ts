@@ -1,0 +1,75 @@
+/** The part of a worker that sends webhooks: its client, its deliverer and its jobs. */
+import { readFile } from 'node:fs/promises'
+import type { Config } from './config.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Db } from './platform/db.ts'
+import { openEgress } from './platform/egress.ts'
+import type { Keyring } from './platform/keyring.ts'
+import type { Log } from './platform/log.ts'
+import type { Metrics } from './platform/metrics.ts'
+import { openDeliverer } from './webhooks/deliver.ts'
+import { deliveryMeter } from './webhooks/delivery-metrics.ts'
+import { countDeliveries, reapLeases } from './webhooks/delivery-store.ts'
+import { placeWaiting } from './webhooks/place.ts'
+import { forgetOldDeliveries } from './webhooks/retention.ts'
+import { tendEndpoints } from './webhooks/tend-endpoints.ts'
+import type { Job } from './worker.ts'
+
+export interface DeliveringParts {
+  config: Pick<Config, 'webhooks'>
+  db: Db
+  log: Log
+  clock: Clock
+  /** Opens the secrets of endpoints. */
+  ring: Keyring
+  metrics: Metrics
+}
+
+export interface Delivering {
+  jobs: Job[]
+  /** After the jobs have ended: waits for what is under way, at most 15 seconds, so that nothing is left to run out. */
+  close(): Promise<void>
+}
+
+export async function openDelivering(parts: DeliveringParts): Promise<Delivering> {
+  const { db, log, clock, ring, metrics } = parts
+  const { rules, proxyUrl, caFile, retryWaitsSeconds } = parts.config.webhooks
+  const extraCa = caFile === undefined ? undefined : await readFile(caFile, 'utf8')
+  const egress = openEgress({ rules, proxyUrl, extraCa })
+  const meter = deliveryMeter(metrics)
+  const deliverer = openDeliverer({ db, egress, clock, ring, meter, log, retryWaitsSeconds })
+  const jobs: Job[] = [
+    {
+      name: 'place events',
+      everyMs: 25,
+      run: () => placeWaiting(db, (event) => meter.placed(event.type)),
+    },
+    { name: 'deliver webhooks', everyMs: 25, run: (signal) => deliverer.work(signal) },
+    {
+      name: 'free lost deliveries',
+      everyMs: 5_000,
+      run: async () => meter.interrupted(await reapLeases(db, clock())),
+    },
+    { name: 'tend webhook endpoints', everyMs: 60_000, run: () => tendEndpoints(db, log, clock()) },
+    {
+      name: 'forget old deliveries',
+      everyMs: 3_600_000,
+      run: () => forgetOldDeliveries(db, clock()),
+    },
+    {
+      name: 'count deliveries',
+      everyMs: 15_000,
+      run: async () => {
+        const now = clock()
+        meter.surveyed(await countDeliveries(db, now), now)
+      },
+    },
+  ]
+  return {
+    jobs,
+    async close() {
+      await deliverer.finish()
+      await egress.close()
+    },
+  }
+}
