@@ -571,7 +571,9 @@ create table source_changes (
   kind text not null,
   assurance integer not null,
   independence_group text not null,
-  number integer not null
+  number integer not null,
+  issuer text,
+  public_keys text[] default '{}'::text[] not null
 );
 create table sources (
   source_id text not null,
@@ -580,7 +582,9 @@ create table sources (
   assurance integer not null,
   independence_group text not null,
   registered_at timestamp with time zone not null,
-  changed_at timestamp with time zone not null
+  changed_at timestamp with time zone not null,
+  issuer text,
+  public_keys text[] default '{}'::text[] not null
 );
 create table status_lists (
   list_id text not null,
@@ -872,6 +876,8 @@ alter table source_changes add constraint source_changes_pkey PRIMARY KEY (sourc
 alter table source_changes add constraint source_changes_number_check CHECK ((number > 0));
 alter table sources add constraint sources_pkey PRIMARY KEY (source_id);
 alter table sources add constraint sources_assurance_check CHECK (((assurance >= 0) AND (assurance <= 1000)));
+alter table sources add constraint sources_check CHECK (((issuer IS NULL) = (cardinality(public_keys) = 0)));
+alter table sources add constraint sources_issuer_check CHECK ((length(issuer) <= 2048));
 alter table sources add constraint sources_source_id_check CHECK (((source_id ~ '^[a-z0-9]+(-[a-z0-9]+)*$'::text) AND (length(source_id) <= 64)));
 alter table status_lists add constraint status_lists_pkey PRIMARY KEY (list_id);
 alter table status_lists add constraint status_lists_check CHECK (((closed_at IS NULL) = (dies_at IS NULL)));

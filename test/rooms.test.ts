@@ -13,7 +13,8 @@ const allowed: Record<string, readonly string[]> = {
   payments: ['platform'],
   audit: ['platform'],
   people: ['platform', 'webhooks'],
-  evidence: ['platform', 'people', 'scoring-core'],
+  // Of score-credentials the pure parts of a proof: keys and signatures.
+  evidence: ['platform', 'people', 'scoring-core', 'score-credentials'],
   scores: [
     'platform',
     'people',

@@ -228,6 +228,8 @@ command(sources, 'register', 'Register a source, or change what it is trusted wi
   )
   .option('--group <group>', 'who answers for it: sources of one group are not independent')
   .option('--assurance <permille>', 'default: as far as its kind allows')
+  .option('--issuer <id>', 'whom its Open Badges name: a DID or an https URL')
+  .option('--key <multikey...>', 'whose signature is on them: z6Mk…; a did:key is its own')
   .option('--from <file>', 'sources, one a line; - for standard input')
   .option(...formatOption)
   .option('--errors <file>', 'where refused lines go (default: FROM.errors.ndjson)')
@@ -250,6 +252,8 @@ command(evidence, 'import', 'Take in the evidence of a file')
   .option(...formatOption)
   .option('--errors <file>', 'where refused lines are told (default: FROM.errors.ndjson)')
   .option('--dry-run', 'only check the lines against the database: nothing is added')
+  .option('--achievements <file>', 'what Open Badges are evidence of, as JSON by achievement id')
+  .option('--accept-unchecked-status', 'take in badges that name a status, which is not looked up')
   .addHelpText(
     'after',
     '\nA run that was cut off can be run again: an item is taken in once, however often it is read.',

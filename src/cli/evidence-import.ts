@@ -2,22 +2,39 @@
 import { setFlagsFromString } from 'node:v8'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
-import { readEvidenceLine } from '../evidence/evidence-line.ts'
+import { readAchievements, readEvidenceLine } from '../evidence/evidence-line.ts'
 import { type Ingested, ingestEvidence } from '../evidence/ingest-evidence.ts'
-import { evidenceLine } from '../evidence/schema.ts'
+import { type Achievement, evidenceLine } from '../evidence/schema.ts'
 import type { Tx } from '../platform/db.ts'
+import { parseStrictJson } from '../platform/strict-json.ts'
 import { type ImportFlags, importLines } from './import-lines.ts'
+import { readInput } from './lines.ts'
 import type { Outcome } from './output.ts'
 import { releasedVocabulary } from './released-vocabulary.ts'
+import { UsageError } from './run.ts'
 
-/** A line takes some 300 bytes, notes 8,000 characters more at most. */
-const lineBytesMax = 65_536
+/** A line takes some 300 bytes; an Open Badge some thousand, and its picture may be in it. */
+const lineBytesMax = 262_144
 const batchMax = 1_000
 
-export function importEvidenceCommand(config: Config, flags: ImportFlags): Promise<Outcome> {
+/** Thousands of achievements fit. */
+const achievementsBytesMax = 4_194_304
+
+export interface EvidenceImportFlags extends ImportFlags {
+  achievements?: string
+  acceptUncheckedStatus?: boolean
+}
+
+export async function importEvidenceCommand(
+  config: Config,
+  flags: EvidenceImportFlags,
+): Promise<Outcome> {
   // A long run leaves much garbage behind; without this the engine gives it a hundred megabytes before it looks.
   setFlagsFromString('--semi-space-growth-factor=1')
   const vocabulary = releasedVocabulary()
+  const { achievements: file, acceptUncheckedStatus: acceptsUncheckedStatus = false } = flags
+  const achievements = await achievementsOf(file)
+  const badges = { achievements, acceptsUncheckedStatus }
   return importLines(config, flags, {
     shape: evidenceLine,
     lineBytesMax,
@@ -26,11 +43,21 @@ export function importEvidenceCommand(config: Config, flags: ImportFlags): Promi
     results: ['added', 'unchanged'],
     read: readEvidenceLine,
     apply: async (tx, lines, now) => {
-      const answers = await ingestEvidence(tx, lines, { vocabulary, now })
+      const answers = await ingestEvidence(tx, lines, { vocabulary, badges, now })
       await recordImport(tx, answers, now)
       return answers
     },
   })
+}
+
+async function achievementsOf(file: string | undefined): Promise<Map<string, Achievement>> {
+  if (file === undefined) return new Map()
+  const json = parseStrictJson(await readInput(file, achievementsBytesMax))
+  if (json.kind !== 'value') throw new UsageError(`${file}: ${json.why}`)
+  const achievements = readAchievements(json.value)
+  if (!('refused' in achievements)) return achievements
+  const { field, reason } = achievements.refused
+  throw new UsageError(`${file}: ${field ?? 'it'} ${reason}`)
 }
 
 /** An entry for each batch, in its transaction: after a kill the log tells exactly what was taken in. */

@@ -17,6 +17,8 @@ export interface SourceFlags {
   kind?: string
   group?: string
   assurance?: string
+  issuer?: string
+  key?: string[]
   from?: string
   format?: string
   errors?: string
@@ -29,13 +31,19 @@ export function registerSourcesCommand(
   id: string | undefined,
   flags: SourceFlags,
 ): Promise<Outcome> {
-  const { from, by, name, kind, group, assurance } = flags
+  const { from, by, name, kind, group, assurance, issuer, key: publicKeys } = flags
   const actor = actorGiven(by)
-  const isDescribed = [id, name, kind, group, assurance].some((option) => option !== undefined)
+  const isDescribed = [id, name, kind, group, assurance, issuer, publicKeys].some(
+    (option) => option !== undefined,
+  )
   if ((from !== undefined) === isDescribed)
     throw new UsageError('Name a source with --name, --kind and --group, or a file with --from.')
   return from === undefined
-    ? registerOne(config, { id, name, kind, group, assurance: permilleOf(assurance) }, actor)
+    ? registerOne(
+        config,
+        { id, name, kind, group, assurance: permilleOf(assurance), issuer, publicKeys },
+        actor,
+      )
     : registerFile(config, { ...flags, from }, actor)
 }
 

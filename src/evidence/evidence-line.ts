@@ -1,12 +1,36 @@
 /** Pure: what can be said about a line of evidence without the database. */
 
-import type { Fault } from '../platform/shape-fault.ts'
+import { Compile } from 'typebox/compile'
+import { type Fault, firstFault } from '../platform/shape-fault.ts'
 import { dayOfDate } from '../scoring-core/civil-date.ts'
 import { ruleOf, type Vocabulary } from '../scoring-core/evidence.ts'
-import { valueReader } from './line-reader.ts'
-import { type EvidenceLine, evidenceLine } from './schema.ts'
+import { type Refused, valueReader } from './line-reader.ts'
+import {
+  type Achievement,
+  achievementsFile,
+  type BadgeLine,
+  badgeLine,
+  type EvidenceLine,
+  evidenceLine,
+} from './schema.ts'
 
-export const readEvidenceLine = valueReader(evidenceLine)
+const readItem = valueReader(evidenceLine)
+const readBadgeLine = valueReader(badgeLine)
+
+/** The operator's word on what achievements are evidence of. */
+export function readAchievements(value: unknown): Map<string, Achievement> | Refused {
+  return achievements.Check(value)
+    ? new Map(Object.entries(value))
+    : { refused: firstFault(achievements, value) }
+}
+
+const achievements = Compile(achievementsFile)
+
+/** A line that has a credential is one, whatever else it has. */
+export function readEvidenceLine(value: unknown): EvidenceLine | BadgeLine | Refused {
+  const isBadge = typeof value === 'object' && value !== null && Object.hasOwn(value, 'credential')
+  return isBadge ? readBadgeLine(value) : readItem(value)
+}
 
 /** Nothing that is still somebody's skill was observed before. */
 const firstDate = '1900-01-01'
@@ -17,7 +41,7 @@ export interface WorkerName {
 }
 
 /** Whose evidence it is. */
-export function workerNameOf(line: EvidenceLine): WorkerName | Fault {
+export function workerNameOf(line: EvidenceLine | BadgeLine): WorkerName | Fault {
   const { workerId, workerExternalId, username } = line
   const names: WorkerName[] = []
   // PostgreSQL writes a UUID in lowercase, so ids are compared in it.
@@ -32,7 +56,12 @@ export function workerNameOf(line: EvidenceLine): WorkerName | Fault {
 
 /** Why the line cannot be evidence, or null. `today` is `YYYY-MM-DD` in UTC. */
 export function evidenceFault(
-  { observedOn, expiresOn, skillId, type }: EvidenceLine,
+  {
+    observedOn,
+    expiresOn,
+    skillId,
+    type,
+  }: Pick<EvidenceLine, 'observedOn' | 'expiresOn' | 'skillId' | 'type'>,
   { vocabulary, today }: { vocabulary: Vocabulary; today: string },
 ): Fault | null {
   if (dayOfDate(observedOn) === null) return fault('observedOn', 'is no date of the calendar')

@@ -11,7 +11,8 @@ import { uuidV7 } from '../platform/uuid-v7.ts'
 import type { Vocabulary } from '../scoring-core/evidence.ts'
 import { evidenceFault, type WorkerName, workerNameOf } from './evidence-line.ts'
 import { type Refused, refused } from './line-reader.ts'
-import type { EvidenceLine } from './schema.ts'
+import { readBadge } from './open-badge.ts'
+import type { Achievement, BadgeLine, EvidenceLine } from './schema.ts'
 import {
   type EvidenceRow,
   findEvidenceByName,
@@ -27,13 +28,24 @@ export type Ingested = { result: 'added' | 'unchanged'; evidenceId: string } | R
 
 export interface IngestRules {
   vocabulary: Vocabulary
+  /** What Open Badges are evidence of; none are taken in without. */
+  badges?: BadgeRules
   now: Date
 }
+
+export interface BadgeRules {
+  /** By the achievement's id. */
+  achievements: ReadonlyMap<string, Achievement>
+  /** Badges that name a status are taken in although it is not looked up here. */
+  acceptsUncheckedStatus: boolean
+}
+
+const noBadges: BadgeRules = { achievements: new Map(), acceptsUncheckedStatus: false }
 
 /** One answer for each line, in order. What is added, its private part and the marks of its workers commit together. */
 export async function ingestEvidence(
   tx: Tx,
-  lines: readonly EvidenceLine[],
+  lines: readonly (EvidenceLine | BadgeLine)[],
   rules: IngestRules,
 ): Promise<Ingested[]> {
   await planAnew(tx)
@@ -63,8 +75,8 @@ interface Item extends EvidenceRow, Stored {
 /** Each line as it may be taken in, or why it may not. */
 async function itemsOf(
   tx: Tx,
-  lines: readonly EvidenceLine[],
-  { vocabulary, now }: IngestRules,
+  lines: readonly (EvidenceLine | BadgeLine)[],
+  { vocabulary, badges = noBadges, now }: IngestRules,
 ): Promise<({ item: Item } | Refused)[]> {
   const today = now.toISOString().slice(0, 10)
   const sources = await knownSources(tx, [...new Set(lines.map((line) => line.sourceId))])
@@ -72,12 +84,22 @@ async function itemsOf(
   const names = named.flatMap(({ worker }) => ('by' in worker ? worker : []))
   const workers = await workersBehind(tx, names)
   return named.map(({ line, worker }) => {
-    if (!sources.has(line.sourceId)) return refused('sourceId', 'is not a registered source')
+    const source = sources.get(line.sourceId)
+    if (source === undefined) return refused('sourceId', 'is not a registered source')
     if ('reason' in worker) return { refused: worker }
     const workerId = workers.get(keyOf(worker))
     if (workerId === undefined) return refused(worker.by, 'is not a registered worker')
-    const fault = evidenceFault(line, { vocabulary, today })
-    return fault === null ? { item: itemOf(line, workerId, now) } : { refused: fault }
+    if (!('credential' in line)) {
+      const fault = evidenceFault(line, { vocabulary, today })
+      return fault === null ? { item: itemOf(line, workerId, now) } : { refused: fault }
+    }
+    const { sourceId, credential } = line
+    const badge = readBadge(credential, { ...source, ...badges, now })
+    if ('reason' in badge) return { refused: badge }
+    const fault = evidenceFault(badge, { vocabulary, today })
+    if (fault !== null) return { refused: fault }
+    const payload = canonicalJson({ openBadge: credential })
+    return { item: { ...itemOf({ ...badge, sourceId }, workerId, now), payload } }
   })
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
+import { base58Encode } from '../platform/bytes.ts'
 import { sql } from '../platform/db.ts'
 import { registerSource } from './register-source.ts'
 import type { SourceLine } from './schema.ts'
@@ -42,6 +43,8 @@ test('a source is registered once, changed by what differs, and every change is 
     kind: 'organisation',
     assurance: 700,
     group: 'acme-group',
+    issuer: null,
+    publicKeys: [],
     registeredAt: now,
     changedAt: now,
   })
@@ -115,4 +118,36 @@ test('a line that is no source is refused with its field', () => {
     assert.ok('refused' in read && read.refused.field === field, JSON.stringify(line))
   }
   assert.ok(!('refused' in readSourceLine(acme)))
+})
+
+test('a source that sends badges has an issuer and its keys, each of them sound', async () => {
+  const key = 'z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK'
+  const own = sourceOf({ ...acme, issuer: `did:key:${key}` })
+  assert.ok(!('refused' in own))
+  assert.deepEqual(own.publicKeys, [key])
+  const web = { ...acme, id: 'badges', issuer: 'did:web:acme.example' }
+  const smallOrder = `z${base58Encode(Buffer.from([0xed, 0x01, 1, ...Buffer.alloc(31)]))}`
+  const wrong: readonly [line: SourceLine, reason: RegExp][] = [
+    [web, /are missing/],
+    [{ ...acme, publicKeys: [key] }, /name the issuer/],
+    [{ ...web, publicKeys: [key, smallOrder] }, /no sound/],
+    [{ ...acme, issuer: 'did:key:zDnaOther' }, /no sound/],
+  ]
+  for (const [line, reason] of wrong) {
+    const read = sourceOf(line)
+    assert.ok('refused' in read && read.refused.field === 'publicKeys')
+    assert.match(read.refused.reason, reason)
+  }
+  assert.equal(await register({ ...web, publicKeys: [key] }), 'registered')
+  assert.equal(await register({ ...web, publicKeys: [key] }), 'unchanged')
+  assert.equal(
+    await register({ ...web, issuer: 'did:web:new.example', publicKeys: [key] }),
+    'changed',
+  )
+  const kept = await db.rows(sql`
+    select issuer, public_keys as keys from source_changes where source_id = 'badges' order by number`)
+  assert.deepEqual(kept, [
+    { issuer: 'did:web:acme.example', keys: [key] },
+    { issuer: 'did:web:new.example', keys: [key] },
+  ])
 })

@@ -1,4 +1,5 @@
 /** Registers a source, or changes what it is trusted with: then everybody who has evidence of it is due to be scored again. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../platform/db.ts'
 import type { Refused } from './line-reader.ts'
 import type { SourceLine } from './schema.ts'
@@ -32,9 +33,8 @@ export async function registerSource(
 async function change(tx: Tx, source: Source, now: Date): Promise<'changed' | 'unchanged'> {
   const before = await lockSource(tx, source.id)
   if (before === undefined) throw new Error(`the source ${source.id} is neither new nor known`)
-  const { name, kind, assurance, group } = before
-  const isTrustedAsBefore = assurance === source.assurance && group === source.group
-  if (isTrustedAsBefore && name === source.name && kind === source.kind) return 'unchanged'
+  if (isDeepStrictEqual(before, source)) return 'unchanged'
+  const isTrustedAsBefore = before.assurance === source.assurance && before.group === source.group
   await updateSource(tx, source, now)
   if (!isTrustedAsBefore) await markWorkersOfSource(tx, source.id, now)
   return 'changed'

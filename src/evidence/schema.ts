@@ -19,6 +19,12 @@ const permille = {
   maximum: 1_000,
   description: 'must be a whole number from 0 to 1000',
 }
+/** Multikey: 0xed01 and the 32 bytes, in base58btc. */
+const publicKey = {
+  pattern: '^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$',
+  description: 'must be an Ed25519 Multikey, z6Mk…',
+}
+const publicKeysMax = 16
 const calendarDate = {
   pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
   description: 'must be a date such as 2026-05-14',
@@ -35,6 +41,22 @@ export const sourceLine = Type.Object(
     /** Whoever answers for it: sources of one group are not independent. */
     group: Type.Optional(Type.String(slug)),
     assurance: Type.Optional(Type.Integer(permille)),
+    /** Whom its Open Badges must name, and the keys they are signed by. A did:key is its own key. */
+    issuer: Type.Optional(
+      Type.String({
+        pattern: '^(did:[a-z0-9]+:|https://)[!-~]+$',
+        maxLength: 2_048,
+        description: 'must be a DID or an https URL, at most 2048 characters',
+      }),
+    ),
+    publicKeys: Type.Optional(
+      Type.Array(Type.String(publicKey), {
+        minItems: 1,
+        maxItems: publicKeysMax,
+        uniqueItems: true,
+        description: `must be a list of 1 to ${publicKeysMax} different Ed25519 Multikeys, z6Mk…`,
+      }),
+    ),
   },
   closed,
 )
@@ -58,41 +80,47 @@ export const evidencePrivate = Type.Object(
   { ...closed, minProperties: 1, description: 'must be an object with one field or more' },
 )
 
+/** Who evidence is of: exactly one of the three. It finds the worker and is not kept; the id alone goes on. */
+const workerNames = {
+  workerId: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+      description: 'must be a UUID',
+    }),
+  ),
+  workerExternalId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'must be a string of 1 to 200 characters',
+    }),
+  ),
+  username: Type.Optional(
+    Type.String({
+      pattern: '^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$',
+      description: 'must be a username',
+    }),
+  ),
+}
+const skillId = Type.String({
+  pattern: '^hss:[a-z0-9-]+$',
+  maxLength: 68,
+  description: 'must be a skill id such as hss:typescript',
+})
+const type = Type.String({
+  pattern: '^[a-z_]+$',
+  maxLength: 64,
+  description: 'must be an evidence type such as work_product',
+})
+
 /** One line of `assay evidence import`. Nothing about the person but who it is: no age, gender, school, picture or place. */
 export const evidenceLine = Type.Object(
   {
-    /** Who it is of: exactly one of the three. It finds the worker and is not kept; the id alone goes on. */
-    workerId: Type.Optional(
-      Type.String({
-        pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-        description: 'must be a UUID',
-      }),
-    ),
-    workerExternalId: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        description: 'must be a string of 1 to 200 characters',
-      }),
-    ),
-    username: Type.Optional(
-      Type.String({
-        pattern: '^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$',
-        description: 'must be a username',
-      }),
-    ),
+    ...workerNames,
     sourceId: Type.String(slug),
     externalId: Type.String(oneLine(200)),
-    skillId: Type.String({
-      pattern: '^hss:[a-z0-9-]+$',
-      maxLength: 68,
-      description: 'must be a skill id such as hss:typescript',
-    }),
-    type: Type.String({
-      pattern: '^[a-z_]+$',
-      maxLength: 64,
-      description: 'must be an evidence type such as work_product',
-    }),
+    skillId,
+    type,
     value: Type.Integer(permille),
     observedOn: Type.String(calendarDate),
     expiresOn: Type.Optional(Type.String(calendarDate)),
@@ -107,6 +135,29 @@ export const evidenceLine = Type.Object(
   closed,
 )
 export type EvidenceLine = Static<typeof evidenceLine>
+
+/** The other kind of line: an Open Badge 3.0. What it is evidence of follows from the credential and the operator's achievements. */
+export const badgeLine = Type.Object(
+  {
+    ...workerNames,
+    sourceId: Type.String(slug),
+    credential: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'must be an Open Badge 3.0, as a JSON object',
+    }),
+  },
+  closed,
+)
+export type BadgeLine = Static<typeof badgeLine>
+
+/** What an achievement is evidence of, by the achievement's id. */
+export const achievementsFile = Type.Record(
+  Type.String(),
+  Type.Object(
+    { skillId, type, value: Type.Integer(permille) },
+    { ...closed, description: 'must be an object with skillId, type and value' },
+  ),
+)
+export type Achievement = Static<typeof achievementsFile>[string]
 
 /** Why evidence is revoked: the word that `evidence.revoked` carries. */
 export const revocationReasons = [

@@ -113,7 +113,7 @@ function sameMembers(a: Record<string, unknown>, b: Record<string, unknown>): bo
 }
 
 /** 64 bytes take 86 to 88 base58 characters, or fewer when they begin with zeros; the decoder accepts one text for one value. */
-function signatureOf(proofValue: string): Uint8Array | null {
+export function signatureOf(proofValue: string): Uint8Array | null {
   if (!proofValue.startsWith('z') || proofValue.length > 89) return null
   const bytes = base58Decode(proofValue.slice(1))
   return bytes?.length === 64 ? bytes : null

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Db, sql } from '../../src/platform/db.ts'
+import { achievementId, badgeIssuer, issuedBadge } from '../support/badges.ts'
 import { commandLine, ended } from '../support/command-line.ts'
 import { testDatabase } from '../support/database.ts'
 import { addWorkers, evidenceLineOf, workerIdOf } from '../support/evidence.ts'
@@ -59,7 +60,7 @@ test('a file with one bad line in a hundred: the good ones are in, each bad one 
     ['{"a":', null, /not JSON/],
     [{ ...evidenceLineOf(90_007), age: 40 }, 'age', /not a known field/],
     [evidenceLineOf(90_008, { externalId: 'a\0' }), null, /NUL/],
-    ['x'.repeat(70_000), null, /longer than 65536 bytes/],
+    ['x'.repeat(300_000), null, /longer than 262144 bytes/],
     [evidenceLineOf(0, { value: 77 }), 'externalId', /another content/],
   ]
   const lines = bad.flatMap(([line], i) => [
@@ -291,4 +292,42 @@ test('CSV: the same import, with the line of the file for what is refused, and a
     registered: 1,
     rejected: 0,
   })
+})
+
+test('Open Badges: a signed one is evidence once, and stays private; whose keys are not there is refused', async () => {
+  const { report, run, file, db } = await place()
+  const keys = ['--issuer', badgeIssuer.id, '--key', badgeIssuer.key]
+  const registered = await report(['sources', 'register', ...registration, ...keys])
+  assert.partialDeepStrictEqual(registered, { code: 0, result: 'changed' })
+  const credential = await issuedBadge({ name: 'CANARY', validUntil: '2999-01-01T00:00:00Z' })
+  const line = { workerId: workerIdOf(1), sourceId: 'examiner', credential }
+  const from = file('badges.ndjson', [
+    line,
+    { ...line, credential: { ...credential, name: 'CANARY 2' } },
+    { ...line, workerId: workerIdOf(2) },
+    { ...line, value: 1_000 },
+    evidenceLineOf(1),
+  ])
+  const achievements = file('achievements.json', [
+    { [achievementId]: { skillId: 'hss:typescript', type: 'assessment', value: 700 } },
+  ])
+  const args = ['evidence', 'import', '--from', from, '--achievements', achievements]
+  assert.partialDeepStrictEqual(await report(args), { code: 1, added: 2, rejected: 3 })
+  const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
+  assert.match(errors, /"line":2,"field":"credential.proof.proofValue","reason":"does not hold/)
+  assert.match(errors, /"line":3,"field":"externalId","reason":"is in use for another content"/)
+  assert.match(errors, /"line":4,"field":"value","reason":"is not a known field"/)
+  assert.doesNotMatch(errors, /CANARY/)
+  const before = await stateOf(db)
+  assert.partialDeepStrictEqual(await report(args), { added: 0, unchanged: 2, rejected: 3 })
+  assert.deepEqual(await stateOf(db), before)
+  const [row] = await db.rows<{ payload: string }>(sql`select payload from evidence_private`)
+  assert.deepEqual(JSON.parse(row?.payload ?? '').openBadge, credential)
+  const unmapped = await run(['evidence', 'import', '--from', '-'], JSON.stringify(line))
+  assert.match(unmapped.err, /"field":"credential.credentialSubject.achievement.id"/)
+  const wrong = file('wrong.json', [
+    { [achievementId]: { skillId: 'x', type: 'assessment', value: 7 } },
+  ])
+  const refused = await run(['evidence', 'import', '--from', from, '--achievements', wrong])
+  assert.equal(refused.code, 2)
 })

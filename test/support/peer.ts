@@ -119,8 +119,14 @@ export async function peerVerifies(
   return result.verified || errorText(result)
 }
 
-export function peerIssues(payload: Json, { suite }: Suite): Promise<Json> {
-  return vc.issue({ credential: structuredClone(payload), suite, documentLoader: documentLoader() })
+/** `documents`: contexts that the payload names, beside those of the W3C and ours. */
+export function peerIssues(
+  payload: Json,
+  { suite }: Suite,
+  documents: Documents = {},
+): Promise<Json> {
+  const loader = documentLoader(documents)
+  return vc.issue({ credential: structuredClone(payload), suite, documentLoader: loader })
 }
 
 /** The bit that the peer reads for a credential in `list`, its signature checked; throws what the peer finds wrong. */

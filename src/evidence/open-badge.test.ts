@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { achievementId, badgeIssuer, badgeOf, issuedBadge } from '../../test/support/badges.ts'
+import { changed, type Json } from '../../test/support/credentials.ts'
+import { sha256Hex } from '../platform/bytes.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
+import { type BadgeTrust, readBadge } from './open-badge.ts'
+
+const trust: BadgeTrust = {
+  issuer: badgeIssuer.id,
+  publicKeys: [badgeIssuer.key],
+  achievements: new Map([
+    [achievementId, { skillId: 'hss:typescript', type: 'credential', value: 700 }],
+  ]),
+  acceptsUncheckedStatus: false,
+  now: new Date('2026-05-14T09:00:00Z'),
+}
+const otherKey = 'z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK'
+const badge = await issuedBadge()
+
+test('a badge that the reference library signed is evidence of what the operator mapped it to', () => {
+  const { proof: _, ...document } = badge
+  const facts = {
+    skillId: 'hss:typescript',
+    type: 'credential',
+    value: 700,
+    externalId: badge.id,
+    observedOn: '2026-01-15',
+    expiresOn: '2027-01-01',
+    digest: sha256Hex(canonicalJson(document)),
+  }
+  assert.deepEqual(readBadge(badge, trust), facts)
+  const several = { ...trust, publicKeys: [otherKey, badgeIssuer.key] }
+  assert.deepEqual(readBadge(badge, several), facts)
+  // A list of proofs: the one that can be checked decides, whatever stands beside it.
+  assert.deepEqual(readBadge({ ...badge, proof: [{ type: 'Other' }, badge.proof] }, trust), facts)
+})
+
+test('it counts to the end of the last day on which it is valid', async () => {
+  for (const [validUntil, expiresOn] of [
+    ['2027-01-01T00:00:01Z', '2027-01-02'],
+    ['2026-12-31T23:00:00-01:00', '2027-01-01'],
+    [undefined, undefined],
+  ]) {
+    const { validUntil: _, ...endless } = badgeOf()
+    const issued = await issuedBadge(validUntil === undefined ? {} : { validUntil })
+    const read = validUntil === undefined ? await signedWithout(endless) : issued
+    const facts = readBadge(read, trust)
+    assert.ok('digest' in facts, JSON.stringify(facts))
+    assert.equal(facts.expiresOn, expiresOn)
+  }
+})
+
+function signedWithout(document: Json): Promise<Json> {
+  return issuedBadge({ ...document, validUntil: undefined }).then((issued) =>
+    JSON.parse(JSON.stringify(issued)),
+  )
+}
+
+const proofOf = (over: Json): Json => ({ ...badge, proof: { ...(badge.proof as Json), ...over } })
+const refused: readonly [name: string, field: string, reason: RegExp, credential: Json][] = [
+  ['tampered', 'proof.proofValue', /does not hold/, { ...badge, name: 'Welding' }],
+  ['a member added', 'proof.proofValue', /does not hold/, { ...badge, extra: 1 }],
+  [
+    'its proof changed',
+    'proof.proofValue',
+    /does not hold/,
+    proofOf({ created: '2026-01-01T00:00:00Z' }),
+  ],
+  ['no proof', 'proof', /missing/, { ...badge, proof: undefined }],
+  ['no text of 64 bytes', 'proof.proofValue', /64 bytes/, proofOf({ proofValue: 'z1' })],
+  [
+    'for another purpose',
+    'proof.proofPurpose',
+    /assertionMethod/,
+    proofOf({ proofPurpose: 'authentication' }),
+  ],
+  ['an old proof', 'proof.expires', /past/, proofOf({ expires: '2026-05-14T08:59:59Z' })],
+  ['a chained proof', 'proof.previousProof', /not supported/, proofOf({ previousProof: 'urn:x' })],
+  [
+    'another context',
+    'proof.@context',
+    /not the context/,
+    { ...badge, '@context': [...(badge['@context'] as string[]), 'https://example.org/c'] },
+  ],
+  [
+    'another suite',
+    'proof.cryptosuite',
+    /must be eddsa-jcs-2022/,
+    proofOf({ cryptosuite: 'ecdsa-jcs-2019' }),
+  ],
+  [
+    'a proof that calls itself a reason',
+    'proof.cryptosuite',
+    /must be/,
+    { ...badge, proof: { reason: 'x', field: 'y' } },
+  ],
+  ['no badge', 'type', /OpenBadgeCredential/, { ...badge, type: ['VerifiableCredential'] }],
+  [
+    'of the data model 1.1',
+    '@context',
+    /begin with/,
+    { ...badge, '@context': ['https://www.w3.org/2018/credentials/v1'] },
+  ],
+  ['without an id', 'id', /one line/, { ...badge, id: undefined }],
+  ['an id of two lines', 'id', /one line/, { ...badge, id: 'a\nb' }],
+  ['of another issuer', 'issuer', /not the issuer/, { ...badge, issuer: 'did:web:evil.example' }],
+  ['without a begin', 'validFrom', /date-time/, { ...badge, validFrom: '2026-01-15' }],
+  [
+    'without an achievement',
+    'credentialSubject.achievement.id',
+    /missing/,
+    { ...badge, credentialSubject: {} },
+  ],
+]
+
+test('each thing that can be wrong with a badge has its own message', () => {
+  for (const [name, field, reason, credential] of refused) {
+    const fault = readBadge(credential, trust)
+    assert.ok('reason' in fault, name)
+    assert.equal(fault.field, `credential.${field}`, name)
+    assert.match(fault.reason, reason, name)
+  }
+})
+
+test('so has each thing that the operator has not allowed', async () => {
+  const status = { type: 'BitstringStatusListEntry', statusListCredential: 'https://example.org/1' }
+  const withStatus = await issuedBadge({ credentialStatus: status })
+  const cases: readonly [field: string, reason: RegExp, over: Partial<BadgeTrust>, badge?: Json][] =
+    [
+      ['credential.proof.verificationMethod', /not registered with/, { publicKeys: [otherKey] }],
+      ['credential.issuer', /not the issuer/, { issuer: 'did:web:other.example' }],
+      ['sourceId', /without an issuer/, { issuer: null, publicKeys: [] }],
+      ['credential.validFrom', /not valid yet/, { now: new Date('2026-01-15T08:59:59Z') }],
+      ['credential.validUntil', /expired/, { now: new Date('2027-01-01T00:00:00Z') }],
+      ['credential.credentialSubject.achievement.id', /mapped/, { achievements: new Map() }],
+      ['credential.credentialStatus', /not looked up/, {}, withStatus],
+    ]
+  for (const [field, reason, over, credential = badge] of cases) {
+    const fault = readBadge(credential, { ...trust, ...over })
+    assert.ok('reason' in fault, field)
+    assert.equal(fault.field, field)
+    assert.match(fault.reason, reason)
+  }
+  assert.ok('digest' in readBadge(withStatus, { ...trust, acceptsUncheckedStatus: true }))
+})
+
+test('the name of a method that holds no key is looked up nowhere: every key of the source is tried', () => {
+  const renamed = proofOf({ verificationMethod: `${badgeIssuer.id}#key-1` })
+  const fault = readBadge(renamed, trust)
+  // The name is signed too, so the signature cannot hold under it; but the keys were tried.
+  assert.ok('reason' in fault && /does not hold/.test(fault.reason))
+})
+
+test('a proof over RDF is told apart: it takes a JSON-LD processor, and is not checked', async () => {
+  const rdf = await issuedBadge({}, 'eddsa-rdfc-2022')
+  const fault = readBadge(rdf, trust)
+  assert.ok('reason' in fault && fault.field === 'credential.proof.cryptosuite')
+  assert.match(fault.reason, /eddsa-rdfc-2022 is not checked here: ask for eddsa-jcs-2022/)
+})
+
+test('whatever single member of a signed badge is changed, it is refused', () => {
+  const forged = changed(badge, (copy) => {
+    const subject = copy.credentialSubject as Json
+    subject.id = 'did:example:somebody-else'
+  })
+  assert.ok('reason' in readBadge(forged, trust))
+})
