@@ -111,6 +111,7 @@ test('half a set-up of payments is told setting by setting, and no secret with i
   assert.match(told({ X402_FACILITATOR_URL: '' }), /^X402_FACILITATOR_URL must be set/)
   assert.match(told({ X402_FACILITATOR: 'local' }), /X402_RPC_URL and X402_RELAYER_KEY_FILE/)
   assert.match(told({ X402_FACILITATOR: 'local' }), /X402_FACILITATOR_URL is for/)
+  assert.match(told({ METERING: 'off' }), /^METERING=off lets nobody pay/)
   assert.match(told({ X402_RELAYER_KEY_FILE: 'key' }), /X402_RELAYER_KEY_FILE is for/)
   assert.doesNotMatch(told({ X402_SECRETS: 'short-secret' }), /short-secret/)
   assert.doesNotMatch(told({ X402_RPC_URL: 'node with a key' }), /with a key/)

@@ -554,6 +554,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
     x402: x402SettingsOf(
       {
+        metering: readOr('METERING'),
         facilitator: readOr('X402_FACILITATOR'),
         network: readOr('X402_NETWORK'),
         payTo: read('X402_PAY_TO'),

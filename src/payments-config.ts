@@ -2,6 +2,7 @@
 import type { X402Settings } from './payments/x402-open.ts'
 
 export interface X402Values {
+  metering: boolean
   facilitator: 'off' | 'remote' | 'local'
   network: X402Settings['network']
   payTo: string | undefined
@@ -21,6 +22,8 @@ export function x402SettingsOf(values: X402Values, problems: string[]): X402Sett
   if (facilitator === 'off') return null
   const [secret, ...former] = secrets ?? []
   const chosen = facilitator === 'remote' ? remoteOf(values) : localOf(values)
+  if (!values.metering)
+    problems.push('METERING=off lets nobody pay: set X402_FACILITATOR=off as well')
   if (payTo === undefined) problems.push('X402_PAY_TO must be set where payments are on')
   if (secret === undefined) problems.push('X402_SECRETS must be set where payments are on')
   if (typeof chosen === 'string') problems.push(chosen)
