@@ -1,7 +1,9 @@
 /** The composition root: the only file that names every room. It opens nothing by itself and listens to nothing. */
 import { join } from 'node:path'
 import { type Admission, admitting, creditJobs } from './admitting.ts'
+import { candidateEndpoints } from './candidates/endpoints.ts'
 import { adoptVocabulary, indexLeftovers } from './candidates/keep-index.ts'
+import { candidateReads } from './candidates/reads.ts'
 import { type SkillNames, skillNames } from './candidates/skill-names.ts'
 import type { Config } from './config.ts'
 import { discoveryEndpoints } from './discovery/endpoints.ts'
@@ -13,6 +15,7 @@ import type { Db } from './platform/db.ts'
 import type { Endpoint } from './platform/endpoint.ts'
 import type { Log } from './platform/log.ts'
 import { sweepRateWindows } from './platform/rate-limit-store.ts'
+import { sandboxReads } from './sandbox/reads.ts'
 import { scoreCredentialEndpoints } from './score-credentials/endpoints.ts'
 import { type Issuer, tendLists } from './score-credentials/issue.ts'
 import { type Mirror, mirrorRefreshMs, openMirror } from './score-credentials/mirror.ts'
@@ -54,6 +57,7 @@ export function createService({ config, db, log, clock, release, x402 }: Service
   const { publicUrl } = config
   const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
   const vocabulary = released()
+  const names = skillNames(vocabulary.records)
   const endpoints: Endpoint[] = [
     ...skillStandardEndpoints({ publicUrl, vocabulary }),
     ...scoreCredentialEndpoints({
@@ -70,6 +74,11 @@ export function createService({ config, db, log, clock, release, x402 }: Service
             kid,
           },
         ),
+    }),
+    ...candidateEndpoints({
+      live: candidateReads({ db, names, origin: originOf(publicUrl), clock }),
+      sandbox: sandboxReads(names),
+      limits: config.keyLimits,
     }),
   ]
   endpoints.push(

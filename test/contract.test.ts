@@ -8,11 +8,13 @@ import { after, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import { sha256Hex } from '../src/platform/bytes.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { interfaceVersion } from '../src/platform/identifiers.ts'
 import { revokeCredentials } from '../src/score-credentials/revoke.ts'
 import { ask, type Question, type Reply } from './support/ask.ts'
 import { score } from './support/credentials.ts'
+import { newKey } from './support/keys.ts'
 import { startIssuing, startService } from './support/service.ts'
 
 type Json = Record<string, unknown>
@@ -47,6 +49,14 @@ await revokeCredentials(service.database.db, tokens, systemClock())
 await issuer.publish()
 const listPath = new URL(String(valid.credential.credentialStatus.statusListCredential)).pathname
 
+/** Of accounts without credits; those of the test environment cost nothing. */
+const { db } = service.database
+const reading = ['candidates:read', 'scores:read'] as const
+const sandboxKey = await newKey(db, { environment: 'test', scopes: reading })
+const poorKey = await newKey(db, { scopes: reading })
+const otherKey = await newKey(db, { scopes: ['webhooks:write'] })
+const fictionalScore = sha256Hex('sandbox score chidi-eze')
+
 const statusPath = '/standard/v1/score-vc-status'
 const absent = '0'.repeat(64)
 const json = { 'Content-Type': 'application/json' }
@@ -74,7 +84,15 @@ const good: Record<string, Question> = {
   getScoreCredentialStatusList: { path: listPath },
   verifyScoreCredential: verify(JSON.stringify(valid.credential)),
   describeScoreCredentialVerifier: { path: '/api/v1/score-vc/verify' },
+  searchCandidates: {
+    path: '/api/v1/candidates/search?q=java',
+    headers: sandboxKey.headers,
+  },
+  getCandidate: { path: '/api/v1/candidates/@chidi-eze', headers: sandboxKey.headers },
+  getScore: { path: `/api/v1/scores/${fictionalScore}`, headers: sandboxKey.headers },
 }
+
+const paid = ['searchCandidates', 'getCandidate', 'getScore']
 
 interface Drive {
   operation: string
@@ -119,7 +137,10 @@ const drives: Drive[] = [
       operation,
       status: 400,
       sent: 'a query parameter twice',
-      question: { ...question, path: `${question.path}?a=1&a=1` },
+      question: {
+        ...question,
+        path: `${question.path}${question.path.includes('?') ? '&' : '?'}a=1&a=1`,
+      },
       error: 'invalid_parameter',
     },
   ]),
@@ -234,6 +255,52 @@ const drives: Drive[] = [
     error: 'status_list_not_found',
   })),
 
+  ...paid.flatMap((operation): Drive[] => {
+    const question = good[operation] as Question
+    const { path } = question
+    return [
+      { operation, status: 401, sent: 'no key', question: { path }, error: 'missing_api_key' },
+      {
+        operation,
+        status: 401,
+        sent: 'a key that is none',
+        question: { path, headers: { Authorization: 'Bearer svc_live_x' } },
+        error: 'invalid_api_key',
+      },
+      {
+        operation,
+        status: 402,
+        sent: 'the key of an account without credits',
+        question: { path, headers: poorKey.headers },
+        error: 'insufficient_credits',
+      },
+      {
+        operation,
+        status: 403,
+        sent: 'a key without the scope',
+        question: { path, headers: otherKey.headers },
+        error: 'insufficient_scope',
+      },
+    ]
+  }),
+  ...(
+    [
+      ['searchCandidates', 400, 'a limit of 51', '/api/v1/candidates/search?q=java&limit=51'],
+      ['searchCandidates', 400, 'one letter', '/api/v1/candidates/search?q=j'],
+      ['searchCandidates', 200, 'what nobody is', '/api/v1/candidates/search?q=zzzz&limit=50'],
+      ['getCandidate', 400, 'a username in capitals', '/api/v1/candidates/Ada'],
+      ['getCandidate', 404, 'an unknown username', '/api/v1/candidates/nobody'],
+      ['getScore', 400, 'an id that is none', '/api/v1/scores/abc'],
+      ['getScore', 404, 'an unknown id', `/api/v1/scores/${absent}`],
+      ['getScore', 200, 'an id in upper case', `/api/v1/scores/${fictionalScore.toUpperCase()}`],
+    ] as const
+  ).map(([operation, status, sent, path]) => ({
+    operation,
+    status,
+    sent,
+    question: { path, headers: sandboxKey.headers },
+  })),
+
   ...verifyDrives(),
 ]
 
@@ -246,6 +313,13 @@ const notDriven: Record<string, string> = {
   'getScoreCredentialStatus 500': 'a defect of ours',
   'getScoreCredentialStatus 503': 'the database is gone: the tests of faults cause it',
   'getScoreCredentialStatusList 500': 'a defect of ours',
+  ...Object.fromEntries(
+    paid.flatMap((operation) => [
+      [`${operation} 429`, 'more calls than a contract test should make: the tests of the edge do'],
+      [`${operation} 500`, 'a defect of ours'],
+      [`${operation} 503`, 'the database is gone: the tests of faults cause it'],
+    ]),
+  ),
 }
 
 test('the table drives every operation and every listed status, or says why not', () => {
@@ -293,14 +367,20 @@ for (const { name, responses } of operations.filter(({ method }) => method === '
   const question = good[name] as Question
   const isDocument = '304' in responses
 
-  test(`HEAD ${name}: the headers of GET, without a body`, async () => {
-    const get = await ask(service.base, question)
-    const head = await ask(service.base, { ...question, method: 'HEAD' })
-    assert.equal(head.status, 200)
-    assert.equal(head.body.length, 0)
-    for (const header of ['content-type', 'content-length', 'etag', 'cache-control'])
-      assert.equal(head.headers[header], get.headers[header], header)
-  })
+  if (paid.includes(name))
+    test(`405 HEAD ${name}: a look that costs nothing is none`, async () => {
+      const head = await ask(service.base, { ...question, method: 'HEAD' })
+      assert.equal(head.status, 405)
+    })
+  else
+    test(`HEAD ${name}: the headers of GET, without a body`, async () => {
+      const get = await ask(service.base, question)
+      const head = await ask(service.base, { ...question, method: 'HEAD' })
+      assert.equal(head.status, 200)
+      assert.equal(head.body.length, 0)
+      for (const header of ['content-type', 'content-length', 'etag', 'cache-control'])
+        assert.equal(head.headers[header], get.headers[header], header)
+    })
 
   if (!isDocument)
     test(`${name} is no document: it is never stored and has no ETag`, async () => {
@@ -335,7 +415,9 @@ for (const { name, responses } of operations.filter(({ method }) => method === '
 for (const path of new Set(operations.map((operation) => operation.path))) {
   const atPath = operations.filter((operation) => operation.path === path)
   const asked = (good[atPath[0]?.name ?? ''] as Question).path
-  const allow = atPath.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const allow = atPath.flatMap(({ name, method }) =>
+    method === 'GET' && !paid.includes(name) ? ['GET', 'HEAD'] : [method],
+  )
 
   test(`405 ${path}: the methods it takes are in Allow`, async () => {
     for (const method of ['DELETE', 'PUT', 'PATCH']) {
