@@ -3,6 +3,7 @@
  * counts and words of closed lists: never a secret, a token, a claim or a person's name.
  */
 import { type Static, type TObject, type TString, Type } from 'typebox'
+import { environments } from '../platform/callers.ts'
 
 interface ActionFacts<Details extends TObject = TObject> {
   meaning: string
@@ -25,6 +26,7 @@ const migration = Type.String({ pattern: '^[0-9]{4}_[a-z0-9_]+\\.sql$' })
 const count = Type.Integer({ minimum: 1, maximum: 1_000_000_000 })
 
 const countOrNone = Type.Integer({ minimum: 0, maximum: 1_000_000_000 })
+const credits = Type.Integer({ minimum: -1e15, maximum: 1e15 })
 const permission = Type.Enum(['public_profile', 'search_listing', 'score_sharing'])
 
 export const actions = {
@@ -124,6 +126,44 @@ export const actions = {
       },
       closed,
     ),
+  }),
+  'accounts.created': facts({
+    meaning: 'An account was made.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'api_keys.created': facts({
+    meaning: 'An API key was made for an account.',
+    subject: uuid,
+    details: Type.Object({ account: uuid, environment: Type.Enum([...environments]) }, closed),
+  }),
+  'api_keys.rotated': facts({
+    meaning: 'An API key was given a successor, and ends after so many hours; 0: at once.',
+    subject: uuid,
+    details: Type.Object(
+      { successor: uuid, overlapHours: Type.Integer({ minimum: 0, maximum: 168 }) },
+      closed,
+    ),
+  }),
+  'api_keys.revoked': facts({
+    meaning: 'An API key was revoked.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'credits.granted': facts({
+    meaning: 'An account was given credits; the books hold the reason.',
+    subject: uuid,
+    details: Type.Object({ credits, balance: credits }, closed),
+  }),
+  'credits.adjusted': facts({
+    meaning: 'The credits of an account were corrected; the books hold the reason.',
+    subject: uuid,
+    details: Type.Object({ credits, balance: credits }, closed),
+  }),
+  'credits.resumed': facts({
+    meaning: 'Accounts that were suspended are charged again: their books add up.',
+    subject: uuid,
+    details: Type.Object({}, closed),
   }),
 } as const
 

@@ -288,6 +288,108 @@ command(program, 'recompute', 'Compute the scores that are due, and issue what i
     act(flags, async () => (await import('./recompute.ts')).recomputeCommand(settings(), flags)),
   )
 
+const accounts = program.command('accounts').description('Who has API keys and credits')
+const accountArgument = ['<account>', 'its id or its name'] as const
+
+command(accounts, 'create', 'Make an account')
+  .argument('<name>')
+  .action((name, flags) =>
+    act(flags, async () => (await import('./accounts.ts')).createAccountCommand(settings(), name)),
+  )
+
+command(accounts, 'list', 'Show every account, its keys and its credits').action((flags) =>
+  act(flags, async () => (await import('./accounts.ts')).listAccountsCommand(settings())),
+)
+
+command(accounts, 'show', 'Show an account and its keys')
+  .argument(...accountArgument)
+  .action((account, flags) =>
+    act(flags, async () => (await import('./accounts.ts')).showAccountCommand(settings(), account)),
+  )
+
+const apiKeys = program.command('api-keys').description('API keys of accounts')
+
+command(apiKeys, 'create', 'Make a key, and print it this once')
+  .argument(...accountArgument)
+  .requiredOption(
+    '--scope <scope...>',
+    'candidates:read, scores:read, webhooks:write or agent-decisions:write: no more than needed',
+  )
+  .option('--environment <name>', 'live, or test for sandbox data alone, free of charge', 'live')
+  .option('--name <name>', 'for people to tell keys apart', 'API key')
+  .option('--expires-days <n>', 'default: valid until it is revoked')
+  .action((account, flags) =>
+    act(flags, async () =>
+      (await import('./api-keys.ts')).createApiKeyCommand(settings(), account, flags),
+    ),
+  )
+
+command(apiKeys, 'list', 'Show the keys of an account, the newest first')
+  .argument(...accountArgument)
+  .action((account, flags) =>
+    act(flags, async () => (await import('./api-keys.ts')).listApiKeysCommand(settings(), account)),
+  )
+
+command(apiKeys, 'rotate', 'Make a successor with the same rights; the key itself ends later')
+  .argument('<id>', 'of the key')
+  .option('--overlap-hours <n>', 'how long both are valid, at most 168', '24')
+  .option('--now', 'the key is revoked at once')
+  .action((id, flags) =>
+    act(flags, async () =>
+      (await import('./api-keys.ts')).rotateApiKeyCommand(settings(), id, flags),
+    ),
+  )
+
+command(apiKeys, 'revoke', 'Revoke a key, at once and for ever')
+  .argument('<id>', 'of the key')
+  .action((id, flags) =>
+    act(flags, async () => (await import('./api-keys.ts')).revokeApiKeyCommand(settings(), id)),
+  )
+
+const credits = program.command('credits').description('What accounts may spend and have spent')
+
+command(credits, 'grant', 'Give credits to an account')
+  .argument(...accountArgument)
+  .argument('<credits>', 'a whole number')
+  .requiredOption('--reason <text>', 'kept in the books')
+  .option('--reference <name>', 'such as the number of an invoice: it is entered once')
+  .action((account, amount, flags) =>
+    act(flags, async () =>
+      (await import('./credits.ts')).grantCommand(settings(), [account, amount], flags),
+    ),
+  )
+
+command(credits, 'adjust', 'Correct the credits of an account, up or down')
+  .argument(...accountArgument)
+  .requiredOption('--credits <n>', 'how many more; below 0 how many fewer')
+  .requiredOption('--reason <text>', 'kept in the books')
+  .option('--reference <name>', 'it is entered once')
+  .action((account, flags) =>
+    act(flags, async () =>
+      (await import('./credits.ts')).adjustCommand(settings(), account, flags),
+    ),
+  )
+
+command(credits, 'show', 'Show what an account has left')
+  .argument(...accountArgument)
+  .action((account, flags) =>
+    act(flags, async () => (await import('./credits.ts')).showCreditsCommand(settings(), account)),
+  )
+
+command(credits, 'usage', 'Show what an account spent by day, meter and operation')
+  .argument(...accountArgument)
+  .option('--since <day>', 'in UTC; default: 30 days before the end')
+  .option('--until <day>', 'in UTC, not included; default: now')
+  .action((account, flags) =>
+    act(flags, async () => (await import('./credits.ts')).usageCommand(settings(), account, flags)),
+  )
+
+command(credits, 'audit', 'Add up the books: ends with 1 where a balance is not what they say')
+  .option('--resume', 'charge accounts again that were suspended and are whole')
+  .action((flags) =>
+    act(flags, async () => (await import('./credits.ts')).auditCreditsCommand(settings(), flags)),
+  )
+
 const payments = program.command('payments').description('What was paid on the spot (x402)')
 
 const sinceOption = ['--since <day>', 'from this day on, in UTC'] as const

@@ -101,9 +101,9 @@ async function answerMetered(
   return isRefusal(charge) ? charge : withCredits(answer, charge)
 }
 
-/** The caller has had its 503, or is gone. */
-function isTooLate({ answered, request }: Exchange): boolean {
-  return answered || request.destroyed
+/** The caller has had its 503, or is gone. A request that was read to its end is destroyed all the same: the connection tells. */
+function isTooLate({ answered, connection }: Exchange): boolean {
+  return answered || connection.socket.destroyed
 }
 
 function purchaseOf({ route, idempotencyKey, path, query }: Omit<PaidCall, 'exchange'>) {

@@ -1,0 +1,131 @@
+/** Accounts, keys and credits as an operator enters them and a running server honours them. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { ask } from '../support/ask.ts'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+import { startServer } from '../support/processes.ts'
+
+const database = await testDatabase()
+const { run, env, remove } = commandLine(database.url)
+after(async () => {
+  remove()
+  await database.drop()
+})
+
+async function report(...args: string[]) {
+  const { code, out, err } = await run([...args, '--json'])
+  assert.equal(code, 0, `${args.join(' ')}: ${err}`)
+  return JSON.parse(out)
+}
+
+async function refused(code: number, ...args: string[]): Promise<string> {
+  const ended = await run(args)
+  assert.equal(ended.code, code, `${args.join(' ')}: ${ended.out}${ended.err}`)
+  return ended.err
+}
+
+const json = { 'Content-Type': 'application/json' }
+const verify = (base: string, key: string) =>
+  ask(base, {
+    method: 'POST',
+    path: '/api/v1/score-vc/verify',
+    headers: { ...json, Authorization: `Bearer ${key}` },
+    body: '{}',
+  })
+
+test('an account, its key and its credits: made by command, honoured by a server that was there before, charged, rotated, revoked', async () => {
+  const [one, two] = [await startServer(env), await startServer(env)]
+  const { account } = await report('accounts', 'create', 'Example Ltd')
+  assert.match(await refused(1, 'accounts', 'create', 'Example Ltd'), /already/)
+  const { id, key } = await report('api-keys', 'create', 'Example Ltd', '--scope', 'scores:read')
+  assert.match(key, /^svc_live_[0-9A-Za-z]{36}$/)
+
+  assert.equal((await verify(one.base, key)).status, 402)
+  await report('credits', 'grant', account.id, '3', '--reason', 'trial', '--reference', 'INV-1')
+  assert.match(
+    await refused(1, 'credits', 'grant', account.id, '3', '--reason', 'x', '--reference', 'INV-1'),
+    /entered before/,
+  )
+  const paid = await verify(one.base, key)
+  assert.equal(paid.status, 200)
+  assert.equal(paid.headers['service-credits-charged'], '1')
+  assert.equal(paid.headers['service-credits-remaining'], '2')
+  const adjusted = await report(
+    'credits',
+    'adjust',
+    account.id,
+    '--reason',
+    'typo',
+    '--credits',
+    '-1',
+  )
+  assert.equal(adjusted.balance, 1)
+  assert.match(
+    await refused(1, 'credits', 'adjust', account.id, '--reason', 'x', '--credits', '-2'),
+    /below zero/,
+  )
+
+  const rotated = await report('api-keys', 'rotate', id)
+  assert.match(await refused(1, 'api-keys', 'rotate', id), /successor already/)
+  assert.equal((await verify(two.base, key)).status, 200, 'during the overlap both are valid')
+  assert.equal((await verify(two.base, rotated.key)).status, 402)
+  await report('api-keys', 'revoke', id)
+  for (const { base } of [one, two]) {
+    const answer = await verify(base, key)
+    assert.equal(answer.status, 401)
+    assert.equal(answer.headers['www-authenticate'], 'Bearer')
+  }
+
+  const usage = await report('credits', 'usage', 'Example Ltd')
+  assert.equal(usage.credits, 2)
+  const [{ meter, operation, calls, credits }] = usage.usage
+  assert.deepEqual(
+    { meter, operation, calls, credits },
+    {
+      meter: 'score_lookup',
+      operation: 'verifyScoreCredential',
+      calls: 2,
+      credits: 2,
+    },
+  )
+  const audit = await report('credits', 'audit')
+  assert.deepEqual(audit, { ok: true, accounts: 1, broken: [], wholeAgain: [] })
+  one.signal('SIGTERM')
+  two.signal('SIGTERM')
+  await Promise.all([one.ended, two.ended])
+  const { keys } = await report('api-keys', 'list', account.id)
+  assert.deepEqual(keys.map((listed: { state: string }) => listed.state).sort(), [
+    'active',
+    'revoked',
+  ])
+  assert.ok(keys.every((listed: { lastUsedAt: string | null }) => listed.lastUsedAt !== null))
+  assert.ok(
+    !one.out().includes(key.slice(9)) && !two.out().includes(key.slice(9)),
+    'no key in a log',
+  )
+
+  const { entries } = await report('audit', 'list')
+  assert.deepEqual(entries.map((entry: { action: string }) => entry.action).slice(0, 6), [
+    'api_keys.revoked',
+    'api_keys.rotated',
+    'credits.adjusted',
+    'credits.granted',
+    'api_keys.created',
+    'accounts.created',
+  ])
+  assert.ok(!JSON.stringify(entries).includes(key.slice(9)))
+})
+
+test('what was mistyped changes nothing: exit code 2 and a sentence', async () => {
+  for (const args of [
+    ['api-keys', 'create', 'Example Ltd', '--scope', 'everything'],
+    ['api-keys', 'create', 'Example Ltd', '--scope', 'scores:read', '--environment', 'prod'],
+    ['api-keys', 'rotate', 'svc_live_abc'],
+    ['credits', 'grant', 'Example Ltd', '1e3', '--reason', 'x'],
+    ['credits', 'grant', 'Example Ltd', '0', '--reason', 'x'],
+    ['credits', 'usage', 'Example Ltd', '--since', '2026-02-30'],
+  ])
+    assert.notEqual(await refused(2, ...args), '')
+  assert.match(await refused(1, 'credits', 'show', 'Nobody'), /no account/)
+})
