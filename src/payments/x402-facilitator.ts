@@ -46,8 +46,9 @@ export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
 }
 
-const verifyMsMax = 10_000
-const settleMsMax = 15_000
+/** How long an answer is waited for, whoever gives it. */
+export const verifyMsMax = 10_000
+export const settleMsMax = 15_000
 
 export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitator): Facilitator {
   return {

@@ -1,7 +1,12 @@
 /** A facilitator of others, asked over HTTP. The official client would follow redirects and wait 90 seconds. */
 import { z } from '@x402/core/schemas'
 import type { Egress } from '../platform/egress.ts'
-import { NoAnswerError, type OfficialFacilitator } from './x402-facilitator.ts'
+import {
+  NoAnswerError,
+  type OfficialFacilitator,
+  settleMsMax,
+  verifyMsMax,
+} from './x402-facilitator.ts'
 
 export interface RemoteFacilitator {
   /** Without a trailing slash; `/verify` and `/settle` follow. */
@@ -9,9 +14,6 @@ export interface RemoteFacilitator {
   /** The Authorization header it wants, or null. */
   authorization: string | null
 }
-
-const verifyMsMax = 10_000
-const settleMsMax = 15_000
 
 export function remoteFacilitator(egress: Egress, remote: RemoteFacilitator): OfficialFacilitator {
   return {
