@@ -1,0 +1,161 @@
+/**
+ * Recomputing people of six items each, issuing a credential and an event for every one, as `assay recompute` does on an embedded database
+ * that waits for its disk; beside the limits: the engine alone on the same evidence, and bare signatures. RECOMPUTE_WORKERS for more people
+ * than 20,000.
+ */
+import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
+import { migrate } from '../src/platform/migrate.ts'
+import { signerOfPem } from '../src/score-credentials/signing-key.ts'
+import { loadEngine } from '../src/scores/engine.ts'
+import type { Evidence } from '../src/scoring-core/evidence.ts'
+import { report } from './measure.ts'
+
+const people = Number(process.env.RECOMPUTE_WORKERS ?? 20_000)
+const itemsEach = 6
+const root = join(import.meta.dirname, '..')
+const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
+// The server's user must get through.
+chmodSync(folder, 0o755)
+const dataDir = join(folder, 'data')
+
+const vocabulary = releasedVocabulary()
+const pairs = Object.entries(vocabulary).flatMap(([skillId, { weightPermille }]) =>
+  Object.keys(weightPermille).map((type) => ({ skillId, type })),
+)
+
+/** Public in every way, six items of three skills or so, from four groups. */
+const fill = `
+  insert into workers (id, external_id, registered_at, terms_version, terms_accepted_at, onboarded_at, consent_version)
+    select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'hr-' || n, now(), '1', now(), now(), 2
+    from generate_series(1, ${people}) n;
+  insert into usernames select sha256(('person-' || n)::bytea),
+      ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, now() from generate_series(1, ${people}) n;
+  insert into profiles (worker_id, username, username_sha256, display_name, member_since, updated_at)
+    select worker_id, 'person-' || n, username_sha256, 'Person ' || n, '2026-05', now()
+    from generate_series(1, ${people}) n join usernames u on u.username_sha256 = sha256(('person-' || n)::bytea);
+  insert into consent_changes select id, v, p, true, null, '1', 'bench', now()
+    from workers, (values (1, 'public_profile'), (2, 'score_sharing')) as c(v, p);
+  insert into consents (worker_id, permission, granted, text_version, consent_version)
+    select worker_id, permission, granted, text_version, consent_version from consent_changes;
+  insert into identity_changes select id, 1, 'verified', now() + interval '1 year', 'bench', now() from workers;
+  insert into identities (worker_id, state, verified_until, change)
+    select worker_id, state, verified_until, change from identity_changes;
+  insert into sources (source_id, name, kind, assurance, independence_group, registered_at, changed_at)
+    select 'source-' || n, 'Source ' || n, 'organisation', 700, 'group-' || n, now(), now() from generate_series(0, 39) n;
+  insert into evidence (evidence_id, worker_id, source_id, external_id, skill_id, type, value, observed_on, digest,
+      ingested_at, state, state_at)
+    select gen_random_uuid(), ('00000000-0000-7000-8000-' || lpad((1 + i / ${itemsEach})::text, 12, '0'))::uuid,
+      'source-' || (i * 7 % 40), 'result-' || i, pair ->> 'skillId', pair ->> 'type', i * 97 % 1001,
+      date '2026-05-01' - (i % 700)::int, sha256(i::text::bytea), now(), 'active', now()
+    from generate_series(0, ${people * itemsEach - 1}) i, lateral (select $1::jsonb -> (i * 31 % $2)::int as pair) p`
+
+interface Run {
+  seconds: number
+  peakBytes: number
+  scored: number
+  issued: number
+}
+
+async function recompute(...flags: string[]): Promise<Run> {
+  const tell = `data:text/javascript,process.on('exit',()=>process.send(process.resourceUsage().maxRSS))`
+  const startedAt = performance.now()
+  const child = assay(['--import', tell], ['recompute', '--json', ...flags])
+  const chunks: Buffer[] = []
+  child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const [[peak], [code]] = await Promise.all([once(child, 'message'), once(child, 'close')])
+  if (code !== 0) throw new Error(`recompute ended with ${code}: ${Buffer.concat(chunks)}`)
+  const { scored, issued } = JSON.parse(Buffer.concat(chunks).toString())
+  const seconds = (performance.now() - startedAt) / 1_000
+  return { seconds, peakBytes: Number(peak) * 1_024, scored, issued }
+}
+
+function assay(node: readonly string[], args: readonly string[]) {
+  return spawn(process.execPath, [...node, join(root, 'src/cli/assay.ts'), ...args], {
+    stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      ASSAY_DATA_DIR: dataDir,
+      PUBLIC_URL: 'https://scores.example.org',
+    },
+  })
+}
+
+/** Workers a second: the same evidence from memory, nothing stored. */
+async function engineAlone(client: Client): Promise<number> {
+  const { rows } = await client.query<Evidence & { worker: string }>(`
+    select worker_id as worker, evidence_id as id, skill_id as "skillId", type, independence_group as "group",
+      assurance, value, observed_on - date '1970-01-01' as "observedDay", encode(digest, 'hex') as digest
+    from evidence join sources using (source_id)
+    where worker_id < '00000000-0000-7000-8000-000000005000' order by worker_id`)
+  const byWorker = Map.groupBy(rows, ({ worker }) => worker)
+  const { score } = await loadEngine()
+  const startedAt = performance.now()
+  for (const evidence of byWorker.values()) score({ evidence, vocabulary, asOfDay: 20_600 })
+  return (byWorker.size * 1_000) / (performance.now() - startedAt)
+}
+
+function signaturesAlone(): number {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const signer = signerOfPem(String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
+  const bytes = Buffer.alloc(64, 7)
+  const count = 20_000
+  const startedAt = performance.now()
+  for (let i = 0; i < count; i++) signer?.sign(bytes)
+  return (count * 1_000) / (performance.now() - startedAt)
+}
+
+try {
+  const server = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+  const client = new Client({ connectionString: server.url })
+  try {
+    await migrate(server.url, join(root, 'migrations'), new Date())
+    await client.connect()
+    const evidence = fill.slice(fill.lastIndexOf('insert into evidence'))
+    await client.query(fill.slice(0, fill.length - evidence.length))
+    await client.query(evidence, [JSON.stringify(pairs), pairs.length])
+    await client.query(
+      "insert into score_recomputations select id, now(), 'evidence_added' from workers; analyze",
+    )
+    const [code] = await once(assay([], ['keys', 'create']), 'close')
+    if (code !== 0) throw new Error(`keys create ended with ${code}`)
+    const issuing = await recompute()
+    const keeping = await recompute('--all')
+    const perSecond = ({ scored, seconds }: Run): number => scored / seconds
+    report(`recompute, ${people} workers of ${itemsEach} items`, [
+      {
+        name: 'scored and issued, the whole command',
+        value: perSecond(issuing),
+        unit: 'workers/s',
+        target: { min: 1_500 },
+      },
+      {
+        name: 'of them issued',
+        value: (issuing.issued * 100) / people,
+        unit: '%',
+        target: { min: 90 },
+      },
+      { name: 'again, nothing new: --all', value: perSecond(keeping), unit: 'workers/s' },
+      { name: 'limit: the engine alone', value: await engineAlone(client), unit: 'workers/s' },
+      { name: 'limit: signatures alone', value: signaturesAlone(), unit: 'a second' },
+      {
+        name: 'peak memory of the command',
+        value: Math.max(issuing.peakBytes, keeping.peakBytes) / 1_048_576,
+        unit: 'MiB',
+        target: { max: 300 },
+      },
+    ])
+  } finally {
+    await client.end()
+    await server.stop()
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
