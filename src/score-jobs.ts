@@ -25,13 +25,14 @@ export async function engineHere(log: Log): Promise<EngineHere> {
 export interface ScoreJobParts {
   db: Db
   clock: Clock
+  log: Log
   /** Null where the engine is refused. */
   rules: ScoringRules | null
   /** Undefined where no key can sign now. */
   issuer: () => Promise<Issuer | undefined>
 }
 
-export function scoreJobs({ db, clock, rules, issuer }: ScoreJobParts): Job[] {
+export function scoreJobs({ db, clock, log, rules, issuer }: ScoreJobParts): Job[] {
   const expire: Job = { name: 'expire evidence', everyMs: 60_000, run: () => expireAll(db, clock) }
   if (rules === null) return [expire]
   return [
@@ -44,7 +45,7 @@ export function scoreJobs({ db, clock, rules, issuer }: ScoreJobParts): Job[] {
         for (let scored = 1; scored > 0 && !signal.aborted; ) {
           const by = await issuer()
           if (by === undefined) return
-          scored = await recomputeBatch({ db, clock }, { ...rules, issuer: by })
+          scored = await recomputeBatch({ db, clock, log }, { ...rules, issuer: by })
         }
       },
     },
@@ -54,11 +55,16 @@ export function scoreJobs({ db, clock, rules, issuer }: ScoreJobParts): Job[] {
 const batchMax = 256
 
 async function recomputeBatch(
-  { db, clock }: Pick<ScoreJobParts, 'db' | 'clock'>,
+  { db, clock, log }: Pick<ScoreJobParts, 'db' | 'clock' | 'log'>,
   scoring: ScoringRules & { issuer: Issuer },
 ): Promise<number> {
   const limits = { limit: batchMax, now: clock() }
   const scored = await db.transaction((tx) => recomputeSome(tx, scoring, limits))
+  const unscorable = scored.filter(({ outcome }) => outcome === 'unscorable')
+  if (unscorable.length > 0)
+    log.error('evidence that the engine refuses: scores were left as they were', null, {
+      workerIds: unscorable.map(({ workerId }) => workerId).join(' '),
+    })
   return scored.length
 }
 

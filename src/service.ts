@@ -132,7 +132,7 @@ export function workerJobs(
     },
     { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
     { name: 'index people', everyMs: 1_000, run: indexer(db, skillNames(vocabulary.records)) },
-    ...scoreJobs({ db, clock, rules, issuer: () => activeIssuer(config, mirror, signers) }),
+    ...scoreJobs({ db, clock, log, rules, issuer: () => activeIssuer(config, mirror, signers) }),
     ...creditJobs({ db, log, clock }),
     ...(x402 == null ? [] : paymentJobs(x402)),
   ]

@@ -164,6 +164,13 @@ test('consent and identity are changed only by the verbs that bring credentials 
   assert.deepEqual(callers, [home])
 })
 
+test('evidence is revoked only by the verb that has the scores follow', () => {
+  const callers = sources.filter((file) =>
+    importsOf(file).includes('src/evidence/revoke-evidence.ts'),
+  )
+  assert.deepEqual(callers, ['src/scores/revoke-evidence.ts'])
+})
+
 test('environment and process output have one home each', () => {
   for (const file of sources) {
     const text = readFileSync(file, 'utf8')

@@ -7,6 +7,7 @@ import {
   lockRecomputations,
   markEverybody,
   markForRecomputation,
+  planAnew,
 } from '../evidence/store.ts'
 import { lockFreeWorkers } from '../people/store.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
@@ -23,6 +24,7 @@ export async function recomputeSome(
   scoring: Scoring,
   { limit, now }: { limit: number; now: Date },
 ): Promise<ScoredWorker[]> {
+  await planAnew(tx)
   const due = await lockRecomputations(tx, limit)
   const free = due.length === 0 ? [] : await lockFreeWorkers(tx, due)
   return scoreWorkers(
