@@ -41,7 +41,10 @@ const publicUsername = Type.String({ pattern: usernamePattern })
 
 const scoreParts = {
   score: scoreNumber,
-  confidence: Type.Object({ low: scoreNumber, high: scoreNumber }, closed),
+  confidence: Type.Object(
+    { low: scoreNumber, high: scoreNumber },
+    { title: 'ScoreConfidence', ...closed },
+  ),
   scoreBand: Type.Enum(scoreBands.map(({ band }) => band)),
   issuedAt: Type.String({ format: 'date-time' }),
   evidenceCount: count,
@@ -49,7 +52,7 @@ const scoreParts = {
   scoreVc: Type.Union([
     Type.Object(
       { sha256: sha256Hex, statusUrl: textOrNull, statusListCredential: textOrNull },
-      closed,
+      { title: 'ScoreCredentialReference', ...closed },
     ),
     Type.Null(),
   ]),
@@ -88,7 +91,7 @@ export const publicScore = Type.Object(
         avatarUrl: textOrNull,
         profilePath: Type.String({ description: '/u/ and the username.' }),
       },
-      closed,
+      { title: 'ScoredProfile', ...closed },
     ),
   },
   { title: 'PublicScore', ...closed },

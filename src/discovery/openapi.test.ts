@@ -48,7 +48,7 @@ function resolved(document: Json, node: unknown): Json {
   return Object(typeof $ref === 'string' ? at(document, $ref) : node)
 }
 
-test('contract: the operations of spec §4.1 to §4.3 and the two extensions', () => {
+test('contract: the operations of spec §4.1 to §4.4 and the two extensions', () => {
   assert.equal(contract.openapi, '3.1.0')
   assert.equal(Object(contract.info).version, '2026-05-14')
   assert.deepEqual(contract.servers, [{ url: publicUrl }])
@@ -60,9 +60,12 @@ test('contract: the operations of spec §4.1 to §4.3 and the two extensions', (
       'GET /.well-known/service-openapi.json',
       'GET /.well-known/service-score-core-release-manifest.json',
       'GET /.well-known/service-score-vc-public-key.json',
+      'GET /api/v1/candidates/search',
+      'GET /api/v1/candidates/{username}',
       'GET /api/v1/openapi.json',
       'GET /api/v1/score-vc/verify',
       'POST /api/v1/score-vc/verify',
+      'GET /api/v1/scores/{scoreId}',
       'GET /docs/errors/{name}',
       'GET /standard/v1/context.jsonld',
       'GET /standard/v1/score-bands.jsonld',
@@ -77,6 +80,9 @@ test('contract: the operations of spec §4.1 to §4.3 and the two extensions', (
 test('contract: each operation lists every status that the specification lists', () => {
   const listed: Record<string, number[]> = {
     'GET /.well-known/service-engine.json': [200, 400],
+    'GET /api/v1/candidates/search': [200, 400, 401, 402, 403, 429, 500, 503],
+    'GET /api/v1/candidates/{username}': [200, 400, 401, 402, 403, 404, 429, 500, 503],
+    'GET /api/v1/scores/{scoreId}': [200, 400, 401, 402, 403, 404, 429, 500, 503],
     'GET /.well-known/service-openapi.json': [200, 400],
     'GET /.well-known/service-score-core-release-manifest.json': [200, 400],
     'GET /.well-known/service-score-vc-public-key.json': [200, 400, 503],
@@ -315,7 +321,8 @@ test('builder: a status shows the values that its declaration names, else every 
   const shown = (status: number): string[] =>
     Object.keys(operation.responses[status].content['application/json'].examples)
   assert.deepEqual(shown(404), ['skill_not_found'])
-  assert.deepEqual(shown(400), ['bad_request', 'unsupported_version', 'invalid_parameter'])
+  const bad = ['bad_request', 'unsupported_version', 'invalid_parameter', 'invalid_field']
+  assert.deepEqual(shown(400), bad)
 })
 
 function examplesOf({ example, examples }: Json): unknown[] {
