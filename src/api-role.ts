@@ -25,7 +25,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   credit_entries: ['select', 'insert'],
   credit_audits: nothing,
   credit_purchases: readAndWrite,
-  webhook_events: nothing,
+  webhook_events: read,
   webhook_endpoints: ['select', 'insert', 'update'],
   webhook_secrets: ['select', 'insert'],
   webhook_deliveries: ['select', 'update'],

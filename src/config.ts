@@ -100,6 +100,7 @@ function creditPrice(what: string): Setting<number> {
 
 /** What may hold a password or a key is not told back. */
 const confidential: ReadonlySet<string> = new Set([
+  'SECRETS_KEYRING',
   'DATABASE_URL',
   'WEBHOOK_PROXY_URL',
   'API_KEY_PEPPERS',
@@ -266,6 +267,39 @@ export const settings = {
     effect:
       'With API keys that are not valid, from one address. One more is answered with 429 in place of 401; a valid key is served whatever its address.',
     parse: integer(1, 60_000),
+  }),
+  SECRETS_KEYRING: setting({
+    default: 'with the embedded database a file in the data directory',
+    unit: 'kid:key pairs, comma-separated; each key 32 bytes in base64',
+    effect:
+      'Seals the signing secrets of webhooks: the first key seals, all open. Every process that shares the database needs the same ones. To replace a key put a new one first, restart everything, run `assay webhooks rewrap`, then take the old one out. Without any, no webhook endpoint can be created. A key that is lost takes the secrets with it: keep it apart from the backups of the database.',
+    parse: parseKeyring,
+  }),
+  WEBHOOK_ENDPOINTS_MAX: setting({
+    default: '20',
+    unit: 'endpoints an account',
+    effect: 'Active webhook endpoints; the creation of one more is answered with 409.',
+    parse: integer(1, 1_000),
+  }),
+  AGENT_REPORTING_DEFAULT: setting({
+    default: 'locked',
+    unit: 'locked or unlocked',
+    effect:
+      'Whether an account may report agent decisions about which the operator has said nothing. See `assay reports unlock` and `lock`.',
+    parse: oneOf('locked', 'unlocked'),
+  }),
+  AGENT_REPORTS_PER_DAY: setting({
+    default: '5000',
+    unit: 'reports a day',
+    effect: 'Of one API key. One more is answered with 429.',
+    parse: integer(1, 100_000_000),
+  }),
+  AGENT_REPORTS_DAYS: setting({
+    default: '730',
+    unit: 'days',
+    effect:
+      'How long agent decision reports are kept. Older ones are deleted; their Idempotency-Keys stay used for ever.',
+    parse: integer(1, 36_500),
   }),
   METRICS_PORT: setting({
     default: '0',
@@ -447,6 +481,12 @@ export interface Config {
   keyLimits: { perMinute: number; perDay: number }
   missLimits: { perMinute: number; perDay: number }
   failedKeyLimits: { perMinute: number; perDay: number }
+  /** Undefined: from the file in the data directory, where there is one. */
+  secretsKeyring: Keyring | undefined
+  webhookEndpointsMax: number
+  agentReportingDefault: Value<'AGENT_REPORTING_DEFAULT'>
+  agentReportsPerDay: number
+  agentReportsDays: number
   /** Null: no metrics server. */
   metricsPort: number | null
   metricsHost: string
@@ -537,6 +577,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     keyLimits: { perMinute: readOr('KEY_CALLS_PER_MINUTE'), perDay: readOr('KEY_CALLS_PER_DAY') },
     missLimits: forTheWholeDay(readOr('KEY_MISSES_PER_MINUTE')),
     failedKeyLimits: forTheWholeDay(readOr('FAILED_KEYS_PER_MINUTE')),
+    secretsKeyring: read('SECRETS_KEYRING'),
+    webhookEndpointsMax: readOr('WEBHOOK_ENDPOINTS_MAX'),
+    agentReportingDefault: readOr('AGENT_REPORTING_DEFAULT'),
+    agentReportsPerDay: readOr('AGENT_REPORTS_PER_DAY'),
+    agentReportsDays: readOr('AGENT_REPORTS_DAYS'),
     metricsPort: metricsPort === undefined ? 0 : metricsPort,
     metricsHost: readOr('METRICS_HOST'),
     webhooks: {

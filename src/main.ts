@@ -27,6 +27,7 @@ import { inProcessRateLimiter } from './platform/rate-limit.ts'
 import { databaseRateLimiter } from './platform/rate-limit-store.ts'
 import { openSigners } from './score-credentials/signers.ts'
 import { type EngineHere, engineHere } from './score-jobs.ts'
+import { openSecretsKeyring } from './secrets-keyring.ts'
 import { createServer, type Server } from './server/server.ts'
 import { createService, type Service, type ServiceParts, workerJobs } from './service.ts'
 import { untilAborted, watchStopSignals } from './stopping.ts'
@@ -132,7 +133,10 @@ async function openParts(
   })
   closing.defer(() => db.close())
   const x402 = await openPayments(config, { db, log, closing })
-  return { config, db, log, clock: systemClock, release: await readReleaseFacts(root), x402 }
+  const secrets = await openSecretsKeyring(config)
+  if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
+  const release = await readReleaseFacts(root)
+  return { config, db, log, clock: systemClock, release, secrets, x402 }
 }
 
 /** Imported where somebody can pay: a server without payments never needs the code. */

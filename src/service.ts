@@ -1,6 +1,8 @@
 /** The composition root: the only file that names every room. It opens nothing by itself and listens to nothing. */
 import { join } from 'node:path'
 import { type Admission, admitting, creditJobs } from './admitting.ts'
+import { agentDecisionEndpoints } from './agent-decisions/endpoints.ts'
+import { sweepReports } from './agent-decisions/retention.ts'
 import { candidateEndpoints } from './candidates/endpoints.ts'
 import { adoptVocabulary, indexLeftovers } from './candidates/keep-index.ts'
 import { candidateReads } from './candidates/reads.ts'
@@ -12,7 +14,9 @@ import type { ReleaseFacts } from './discovery/release-facts.ts'
 import type { X402 } from './payments/x402-open.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
+import { strangerRules } from './platform/egress-rules.ts'
 import type { Endpoint } from './platform/endpoint.ts'
+import type { Keyring } from './platform/keyring.ts'
 import type { Log } from './platform/log.ts'
 import { sweepRateWindows } from './platform/rate-limit-store.ts'
 import { sandboxReads } from './sandbox/reads.ts'
@@ -30,6 +34,7 @@ import { skillCatalogOf, type Vocabulary } from './skill-standard/catalog.ts'
 import { skillStandardEndpoints } from './skill-standard/endpoints.ts'
 import { loadVocabulary } from './skill-standard/vocabulary.ts'
 import { webhookDeclarations } from './webhooks/declarations.ts'
+import { webhookEndpoints } from './webhooks/endpoints.ts'
 import type { Job } from './worker.ts'
 
 export interface ServiceParts {
@@ -38,6 +43,8 @@ export interface ServiceParts {
   log: Log
   clock: Clock
   release: ReleaseFacts
+  /** Seals the secrets of webhooks. Null: nobody can create an endpoint. */
+  secrets: Keyring | null
   /** Absent: nobody can pay on the spot. */
   x402?: X402 | null
 }
@@ -53,7 +60,15 @@ export interface Service {
 }
 
 /** What answers requests. */
-export function createService({ config, db, log, clock, release, x402 }: ServiceParts): Service {
+export function createService({
+  config,
+  db,
+  log,
+  clock,
+  release,
+  secrets,
+  x402,
+}: ServiceParts): Service {
   const { publicUrl } = config
   const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
   const vocabulary = released()
@@ -79,6 +94,22 @@ export function createService({ config, db, log, clock, release, x402 }: Service
       live: candidateReads({ db, names, origin: originOf(publicUrl), clock }),
       sandbox: sandboxReads(names),
       limits: config.keyLimits,
+    }),
+    ...webhookEndpoints({
+      db,
+      clock,
+      ring: secrets,
+      rules: strangerRules(),
+      activeMax: config.webhookEndpointsMax,
+      limits: config.keyLimits,
+      onSecretShown: (endpointId) =>
+        log.info('a repeated creation showed its secret again', { endpointId }),
+    }),
+    ...agentDecisionEndpoints({
+      db,
+      clock,
+      stateUnlessSet: config.agentReportingDefault,
+      limits: { ...config.keyLimits, perDay: config.agentReportsPerDay },
     }),
   ]
   endpoints.push(
@@ -134,6 +165,11 @@ export function workerJobs(
     { name: 'index people', everyMs: 1_000, run: indexer(db, skillNames(vocabulary.records)) },
     ...scoreJobs({ db, clock, log, rules, issuer: () => activeIssuer(config, mirror, signers) }),
     ...creditJobs({ db, log, clock }),
+    {
+      name: 'sweep agent decision reports',
+      everyMs: 3_600_000,
+      run: () => sweepReports(db, { days: config.agentReportsDays, now: clock() }),
+    },
     ...(x402 == null ? [] : paymentJobs(x402)),
   ]
 }

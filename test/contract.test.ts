@@ -14,6 +14,7 @@ import { interfaceVersion } from '../src/platform/identifiers.ts'
 import { revokeCredentials } from '../src/score-credentials/revoke.ts'
 import { ask, type Question, type Reply } from './support/ask.ts'
 import { score } from './support/credentials.ts'
+import { keyedDrives } from './support/keyed-drives.ts'
 import { newKey } from './support/keys.ts'
 import { startIssuing, startService } from './support/service.ts'
 
@@ -23,6 +24,8 @@ interface Operation {
   name: string
   method: string
   path: string
+  /** Whether it is for anybody. */
+  isOpen: boolean
   responses: Record<string, Json>
 }
 
@@ -67,8 +70,8 @@ const verify = (body: string | Buffer, headers: Record<string, string> = {}): Qu
   body,
 })
 
-/** A good request for each operation. */
-const good: Record<string, Question> = {
+/** A good request for each operation that is for anybody. */
+const open: Record<string, Question> = {
   getOpenApi: { path: '/api/v1/openapi.json' },
   getWellKnownOpenApi: { path: '/.well-known/service-openapi.json' },
   getEngineDiscovery: { path: '/.well-known/service-engine.json' },
@@ -93,6 +96,8 @@ const good: Record<string, Question> = {
 }
 
 const paid = ['searchCandidates', 'getCandidate', 'getScore']
+const keyed = await keyedDrives(service)
+const good = { ...open, ...keyed.good }
 
 interface Drive {
   operation: string
@@ -118,7 +123,7 @@ const everywhere = (
 ).split(' ')
 
 const drives: Drive[] = [
-  ...Object.entries(good).flatMap(([operation, question]): Drive[] => [
+  ...Object.entries(open).flatMap(([operation, question]): Drive[] => [
     { operation, status: 200, sent: 'a good request', question },
     {
       operation,
@@ -302,6 +307,7 @@ const drives: Drive[] = [
   })),
 
   ...verifyDrives(),
+  ...keyed.drives,
 ]
 
 /** Listed, and not to be caused by a client of a sound service. */
@@ -320,6 +326,12 @@ const notDriven: Record<string, string> = {
       [`${operation} 503`, 'the database is gone: the tests of faults cause it'],
     ]),
   ),
+  ...Object.fromEntries(
+    Object.keys(keyed.good).flatMap((name) => [
+      [`${name} 500`, 'a defect of ours'],
+      [`${name} 503`, 'the database is gone: the tests of faults cause it'],
+    ]),
+  ),
 }
 
 test('the table drives every operation and every listed status, or says why not', () => {
@@ -331,6 +343,7 @@ test('the table drives every operation and every listed status, or says why not'
   assert.ok(listed.length >= 40, `${listed.length} statuses are listed`)
   const driven = new Set(drives.map(({ operation, status }) => `${operation} ${status}`))
   driven.add('verifyScoreCredential 429')
+  for (const name of Object.keys(keyed.good)) driven.add(`${name} 429`)
   for (const each of listed)
     assert.ok(driven.has(each) !== each in notDriven, `${each}: driven or excused, not both`)
   for (const each of [...driven, ...Object.keys(notDriven)])
@@ -363,11 +376,24 @@ test('429 verifyScoreCredential: the 61st call of one address within a minute; a
   assert.equal((await askAs(newCaller(), question)).status, 200)
 })
 
-for (const { name, responses } of operations.filter(({ method }) => method === 'GET')) {
+for (const [name, question] of Object.entries(keyed.good))
+  test(`429 ${name}: one wrong key too many of one address; a valid key is served there`, async () => {
+    const caller = newCaller()
+    const wrong = withHeaders(question, { Authorization: `Bearer svc_live_${name}` })
+    for (let call = 1; call <= 30; call++)
+      assert.equal((await askAs(caller, wrong)).status, 401, `call ${call}`)
+    const reply = await askAs(caller, wrong)
+    assert.equal(reply.status, 429)
+    assert.equal(conforms(name, reply).error, 'rate_limited')
+    assert.ok((await askAs(caller, question)).status < 300)
+  })
+
+const isOpenGet = ({ method, isOpen }: Operation) => method === 'GET' && isOpen
+for (const { name, responses, isOpen } of operations.filter(({ method }) => method === 'GET')) {
   const question = good[name] as Question
   const isDocument = '304' in responses
 
-  if (paid.includes(name))
+  if (!isOpen)
     test(`405 HEAD ${name}: a look that costs nothing is none`, async () => {
       const head = await ask(service.base, { ...question, method: 'HEAD' })
       assert.equal(head.status, 405)
@@ -415,12 +441,10 @@ for (const { name, responses } of operations.filter(({ method }) => method === '
 for (const path of new Set(operations.map((operation) => operation.path))) {
   const atPath = operations.filter((operation) => operation.path === path)
   const asked = (good[atPath[0]?.name ?? ''] as Question).path
-  const allow = atPath.flatMap(({ name, method }) =>
-    method === 'GET' && !paid.includes(name) ? ['GET', 'HEAD'] : [method],
-  )
+  const allow = atPath.flatMap((each) => (isOpenGet(each) ? ['GET', 'HEAD'] : [each.method]))
 
   test(`405 ${path}: the methods it takes are in Allow`, async () => {
-    for (const method of ['DELETE', 'PUT', 'PATCH']) {
+    for (const method of ['DELETE', 'PUT', 'PATCH'].filter((each) => !allow.includes(each))) {
       const reply = await ask(service.base, { method, path: asked })
       assert.equal(reply.status, 405)
       const allowed = String(reply.headers.allow).split(', ')
@@ -643,8 +667,10 @@ function stepOf(name: string): string {
 function operationsOf({ paths }: Json): Operation[] {
   return Object.entries(Object(paths)).flatMap(([path, item]) =>
     Object.entries(Object(item)).map(([method, operation]) => {
-      const { operationId, responses } = Object(operation)
-      return { name: operationId, method: method.toUpperCase(), path, responses }
+      const { operationId, security, responses } = Object(operation)
+      const needed: object[] = security
+      const isOpen = needed.length === 0 || needed.some((each) => Object.keys(each).length === 0)
+      return { name: operationId, method: method.toUpperCase(), path, isOpen, responses }
     }),
   )
 }

@@ -34,11 +34,11 @@ const subject = Type.Union(
         kind: Type.Literal('candidate'),
         username: Type.String({ pattern: '^@?[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$' }),
       },
-      closed,
+      { title: 'AgentDecisionCandidate', ...closed },
     ),
     Type.Object(
       { kind: Type.Literal('score'), scoreId: Type.String({ pattern: '^[0-9a-fA-F]{64}$' }) },
-      closed,
+      { title: 'AgentDecisionScore', ...closed },
     ),
   ],
   {

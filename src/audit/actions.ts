@@ -165,6 +165,41 @@ export const actions = {
     subject: uuid,
     details: Type.Object({}, closed),
   }),
+  'webhooks.created': facts({
+    meaning: 'A webhook endpoint was created for an account.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'webhooks.disabled': facts({
+    meaning: 'A webhook endpoint was disabled.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'webhooks.rewrapped': facts({
+    meaning: 'A batch of webhook secrets was sealed under the first key of the ring.',
+    subject: uuid,
+    details: Type.Object({ count }, closed),
+  }),
+  'agent_reporting.unlocked': facts({
+    meaning: 'An account may report agent decisions; `reviewed` tells whether it had asked.',
+    subject: uuid,
+    details: Type.Object({ reviewed: Type.Boolean() }, closed),
+  }),
+  'agent_reporting.declined': facts({
+    meaning: 'An account’s request to report agent decisions was declined.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'agent_reporting.locked': facts({
+    meaning: 'An account may not report agent decisions any more.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'agent_reports.erased': facts({
+    meaning: 'Reports about a person or a score were deleted. Whom they were about is not kept.',
+    subject: uuid,
+    details: Type.Object({ count }, closed),
+  }),
 } as const
 
 export type ActionName = keyof typeof actions

@@ -422,6 +422,102 @@ paymentsCommand('revenue', 'Show what came in by day and endpoint; 30 days unles
     act(flags, async () => (await import('./payments.ts')).revenueCommand(settings(), flags)),
   )
 
+const webhooks = program.command('webhooks').description('Where events are sent')
+const accountOption = ['--account <account>', 'its id or its name'] as const
+
+command(webhooks, 'endpoints', 'Show webhook endpoints')
+  .option(...accountOption)
+  .option('--all', 'disabled ones too')
+  .option('--limit <n>', 'at most so many, the newest', '200')
+  .action((flags) =>
+    act(flags, async () =>
+      (await import('./webhooks-endpoints.ts')).listEndpointsCommand(settings(), flags),
+    ),
+  )
+
+command(webhooks, 'create', 'Create a webhook endpoint for an account; shows its secret once')
+  .argument('<url>', 'https, a public host')
+  .requiredOption(...accountOption)
+  .requiredOption('--event <type...>', 'score.updated, score.revised, evidence.revoked, …')
+  .option('--description <text>', 'at most 120 characters')
+  .action((url, flags) =>
+    act(flags, async () =>
+      (await import('./webhooks-create.ts')).createEndpointCommand(settings(), url, flags),
+    ),
+  )
+
+command(webhooks, 'disable', 'Send nothing more to an endpoint, and cancel what waits for it')
+  .argument('<id>')
+  .action((id, flags) =>
+    act(flags, async () =>
+      (await import('./webhooks-disable.ts')).disableEndpointCommand(settings(), id),
+    ),
+  )
+
+command(webhooks, 'rewrap', 'Seal every secret under the first key of SECRETS_KEYRING').action(
+  (flags) =>
+    act(flags, async () => (await import('./webhooks-rewrap.ts')).rewrapCommand(settings())),
+)
+
+const reports = program
+  .command('reports')
+  .description('What accounts report of agents’ decisions, and who may')
+
+command(reports, 'list', 'Show reports, the newest first')
+  .option(...accountOption)
+  .option('--limit <n>', 'at most so many', '50')
+  .action((flags) =>
+    act(flags, async () =>
+      (await import('./reports-list.ts')).listReportsCommand(settings(), flags),
+    ),
+  )
+
+command(reports, 'export', 'Write all reports, one a line, the newest first')
+  .option(...accountOption)
+  .option('--out <file>', 'where to', '-')
+  .action((flags) =>
+    act(flags, async () =>
+      (await import('./reports-list.ts')).exportReportsCommand(settings(), flags),
+    ),
+  )
+
+command(reports, 'reviews', 'Show which accounts ask to be unlocked').action((flags) =>
+  act(flags, async () => (await import('./reports-decide.ts')).listReviewsCommand(settings())),
+)
+
+command(reports, 'unlock', 'Let an account report; approves its request')
+  .argument('<account>', 'its id or its name')
+  .action((account, flags) =>
+    act(flags, async () =>
+      (await import('./reports-decide.ts')).unlockReportingCommand(settings(), account),
+    ),
+  )
+
+command(reports, 'decline', 'Decline an account’s request; it may ask again')
+  .argument('<account>', 'its id or its name')
+  .action((account, flags) =>
+    act(flags, async () =>
+      (await import('./reports-decide.ts')).declineReviewCommand(settings(), account),
+    ),
+  )
+
+command(reports, 'lock', 'Take no further report of an account; what it reported stays')
+  .argument('<account>', 'its id or its name')
+  .action((account, flags) =>
+    act(flags, async () =>
+      (await import('./reports-decide.ts')).lockReportingCommand(settings(), account),
+    ),
+  )
+
+command(reports, 'erase', 'Delete every report about a person or a score')
+  .option('--username <username...>', 'with or without @')
+  .option('--score <id...>', 'score ids')
+  .action((flags) =>
+    act(flags, async () =>
+      (await import('./reports-erase.ts')).eraseReportsCommand(settings(), flags),
+    ),
+  )
+
 const audit = program.command('audit').description('What operators did')
 
 command(

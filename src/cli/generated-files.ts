@@ -75,6 +75,7 @@ export async function declaredEndpoints(publicUrl: string): Promise<readonly End
     log: openLog({ level: 'silent' }),
     clock: systemClock,
     release: exampleRelease,
+    secrets: null,
   })
   await db.close()
   return endpoints

@@ -15,6 +15,8 @@ const isKeyed = ({ policy }: Shape): boolean => policy.kind === 'keyed'
 const onlyWhere: Partial<Record<ErrorName, (endpoint: Shape) => boolean>> = {
   api_key_in_url: () => false,
   invalid_json: ({ body }) => body !== undefined,
+  // Who declares it names it: what is wrong in the body of a verification is a finding.
+  invalid_field: () => false,
   invalid_idempotency_key: (endpoint) => endpoint.idempotencyKey !== undefined || isPaid(endpoint),
   invalid_payment: isPaid,
   purchase_key_reused: isPaid,

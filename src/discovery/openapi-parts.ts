@@ -50,9 +50,10 @@ export function answerHeaders(endpoint: Endpoint, status: number): Record<string
   return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]))
 }
 
-/** Whether the answer is given after the call was counted (decision D18). */
+/** Whether the answer is, or may be, given after the call was counted (decision D18). The work of a keyed route may refuse with 403 too. */
 function isCounted({ policy }: Endpoint, status: number): boolean {
-  if (policy.kind === 'open' || status === 401 || status === 403) return false
+  if (policy.kind === 'open' || status === 401) return false
+  if (status === 403) return policy.kind === 'keyed'
   return policy.kind !== 'optional-key' || status !== 415
 }
 

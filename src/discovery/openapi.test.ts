@@ -48,7 +48,7 @@ function resolved(document: Json, node: unknown): Json {
   return Object(typeof $ref === 'string' ? at(document, $ref) : node)
 }
 
-test('contract: the operations of spec §4.1 to §4.4 and the two extensions', () => {
+test('contract: the operations of the specification and the extensions', () => {
   assert.equal(contract.openapi, '3.1.0')
   assert.equal(Object(contract.info).version, '2026-05-14')
   assert.deepEqual(contract.servers, [{ url: publicUrl }])
@@ -60,12 +60,17 @@ test('contract: the operations of spec §4.1 to §4.4 and the two extensions', (
       'GET /.well-known/service-openapi.json',
       'GET /.well-known/service-score-core-release-manifest.json',
       'GET /.well-known/service-score-vc-public-key.json',
+      'POST /api/v1/agent-decisions',
       'GET /api/v1/candidates/search',
       'GET /api/v1/candidates/{username}',
       'GET /api/v1/openapi.json',
       'GET /api/v1/score-vc/verify',
       'POST /api/v1/score-vc/verify',
       'GET /api/v1/scores/{scoreId}',
+      'GET /api/v1/webhooks/endpoints',
+      'POST /api/v1/webhooks/endpoints',
+      'DELETE /api/v1/webhooks/endpoints/{endpointId}',
+      'GET /api/v1/webhooks/events',
       'GET /docs/errors/{name}',
       'GET /standard/v1/context.jsonld',
       'GET /standard/v1/score-bands.jsonld',
@@ -86,9 +91,13 @@ test('contract: each operation lists every status that the specification lists',
     'GET /.well-known/service-openapi.json': [200, 400],
     'GET /.well-known/service-score-core-release-manifest.json': [200, 400],
     'GET /.well-known/service-score-vc-public-key.json': [200, 400, 503],
+    'POST /api/v1/agent-decisions': [200, 201, 400, 401, 403, 409, 429, 500, 503],
     'GET /api/v1/openapi.json': [200, 400],
     'GET /api/v1/score-vc/verify': [200, 400],
     'POST /api/v1/score-vc/verify': [200, 400, 401, 402, 403, 413, 415, 429, 503],
+    'GET /api/v1/webhooks/endpoints': [200, 400, 401, 403, 429, 500, 503],
+    'POST /api/v1/webhooks/endpoints': [201, 400, 401, 403, 409, 429, 500, 503],
+    'DELETE /api/v1/webhooks/endpoints/{endpointId}': [200, 400, 401, 403, 404, 429, 500, 503],
     'GET /standard/v1/context.jsonld': [200, 400],
     'GET /standard/v1/score-bands.jsonld': [200, 400],
     'GET /standard/v1/score-vc-status/{statusToken}': [200, 400, 404, 500],
@@ -190,7 +199,11 @@ test('contract: every example fits its schema, closed as declared', () => {
   assert.ok(checked > 50, `${checked} examples checked`)
 })
 
-const extensions = new Set(['GET /.well-known/did.json', 'GET /docs/errors/{name}'])
+const extensions = new Set([
+  'GET /.well-known/did.json',
+  'GET /api/v1/webhooks/events',
+  'GET /docs/errors/{name}',
+])
 
 test('contract: what names no scope declares no authentication; verify takes a key or none, paid reads a key or a payment', () => {
   const key = { apiKey: [] }
@@ -211,7 +224,8 @@ test('contract: what names no scope declares no authentication; verify takes a k
 
 test('contract: JSON-LD is served as application/ld+json, all else as application/json', () => {
   for (const [name, path, { responses }] of operationsOf(contract)) {
-    const { content } = resolved(contract, Object(responses)[200])
+    const { 200: ok, 201: created = ok } = Object(responses)
+    const { content } = resolved(contract, created)
     const isLinked = path.startsWith('/standard/v1/') && !path.includes('/score-vc-status/')
     const expected = isLinked ? 'application/ld+json' : 'application/json'
     assert.deepEqual(Object.keys(Object(content)), [expected], name)

@@ -213,6 +213,11 @@ export const errorTable = {
     advice:
       'Nothing was charged. Ask the operator; the account is charged again once its books are whole.',
   },
+  webhooks_not_configured: {
+    status: 503,
+    message: 'Webhook secrets cannot be kept here.',
+    advice: 'The operator sets SECRETS_KEYRING.',
+  },
   signing_not_configured: {
     status: 503,
     message: 'Score signing is not configured.',

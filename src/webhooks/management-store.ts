@@ -43,10 +43,21 @@ export async function findActiveIds(db: Queryable, userId: string): Promise<stri
   return rows.map(({ id }) => id)
 }
 
-/** Of every user, disabled ones among them; at most `limit`, the newest. */
-export async function findNewestIds(db: Queryable, limit: number): Promise<string[]> {
+/** Of one user, disabled ones among them. */
+export async function findIdsOf(db: Queryable, userId: string): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(sql`
-    select id from webhook_endpoints order by created_at desc, id desc limit ${limit}`)
+    select id from webhook_endpoints where user_id = ${userId}`)
+  return rows.map(({ id }) => id)
+}
+
+/** Of every user; at most `limit`, the newest. */
+export async function findNewestIds(
+  db: Queryable,
+  { limit, disabledToo }: { limit: number; disabledToo: boolean },
+): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select id from webhook_endpoints where disabled_at is null or ${disabledToo}::boolean
+    order by created_at desc, id desc limit ${limit}`)
   return rows.map(({ id }) => id)
 }
 

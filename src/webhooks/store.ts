@@ -85,6 +85,18 @@ export function findEventsAfter(
     order by position limit ${limit}`)
 }
 
+/** The same of `limit` events of any type; those of other types than `types` come without their body. */
+export function findTypesAfter(
+  db: Queryable,
+  { after, limit, types }: { after: number; limit: number; types: readonly string[] },
+): Promise<{ position: number; body: string | null }[]> {
+  return db.rows<{ position: number; body: string | null }>(sql`
+    select position, case when type = any(${types}::text[]) then body end as body
+    from webhook_events
+    where position > ${after} and withheld_at is null
+    order by position limit ${limit}`)
+}
+
 /** Whether any event waits for its position, and how many endpoints there are at most to send it to. */
 export async function isPlacingNeeded(
   db: Queryable,

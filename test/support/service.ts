@@ -1,5 +1,5 @@
 /** The real service on a port of its own and a database of its own: every room, every job on demand, no clock to wait for. */
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import { readReleaseFacts } from '../../src/discovery/release-facts.ts'
@@ -39,7 +39,8 @@ export async function startService(publicUrl: string): Promise<TestService> {
   const config = readConfig({ PUBLIC_URL: publicUrl, API_KEY_PEPPERS: testPeppers })
   const log = openLog({ level: 'silent' })
   const release = await readReleaseFacts(join(import.meta.dirname, '../..'))
-  const service = createService({ config, db, log, clock: systemClock, release })
+  const secrets = new Map([['k1', randomBytes(32)]])
+  const service = createService({ config, db, log, clock: systemClock, release, secrets })
   await service.mirror.refresh()
   const server = createServer({
     endpoints: service.endpoints,

@@ -1,0 +1,158 @@
+/** The route over HTTP, on a real database. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { Compile } from 'typebox/compile'
+import { testDatabase } from '../../test/support/database.ts'
+import { type Call, startKeyed, uuidOf } from '../../test/support/keyed.ts'
+import { systemClock } from '../platform/clock.ts'
+import { agentDecisionEndpoints } from './endpoints.ts'
+import { agentDecisionReportCreated } from './schema.ts'
+import { findReportsOf } from './store.ts'
+import { lockReporting } from './unlock.ts'
+
+const database = await testDatabase()
+const { db } = database
+const options = {
+  db,
+  clock: systemClock,
+  stateUnlessSet: 'unlocked',
+  limits: { perMinute: 1_000, perDay: 5_000 },
+} as const
+const edge = await startKeyed(agentDecisionEndpoints(options))
+after(async () => {
+  await edge.stop()
+  await database.drop()
+})
+
+const body = { subject: { kind: 'candidate', username: '@ada-lovelace' }, decision: 'shortlisted' }
+const shape = Compile(agentDecisionReportCreated)
+const path = '/api/v1/agent-decisions'
+
+function post(account: string, changes: Partial<Call> = {}) {
+  const call = { method: 'POST', path, body, idempotencyKey: randomUUID(), ...changes }
+  return edge.call(account, call)
+}
+
+const countOf = async (account: string) =>
+  (await findReportsOf(db, uuidOf(account), { before: null, limit: 1_000 })).length
+
+test('201, then 200: a report, and the same report again under its key', async () => {
+  const idempotencyKey = randomUUID()
+  const first = await post('ada', { idempotencyKey })
+  assert.equal(first.status, 201)
+  assert.equal(first.headers['cache-control'], 'private, no-store')
+  assert.ok(shape.Check(first.json), JSON.stringify(first.json))
+  const { report, replayed } = first.json
+  assert.equal(replayed, false)
+  assert.equal(report.userId, uuidOf('ada'))
+  assert.equal(report.apiKeyId, uuidOf('key of ada'))
+  assert.deepEqual(report.subject, { kind: 'candidate', username: 'ada-lovelace' })
+  const again = await post('ada', { idempotencyKey })
+  assert.equal(again.status, 200)
+  assert.deepEqual(again.json, { ...first.json, replayed: true })
+  assert.equal(await countOf('ada'), 1)
+})
+
+test('50 twins at once: one 201 and 49 times 200, all with one report', async () => {
+  const idempotencyKey = randomUUID()
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, () => post('twins', { idempotencyKey })),
+  )
+  assert.equal(replies.filter(({ status }) => status === 201).length, 1)
+  assert.equal(replies.filter(({ status }) => status === 200).length, 49)
+  const reports = new Set(replies.map(({ json }) => JSON.stringify(json.report)))
+  assert.equal(reports.size, 1)
+})
+
+test('409: the key was used for other content', async () => {
+  const idempotencyKey = randomUUID()
+  await post('other', { idempotencyKey })
+  const reply = await post('other', { idempotencyKey, body: { ...body, decision: 'hired' } })
+  assert.equal(reply.status, 409)
+  assert.equal(reply.json.error, 'idempotency_key_reused')
+})
+
+test('400: a field that is not valid is named, and the key stays free', async () => {
+  const idempotencyKey = randomUUID()
+  for (const [changes, says] of [
+    [{ subject: { kind: 'worker' } }, /^subject/],
+    [{ decision: 'maybe' }, /^decision must be one of/],
+    [{ outcome: null }, /^outcome must be one of/],
+    [{ metadata: [] }, /^metadata must be an object/],
+    [{ reasonCodes: ['a', 'a'] }, /^reasonCodes must be/],
+    [{ workerId: randomUUID() }, /^workerId is not a known field/],
+  ] as const) {
+    const reply = await post('invalid', { idempotencyKey, body: { ...body, ...changes } })
+    assert.equal(reply.status, 400)
+    assert.equal(reply.json.error, 'invalid_field')
+    assert.match(String(reply.json.message), says)
+  }
+  assert.equal((await post('invalid', { idempotencyKey })).status, 201)
+})
+
+test('400: JSON that is not, that is ambiguous, or whose body is deeper than 32 levels', async () => {
+  const nested = (levels: number) =>
+    `{"subject":${JSON.stringify(body.subject)},"decision":"hired","metadata":${'{"a":'.repeat(levels - 1)}1${'}'.repeat(levels - 1)}}`
+  for (const text of [
+    '{',
+    '[]',
+    '{"decision":"hired","decision":"hired"}',
+    '{"notes":"\\u0000"}',
+    '{"notes":"\\ud800"}',
+    nested(33),
+  ]) {
+    const reply = await post('json', { body: text })
+    assert.equal(reply.status, 400, text.slice(0, 60))
+    assert.equal(reply.json.error, 'invalid_json')
+  }
+  assert.equal((await post('json', { body: nested(32) })).status, 201)
+})
+
+test('400: the Idempotency-Key is missing, or has another form', async () => {
+  for (const key of [undefined, 'short', 'x'.repeat(129), 'ümlaut-ümlaut-ümlaut'])
+    assert.equal(
+      (
+        await edge.call('keys', {
+          method: 'POST',
+          path,
+          body,
+          headers: key === undefined ? {} : { 'Idempotency-Key': encodeURI(key) },
+        })
+      ).status,
+      400,
+      key,
+    )
+  assert.equal(await countOf('keys'), 0)
+})
+
+test('403: a key without agent-decisions:write, and an account that is locked', async () => {
+  const scoped = await post('scoped/webhooks:write')
+  assert.equal(scoped.status, 403)
+  assert.equal(scoped.json.error, 'insufficient_scope')
+  await db.transaction((tx) => lockReporting(tx, { userId: uuidOf('abuser'), now: systemClock() }))
+  const locked = await post('abuser')
+  assert.equal(locked.status, 403)
+  assert.equal(locked.json.error, 'agent_reporting_locked')
+  assert.equal(await countOf('abuser'), 0)
+})
+
+test('413 and 415: a body over 32 KiB, and one that is not JSON', async () => {
+  const metadata = { text: 'x'.repeat(32_768) }
+  assert.equal((await post('large', { body: { ...body, metadata } })).status, 413)
+  const headers = { 'Content-Type': 'text/plain' }
+  assert.equal((await post('plain', { headers })).status, 415)
+})
+
+test('429: one report more than the day allows, whose key stays free', async () => {
+  const limits = { perMinute: 1_000, perDay: 3 }
+  const tight = await startKeyed(agentDecisionEndpoints({ ...options, limits }))
+  const call = () => ({ method: 'POST', path, body, idempotencyKey: randomUUID() })
+  for (let i = 0; i < 3; i++) assert.equal((await tight.call('busy', call())).status, 201)
+  const last = call()
+  const refused = await tight.call('busy', last)
+  await tight.stop()
+  assert.equal(refused.status, 429)
+  assert.match(String(refused.headers['retry-after']), /^\d+$/)
+  assert.equal((await post('busy', last)).status, 201)
+})

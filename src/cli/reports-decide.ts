@@ -1,0 +1,75 @@
+/** `assay reports reviews`, `unlock`, `decline` and `lock`: which accounts may report (decision D43). */
+import { declineUnlockReview, lockReporting, unlockReporting } from '../agent-decisions/unlock.ts'
+import { findOpenReviews } from '../agent-decisions/unlock-store.ts'
+import { operator, recordAction } from '../audit/record.ts'
+import type { Config } from '../config.ts'
+import { systemClock, wireTime } from '../platform/clock.ts'
+import { accountNamed } from './account.ts'
+import { done, type Outcome } from './output.ts'
+import { withDatabase } from './with-database.ts'
+
+const reviewsMax = 1_000
+
+export function listReviewsCommand(config: Config): Promise<Outcome> {
+  return withDatabase(config, async (db) => {
+    const open = await findOpenReviews(db, reviewsMax)
+    const reviews = open.map(({ id, userId, requestedAt }) => ({
+      id,
+      userId,
+      requestedAt: wireTime(requestedAt),
+    }))
+    const lines = reviews.map(({ userId, requestedAt }) => `${requestedAt}  account ${userId}`)
+    return done({ ok: true, reviews }, lines.length > 0 ? lines : ['No review is open.'])
+  })
+}
+
+export function unlockReportingCommand(config: Config, account: string): Promise<Outcome> {
+  return withDatabase(config, async (db) => {
+    const { id: userId } = await accountNamed(db, account)
+    const now = systemClock()
+    const { reviewed } = await db.transaction(async (tx) => {
+      const unlocked = await unlockReporting(tx, { userId, now })
+      const entry = {
+        actor: operator(),
+        action: 'agent_reporting.unlocked',
+        subjects: [userId],
+        details: unlocked,
+      } as const
+      await recordAction(tx, entry, now)
+      return unlocked
+    })
+    const told = reviewed ? 'Its request was approved.' : 'It had not asked.'
+    return done({ ok: true, userId, reviewed }, [`${userId} may report. ${told}`])
+  })
+}
+
+export function declineReviewCommand(config: Config, account: string): Promise<Outcome> {
+  return withDatabase(config, async (db) => {
+    const { id: userId } = await accountNamed(db, account)
+    const now = systemClock()
+    const declined = await db.transaction(async (tx) => {
+      const wasOpen = await declineUnlockReview(tx, { userId, now })
+      const action = 'agent_reporting.declined'
+      const entry = { actor: operator(), action, subjects: [userId], details: {} } as const
+      if (wasOpen) await recordAction(tx, entry, now)
+      return wasOpen
+    })
+    if (declined) return done({ ok: true, userId }, [`The request of ${userId} is declined.`])
+    const message = `${userId} has no open request.`
+    return done({ ok: false, userId, message }, [message], 1)
+  })
+}
+
+export function lockReportingCommand(config: Config, account: string): Promise<Outcome> {
+  return withDatabase(config, async (db) => {
+    const { id: userId } = await accountNamed(db, account)
+    const now = systemClock()
+    await db.transaction(async (tx) => {
+      await lockReporting(tx, { userId, now })
+      const action = 'agent_reporting.locked'
+      const entry = { actor: operator(), action, subjects: [userId], details: {} } as const
+      await recordAction(tx, entry, now)
+    })
+    return done({ ok: true, userId }, [`${userId} may not report any more.`])
+  })
+}

@@ -1,0 +1,59 @@
+/** `assay webhooks create`: an endpoint for an account; the signing secret is shown this once. */
+import { operator, recordAction } from '../audit/record.ts'
+import type { Config } from '../config.ts'
+import { systemClock } from '../platform/clock.ts'
+import { strangerRules } from '../platform/egress-rules.ts'
+import { openSecretsKeyring } from '../secrets-keyring.ts'
+import { createEndpointInside } from '../webhooks/create-endpoint.ts'
+import { readEndpointRequest } from '../webhooks/endpoint-request.ts'
+import { wireEndpoint } from '../webhooks/endpoints.ts'
+import { accountNamed } from './account.ts'
+import { done, type Outcome } from './output.ts'
+import { CommandError, UsageError } from './run.ts'
+import { withDatabase } from './with-database.ts'
+
+export interface CreateEndpointFlags {
+  account: string
+  event: string[]
+  description?: string
+}
+
+export function createEndpointCommand(
+  config: Config,
+  url: string,
+  { account, event: events, description }: CreateEndpointFlags,
+): Promise<Outcome> {
+  const body = { url, events, ...(description === undefined ? {} : { description }) }
+  const read = readEndpointRequest(body, strangerRules())
+  if ('fault' in read) throw new UsageError(read.fault)
+  return withDatabase(config, async (db) => {
+    const ring = await openSecretsKeyring(config)
+    if (ring === null) throw new CommandError('There is no key ring: set SECRETS_KEYRING.')
+    const { id: userId } = await accountNamed(db, account)
+    const now = systemClock()
+    const wish = { userId, request: read.request, idempotencyKey: null, now }
+    const rules = { ring, activeMax: config.webhookEndpointsMax }
+    const creation = await db.transaction(async (tx) => {
+      const made = await createEndpointInside(tx, rules, wish)
+      if (made.outcome === 'created') {
+        const subjects = [made.endpoint.id]
+        const entry = {
+          actor: operator(),
+          action: 'webhooks.created',
+          subjects,
+          details: {},
+        } as const
+        await recordAction(tx, entry, now)
+      }
+      return made
+    })
+    if (creation.outcome !== 'created')
+      throw new CommandError(`The account has ${rules.activeMax} active endpoints, its maximum.`)
+    const { endpoint, signingSecret } = creation
+    return done({ ok: true, endpoint: wireEndpoint(endpoint), signingSecret }, [
+      `endpoint        ${endpoint.id}`,
+      `signing secret  ${signingSecret}`,
+      'The secret is not shown again.',
+    ])
+  })
+}

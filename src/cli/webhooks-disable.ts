@@ -1,0 +1,42 @@
+/** `assay webhooks disable`: nothing more is sent to an endpoint; what waits for it is cancelled. */
+import { operator, recordAction } from '../audit/record.ts'
+import type { Config } from '../config.ts'
+import { systemClock, wireTime } from '../platform/clock.ts'
+import { disableEndpoint } from '../webhooks/disable-endpoint.ts'
+import { wireEndpoint } from '../webhooks/endpoints.ts'
+import { done, type Outcome } from './output.ts'
+import { UsageError } from './run.ts'
+import { withDatabase } from './with-database.ts'
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+export function disableEndpointCommand(config: Config, endpointId: string): Promise<Outcome> {
+  if (!uuidForm.test(endpointId)) throw new UsageError('An endpoint is named by its id: a UUID.')
+  return withDatabase(config, async (db) => {
+    const now = systemClock()
+    const disabled = await db.transaction(async (tx) => {
+      const wish = { endpointId, userId: null, reason: 'operator', now } as const
+      const answer = await disableEndpoint(tx, wish)
+      if (answer?.changed) {
+        const subjects = [answer.endpoint.id]
+        const entry = {
+          actor: operator(),
+          action: 'webhooks.disabled',
+          subjects,
+          details: {},
+        } as const
+        await recordAction(tx, entry, now)
+      }
+      return answer
+    })
+    if (disabled === null) {
+      const message = `There is no webhook endpoint ${endpointId}.`
+      return done({ ok: false, message }, [message], 1)
+    }
+    const { endpoint, changed } = disabled
+    const since = endpoint.disabledAt === null ? '' : wireTime(endpoint.disabledAt)
+    return done({ ok: true, changed, endpoint: wireEndpoint(endpoint) }, [
+      changed ? `${endpoint.id} is disabled.` : `${endpoint.id} has been disabled since ${since}.`,
+    ])
+  })
+}

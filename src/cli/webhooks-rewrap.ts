@@ -1,0 +1,38 @@
+/** `assay webhooks rewrap`: every secret sealed under the first key of the ring, so that an older key can leave it. */
+import { operator, recordAction } from '../audit/record.ts'
+import type { Config } from '../config.ts'
+import { systemClock } from '../platform/clock.ts'
+import { openSecretsKeyring } from '../secrets-keyring.ts'
+import { rewrapSecrets } from '../webhooks/rewrap.ts'
+import { done, type Outcome } from './output.ts'
+import { CommandError } from './run.ts'
+import { withDatabase } from './with-database.ts'
+
+const batchMax = 500
+
+/** In batches, each with its entry: a run that was cut off can be run again. */
+export function rewrapCommand(config: Config): Promise<Outcome> {
+  return withDatabase(config, async (db) => {
+    const ring = await openSecretsKeyring(config)
+    const [kid] = ring?.keys() ?? []
+    if (ring === null || kid === undefined)
+      throw new CommandError('There is no key ring: set SECRETS_KEYRING.')
+    let rewrapped = 0
+    for (let count = batchMax; count === batchMax; rewrapped += count)
+      count = await db.transaction(async (tx) => {
+        const sealed = await rewrapSecrets(tx, ring, batchMax)
+        const details = { count: sealed }
+        const entry = {
+          actor: operator(),
+          action: 'webhooks.rewrapped',
+          subjects: [],
+          details,
+        } as const
+        if (sealed > 0) await recordAction(tx, entry, systemClock())
+        return sealed
+      })
+    return done({ ok: true, kid, rewrapped }, [
+      `${rewrapped} secrets were sealed anew: all are under ${kid}.`,
+    ])
+  })
+}
