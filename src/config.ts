@@ -4,12 +4,12 @@
  */
 import { join, resolve } from 'node:path'
 import type { Prices } from './payments/meters.ts'
-import type { X402Settings } from './payments/x402-open.ts'
 import { x402SettingsOf } from './payments-config.ts'
 import { type EgressRules, strangerRules } from './platform/egress-rules.ts'
 import { type Keyring, parseKeyring } from './platform/keyring.ts'
 import { parseNetwork } from './platform/networks.ts'
 import { parseRetryWaits } from './webhooks/retry.ts'
+import type { X402Settings } from './x402/open.ts'
 
 interface Setting<Value> {
   /** As shown to the operator; empty when there is none. */

@@ -17,7 +17,6 @@ import { demoCommands } from './demo/commands.ts'
 import { prepareDemo } from './demo/prepare.ts'
 import { readReleaseFacts } from './discovery/release-facts.ts'
 import { explainListening } from './listening-error.ts'
-import type { X402 } from './payments/x402-open.ts'
 import { systemClock } from './platform/clock.ts'
 import { type Db, openDb, sql } from './platform/db.ts'
 import { type Log, openLog } from './platform/log.ts'
@@ -32,6 +31,7 @@ import { createServer, type Server } from './server/server.ts'
 import { createService, type Service, type ServiceParts, workerJobs } from './service.ts'
 import { untilAborted, watchStopSignals } from './stopping.ts'
 import { type Job, runJobs } from './worker.ts'
+import type { X402 } from './x402/open.ts'
 
 export interface ServeOptions {
   /** Prepares the demo and prints its commands. */
@@ -145,7 +145,7 @@ async function openPayments(
   { db, log, closing }: { db: Db; log: Log; closing: AsyncDisposableStack },
 ): Promise<X402 | null> {
   if (settings === null) return null
-  const { openX402 } = await import('./payments/x402-open.ts')
+  const { openX402 } = await import('./x402/open.ts')
   const onTrouble = (what: string, fields: Record<string, string>) => log.warn(what, fields)
   const x402 = await openX402({ settings, publicUrl, db, clock: systemClock, onTrouble })
   closing.defer(() => x402.close())

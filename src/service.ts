@@ -11,7 +11,6 @@ import type { Config } from './config.ts'
 import { discoveryEndpoints } from './discovery/endpoints.ts'
 import type { SigningFacts, StandardFacts } from './discovery/engine.ts'
 import type { ReleaseFacts } from './discovery/release-facts.ts'
-import type { X402 } from './payments/x402-open.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import { strangerRules } from './platform/egress-rules.ts'
@@ -36,6 +35,7 @@ import { loadVocabulary } from './skill-standard/vocabulary.ts'
 import { webhookDeclarations } from './webhooks/declarations.ts'
 import { webhookEndpoints } from './webhooks/endpoints.ts'
 import type { Job } from './worker.ts'
+import type { X402 } from './x402/open.ts'
 
 export interface ServiceParts {
   config: Config

@@ -6,8 +6,8 @@ import {
   listUnsettled,
   type Revenue,
   revenueByDay,
-} from '../payments/x402-reports-store.ts'
-import { type PaymentState, paymentStates } from '../payments/x402-store.ts'
+} from '../x402/reports-store.ts'
+import { type PaymentState, paymentStates } from '../x402/store.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { withDatabase } from './with-database.ts'

@@ -1,4 +1,4 @@
-/** What the HTTP edge asks of whoever sells a paid read to callers without a key (spec §5 rule 1); `payments/x402-answer.ts` answers. */
+/** What the HTTP edge asks of whoever sells a paid read to callers without a key (spec §5 rule 1); `x402/answer.ts` answers. */
 import type { MeterName } from './callers.ts'
 import type { Answer } from './endpoint.ts'
 import type { Refusal } from './errors.ts'

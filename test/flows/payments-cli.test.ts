@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
+import { uuidV7 } from '../../src/platform/uuid-v7.ts'
 import {
   claimPayment,
   closePayment,
   markSettled,
   markUnknown,
   startSettling,
-} from '../../src/payments/x402-store.ts'
-import { uuidV7 } from '../../src/platform/uuid-v7.ts'
+} from '../../src/x402/store.ts'
 import { commandLine } from '../support/command-line.ts'
 import { testDatabase } from '../support/database.ts'
 

@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { after } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { X402Settings } from '../../src/payments/x402-open.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
 import { UnavailableError } from '../../src/platform/errors.ts'
+import type { X402Settings } from '../../src/x402/open.ts'
 import {
   assertError,
   assertPaid,

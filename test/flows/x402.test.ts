@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 import { after } from 'node:test'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
-import type { Authorization } from '../../src/payments/x402-payload.ts'
 import { sql } from '../../src/platform/db.ts'
+import type { Authorization } from '../../src/x402/payload.ts'
 import { ask } from '../support/ask.ts'
 import {
   assertError,

@@ -1,9 +1,9 @@
 /** Payments as a wallet makes them, by hand: every field can be made wrong on purpose. */
 import { randomBytes } from 'node:crypto'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { requirementV2 } from '../../src/payments/x402-challenge.ts'
-import type { Authorization } from '../../src/payments/x402-payload.ts'
-import { networks, type Terms } from '../../src/payments/x402-terms.ts'
+import { requirementV2 } from '../../src/x402/challenge.ts'
+import type { Authorization } from '../../src/x402/payload.ts'
+import { networks, type Terms } from '../../src/x402/terms.ts'
 
 export const testTerms: Terms = {
   ...networks['base-sepolia'],

@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { localFacilitator } from '../../src/payments/x402-local.ts'
-import { openRpc } from '../../src/payments/x402-rpc.ts'
 import { openEgress } from '../../src/platform/egress.ts'
 import { operatorRules } from '../../src/platform/egress-rules.ts'
+import { localFacilitator } from '../../src/x402/local.ts'
+import { openRpc } from '../../src/x402/rpc.ts'
 import type { PaidLoop } from './paid-loop.ts'
 
 /** What it says where it fails: none of it may be seen by anybody. */

@@ -4,11 +4,11 @@
  * transaction when its receipt is late. Nothing that a facilitator says leaves this file but the reason it stands for.
  */
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
-import { requirementV2 } from './x402-challenge.ts'
-import type { SignedPayment } from './x402-payload.ts'
-import { isFirmRefusal, type PaymentReason, paymentReason } from './x402-reasons.ts'
-import type { FacilitatorName } from './x402-store.ts'
-import type { Price } from './x402-terms.ts'
+import { requirementV2 } from './challenge.ts'
+import type { SignedPayment } from './payload.ts'
+import { isFirmRefusal, type PaymentReason, paymentReason } from './reasons.ts'
+import type { FacilitatorName } from './store.ts'
+import type { Price } from './terms.ts'
 
 export type Verification =
   | { outcome: 'valid' }

@@ -9,8 +9,8 @@ import {
   testTerms,
   testWallet,
 } from '../../test/support/payments.ts'
-import { decodePayment, paymentHeaderBytesMax, presentedPayment } from './x402-payload.ts'
-import { isFirmRefusal, paymentReason, paymentReasons } from './x402-reasons.ts'
+import { decodePayment, paymentHeaderBytesMax, presentedPayment } from './payload.ts'
+import { isFirmRefusal, paymentReason, paymentReasons } from './reasons.ts'
 
 const signed = await signAuthorization(testWallet(), testTerms)
 const v1 = payloadV1(signed)

@@ -3,8 +3,8 @@
  * can cancel it. Proof is the log of its use, with the transfer to us in the same transaction.
  */
 import { z } from '@x402/core/schemas'
-import type { Authorization } from './x402-payload.ts'
-import type { Price } from './x402-terms.ts'
+import type { Authorization } from './payload.ts'
+import type { Price } from './terms.ts'
 
 export type Fate =
   | { fate: 'paid'; transaction: string }

@@ -8,8 +8,8 @@ import {
   testTerms,
   testWallet,
 } from '../../test/support/payments.ts'
-import { decodePayment } from './x402-payload.ts'
-import { openPayment, sealNonceBytes, sealPayment } from './x402-seal.ts'
+import { decodePayment } from './payload.ts'
+import { openPayment, sealNonceBytes, sealPayment } from './seal.ts'
 
 const decoded = decodePayment(
   base64Json(payloadV1(await signAuthorization(testWallet(), testTerms))),

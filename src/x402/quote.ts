@@ -4,7 +4,7 @@
  * changed since is honoured while the quote is young.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Terms } from './x402-terms.ts'
+import type { Terms } from './terms.ts'
 
 /** Whole seconds in 4 bytes, 12 random bytes, HMAC-SHA-256: 64 characters of base64url. */
 const stampBytes = 4

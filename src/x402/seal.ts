@@ -1,6 +1,6 @@
 /** Pure: a signed payment as it lies in the ledger while it is open. Whoever reads the table alone cannot send it to the chain. */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
-import type { SignedPayment } from './x402-payload.ts'
+import type { SignedPayment } from './payload.ts'
 
 export const sealNonceBytes = 12
 const tagBytes = 16

@@ -1,6 +1,6 @@
 /** What operators ask of x402_payments: SQL that only reads. */
 import { type Queryable, sql } from '../platform/db.ts'
-import type { PaymentState } from './x402-store.ts'
+import type { PaymentState } from './store.ts'
 
 export interface ListedPayment {
   id: string

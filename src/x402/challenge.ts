@@ -2,7 +2,7 @@
  * Pure: what a caller without a key is told (spec §2.8). The body is always version 1 of the protocol; so is the header, unless the operator
  * chose version 2 for it: then payers that know only that version can pay as well, and those that read the body still do (decision D22).
  */
-import type { Price, Terms } from './x402-terms.ts'
+import type { Price, Terms } from './terms.ts'
 
 export type HeaderVersion = 1 | 2
 

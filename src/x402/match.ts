@@ -2,10 +2,10 @@
  * Pure: whether a payment is for this resource, at its price, to us and in time: what we can say before anybody else is asked.
  * The signature is not looked at here.
  */
-import type { SignedPayment } from './x402-payload.ts'
-import { checkQuote } from './x402-quote.ts'
-import type { PaymentReason } from './x402-reasons.ts'
-import type { Terms } from './x402-terms.ts'
+import type { SignedPayment } from './payload.ts'
+import { checkQuote } from './quote.ts'
+import type { PaymentReason } from './reasons.ts'
+import type { Terms } from './terms.ts'
 
 export interface MatchOptions {
   /** That may have made the quote. */

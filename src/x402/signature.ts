@@ -1,6 +1,6 @@
 /** Who signed an authorization (EIP-712). The code for it is imported with the first payment: a server without payments never needs it. */
-import type { SignedPayment } from './x402-payload.ts'
-import type { Price } from './x402-terms.ts'
+import type { SignedPayment } from './payload.ts'
+import type { Price } from './terms.ts'
 
 /** 65 bytes: the signature of an ordinary key. Any other is a contract's, and only the chain can tell. */
 const plainSignatureLength = 2 + 2 * 65

@@ -9,10 +9,10 @@ import { createWalletClient, custom, defineChain, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { sha256 } from '../platform/bytes.ts'
 import type { Db } from '../platform/db.ts'
-import type { Rpc } from './x402-chain.ts'
-import type { OfficialFacilitator } from './x402-facilitator.ts'
-import { findPendingTransaction, keepPendingTransaction, lockRelayer } from './x402-store.ts'
-import { type NetworkName, networks } from './x402-terms.ts'
+import type { Rpc } from './chain.ts'
+import type { OfficialFacilitator } from './facilitator.ts'
+import { findPendingTransaction, keepPendingTransaction, lockRelayer } from './store.ts'
+import { type NetworkName, networks } from './terms.ts'
 
 export interface LocalFacilitator {
   db: Db

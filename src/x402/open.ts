@@ -6,15 +6,15 @@ import type { Db } from '../platform/db.ts'
 import { openEgress } from '../platform/egress.ts'
 import { operatorRules } from '../platform/egress-rules.ts'
 import type { PaymentPort } from '../platform/payments.ts'
-import { paymentPort, type Shop } from './x402-answer.ts'
-import { chainOf } from './x402-chain.ts'
-import type { HeaderVersion } from './x402-challenge.ts'
-import { facilitatorOf, type OfficialFacilitator } from './x402-facilitator.ts'
-import { remoteFacilitator } from './x402-remote.ts'
-import { reconcilePayments } from './x402-resolve.ts'
-import { openRpc } from './x402-rpc.ts'
-import { sweepPayments } from './x402-store.ts'
-import type { NetworkName } from './x402-terms.ts'
+import { paymentPort, type Shop } from './answer.ts'
+import { chainOf } from './chain.ts'
+import type { HeaderVersion } from './challenge.ts'
+import { facilitatorOf, type OfficialFacilitator } from './facilitator.ts'
+import { remoteFacilitator } from './remote.ts'
+import { reconcilePayments } from './resolve.ts'
+import { openRpc } from './rpc.ts'
+import { sweepPayments } from './store.ts'
+import type { NetworkName } from './terms.ts'
 
 export interface X402Settings {
   network: NetworkName
@@ -84,7 +84,7 @@ async function localOf(
   const relayerKey = await readRelayerKey(relayerKeyFile)
   const { network } = settings
   return whenAsked(async () => {
-    const { localFacilitator } = await import('./x402-local.ts')
+    const { localFacilitator } = await import('./local.ts')
     return localFacilitator({ db, rpc, network, relayerKey })
   })
 }

@@ -4,12 +4,12 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
-import type { Chain } from './x402-chain.ts'
-import type { Facilitator } from './x402-facilitator.ts'
-import { expiredReason } from './x402-match.ts'
-import type { SignedPayment } from './x402-payload.ts'
-import type { PaymentReason } from './x402-reasons.ts'
-import { openPayment } from './x402-seal.ts'
+import type { Chain } from './chain.ts'
+import type { Facilitator } from './facilitator.ts'
+import { expiredReason } from './match.ts'
+import type { SignedPayment } from './payload.ts'
+import type { PaymentReason } from './reasons.ts'
+import { openPayment } from './seal.ts'
 import {
   closePayment,
   findOpenPayments,
@@ -17,8 +17,8 @@ import {
   markUnknown,
   type PaymentRow,
   takeOver,
-} from './x402-store.ts'
-import { type NetworkName, networks, type Price } from './x402-terms.ts'
+} from './store.ts'
+import { type NetworkName, networks, type Price } from './terms.ts'
 
 export interface Till {
   db: Db

@@ -1,7 +1,7 @@
 /** JSON-RPC to a node of the chain. Its URL often holds a key: no error tells it. */
 import { z } from '@x402/core/schemas'
 import type { Egress } from '../platform/egress.ts'
-import type { Rpc } from './x402-chain.ts'
+import type { Rpc } from './chain.ts'
 
 /** What the node said about a call; `data` is what a contract gave back. Shaped as the official code expects of a provider. */
 export class RpcError extends Error {

@@ -9,10 +9,10 @@ import {
   testTerms,
   testWallet,
 } from '../../test/support/payments.ts'
-import { expiredReason, matchPayment } from './x402-match.ts'
-import { decodePayment, type SignedPayment } from './x402-payload.ts'
-import { makeQuote, quoteRandomBytes } from './x402-quote.ts'
-import type { Terms } from './x402-terms.ts'
+import { expiredReason, matchPayment } from './match.ts'
+import { decodePayment, type SignedPayment } from './payload.ts'
+import { makeQuote, quoteRandomBytes } from './quote.ts'
+import type { Terms } from './terms.ts'
 
 const secret = 'a secret of at least thirty-two characters'
 const now = new Date()

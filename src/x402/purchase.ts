@@ -10,11 +10,11 @@ import { sha256 } from '../platform/bytes.ts'
 import { sqlState } from '../platform/db.ts'
 import type { Answer } from '../platform/endpoint.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
-import { expiredReason } from './x402-match.ts'
-import type { SignedPayment } from './x402-payload.ts'
-import type { PaymentReason } from './x402-reasons.ts'
-import { openPaymentOf, resolvePayment, settleAgain, type Till } from './x402-resolve.ts'
-import { sealNonceBytes, sealPayment } from './x402-seal.ts'
+import { expiredReason } from './match.ts'
+import type { SignedPayment } from './payload.ts'
+import type { PaymentReason } from './reasons.ts'
+import { openPaymentOf, resolvePayment, settleAgain, type Till } from './resolve.ts'
+import { sealNonceBytes, sealPayment } from './seal.ts'
 import {
   claimPayment,
   closePayment,
@@ -27,8 +27,8 @@ import {
   type PaymentRow,
   startSettling,
   takeOver,
-} from './x402-store.ts'
-import { resourceKey, type Terms } from './x402-terms.ts'
+} from './store.ts'
+import { resourceKey, type Terms } from './terms.ts'
 
 export interface Order {
   payment: SignedPayment

@@ -4,7 +4,7 @@
  */
 import { PaymentPayloadV1Schema, PaymentPayloadV2Schema, z } from '@x402/core/schemas'
 import { parseStrictJson } from '../platform/strict-json.ts'
-import type { PaymentReason } from './x402-reasons.ts'
+import type { PaymentReason } from './reasons.ts'
 
 export const paymentHeaderBytesMax = 8_192
 

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { PaymentRequiredV1Schema, PaymentRequiredV2Schema } from '@x402/core/schemas'
 import { readBase64Json, testTerms } from '../../test/support/payments.ts'
-import { challengeOf } from './x402-challenge.ts'
-import { checkQuote, makeQuote, quoteRandomBytes } from './x402-quote.ts'
-import { resourceKey, resourceUrl } from './x402-terms.ts'
+import { challengeOf } from './challenge.ts'
+import { checkQuote, makeQuote, quoteRandomBytes } from './quote.ts'
+import { resourceKey, resourceUrl } from './terms.ts'
 
 const now = new Date('2026-05-14T12:00:00Z')
 const secret = 'a secret of at least thirty-two characters'

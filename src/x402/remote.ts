@@ -1,12 +1,7 @@
 /** A facilitator of others, asked over HTTP. The official client would follow redirects and wait 90 seconds. */
 import { z } from '@x402/core/schemas'
 import type { Egress } from '../platform/egress.ts'
-import {
-  NoAnswerError,
-  type OfficialFacilitator,
-  settleMsMax,
-  verifyMsMax,
-} from './x402-facilitator.ts'
+import { NoAnswerError, type OfficialFacilitator, settleMsMax, verifyMsMax } from './facilitator.ts'
 
 export interface RemoteFacilitator {
   /** Without a trailing slash; `/verify` and `/settle` follow. */
