@@ -73,7 +73,8 @@ async function recompute(...flags: string[]): Promise<Run> {
   const chunks: Buffer[] = []
   child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk))
   const [[usage], [code]] = await Promise.all([once(child, 'message'), once(child, 'close')])
-  if (code !== 0) throw new Error(`recompute ended with ${code}: ${Buffer.concat(chunks)}`)
+  if (code !== 0)
+    throw new Error(`recompute ended with ${code}: ${Buffer.concat(chunks).toString()}`)
   const { scored, issued } = JSON.parse(Buffer.concat(chunks).toString())
   const seconds = (performance.now() - startedAt) / 1_000
   const { maxRSS, userCPUTime, systemCPUTime } = usage
