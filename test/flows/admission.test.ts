@@ -1,0 +1,323 @@
+/** Who is let in and who pays, on two nodes that share a database: every route, every set of scopes, every state of a key. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { revokeKey, rotateKey } from '../../src/access/manage.ts'
+import { findCreditAccount, updateSuspended } from '../../src/payments/credit-store.ts'
+import { type Scope, scopes } from '../../src/platform/callers.ts'
+import { sql } from '../../src/platform/db.ts'
+import type { Endpoint } from '../../src/platform/endpoint.ts'
+import { parseKeyring } from '../../src/platform/keyring.ts'
+import { ask, type Question, type Reply } from '../support/ask.ts'
+import { newKey, type TestKey } from '../support/keys.ts'
+import { startNode, things } from '../support/node.ts'
+import { startService, testPeppers } from '../support/service.ts'
+
+const service = await startService('https://scores.example.org')
+const { db, url } = service.database
+after(() => service.stop())
+const declared = [...service.endpoints, ...things]
+const many = { FAILED_KEYS_PER_MINUTE: '60000' }
+const [one, two] = [
+  await startNode(url, { env: many, endpoints: declared }),
+  await startNode(url, { env: many }),
+]
+after(async () => {
+  await one.stop()
+  await two.stop()
+})
+
+const bodyOf = ({ body }: Reply) => JSON.parse(body.toString())
+const thing = (id: string, key?: TestKey, headers: Record<string, string> = {}): Question => ({
+  path: `/things/${id}`,
+  headers: { ...key?.headers, ...headers },
+})
+const balanceOf = async ({ accountId }: TestKey) =>
+  (await findCreditAccount(db, accountId))?.balance ?? 0
+
+/** Any request of this route that is past the door: what becomes of it there does not matter here. */
+function questionOf({ method, path, body }: Endpoint, headers: Record<string, string>): Question {
+  const question = { method, path: path.replaceAll(/\{\w+\}/g, 'x') }
+  const named = { ...headers, 'Idempotency-Key': 'a-key-of-sixteen-' }
+  return body === undefined
+    ? { ...question, headers: named }
+    : {
+        ...question,
+        headers: { ...named, 'Content-Type': body.mediaTypes[0] ?? '' },
+        body: '{}',
+      }
+}
+
+const subsets = Array.from({ length: 16 }, (_, bits) => scopes.filter((_, i) => bits & (1 << i)))
+const past = new Date(Date.now() - 10_000)
+
+/** The header of a key of these scopes in each state; a key has one scope at least. */
+async function headersByState(
+  granted: readonly Scope[],
+): Promise<Record<string, Record<string, string>>> {
+  const make = (over: object = {}) => newKey(db, { scopes: granted, credits: 1_000, ...over })
+  const [valid, revoked, test] = [await make(), await make(), await make({ environment: 'test' })]
+  const expired = await make({ now: past, expiresAt: new Date(past.getTime() + 1_000) })
+  await db.transaction((tx) => revokeKey(tx, revoked.keyId, new Date()))
+  const swapped = valid.key.slice(0, -1) + (valid.key.endsWith('0') ? '1' : '0')
+  return {
+    valid: valid.headers,
+    test: test.headers,
+    revoked: revoked.headers,
+    expired: expired.headers,
+    malformed: { Authorization: `Bearer ${swapped}` },
+    'of another scheme': { Authorization: `Basic ${valid.key}` },
+  }
+}
+
+/** What the door says: null where it lets the request through. */
+function expected({ policy }: Endpoint, granted: readonly Scope[], state: string): string | null {
+  if (policy.kind === 'open') return null
+  if (state === 'absent') return policy.kind === 'optional-key' ? null : 'missing_api_key'
+  if (state !== 'valid' && state !== 'test') return 'invalid_api_key'
+  if (!granted.includes(policy.scope)) return 'insufficient_scope'
+  return state === 'test' && policy.kind === 'keyed' ? 'test_key' : null
+}
+
+const doors = new Set(['missing_api_key', 'invalid_api_key', 'insufficient_scope', 'test_key'])
+
+test('every route × every set of scopes × every state of a key: let in, 401 or 403, as the declarations say', async () => {
+  let tried = 0
+  for (const granted of subsets) {
+    const states: Record<string, Record<string, string>> = granted.length === 0
+      ? { absent: {} }
+      : await headersByState(granted)
+    for (const [state, headers] of Object.entries(states))
+      for (const endpoint of declared) {
+        const reply = await ask(one.base, questionOf(endpoint, headers))
+        const what = `${endpoint.operationId}, key ${state}, ${granted.join(' ')}`
+        const { error } = reply.status >= 400 ? bodyOf(reply) : {}
+        const said = doors.has(error) ? error : null
+        // Without a key the parameters of a paid read come first (decision D18).
+        const isAsked = reply.status !== 400 || state !== 'absent'
+        if (isAsked) assert.equal(said, expected(endpoint, granted, state), what)
+        else assert.equal(said, null, what)
+        if (said === 'missing_api_key' || said === 'invalid_api_key') {
+          assert.equal(reply.status, 401)
+          assert.equal(reply.headers['www-authenticate'], 'Bearer')
+        } else if (said !== null) assert.equal(reply.status, 403)
+        tried++
+      }
+  }
+  assert.ok(tried >= declared.length * 91, `${tried} combinations`)
+})
+
+test('401 is the same bytes whatever is wrong with the key', async () => {
+  const states = await headersByState(['scores:read'])
+  const { valid: _, test: __, ...wrong } = states
+  const bodies = new Set<string>()
+  for (const headers of Object.values(wrong))
+    bodies.add((await ask(one.base, thing('a', undefined, headers))).body.toString())
+  assert.equal(bodies.size, 1)
+})
+
+test('200 costs a credit and says so; 400, 404, 405, 500, 503 and a test key cost nothing', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const paid = await ask(one.base, thing('a', key))
+  assert.equal(paid.status, 200)
+  assert.equal(paid.headers['service-credits-charged'], '1')
+  assert.equal(paid.headers['service-credits-remaining'], '9')
+  assert.equal(paid.headers['cache-control'], 'private, no-store')
+  assert.match(String(paid.headers.ratelimit), /"minute";r=9999/)
+  const free: [string, number][] = [
+    ['absent', 404],
+    ['BAD', 400],
+    ['broken', 500],
+    ['unwritable', 500],
+    ['away', 503],
+  ]
+  for (const [id, status] of free) {
+    const reply = await ask(one.base, thing(id, key))
+    assert.equal(reply.status, status, id)
+    assert.equal(reply.headers['service-credits-charged'], undefined)
+  }
+  assert.equal((await ask(one.base, { ...thing('a', key), method: 'HEAD' })).status, 405)
+  const sandbox = await newKey(db, { environment: 'test' })
+  const unpaid = await ask(one.base, thing('a', sandbox))
+  assert.equal(unpaid.status, 200)
+  assert.equal(unpaid.headers['service-credits-charged'], '0')
+  assert.equal(await balanceOf(key), 9)
+})
+
+test('402 before any work is done, and 403 before a credit is looked at', async () => {
+  const poor = await newKey(db)
+  const reply = await ask(one.base, thing('broken', poor))
+  assert.equal(reply.status, 402)
+  assert.equal(bodyOf(reply).error, 'insufficient_credits')
+  const unable = await newKey(db, { scopes: ['webhooks:write'] })
+  assert.equal((await ask(one.base, thing('a', unable))).status, 403)
+})
+
+test('503 for an account whose books do not add up, and for no other', async () => {
+  const key = await newKey(db, { credits: 5 })
+  await ask(one.base, thing('a', key))
+  await updateSuspended(db, key.accountId, new Date())
+  const reply = await ask(one.base, thing('a', key))
+  assert.equal(reply.status, 503)
+  assert.equal(bodyOf(reply).error, 'metering_suspended')
+  assert.equal(await balanceOf(key), 4)
+})
+
+test('one credit, 200 calls at the same time through two nodes: one 200 and 199 402s, five times over', async () => {
+  for (let round = 0; round < 5; round++) {
+    const key = await newKey(db, { credits: 1 })
+    const replies = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => ask(i % 2 ? one.base : two.base, thing('a', key))),
+    )
+    const counts = Map.groupBy(replies, ({ status }) => status)
+    assert.deepEqual([counts.get(200)?.length, counts.get(402)?.length, counts.size], [1, 199, 2])
+    assert.equal(await balanceOf(key), 0)
+  }
+})
+
+test('a purchase under an Idempotency-Key is charged once, on two nodes at once as well, also when the credits are spent', async () => {
+  const key = await newKey(db, { credits: 1 })
+  const named = { 'Idempotency-Key': 'purchase-0000000001' }
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => ask(i % 2 ? one.base : two.base, thing('a', key, named))),
+  )
+  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+  const charged = Map.groupBy(replies, ({ headers }) => headers['service-credits-charged'])
+  assert.deepEqual([charged.get('1')?.length, charged.get('0')?.length], [1, 19])
+  const other = await ask(one.base, thing('b', key, named))
+  assert.equal(other.status, 400)
+  assert.equal(bodyOf(other).error, 'purchase_key_reused')
+  const short = await ask(one.base, thing('a', key, { 'Idempotency-Key': 'short' }))
+  assert.equal(bodyOf(short).error, 'invalid_idempotency_key')
+  await db.run(sql`
+    update credit_purchases set charged_at = charged_at - interval '25 hours'
+    where account_id = ${key.accountId}`)
+  assert.equal((await ask(one.base, thing('a', key, named))).status, 402)
+})
+
+test('a key that is revoked is not served by a request that starts after the answer, on two nodes, 100 times', async () => {
+  for (let trial = 0; trial < 100; trial++) {
+    const key = await newKey(db, { credits: 10 })
+    await ask(one.base, thing('a', key))
+    await db.transaction((tx) => revokeKey(tx, key.keyId, new Date()))
+    const after = await Promise.all([one, two].map(({ base }) => ask(base, thing('a', key))))
+    assert.deepEqual(
+      after.map(({ status }) => status),
+      [401, 401],
+    )
+  }
+})
+
+test('rotation: both keys are valid during the overlap; without one the old key ends at once', async () => {
+  const context = { peppers: parseKeyring(testPeppers), now: new Date() }
+  for (const overlapHours of [24, 0]) {
+    const key = await newKey(db, { credits: 10 })
+    const rotated = await db.transaction((tx) =>
+      rotateKey(tx, { id: key.keyId, overlapHours }, context),
+    )
+    assert.ok(rotated.outcome === 'created')
+    const successor = { ...key, headers: { Authorization: `Bearer ${rotated.key}` } }
+    const statuses = [key, successor].map(
+      async (each) => (await ask(two.base, thing('a', each))).status,
+    )
+    assert.deepEqual(await Promise.all(statuses), [overlapHours > 0 ? 200 : 401, 200])
+  }
+})
+
+test('an account has at most twenty active keys, also when they are made at once', async () => {
+  const { accountId } = await newKey(db)
+  const made = await Promise.allSettled(Array.from({ length: 24 }, () => newKey(db, { accountId })))
+  assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 19)
+})
+
+test('429: 404s of one key are limited, and then nothing is told; other keys go on', async () => {
+  const node = await startNode(url, { env: { KEY_MISSES_PER_MINUTE: '5' } })
+  const [guesser, other] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 10 })]
+  const statuses: number[] = []
+  for (let i = 0; i < 6; i++) statuses.push((await ask(node.base, thing('absent', guesser))).status)
+  const hit = await ask(node.base, thing('a', guesser))
+  const fine = await ask(node.base, thing('a', other))
+  await node.stop()
+  assert.deepEqual(statuses, [404, 404, 404, 404, 404, 429])
+  assert.equal(hit.status, 429)
+  assert.match(String(hit.headers['retry-after']), /^([1-9]|[1-5]\d|60)$/)
+  assert.equal(fine.status, 200)
+})
+
+test('429 in place of 401 for an address that fails too often; a valid key is served from there all the same', async () => {
+  const node = await startNode(url, { env: { FAILED_KEYS_PER_MINUTE: '3' } })
+  const key = await newKey(db, { credits: 10 })
+  const from = { 'X-Forwarded-For': '203.0.113.77' }
+  const wrong = { ...from, Authorization: 'Bearer nonsense' }
+  const statuses: number[] = []
+  for (let i = 0; i < 5; i++)
+    statuses.push((await ask(node.base, thing('a', undefined, wrong))).status)
+  const valid = await ask(node.base, thing('a', key, from))
+  await node.stop()
+  assert.deepEqual(statuses, [401, 401, 401, 429, 429])
+  assert.equal(valid.status, 200)
+})
+
+test('400: a key in the URL is refused with advice, valid or not', async () => {
+  const key = await newKey(db, { credits: 1 })
+  const reply = await ask(one.base, thing(`a?api_key=${key.key}`))
+  assert.equal(reply.status, 400)
+  assert.equal(bodyOf(reply).error, 'api_key_in_url')
+  assert.ok(!reply.body.includes(key.key))
+})
+
+test('keyed routes: key, scope, limit, Idempotency-Key, media type, size and JSON are looked at in this order', async () => {
+  const [able, unable] = [await newKey(db), await newKey(db, { scopes: ['scores:read'] })]
+  const post = (headers: Record<string, string>, body = '{}'): Question => ({
+    method: 'POST',
+    path: '/things',
+    headers: { 'Content-Type': 'text/plain', ...headers },
+    body,
+  })
+  const named = { 'Idempotency-Key': 'a-key-of-sixteen-' }
+  const json = { 'Content-Type': 'application/json' }
+  const large = `{${' '.repeat(2_000)}`
+  const order: [Question, number, string?][] = [
+    [post({}, large), 401, 'missing_api_key'],
+    [post(unable.headers, large), 403, 'insufficient_scope'],
+    [post(able.headers, large), 400, 'invalid_idempotency_key'],
+    [post({ ...able.headers, ...named }, large), 415, 'unsupported_media_type'],
+    [post({ ...able.headers, ...named, ...json }, large), 413, 'payload_too_large'],
+    [post({ ...able.headers, ...named, ...json }, '{'), 400, 'invalid_json'],
+    [post({ ...able.headers, ...named, ...json }), 201],
+  ]
+  for (const [question, status, error] of order) {
+    const reply = await ask(one.base, question)
+    assert.equal(reply.status, status, error)
+    const body = bodyOf(reply)
+    if (error !== undefined) assert.equal(body.error, error)
+    else assert.deepEqual(body.caller.accountId, able.accountId)
+  }
+  const unused = { method: 'DELETE', path: '/things/x', headers: able.headers }
+  assert.equal((await ask(one.base, unused)).status, 200)
+})
+
+test('METERING=off: reads with a key are free, without one 401', async () => {
+  const node = await startNode(url, { env: { METERING: 'off' } })
+  const key = await newKey(db)
+  const free = await ask(node.base, thing('a', key))
+  const keyless = await ask(node.base, thing('a'))
+  await node.stop()
+  assert.equal(free.status, 200)
+  assert.equal(free.headers['service-credits-charged'], undefined)
+  assert.equal(bodyOf(keyless).error, 'missing_api_key')
+})
+
+test('a machine without the pepper says that it cannot tell; with another one under the same name as well', async () => {
+  const key = await newKey(db, { credits: 1 })
+  const wrong = `k1:${Buffer.alloc(32, 9).toString('base64')}`
+  for (const env of [
+    { API_KEY_PEPPERS: '', ASSAY_DATA_DIR: '/nonexistent' },
+    { API_KEY_PEPPERS: wrong },
+  ]) {
+    const node = await startNode(url, { env })
+    const reply = await ask(node.base, thing('a', key))
+    await node.stop()
+    assert.equal(reply.status, 503)
+    assert.equal(bodyOf(reply).error, 'unavailable')
+  }
+})
