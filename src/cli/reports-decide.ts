@@ -4,7 +4,7 @@ import { findOpenReviews } from '../agent-decisions/unlock-store.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
-import { accountNamed } from './account.ts'
+import { accountNamed } from './accounts.ts'
 import { done, type Outcome } from './output.ts'
 import { withDatabase } from './with-database.ts'
 

@@ -9,7 +9,7 @@ import {
 import type { Config } from '../config.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
-import { accountNamed } from './account.ts'
+import { accountNamed } from './accounts.ts'
 import { done, type Outcome } from './output.ts'
 import { Interrupted, UsageError } from './run.ts'
 import { openSink } from './sink.ts'
@@ -34,6 +34,8 @@ export function listReportsCommand(
 }
 
 const pageMax = 500
+/** What accounts wrote of people is nobody else's to read. */
+const ownerOnly = 0o600
 
 /** One report a line, as the interface shows it, in bounded memory. */
 export function exportReportsCommand(
@@ -44,7 +46,7 @@ export function exportReportsCommand(
     config,
     async (db, signal) => {
       const read = await readerOf(db, flags)
-      const sink = await openSink(flags.out)
+      const sink = await openSink(flags.out, ownerOnly)
       let exported = 0
       let rows: ReportRow[] = []
       try {

@@ -9,13 +9,13 @@ export interface Sink {
   close(): Promise<void>
 }
 
-/** A file, made new, or standard output for `-`. */
-export function openSink(path: string): Promise<Sink> {
-  return path === '-' ? Promise.resolve(standardOutput()) : openFile(path)
+/** A file, made new and with `mode` where there was none, or standard output for `-`. */
+export function openSink(path: string, mode = 0o666): Promise<Sink> {
+  return path === '-' ? Promise.resolve(standardOutput()) : openFile(path, mode)
 }
 
-async function openFile(path: string): Promise<Sink> {
-  const file = await open(path, 'w').catch((error: unknown) => {
+async function openFile(path: string, mode: number): Promise<Sink> {
+  const file = await open(path, 'w', mode).catch((error: unknown) => {
     throw new UsageError(`${path} cannot be written (${reasonOf(error)})`, { cause: error })
   })
   return {

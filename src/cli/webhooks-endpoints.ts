@@ -10,7 +10,7 @@ import {
   findIdsOf,
   findNewestIds,
 } from '../webhooks/management-store.ts'
-import { accountNamed } from './account.ts'
+import { accountNamed } from './accounts.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { withDatabase } from './with-database.ts'

@@ -1,0 +1,169 @@
+/** Webhook endpoints and agent decision reports from the command line, as the operator meets them; each change in the audit log. */
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { openReporting } from '../../src/agent-decisions/report.ts'
+import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
+import { requestUnlockReview } from '../../src/agent-decisions/unlock.ts'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+
+const database = await testDatabase()
+const { db } = database
+const command = commandLine(database.url)
+after(async () => {
+  command.remove()
+  await database.drop()
+})
+
+const ringOf = (...kids: string[]) =>
+  kids.map((kid) => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`).join(',')
+
+/** The report of `--json`, and the exit code. */
+async function report(args: string[], keyring = ringOf('k1')) {
+  command.env.SECRETS_KEYRING = keyring
+  const { code, out } = await command.run([...args, '--json'])
+  return { code, ...JSON.parse(out) }
+}
+
+async function newAccount(): Promise<{ id: string; name: string }> {
+  const name = `customer ${randomUUID()}`
+  return { id: (await report(['accounts', 'create', name])).account.id, name }
+}
+
+async function lastEntry(action: string) {
+  const { entries } = await report(['audit', 'list', '--action', action, '--limit', '1'])
+  return entries[0]
+}
+
+const url = 'https://hooks.example.com/in'
+const create = (account: string, ...more: string[]) =>
+  report(['webhooks', 'create', url, '--account', account, '--event', 'score.updated', ...more])
+
+test('an endpoint is created, shown, disabled once, and every step is in the log; its secret is in none', async () => {
+  const account = await newAccount()
+  const { code, endpoint, signingSecret } = await create(account.name, '--description', 'Payroll')
+  assert.equal(code, 0)
+  assert.match(signingSecret, /^whsec_[A-Za-z0-9]{43}$/)
+  assert.equal(endpoint.userId, account.id)
+  const listed = await report(['webhooks', 'endpoints', '--account', account.name])
+  assert.deepEqual(listed.endpoints, [{ ...endpoint, disabledReason: null }])
+  const first = await report(['webhooks', 'disable', endpoint.id])
+  assert.deepEqual([first.code, first.changed], [0, true])
+  const again = await report(['webhooks', 'disable', endpoint.id])
+  assert.deepEqual([again.code, again.changed], [0, false])
+  assert.deepEqual(again.endpoint, first.endpoint)
+  assert.deepEqual((await report(['webhooks', 'endpoints', '--account', account.id])).endpoints, [])
+  const all = await report(['webhooks', 'endpoints', '--account', account.id, '--all'])
+  assert.deepEqual(
+    all.endpoints.map(({ disabledReason }: { disabledReason: string }) => disabledReason),
+    ['operator'],
+  )
+  for (const action of ['webhooks.created', 'webhooks.disabled'])
+    assert.deepEqual(JSON.parse((await lastEntry(action)).subjects), [endpoint.id])
+  const log = await report(['audit', 'list', '--limit', '1000'])
+  assert.ok(!JSON.stringify(log).includes(signingSecret.slice(18)))
+})
+
+test('what cannot be is refused: no account, no public host, no ring, a maximum, no endpoint', async () => {
+  const account = await newAccount()
+  assert.match((await create(randomUUID())).message, /There is no account/)
+  const local = ['webhooks', 'create', 'https://127.0.0.1/', '--account', account.id]
+  const refused = await report([...local, '--event', 'score.updated'])
+  assert.deepEqual([refused.code, refused.message], [2, 'url must name a host, not an address.'])
+  const ringless = await report(
+    ['webhooks', 'create', url, '--account', account.id, '--event', 'score.updated'],
+    '',
+  )
+  assert.match(ringless.message, /set SECRETS_KEYRING/)
+  const unknown = await report(['webhooks', 'disable', randomUUID()])
+  assert.deepEqual([unknown.code, unknown.ok], [1, false])
+  assert.equal((await report(['webhooks', 'disable', 'x'])).code, 2)
+})
+
+test('rewrap: after it the new key alone is enough, and a ring that lacks the old one changes nothing', async () => {
+  const account = await newAccount()
+  await create(account.id)
+  const lost = await report(['webhooks', 'rewrap'], ringOf('k9'))
+  assert.equal(lost.code, 1)
+  assert.match(lost.message, /k1 is not on the key ring/)
+  const done = await report(['webhooks', 'rewrap'], ringOf('k2', 'k1'))
+  assert.equal(done.kid, 'k2')
+  assert.ok(done.rewrapped >= 1)
+  assert.equal(JSON.parse((await lastEntry('webhooks.rewrapped')).details).count, done.rewrapped)
+  assert.equal((await report(['webhooks', 'rewrap'], ringOf('k2'))).rewrapped, 0)
+})
+
+function contentOf(username: string) {
+  const read = readReportRequest({
+    subject: { kind: 'candidate', username },
+    decision: 'hired',
+    notes: 'private words',
+  })
+  assert.ok('content' in read)
+  return read.content
+}
+
+async function reported(userId: string, username: string) {
+  const wish = { userId, apiKeyId: null, idempotencyKey: randomBytes(16).toString('hex') }
+  return openReporting(db, 'locked')({ ...wish, content: contentOf(username), now: new Date() })
+}
+
+test('an account asks, is declined, asks again, is unlocked, reports and is locked; each decision is in the log', async () => {
+  const { id: userId, name } = await newAccount()
+  const ask = () => requestUnlockReview(db, { userId, stateUnlessSet: 'locked', now: new Date() })
+  assert.equal((await report(['reports', 'decline', name])).code, 1)
+  await ask()
+  const { reviews } = await report(['reports', 'reviews'])
+  assert.deepEqual(
+    reviews.map((review: { userId: string }) => review.userId),
+    [userId],
+  )
+  assert.equal((await report(['reports', 'decline', name])).code, 0)
+  assert.equal((await ask()).outcome, 'requested')
+  assert.equal((await reported(userId, 'ada-lovelace')).outcome, 'locked')
+  const unlocked = await report(['reports', 'unlock', userId])
+  assert.deepEqual([unlocked.code, unlocked.reviewed], [0, true])
+  assert.equal((await reported(userId, 'ada-lovelace')).outcome, 'created')
+  assert.equal((await report(['reports', 'lock', name])).code, 0)
+  assert.equal((await reported(userId, 'ada-lovelace')).outcome, 'locked')
+  for (const decision of ['declined', 'unlocked', 'locked'])
+    assert.deepEqual(JSON.parse((await lastEntry(`agent_reporting.${decision}`)).subjects), [
+      userId,
+    ])
+})
+
+test('reports are listed and exported whole, of one account or of all, and erased with the person they are about', async () => {
+  const one = await newAccount()
+  const other = await newAccount()
+  for (const { id } of [one, other]) await report(['reports', 'unlock', id])
+  for (let i = 0; i < 3; i++) await reported(one.id, 'to-be-erased')
+  await reported(one.id, 'stays-here')
+  await reported(other.id, 'to-be-erased')
+  const listed = await report(['reports', 'list', '--account', one.name, '--limit', '2'])
+  assert.equal(listed.reports.length, 2)
+  assert.equal(listed.reports[0].subject.username, 'stays-here')
+  const plain = await command.run(['reports', 'list', '--account', one.name])
+  assert.ok(!plain.out.includes('private words'), 'words are not shown unasked')
+  const file = join(command.folder, 'reports.ndjson')
+  const exported = await report(['reports', 'export', '--account', one.id, '--out', file])
+  assert.equal(exported.exported, 4)
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).notes),
+    Array.from({ length: 4 }, () => 'private words'),
+  )
+  assert.equal(statSync(file).mode & 0o077, 0, 'nobody else can read it')
+  assert.equal((await report(['reports', 'erase'])).code, 2)
+  assert.equal((await report(['reports', 'erase', '--username', '@to-be-erased'])).erased, 4)
+  assert.deepEqual(
+    (await report(['reports', 'list', '--account', one.id])).reports.map(
+      ({ subject }: { subject: { username: string } }) => subject.username,
+    ),
+    ['stays-here'],
+  )
+  const entry = await lastEntry('agent_reports.erased')
+  assert.deepEqual([entry.subjects, entry.details], ['[]', '{"count":4}'])
+})
