@@ -8,6 +8,7 @@ import { after, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import { updateSuspended } from '../src/payments/credit-store.ts'
 import { sha256Hex } from '../src/platform/bytes.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { interfaceVersion } from '../src/platform/identifiers.ts'
@@ -56,6 +57,9 @@ const listPath = new URL(String(valid.credential.credentialStatus.statusListCred
 const { db } = service.database
 const reading = ['candidates:read', 'scores:read'] as const
 const sandboxKey = await newKey(db, { environment: 'test', scopes: reading })
+const richKey = await newKey(db, { scopes: reading, credits: 100 })
+const suspendedKey = await newKey(db, { scopes: reading, credits: 100 })
+await updateSuspended(db, suspendedKey.accountId, new Date())
 const poorKey = await newKey(db, { scopes: reading })
 const otherKey = await newKey(db, { scopes: ['webhooks:write'] })
 const fictionalScore = sha256Hex('sandbox score chidi-eze')
@@ -312,10 +316,7 @@ const drives: Drive[] = [
 
 /** Listed, and not to be caused by a client of a sound service. */
 const notDriven: Record<string, string> = {
-  'verifyScoreCredential 402': 'no account has credits until API keys exist',
-  'verifyScoreCredential 403': 'no key has scopes until API keys exist',
   'verifyScoreCredential 500': 'a defect of ours',
-  'verifyScoreCredential 503': 'overload: the tests of the edge cause it',
   'getScoreCredentialStatus 500': 'a defect of ours',
   'getScoreCredentialStatus 503': 'the database is gone: the tests of faults cause it',
   'getScoreCredentialStatusList 500': 'a defect of ours',
@@ -552,6 +553,16 @@ function verifyDrives(): Drive[] {
     bad(400, 'no object', verify('[]'), 'invalid_json'),
     bad(400, 'no body', verify(''), 'invalid_json'),
     bad(400, 'bad UTF-8', verify(Buffer.from([0x7b, 0xff, 0x7d])), 'invalid_json'),
+    { operation, status: 200, sent: 'a key with credits', question: verify(text, richKey.headers) },
+    { operation, status: 200, sent: 'a test key', question: verify(text, sandboxKey.headers) },
+    bad(402, 'a key without credits', verify(text, poorKey.headers), 'insufficient_credits'),
+    bad(403, 'a key without the scope', verify(text, otherKey.headers), 'insufficient_scope'),
+    bad(
+      503,
+      'a key whose books are checked',
+      verify(text, suspendedKey.headers),
+      'metering_suspended',
+    ),
     bad(401, 'an API key', verify(text, { Authorization: 'Bearer svc_live_x' }), 'invalid_api_key'),
     bad(401, 'no known scheme', verify(text, { Authorization: 'Basic YTpi' }), 'invalid_api_key'),
     bad(

@@ -278,7 +278,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
         500: { description: 'Unexpected error.' },
         503: {
           description: 'The service is busy, or keys and metering are not available.',
-          errors: ['overloaded', 'unavailable'],
+          errors: ['overloaded', 'unavailable', 'metering_suspended'],
         },
       },
       async answer({ body, bodyAmbiguity }): Promise<Answer> {
