@@ -99,6 +99,25 @@ test('one item: its credential revoked, a new score, evidence.revoked and then s
   assert.equal(await isMarked(db, workerId), false)
 })
 
+test('an earlier credential is revoked where its score rested on the item, and stays valid of its date where it did not', async () => {
+  const { workerId } = await scoredPerson()
+  const [late = ''] = await addEvidence(db, workerId, [{ type: 'work_product', value: 900 }])
+  await score(workerId, daysAfter(0.25))
+  await addEvidence(db, workerId, [{ value: 950 }])
+  await score(workerId, daysAfter(0.5))
+  await revoke([late])
+  const scores = await scoresOf(db, workerId)
+  assert.deepEqual(
+    scores.map(({ state, vcRevokedAt }) => [state, vcRevokedAt !== null]),
+    [
+      ['superseded', false],
+      ['superseded', true],
+      ['superseded', true],
+      ['active', false],
+    ],
+  )
+})
+
 for (const reason of ['source_removed', 'worker_request', 'dispute_upheld', 'policy'] as const)
   test(`${reason}: the word of evidence.revoked; score.revised says evidence_revoked`, async () => {
     const { workerId, evidence } = await scoredPerson()

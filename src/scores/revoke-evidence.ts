@@ -14,7 +14,7 @@ import { scoredIds } from './issue-rule.ts'
 import { rescore, type ScoredWorker } from './score-workers.ts'
 import type { Scoring } from './scoring.ts'
 import type { ActiveSnapshot } from './snapshot.ts'
-import { findActiveSnapshots } from './store.ts'
+import { findActiveSnapshots, findEarlierCredentials } from './store.ts'
 
 export interface ScoredRevocation extends Revocation {
   /** The dispute that was upheld, where that is why: `score.revised` names it. */
@@ -50,6 +50,7 @@ export async function revokeAndRescore(
     scoring === null
       ? await revokeWithoutScoring(tx, lost, restedOn, revocation.now)
       : await scoreWithout(tx, scoring, { lost, restedOn, revocation })
+  await revokeEarlier(tx, lost, revocation.now)
   const sharing = await whoShares(tx, lost)
   const told = lost
     .filter(({ workerId }) => sharing.has(workerId))
@@ -131,6 +132,17 @@ async function revokeWithoutScoring(
   const wrong = [...new Set(restedOn.values())].flatMap(({ vcSha256 }) => vcSha256 ?? [])
   if (wrong.length > 0) await revokeDigests(tx, wrong, now)
   return { scored: [], events: [], remaining: await remainingEvidence(tx, workersOf(lost)) }
+}
+
+/** Credentials of scores before the active one are good of their date (decision D28), but not where they rested on what is revoked now. */
+async function revokeEarlier(tx: Tx, lost: readonly EvidenceToRevoke[], now: Date): Promise<void> {
+  const earlier = await findEarlierCredentials(tx, workersOf(lost))
+  const wrong = earlier.filter(({ evidence }) => {
+    const ids = scoredIds(JSON.parse(evidence))
+    return lost.some(({ evidenceId }) => ids.has(evidenceId))
+  })
+  const digests = wrong.map(({ vcSha256 }) => vcSha256)
+  if (digests.length > 0) await revokeDigests(tx, digests, now)
 }
 
 /** Counted without the engine: what is active and of a source that is trusted with anything. */

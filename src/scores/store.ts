@@ -104,6 +104,17 @@ export function findWorkerCredentials(
     where worker_id = any(${workerIds}::uuid[]) and (vc_sha256 is not null or state = 'active')`)
 }
 
+/** Of the scores that have ended, with the evidence as scored: canonical JSON. */
+export function findEarlierCredentials(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<{ vcSha256: Buffer; evidence: string }[]> {
+  return db.rows(sql`
+    select s.vc_sha256 as "vcSha256", w.evidence
+    from score_snapshots s join score_workings w on w.snapshot_id = s.snapshot_id
+    where s.worker_id = any(${workerIds}::uuid[]) and s.state <> 'active' and s.vc_sha256 is not null`)
+}
+
 /** Keeps a vocabulary that scores are computed under. */
 export async function keepVocabulary(
   tx: Tx,
