@@ -16,6 +16,7 @@ import { type Database, migrateDatabase, migrationsDirectory, openDatabase } fro
 import { demoCommands } from './demo/commands.ts'
 import { prepareDemo } from './demo/prepare.ts'
 import { readReleaseFacts } from './discovery/release-facts.ts'
+import { engineHere } from './engine-here.ts'
 import { explainListening } from './listening-error.ts'
 import { systemClock } from './platform/clock.ts'
 import { type Db, openDb, sql } from './platform/db.ts'
@@ -24,8 +25,7 @@ import { createMetrics, type Metrics, serveMetrics } from './platform/metrics.ts
 import { pendingMigrations } from './platform/migrate.ts'
 import { inProcessRateLimiter } from './platform/rate-limit.ts'
 import { databaseRateLimiter } from './platform/rate-limit-store.ts'
-import { openSigners } from './score-credentials/signers.ts'
-import { type EngineHere, engineHere } from './score-jobs.ts'
+import { openSigners, type Signers } from './score-credentials/signers.ts'
 import { openSecretsKeyring } from './secrets-keyring.ts'
 import { createServer, type Server } from './server/server.ts'
 import { createService, type Service, type ServiceParts, workerJobs } from './service.ts'
@@ -52,16 +52,16 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   closing.defer(() => {
     if (stopping.hurried.aborted) process.exit(130)
   })
+  // Before anything is started: a key that is not sound stops the start.
   const signers = await openSigners(config.signingKeysDir)
   const database = await openDatabase(config, (line) => log.info(line))
   closing.defer(() => database.stop())
   if (stopping.asked.aborted) return
   if (database.embedded || options.demo) await migrateDatabase(database.url)
-  const parts = await openParts(config, database.url, log, closing)
+  const parts = await openParts(config, { url: database.url, log, closing, signers })
   await refuseUnfitDatabase(parts.db)
   if (options.demo) await prepareDemo({ config, db: parts.db, now: systemClock(), log })
 
-  const engine = await engineHere(log)
   const service = createService(parts)
   await service.mirror.refresh()
   closing.defer(() => service.close())
@@ -69,12 +69,11 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     ...service.servingJobs,
     ...(database.embedded ? [reviveJob(database, service)] : []),
   ]
-  if (options.worker)
-    jobs.push(...workerJobs(parts, { mirror: service.mirror, signers, ...engine }))
+  if (options.worker) jobs.push(...workerJobs(parts, service))
   stopJobsAtEnd(jobs, log, closing)
 
   if (stopping.asked.aborted) return
-  const own = { parts, service, engine, url: database.url, closing }
+  const own = { parts, service, url: database.url, closing }
   const serving = await startServing(config, own).catch((error: unknown) => {
     // Ctrl-C in a terminal also ends children that do not yet leave it to us.
     if (!stopping.asked.aborted) throw error
@@ -102,7 +101,7 @@ async function serveAsChild(config: Config, log: Log): Promise<void> {
   await server.drain(delayMs)
 }
 
-interface ChildParts extends Omit<Listening, 'parts' | 'service' | 'engine'> {
+interface ChildParts extends Omit<Listening, 'parts' | 'service'> {
   log: Log
 }
 
@@ -110,20 +109,25 @@ async function startChild(
   config: Config,
   { url, log, closing, metrics }: ChildParts,
 ): Promise<Listener> {
-  const parts = await openParts(config, url, log, closing)
-  const engine = await engineHere(log)
+  const signers = await openSigners(config.signingKeysDir)
+  const parts = await openParts(config, { url, log, closing, signers })
   const service = createService(parts)
   await service.mirror.refresh()
   closing.defer(() => service.close())
   stopJobsAtEnd(service.servingJobs, log, closing)
-  return listen(config, { parts, service, engine, url, closing, metrics })
+  return listen(config, { parts, service, url, closing, metrics })
+}
+
+interface Opened {
+  url: string
+  log: Log
+  closing: AsyncDisposableStack
+  signers: Signers
 }
 
 async function openParts(
   config: Config,
-  url: string,
-  log: Log,
-  closing: AsyncDisposableStack,
+  { url, log, closing, signers }: Opened,
 ): Promise<ServiceParts> {
   const db = openDb({
     url,
@@ -136,7 +140,8 @@ async function openParts(
   const secrets = await openSecretsKeyring(config)
   if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
   const release = await readReleaseFacts(root)
-  return { config, db, log, clock: systemClock, release, secrets, x402 }
+  const engine = await engineHere(log)
+  return { config, db, log, clock: systemClock, release, engine, signers, secrets, x402 }
 }
 
 /** Imported where somebody can pay: a server without payments never needs the code. */
@@ -186,7 +191,6 @@ function stopJobsAtEnd(jobs: readonly Job[], log: Log, closing: AsyncDisposableS
 interface ServingParts {
   parts: ServiceParts
   service: Service
-  engine: EngineHere
   url: string
   closing: AsyncDisposableStack
 }
@@ -206,7 +210,7 @@ type Listener = Pick<Serving, 'port' | 'drain'>
 
 async function listen(
   config: Config,
-  { parts, service, engine, url, closing, metrics }: Listening,
+  { parts, service, url, closing, metrics }: Listening,
 ): Promise<Listener> {
   const limiterDb = openDb({
     url,
@@ -230,7 +234,7 @@ async function listen(
     trustedProxies: config.trustedProxies,
     readiness: async () => ({
       database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer',
-      engine: engine.state,
+      engine: parts.engine.state,
     }),
     log: parts.log,
     metrics,

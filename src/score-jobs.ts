@@ -4,23 +4,9 @@ import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import type { Log } from './platform/log.ts'
 import type { Issuer } from './score-credentials/issue.ts'
-import { type Engine, type EngineFault, EngineRefused, loadEngine } from './scores/engine.ts'
 import { markFaded, markOutdated, recomputeSome } from './scores/recompute.ts'
 import type { ScoringRules } from './scores/scoring.ts'
 import type { Job } from './worker.ts'
-
-/** The engine of this release, or what is wrong with it: readiness names it. */
-export type EngineHere = { engine: Engine; state: 'ok' } | { engine: null; state: EngineFault }
-
-export async function engineHere(log: Log): Promise<EngineHere> {
-  try {
-    return { engine: await loadEngine(), state: 'ok' }
-  } catch (error) {
-    if (!(error instanceof EngineRefused)) throw error
-    log.error('the scoring engine is refused: no score is computed', error)
-    return { engine: null, state: error.fault }
-  }
-}
 
 export interface ScoreJobParts {
   db: Db

@@ -10,7 +10,9 @@ import { type SkillNames, skillNames } from './candidates/skill-names.ts'
 import type { Config } from './config.ts'
 import { discoveryEndpoints } from './discovery/endpoints.ts'
 import type { SigningFacts, StandardFacts } from './discovery/engine.ts'
+import type { EnvelopeSigner } from './discovery/provenance.ts'
 import type { ReleaseFacts } from './discovery/release-facts.ts'
+import type { EngineHere } from './engine-here.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import { strangerRules } from './platform/egress-rules.ts'
@@ -26,7 +28,8 @@ import { originOf } from './score-credentials/payload.ts'
 import { proofForms } from './score-credentials/proof.ts'
 import { publishDueLists } from './score-credentials/publish-lists.ts'
 import type { Signers } from './score-credentials/signers.ts'
-import { type EngineHere, scoreJobs } from './score-jobs.ts'
+import type { Signer } from './score-credentials/signing-key.ts'
+import { scoreJobs } from './score-jobs.ts'
 import { issueRuleOf, scoringRulesOf } from './scores/scoring.ts'
 import { scoringVocabulary } from './scores/scoring-vocabulary.ts'
 import { skillCatalogOf, type Vocabulary } from './skill-standard/catalog.ts'
@@ -45,6 +48,9 @@ export interface ServiceParts {
   release: ReleaseFacts
   /** Seals the secrets of webhooks. Null: nobody can create an endpoint. */
   secrets: Keyring | null
+  engine: EngineHere
+  /** The private keys of this machine. */
+  signers: Signers
   /** Absent: nobody can pay on the spot. */
   x402?: X402 | null
 }
@@ -60,15 +66,8 @@ export interface Service {
 }
 
 /** What answers requests. */
-export function createService({
-  config,
-  db,
-  log,
-  clock,
-  release,
-  secrets,
-  x402,
-}: ServiceParts): Service {
+export function createService(parts: ServiceParts): Service {
+  const { config, db, log, clock, release, engine, signers, secrets, x402 } = parts
   const { publicUrl } = config
   const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
   const vocabulary = released()
@@ -118,8 +117,10 @@ export function createService({
       endpoints: () => endpoints,
       webhooks: webhookDeclarations,
       release,
+      engine: engine.facts,
       standard: standardFacts(vocabulary, publicUrl),
       signing: () => signingFacts(mirror, publicUrl),
+      signer: () => envelopeSigner(mirror, signers, publicUrl),
     }),
   )
   const { admissionJobs, ...admitted } = admitting({ config, db, clock, payments: x402?.port })
@@ -138,10 +139,20 @@ function signingFacts(mirror: Mirror, publicUrl: string): SigningFacts {
   return { issuer, proofForms, verificationMethod: kid === undefined ? null : `${issuer}#${kid}` }
 }
 
+async function envelopeSigner(
+  mirror: Mirror,
+  signers: Signers,
+  publicUrl: string,
+): Promise<EnvelopeSigner | undefined> {
+  const { issuer } = originOf(publicUrl)
+  const signer = await activeSigner(mirror, signers)
+  return signer && { keyid: `${issuer}#${signer.kid}`, sign: (bytes) => signer.sign(bytes) }
+}
+
 /** What a worker does in the background. */
 export function workerJobs(
-  { config, db, log, clock, x402 }: ServiceParts,
-  { mirror, signers, engine }: { mirror: Mirror; signers: Signers } & Pick<EngineHere, 'engine'>,
+  { config, db, log, clock, x402, signers, engine: { engine } }: ServiceParts,
+  { mirror }: Service,
 ): Job[] {
   const vocabulary = released()
   const rules =
@@ -201,8 +212,7 @@ async function activeIssuer(
   mirror: Mirror,
   signers: Signers,
 ): Promise<Issuer | undefined> {
-  const active = mirror.activeKey()
-  const signer = active === undefined ? undefined : await signers.of(active.kid)
+  const signer = await activeSigner(mirror, signers)
   if (signer === undefined) return undefined
   return {
     origin: originOf(config.publicUrl),
@@ -210,4 +220,9 @@ async function activeIssuer(
     validityDays: config.credentialValidityDays,
     supersedeRevokes: config.supersedeRevokes,
   }
+}
+
+async function activeSigner(mirror: Mirror, signers: Signers): Promise<Signer | undefined> {
+  const active = mirror.activeKey()
+  return active === undefined ? undefined : signers.of(active.kid)
 }

@@ -81,7 +81,9 @@ const open: Record<string, Question> = {
   getEngineDiscovery: { path: '/.well-known/service-engine.json' },
   getScoreCredentialPublicKey: { path: '/.well-known/service-score-vc-public-key.json' },
   getReleaseManifest: { path: '/.well-known/service-score-core-release-manifest.json' },
+  getEngineProvenance: { path: '/.well-known/service-score-core-provenance.json' },
   getDidDocument: { path: '/.well-known/did.json' },
+  getDocumentationPage: { path: '/docs/scoring' },
   getErrorDescription: { path: '/docs/errors/rate_limited' },
   getSkillStandardContext: { path: '/standard/v1/context.jsonld' },
   listSkills: { path: '/standard/v1/skills' },
@@ -162,7 +164,12 @@ const drives: Drive[] = [
     sent: 'the kid of the active key',
     question: { path: `${good.getScoreCredentialPublicKey?.path}?kid=${issuer.signer.kid}` },
   },
-  ...['getScoreCredentialPublicKey', 'getDidDocument', 'getScoreCredentialStatusList'].map(
+  ...[
+    'getScoreCredentialPublicKey',
+    'getDidDocument',
+    'getEngineProvenance',
+    'getScoreCredentialStatusList',
+  ].map(
     (operation): Drive => ({
       operation,
       status: 503,
@@ -192,6 +199,20 @@ const drives: Drive[] = [
     question: { path: `/docs/errors/${name}` },
     error,
   })),
+
+  ...(['operate', 'Scoring'] as const).map((page) => ({
+    operation: 'getDocumentationPage',
+    status: 400,
+    sent: `the page ${page}`,
+    question: { path: `/docs/${page}` },
+    error: 'invalid_parameter',
+  })),
+  {
+    operation: 'getDocumentationPage',
+    status: 200,
+    sent: 'the changelog',
+    question: { path: '/docs/changelog' },
+  },
 
   ...['typescript.jsonld', 'hss:typescript', 'hss%3Atypescript'].map((id) => ({
     operation: 'getSkill',
@@ -317,6 +338,7 @@ const drives: Drive[] = [
 /** Listed, and not to be caused by a client of a sound service. */
 const notDriven: Record<string, string> = {
   'verifyScoreCredential 500': 'a defect of ours',
+  'getDocumentationPage 404': 'a release without its pages: the tests of discovery cause it',
   'getScoreCredentialStatus 500': 'a defect of ours',
   'getScoreCredentialStatus 503': 'the database is gone: the tests of faults cause it',
   'getScoreCredentialStatusList 500': 'a defect of ours',
@@ -635,9 +657,11 @@ function conformsTo(place: string, response: Json, reply: Reply): Json {
     Object(declared[1]),
   ]
   assert.equal(reply.headers['content-type'], contentType)
-  const body: Json = JSON.parse(reply.body.toString())
+  const text = reply.body.toString()
+  const sent: unknown = contentType.includes('json') ? JSON.parse(text) : text
   const validate = validatorOf(`${place}/content/${stepOf(contentType)}/schema`)
-  assert.ok(validate(body), `${place}: ${ajv.errorsText(validate.errors)}`)
+  assert.ok(validate(sent), `${place}: ${ajv.errorsText(validate.errors)}`)
+  const body: Json = Object(sent)
   if (reply.status >= 400 && examples !== undefined)
     assert.ok(
       String(body.error) in examples,

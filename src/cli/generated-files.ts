@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { readConfig, settings } from '../config.ts'
 import { openApiDocument } from '../discovery/openapi.ts'
 import { exampleRelease } from '../discovery/release-manifest.ts'
+import { engineHere } from '../engine-here.ts'
 import { systemClock } from '../platform/clock.ts'
 import { openDb } from '../platform/db.ts'
 import { startEmbeddedPostgres } from '../platform/embedded-postgres.ts'
@@ -69,13 +70,16 @@ export async function declaredEndpoints(publicUrl: string): Promise<readonly End
     applicationName: 'assay generate',
     onError: () => {},
   })
+  const log = openLog({ level: 'silent' })
   const { endpoints } = createService({
     config: readConfig({ PUBLIC_URL: publicUrl }),
     db,
-    log: openLog({ level: 'silent' }),
+    log,
     clock: systemClock,
     release: exampleRelease,
     secrets: null,
+    engine: await engineHere(log),
+    signers: { of: async () => undefined },
   })
   await db.close()
   return endpoints

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import type { PublicDocument } from '../platform/document.ts'
-import { anybody, type Endpoint, endpoint } from '../platform/endpoint.ts'
+import { type Answer, anybody, type Endpoint, endpoint } from '../platform/endpoint.ts'
 import { discoveryEndpoints } from './endpoints.ts'
+import { type EngineFacts, exampleEngine } from './engine-facts.ts'
+import type { EnvelopeSigner } from './provenance.ts'
 import { exampleRelease } from './release-manifest.ts'
-import { engineDiscovery, releaseManifest } from './schema.ts'
+import { engineDiscovery, provenanceEnvelope, releaseManifest } from './schema.ts'
 
 const publicUrl = 'https://scores.example.org'
 const issuer = 'did:web:scores.example.org'
@@ -30,8 +32,10 @@ const elsewhere: [operationId: string, path: string][] = [
   ['getScoreCredentialStatusList', '/lists/{listId}'],
 ]
 
-function rooms() {
-  const state: { verificationMethod: string | null } = { verificationMethod: null }
+function rooms(engine: EngineFacts = exampleEngine) {
+  const state: { verificationMethod: string | null; signer?: EnvelopeSigner } = {
+    verificationMethod: null,
+  }
   const endpoints: Endpoint[] = elsewhere.map(([operationId, path]) =>
     endpoint({
       operationId,
@@ -51,25 +55,43 @@ function rooms() {
       endpoints: () => endpoints,
       webhooks: [],
       release: exampleRelease,
+      engine,
       standard,
-      signing: () => ({ issuer, proofForms: ['native'], ...state }),
+      signing: () => ({
+        issuer,
+        proofForms: ['native'],
+        verificationMethod: state.verificationMethod,
+      }),
+      signer: async () => state.signer,
     }),
   )
   return { endpoints, state }
 }
 
-async function documentOf(endpoints: readonly Endpoint[], path: string): Promise<PublicDocument> {
+async function answerOf(
+  endpoints: readonly Endpoint[],
+  path: string,
+  parameters: Record<string, string> = {},
+): Promise<Answer> {
   const found = endpoints.find((declared) => declared.path === path)
   const request = {
-    path: {},
+    path: parameters,
     query: {},
     body: null,
     bodyAmbiguity: null,
     requestId: 'r',
     ...anybody,
   }
-  const answer = await found?.answer(request)
-  assert.ok(answer !== undefined && 'document' in answer, path)
+  return (await found?.answer(request)) ?? assert.fail(path)
+}
+
+async function documentOf(
+  endpoints: readonly Endpoint[],
+  path: string,
+  parameters: Record<string, string> = {},
+): Promise<PublicDocument> {
+  const answer = await answerOf(endpoints, path, parameters)
+  assert.ok('document' in answer, path)
   return answer.document
 }
 
@@ -113,12 +135,89 @@ test('discovery: the engine document follows the signing key, and is the same ob
   assert.deepEqual([now.signing_configured, now.verification_method], [true, `${issuer}#z6Mk`])
 })
 
+const manifestPath = '/.well-known/service-score-core-release-manifest.json'
+const provenancePath = '/.well-known/service-score-core-provenance.json'
+
+test('discovery: engine document and release manifest tell the engine as it was loaded', async () => {
+  const { endpoints } = rooms()
+  const { engine } = parsed(await documentOf(endpoints, enginePath))
+  const manifest = parsed(await documentOf(endpoints, manifestPath))
+  const { loaded } = exampleEngine
+  const told = Object(engine)
+  assert.deepEqual(
+    [told.id, told.version, told.lifecycle, told.binary_sha256, told.golden_vectors_sha256],
+    ['hsc', '1.0.0', 'stable', loaded.binarySha256, loaded.goldenSha256],
+  )
+  assert.deepEqual(told.parameters, {
+    SP: 100_000,
+    SI: 300_000,
+    T: 250,
+    ladder: [700, 820, 900, 960, 1_000],
+    table_sha256: loaded.tableSha256,
+  })
+  assert.equal(told.algorithm_url, `${publicUrl}/docs/scoring`)
+  assert.equal(told.manifest_url, `${publicUrl}${manifestPath}`)
+
+  const { sha256, size, name } = Object(manifest.binary)
+  assert.deepEqual(
+    [sha256, size, name],
+    [loaded.binarySha256, loaded.size, 'hsc-1.0.0-51a1f05af85e.mjs'],
+  )
+  const { previous_version, change } = Object(manifest.engine)
+  assert.deepEqual([previous_version, change], [null, 'none'])
+})
+
+test('discovery: an engine that was refused is told as refused, and the manifest is served', async () => {
+  const { endpoints, state } = rooms({ ...exampleEngine, state: 'altered', loaded: null })
+  const { engine } = parsed(await documentOf(endpoints, enginePath))
+  const { lifecycle, refusal, binary_sha256, version } = Object(engine)
+  assert.deepEqual([lifecycle, refusal, binary_sha256], ['refused', 'altered', null])
+  assert.equal(version, '1.0.0')
+  const manifest = parsed(await documentOf(endpoints, manifestPath))
+  assert.ok(Compile(releaseManifest).Check(manifest))
+  assert.equal(Object(manifest.binary).sha256, null)
+  assert.equal(Object(manifest.engine).state, 'altered')
+
+  state.signer = { keyid: `${issuer}#z6Mk`, sign: () => Buffer.alloc(64) }
+  const answer = await answerOf(endpoints, provenancePath)
+  assert.ok('refusal' in answer && answer.refusal === 'unavailable')
+})
+
 test('discovery: the release manifest has the shape of spec §2.7', async () => {
   const { endpoints } = rooms()
-  const path = '/.well-known/service-score-core-release-manifest.json'
-  const document = parsed(await documentOf(endpoints, path))
+  const document = parsed(await documentOf(endpoints, manifestPath))
   assert.ok(Compile(releaseManifest).Check(document))
   assert.equal(document.generated_at, '2026-05-14T09:00:00Z')
+  const { source_date_epoch, changelog_url, provenance_url, tag } = Object(document.release)
+  assert.equal(source_date_epoch, Date.parse('2026-05-14T09:00:00Z') / 1_000)
+  assert.equal(changelog_url, `${publicUrl}/docs/changelog`)
+  assert.equal(provenance_url, `${publicUrl}${provenancePath}`)
+  assert.equal(tag, 'v0.1.0')
+})
+
+test('discovery: the provenance is signed anew when another key becomes active, and not before', async () => {
+  const { endpoints, state } = rooms()
+  const unsigned = await answerOf(endpoints, provenancePath)
+  assert.ok('refusal' in unsigned && unsigned.refusal === 'signing_not_configured')
+
+  let signatures = 0
+  const sign = () => Buffer.alloc(64, ++signatures)
+  state.signer = { keyid: `${issuer}#z6MkOne`, sign }
+  const one = await documentOf(endpoints, provenancePath)
+  assert.equal(await documentOf(endpoints, provenancePath), one)
+  assert.ok(Compile(provenanceEnvelope).Check(parsed(one)))
+  state.signer = { keyid: `${issuer}#z6MkTwo`, sign }
+  const two = parsed(await documentOf(endpoints, provenancePath))
+  assert.deepEqual([Object(two.signatures)[0].keyid, signatures], [`${issuer}#z6MkTwo`, 2])
+})
+
+test('discovery: the pages are served as Markdown; one that the release lacks is not there', async () => {
+  const { endpoints } = rooms()
+  const page = await documentOf(endpoints, '/docs/{page}', { page: 'changelog' })
+  assert.equal(page.contentType, 'text/markdown; charset=utf-8')
+  assert.equal(String(page.representations[0]?.bytes), exampleRelease.pages.changelog)
+  const answer = await answerOf(endpoints, '/docs/{page}', { page: 'no-such-page' })
+  assert.ok('refusal' in answer && answer.refusal === 'not_found')
 })
 
 test('discovery: an operation that nobody declares is an error, never a dead link', async () => {

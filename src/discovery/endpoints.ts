@@ -4,14 +4,27 @@ import { commonResponses, type Endpoint, endpoint } from '../platform/endpoint.t
 import { type ErrorName, errorTable, refuse } from '../platform/errors.ts'
 import { wellKnownPath } from '../platform/identifiers.ts'
 import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engine.ts'
+import { type EngineFacts, exampleEngine } from './engine-facts.ts'
 import { openApiDocument } from './openapi.ts'
 import type { WebhookDeclaration } from './openapi-webhooks.ts'
+import { type PageName, pageNames } from './pages.ts'
+import {
+  type Envelope,
+  type EnvelopeSigner,
+  exampleEnvelope,
+  type ProvenanceFacts,
+  provenanceStatement,
+  signedEnvelope,
+} from './provenance.ts'
 import { exampleRelease, type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
 import {
+  documentationPage,
   engineDiscovery,
   errorDescription,
   errorNamePath,
   openApi,
+  pagePath,
+  provenanceEnvelope,
   releaseManifest,
 } from './schema.ts'
 
@@ -22,16 +35,19 @@ export interface DiscoveryOptions {
   endpoints: () => readonly Endpoint[]
   webhooks: readonly WebhookDeclaration[]
   release: ReleaseFacts
+  engine: EngineFacts
   standard: StandardFacts
   /** Asked for at each request: a key may become active while the service runs. */
   signing: () => SigningFacts
+  /** The active key, or undefined where none is active or its private half is not on this machine. */
+  signer: () => Promise<EnvelopeSigner | undefined>
 }
 
 const maxAgeSeconds = 300
 const exampleKid = 'z6MkvDqGT54cXesYGvABpF1UapVNwjCqRcafi4Px6Thv5T3Z'
 
 export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
-  const { publicUrl, endpoints, webhooks, release, standard, signing } = options
+  const { publicUrl, endpoints, webhooks, release, engine, standard, signing, signer } = options
   const contract = made(() => jsonDocument(openApiDocument(endpoints(), { publicUrl, webhooks })))
   const errorDocuments = made(
     () =>
@@ -42,10 +58,10 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
         ]),
       ),
   )
-  const manifest = made(() => jsonDocument(releaseManifestOf(publicUrl, release)))
-  const engineOf = (facts: SigningFacts) =>
-    engineDiscoveryOf(publicUrl, { standard, signing: facts, urlOf })
-  let engine: { madeFor: string | null; document: PublicDocument } | undefined
+  const pages = made(() => pageDocuments(release))
+  const manifest = made(() => jsonDocument(releaseManifestOf({ release, engine, urlOf })))
+  const description = madeFor()
+  const provenance = madeFor()
 
   function urlOf(operationId: string): string {
     const found = endpoints().find((declared) => declared.operationId === operationId)
@@ -98,16 +114,18 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
           // Not made now: it names routes of rooms that are yet to be declared.
           get example() {
             const { issuer, proofForms } = signing()
-            return engineOf({ issuer, proofForms, verificationMethod: `${issuer}#${exampleKid}` })
+            const verificationMethod = `${issuer}#${exampleKid}`
+            const facts = { issuer, proofForms, verificationMethod }
+            return engineDiscoveryOf({ standard, engine: exampleEngine, signing: facts, urlOf })
           },
         },
         ...commonResponses,
       },
       answer() {
         const facts = signing()
-        if (engine === undefined || engine.madeFor !== facts.verificationMethod)
-          engine = { madeFor: facts.verificationMethod, document: jsonDocument(engineOf(facts)) }
-        return { document: engine.document }
+        const make = () =>
+          jsonDocument(engineDiscoveryOf({ standard, engine, signing: facts, urlOf }))
+        return { document: description(facts.verificationMethod, make) }
       },
     }),
     endpoint({
@@ -119,11 +137,65 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
         200: {
           description: 'The manifest.',
           schema: releaseManifest,
-          example: releaseManifestOf(publicUrl, exampleRelease),
+          get example() {
+            return releaseManifestOf({ release: exampleRelease, engine: exampleEngine, urlOf })
+          },
         },
         ...commonResponses,
       },
       answer: () => ({ document: manifest() }),
+    }),
+    endpoint({
+      ...shared,
+      operationId: 'getEngineProvenance',
+      path: wellKnownPath('score-core-provenance'),
+      summary: 'Where the bytes of the engine come from, signed by the operator',
+      description:
+        'An in-toto statement (slsa.dev/provenance/v1) in a DSSE envelope, under the key that signs score credentials.',
+      extension: true,
+      responses: {
+        200: {
+          description: 'The envelope.',
+          schema: provenanceEnvelope,
+          example: exampleEnvelope,
+        },
+        ...commonResponses,
+        503: {
+          description:
+            'No signing key is here, or the engine was refused when the service started.',
+          errors: ['signing_not_configured', 'unavailable', 'overloaded'],
+        },
+      },
+      async answer() {
+        if (engine.loaded === null)
+          return refuse('unavailable', { message: 'The engine of this release was refused.' })
+        const by = await signer()
+        if (by === undefined) return refuse('signing_not_configured')
+        const facts = { engine: engine.loaded, release, issuer: signing().issuer, urlOf }
+        return { document: provenance(by.keyid, () => jsonDocument(envelopeOf(facts, by))) }
+      },
+    }),
+    endpoint({
+      ...shared,
+      operationId: 'getDocumentationPage',
+      path: '/docs/{page}',
+      summary: 'How scores are computed, and what changed from release to release',
+      extension: true,
+      pathParameters: pagePath,
+      responses: {
+        200: {
+          description: 'The page, in Markdown.',
+          schema: documentationPage,
+          contentType: markdown,
+          example: exampleRelease.pages.scoring,
+        },
+        ...commonResponses,
+        404: { description: 'There is no such page.', errors: ['not_found'] },
+      },
+      answer({ path }) {
+        const document = pages().get(path.page)
+        return document === undefined ? refuse('not_found') : { document }
+      },
     }),
     endpoint({
       ...shared,
@@ -154,6 +226,31 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
 function made<Made>(make: () => Made): () => Made {
   let kept: Made | undefined
   return () => (kept ??= make())
+}
+
+/** Made anew where it is wanted for another key than the last time. */
+function madeFor(): (key: string | null, make: () => PublicDocument) => PublicDocument {
+  let last: { key: string | null; document: PublicDocument } | undefined
+  return (key, make) => {
+    if (last === undefined || last.key !== key) last = { key, document: make() }
+    return last.document
+  }
+}
+
+function envelopeOf(facts: ProvenanceFacts, signer: EnvelopeSigner): Envelope {
+  return signedEnvelope(provenanceStatement(facts), signer)
+}
+
+const markdown = 'text/markdown; charset=utf-8'
+
+function pageDocuments({ pages }: ReleaseFacts): Map<PageName, PublicDocument> {
+  return new Map(
+    pageNames.flatMap((name) => {
+      const body = pages[name]
+      if (body === undefined) return []
+      return [[name, publicDocument({ body, contentType: markdown, maxAgeSeconds })] as const]
+    }),
+  )
 }
 
 function jsonDocument(body: object): PublicDocument {

@@ -1,8 +1,7 @@
-/**
- * Pure: the engine discovery document. Scores come from the operator's own engine: this service signs, publishes and verifies what it
- * is given, so the document names no engine of its own and says where each credential names the one it came from.
- */
-import { nativeProofType, schemaVersion, wellKnownPath } from '../platform/identifiers.ts'
+/** Pure: the engine discovery document: the skill standard, the engine that computes scores and the credentials, and where each is. */
+import { nativeProofType, schemaVersion } from '../platform/identifiers.ts'
+import type { EngineFacts, LoadedEngine } from './engine-facts.ts'
+import { pageUrl } from './pages.ts'
 
 /** What is published of the vocabulary. */
 export interface StandardFacts {
@@ -20,17 +19,21 @@ export interface SigningFacts {
   verificationMethod: string | null
 }
 
-export interface EngineFacts {
+export interface DiscoveryFacts {
   standard: StandardFacts
+  engine: EngineFacts
   signing: SigningFacts
   /** The absolute URL (with `{name}` for what varies) of a declared operation. */
   urlOf: (operationId: string) => string
 }
 
-export function engineDiscoveryOf(
-  publicUrl: string,
-  { standard, signing, urlOf }: EngineFacts,
-): Record<string, unknown> {
+export function engineDiscoveryOf({
+  standard,
+  engine,
+  signing,
+  urlOf,
+}: DiscoveryFacts): Record<string, unknown> {
+  const { id, version, loaded } = engine
   return {
     schema_version: schemaVersion('engine_discovery'),
     issuer: signing.issuer,
@@ -45,12 +48,14 @@ export function engineDiscoveryOf(
       license: standard.license,
     },
     engine: {
-      lifecycle: 'external',
-      description:
-        'Scores are computed by the engine of the operator. Each credential names the version of the engine and the SHA-256 of its binary.',
+      id,
+      version,
+      ...(loaded === null ? refused(engine) : told(loaded)),
       score_scale: { min: 0, max: 1_000 },
       credential_fields: ['engineId', 'engineVersion', 'engineBinarySha256'],
-      manifest_url: `${publicUrl}${wellKnownPath('score-core-release-manifest')}`,
+      algorithm_url: pageUrl(urlOf, 'scoring'),
+      manifest_url: urlOf('getReleaseManifest'),
+      provenance_url: urlOf('getEngineProvenance'),
     },
     score_vc: {
       proof_type: nativeProofType,
@@ -65,5 +70,34 @@ export function engineDiscoveryOf(
       status_list_url_template: urlOf('getScoreCredentialStatusList'),
     },
     links: { openapi: urlOf('getOpenApi'), verifier: urlOf('describeScoreCredentialVerifier') },
+  }
+}
+
+/** Scores issued before stand, and say which engine made them. */
+function refused({ state }: EngineFacts): Record<string, unknown> {
+  return {
+    lifecycle: 'refused',
+    refusal: state,
+    description:
+      'The engine of this release was refused when the service started: no score is computed or issued until that is put right.',
+    binary_sha256: null,
+    golden_vectors_sha256: null,
+    parameters: null,
+  }
+}
+
+/** The parameters have the names of the published algorithm. */
+function told(engine: LoadedEngine): Record<string, unknown> {
+  return {
+    lifecycle: 'stable',
+    binary_sha256: engine.binarySha256,
+    golden_vectors_sha256: engine.goldenSha256,
+    parameters: {
+      SP: engine.scorePrior,
+      SI: engine.intervalPrior,
+      T: engine.scorePriorValue,
+      ladder: engine.ladder,
+      table_sha256: engine.tableSha256,
+    },
   }
 }

@@ -58,6 +58,7 @@ test('contract: the operations of the specification and the extensions', () => {
       'GET /.well-known/did.json',
       'GET /.well-known/service-engine.json',
       'GET /.well-known/service-openapi.json',
+      'GET /.well-known/service-score-core-provenance.json',
       'GET /.well-known/service-score-core-release-manifest.json',
       'GET /.well-known/service-score-vc-public-key.json',
       'POST /api/v1/agent-decisions',
@@ -72,6 +73,7 @@ test('contract: the operations of the specification and the extensions', () => {
       'DELETE /api/v1/webhooks/endpoints/{endpointId}',
       'GET /api/v1/webhooks/events',
       'GET /docs/errors/{name}',
+      'GET /docs/{page}',
       'GET /standard/v1/context.jsonld',
       'GET /standard/v1/score-bands.jsonld',
       'GET /standard/v1/score-vc-status/{statusToken}',
@@ -203,6 +205,8 @@ const extensions = new Set([
   'GET /.well-known/did.json',
   'GET /api/v1/webhooks/events',
   'GET /docs/errors/{name}',
+  'GET /.well-known/service-score-core-provenance.json',
+  'GET /docs/{page}',
 ])
 
 test('contract: what names no scope declares no authentication; verify takes a key or none, paid reads a key or a payment', () => {
@@ -222,13 +226,15 @@ test('contract: what names no scope declares no authentication; verify takes a k
   }
 })
 
-test('contract: JSON-LD is served as application/ld+json, all else as application/json', () => {
+test('contract: JSON-LD is served as application/ld+json, pages as Markdown, all else as application/json', () => {
   for (const [name, path, { responses }] of operationsOf(contract)) {
     const { 200: ok, 201: created = ok } = Object(responses)
     const { content } = resolved(contract, created)
     const isLinked = path.startsWith('/standard/v1/') && !path.includes('/score-vc-status/')
     const expected = isLinked ? 'application/ld+json' : 'application/json'
-    assert.deepEqual(Object.keys(Object(content)), [expected], name)
+    const isPage = path === '/docs/{page}'
+    const type = isPage ? 'text/markdown; charset=utf-8' : expected
+    assert.deepEqual(Object.keys(Object(content)), [type], name)
   }
 })
 

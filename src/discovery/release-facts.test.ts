@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { sha256Hex } from '../platform/bytes.ts'
-import { readReleaseFacts } from './release-facts.ts'
+import { exampleEngine } from './engine-facts.ts'
+import { type ReleaseFacts, readReleaseFacts } from './release-facts.ts'
 import { releaseManifestOf } from './release-manifest.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'assay-release-'))
@@ -16,16 +17,29 @@ const files: Record<string, string> = {
   'package-lock.json': '{}',
   'src/main.ts': 'main',
   'src/room/verb.ts': 'verb',
+  'src/scoring-core/decay-table.ts': 'table',
+  'src/skill-standard/context.ts': 'context',
   'src/room/verb.test.ts': 'not released',
   'migrations/0001_first.sql': 'select 1',
   'vocabulary/sql.json': '{"id":"hss:sql"}',
   'openapi/2026-05-14.json': '{"openapi":"3.1.0"}',
+  'engines/hsc-1.0.0-0123456789ab.mjs': 'bundle',
+  'events/score.updated.v1.json': '{}',
+  'vectors/scoring.json': 'golden',
+  'vectors/scoring-goldens.json': 'goldens',
+  'vectors/status-list.json': 'not of the scores',
   'README.md': 'not released',
+  'CHANGELOG.md': '# Changelog',
 }
 for (const [path, text] of Object.entries(files)) {
   mkdirSync(join(root, path, '..'), { recursive: true })
   writeFileSync(join(root, path), text)
 }
+function manifestOf(release: ReleaseFacts) {
+  const urlOf = (operationId: string) => `https://scores.example.org/${operationId}`
+  return releaseManifestOf({ release, engine: exampleEngine, urlOf })
+}
+
 const touchedAt = new Date('2026-03-04T05:06:07Z')
 utimesSync(join(root, 'package.json'), touchedAt, touchedAt)
 
@@ -34,12 +48,18 @@ test('release: every file that runs is hashed, sorted by path; tests and prose a
   assert.deepEqual(
     facts.files.map(({ path, role }) => `${path} ${role}`),
     [
-      'migrations/0001_first.sql migration',
-      'openapi/2026-05-14.json contract',
+      'engines/hsc-1.0.0-0123456789ab.mjs bundle',
+      'events/score.updated.v1.json schema',
+      'migrations/0001_first.sql schema',
+      'openapi/2026-05-14.json schema',
       'package-lock.json lockfile',
-      'package.json manifest',
+      'package.json source',
       'src/main.ts source',
       'src/room/verb.ts source',
+      'src/scoring-core/decay-table.ts table',
+      'src/skill-standard/context.ts context',
+      'vectors/scoring-goldens.json golden',
+      'vectors/scoring.json golden',
       'vocabulary/sql.json vocabulary',
     ],
   )
@@ -52,25 +72,19 @@ test('release: every file that runs is hashed, sorted by path; tests and prose a
 test('release: without a repository there is no commit, and the time is that of package.json', async () => {
   const facts = await readReleaseFacts(root)
   assert.deepEqual(
-    [facts.version, facts.commit, facts.modified, facts.generatedAt],
-    ['1.2.3', null, null, touchedAt],
+    [facts.version, facts.commit, facts.tag, facts.modified, facts.generatedAt],
+    ['1.2.3', null, null, null, touchedAt],
   )
-  const manifest = releaseManifestOf('https://scores.example.org', facts)
+  assert.deepEqual(facts.pages, { changelog: '# Changelog' })
+  const manifest = manifestOf(facts)
   assert.equal(manifest.generated_at, '2026-03-04T05:06:07Z')
 })
 
 test('release: the hash over everything is what sha256sum makes of its own lines', async () => {
-  const { binary } = releaseManifestOf('https://scores.example.org', await readReleaseFacts(root))
-  const lines = [
-    'migrations/0001_first.sql',
-    'openapi/2026-05-14.json',
-    'package-lock.json',
-    'package.json',
-    'src/main.ts',
-    'src/room/verb.ts',
-    'vocabulary/sql.json',
-  ].map((path) => `${sha256Hex(files[path] ?? '')}  ${path}\n`)
-  assert.equal(Object(binary).sha256, sha256Hex(lines.join('')))
+  const facts = await readReleaseFacts(root)
+  const lines = facts.files.map(({ path }) => `${sha256Hex(files[path] ?? '')}  ${path}\n`)
+  assert.ok(lines.length > 10)
+  assert.equal(Object(manifestOf(facts).release).files_sha256, sha256Hex(lines.join('')))
 })
 
 test('release: in a repository the commit, its time, and whether files differ from it', async () => {
@@ -84,7 +98,11 @@ test('release: in a repository the commit, its time, and whether files differ fr
   git('commit', '--quiet', '--message', 'first')
   const clean = await readReleaseFacts(root)
   assert.equal(clean.commit, git('rev-parse', 'HEAD'))
+  assert.equal(clean.tag, null)
   assert.deepEqual([clean.modified, clean.generatedAt], [false, new Date('2026-05-14T09:00:00Z')])
+
+  git('tag', 'v1.2.3')
+  assert.equal((await readReleaseFacts(root)).tag, 'v1.2.3')
 
   writeFileSync(join(root, 'src/main.ts'), 'patched')
   const patched = await readReleaseFacts(root)

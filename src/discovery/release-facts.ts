@@ -4,18 +4,30 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { sha256Hex } from '../platform/bytes.ts'
+import { type PageName, pageNames } from './pages.ts'
 import type { FileRole, HashedFile, ReleaseFacts } from './release-manifest.ts'
 
 export type { ReleaseFacts } from './release-manifest.ts'
 
+/** A file that several patterns fit has the role of the first. */
 const hashed: readonly [pattern: string, role: FileRole][] = [
+  ['src/scoring-core/decay-table.ts', 'table'],
+  ['src/skill-standard/context.ts', 'context'],
   ['src/**/*.ts', 'source'],
-  ['migrations/*.sql', 'migration'],
+  ['engines/*.mjs', 'bundle'],
+  ['vectors/scoring*.json', 'golden'],
+  ['migrations/*.sql', 'schema'],
+  ['openapi/*.json', 'schema'],
+  ['events/*.json', 'schema'],
   ['vocabulary/*.json', 'vocabulary'],
-  ['openapi/*.json', 'contract'],
-  ['package.json', 'manifest'],
+  ['package.json', 'source'],
   ['package-lock.json', 'lockfile'],
 ]
+
+const pageFiles: Readonly<Record<PageName, string>> = {
+  scoring: 'docs/scoring.md',
+  changelog: 'CHANGELOG.md',
+}
 
 /** `root` is the folder of package.json. Throws where that is missing or is no package. */
 export async function readReleaseFacts(root: string): Promise<ReleaseFacts> {
@@ -26,41 +38,57 @@ export async function readReleaseFacts(root: string): Promise<ReleaseFacts> {
   return {
     version: String(version),
     commit: commit?.id ?? null,
+    tag: commit?.tag ?? null,
     modified: commit?.modified ?? null,
     generatedAt: commit?.at ?? statSync(path).mtime,
     node: { required: String(Object(engines).node), running: process.versions.node },
     files: hashedFiles(root),
+    pages: Object.fromEntries(
+      pageNames
+        .map((name) => [name, join(root, pageFiles[name])] as const)
+        .filter(([, file]) => existsSync(file))
+        .map(([name, file]) => [name, readFileSync(file, 'utf8')]),
+    ),
   }
 }
 
 function hashedFiles(root: string): HashedFile[] {
-  const files = hashed.flatMap(([pattern, role]) =>
-    globSync(pattern, { cwd: root })
-      .filter((path) => !path.endsWith('.test.ts'))
-      .map((path) => {
-        const bytes = readFileSync(join(root, path))
-        const name = path.replaceAll(sep, '/')
-        return { path: name, role, sha256: sha256Hex(bytes), size: bytes.length }
-      }),
-  )
-  return files.sort((a, b) => (a.path < b.path ? -1 : 1))
+  const files = new Map<string, HashedFile>()
+  for (const [pattern, role] of hashed)
+    for (const found of globSync(pattern, { cwd: root })) {
+      const path = found.replaceAll(sep, '/')
+      if (path.endsWith('.test.ts') || files.has(path)) continue
+      const bytes = readFileSync(join(root, path))
+      files.set(path, { path, role, sha256: sha256Hex(bytes), size: bytes.length })
+    }
+  return [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
 const run = promisify(execFile)
 const gitTimeoutMs = 5_000
 
+interface Commit {
+  id: string
+  /** Of several the highest. */
+  tag: string | null
+  at: Date
+  modified: boolean
+}
+
 /** Null where there is no repository at `root` itself, or no git to read it with: a release unpacked from an archive is fine. */
-async function commitOf(root: string): Promise<{ id: string; at: Date; modified: boolean } | null> {
+async function commitOf(root: string): Promise<Commit | null> {
   if (!existsSync(join(root, '.git'))) return null
   const git = (...args: string[]) =>
     run('git', ['-C', root, ...args], { timeout: gitTimeoutMs, maxBuffer: 2 ** 26 })
   try {
-    const [log, status] = await Promise.all([
+    const [log, tags, status] = await Promise.all([
       git('log', '-1', '--format=%H %ct'),
+      git('tag', '--points-at', 'HEAD', '--sort=version:refname'),
       git('--no-optional-locks', 'status', '--porcelain', '--untracked-files=no'),
     ])
     const [id = '', seconds] = log.stdout.trim().split(' ')
-    return { id, at: new Date(Number(seconds) * 1_000), modified: status.stdout !== '' }
+    const tag = tags.stdout.trim().split('\n').at(-1) || null
+    return { id, tag, at: new Date(Number(seconds) * 1_000), modified: status.stdout !== '' }
   } catch {
     return null
   }

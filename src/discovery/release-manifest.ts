@@ -1,9 +1,19 @@
-/** Pure: the release manifest: which files this deployment runs, so that anyone with the sources can compare. */
+/** Pure: the release manifest: the engine, and which files this deployment runs, so that anyone with the sources can compare. */
 import { sha256Hex } from '../platform/bytes.ts'
 import { wireTime } from '../platform/clock.ts'
-import { schemaVersion, wellKnownPath } from '../platform/identifiers.ts'
+import { schemaVersion } from '../platform/identifiers.ts'
+import type { EngineFacts } from './engine-facts.ts'
+import { type PageName, pageUrl } from './pages.ts'
 
-export type FileRole = 'source' | 'manifest' | 'lockfile' | 'migration' | 'vocabulary' | 'contract'
+export type FileRole =
+  | 'source'
+  | 'bundle'
+  | 'table'
+  | 'golden'
+  | 'schema'
+  | 'vocabulary'
+  | 'context'
+  | 'lockfile'
 
 export interface HashedFile {
   /** Relative to the root of the project, with `/`. */
@@ -19,6 +29,8 @@ export interface ReleaseFacts {
   version: string
   /** The commit that is checked out; null where that is not known. */
   commit: string | null
+  /** A tag of that commit; null where it has none. */
+  tag: string | null
   /** Whether tracked files differ from the commit; null without a commit. */
   modified: boolean | null
   /** Of the commit; without one, of package.json. */
@@ -27,29 +39,67 @@ export interface ReleaseFacts {
   node: { required: string; running: string }
   /** Sorted by path. */
   files: readonly HashedFile[]
+  /** The pages that are published, in Markdown; one that is missing is not served. */
+  pages: Readonly<Partial<Record<PageName, string>>>
 }
 
-export function releaseManifestOf(publicUrl: string, facts: ReleaseFacts): Record<string, unknown> {
+/** How a bundle is made from its sources: `tool` is a file of the release. */
+export const build = {
+  tool: 'src/scores/bundle.ts',
+  options: { entry: 'src/scoring-core/', types: 'stripped', minify: false },
+} as const
+
+export interface ManifestFacts {
+  release: ReleaseFacts
+  engine: EngineFacts
+  /** The absolute URL of a declared operation. */
+  urlOf: (operationId: string) => string
+}
+
+export function releaseManifestOf({
+  release,
+  engine,
+  urlOf,
+}: ManifestFacts): Record<string, unknown> {
+  const { generatedAt, version, tag, commit, modified, files } = release
   return {
     schema_version: schemaVersion('score_core.release_manifest'),
-    generated_at: wireTime(facts.generatedAt),
+    generated_at: wireTime(generatedAt),
     engine: {
-      lifecycle: 'external',
-      description:
-        'Scores are computed by the engine of the operator, which is no part of this release. Each credential names its version and the SHA-256 of its binary.',
-      discovery_url: `${publicUrl}${wellKnownPath('engine')}`,
+      id: engine.id,
+      version: engine.version,
+      state: engine.state,
+      previous_version: engine.loaded?.previousVersion ?? null,
+      change: engine.loaded?.change ?? null,
+      golden_vectors_sha256: engine.loaded?.goldenSha256 ?? null,
+      discovery_url: urlOf('getEngineDiscovery'),
     },
-    binary: {
-      name: 'assay',
-      description:
-        'There is no built artefact: the files of content_hashes run as they are. sha256 covers the lines that `sha256sum` prints for them, in this order.',
-      media_type: 'application/typescript',
-      sha256: sha256Hex(sha256sumLines(facts.files)),
-      size: facts.files.reduce((bytes, { size }) => bytes + size, 0),
-      runtime: { node: facts.node.required, running: facts.node.running },
+    binary: binaryOf(engine, release),
+    release: {
+      version,
+      tag,
+      commit,
+      modified,
+      source_date_epoch: Math.floor(generatedAt.getTime() / 1_000),
+      changelog_url: pageUrl(urlOf, 'changelog'),
+      provenance_url: urlOf('getEngineProvenance'),
+      // Over the lines that `sha256sum` prints for the files of content_hashes, in their order.
+      files_sha256: sha256Hex(sha256sumLines(files)),
     },
-    release: { version: facts.version, commit: facts.commit, modified: facts.modified },
-    content_hashes: facts.files,
+    content_hashes: files,
+  }
+}
+
+/** The bundle that runs; without one, only what it should be. */
+function binaryOf({ loaded }: EngineFacts, { node, version }: ReleaseFacts) {
+  return {
+    name: loaded?.path.split('/').at(-1) ?? null,
+    path: loaded?.path ?? null,
+    sha256: loaded?.binarySha256 ?? null,
+    size: loaded?.size ?? null,
+    media_type: 'text/javascript',
+    runtime: { node: node.required, running: node.running },
+    build: { tool: build.tool, version, options: build.options },
   }
 }
 
@@ -61,6 +111,7 @@ function sha256sumLines(files: readonly HashedFile[]): string {
 export const exampleRelease: ReleaseFacts = {
   version: '0.1.0',
   commit: '5f3c9a1e0b7d48c2a6e4f1d093b85c7720ae64d1',
+  tag: 'v0.1.0',
   modified: false,
   generatedAt: new Date('2026-05-14T09:00:00Z'),
   node: { required: '>=24', running: '24.21.0' },
@@ -72,4 +123,5 @@ export const exampleRelease: ReleaseFacts = {
       size: 865,
     },
   ],
+  pages: { scoring: '# How scores are computed\n', changelog: '# Changelog\n' },
 }

@@ -1,6 +1,7 @@
 /** Wire shapes of discovery (spec §2.7). Open objects: what stands in them beyond the specification is ours. */
 import { Type } from 'typebox'
 import { schemaVersion } from '../platform/identifiers.ts'
+import { pageNames } from './pages.ts'
 
 const open = { additionalProperties: true }
 
@@ -44,3 +45,31 @@ export const errorDescription = Type.Object(
   { error: Type.String(), status: Type.Integer(), message: Type.String(), advice: Type.String() },
   { title: 'ErrorDescription', additionalProperties: false },
 )
+
+/** DSSE v1.0. */
+export const provenanceEnvelope = Type.Object(
+  {
+    payloadType: Type.Literal('application/vnd.in-toto+json'),
+    payload: Type.String({ description: 'The statement, in base64.' }),
+    signatures: Type.Array(
+      Type.Object(
+        {
+          keyid: Type.String({ description: 'The verification method of the key.' }),
+          sig: Type.String({ description: 'Ed25519, in base64.' }),
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: 1 },
+    ),
+  },
+  { title: 'ProvenanceEnvelope', additionalProperties: false },
+)
+
+export const pagePath = Type.Object({
+  page: Type.Union(
+    pageNames.map((name) => Type.Literal(name)),
+    { description: `One of ${pageNames.join(', ')}.` },
+  ),
+})
+
+export const documentationPage = Type.String({ description: 'Markdown (CommonMark).' })

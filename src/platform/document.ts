@@ -25,7 +25,7 @@ export interface PublicDocument {
 
 export interface PublicDocumentOptions {
   body: string
-  contentType: 'application/json' | 'application/ld+json'
+  contentType: 'application/json' | 'application/ld+json' | 'text/markdown; charset=utf-8'
   maxAgeSeconds: number
   /** Further Cache-Control directives, e.g. `stale-if-error=3600`. */
   cacheDirectives?: string

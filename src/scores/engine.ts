@@ -24,7 +24,7 @@ export interface Engine {
   /** Of the bundle, in bytes. */
   size: number
   /** What it is tuned by, as the bundle itself has it. */
-  parameters: Readonly<Record<keyof typeof parameters, unknown>>
+  parameters: typeof parameters
   /** Of the canonical JSON of its table of decay. */
   tableSha256: string
   score: (input: ScoreInput) => ScoreResult
@@ -100,6 +100,34 @@ export async function loadEngineOf(binarySha256: string, root = ownRoot): Promis
       `${path} has the SHA-256 ${engine.binarySha256}, not ${binarySha256}`,
     )
   return engine
+}
+
+/**
+ * The engine of the highest version below that of this release, or null.
+ * @throws EngineRefused
+ */
+export async function previousEngine(root = ownRoot): Promise<PastEngine | null> {
+  const versions = namesIn(join(root, 'engines'))
+    .map((name) => /-([^-]+)-[0-9a-f]{12}\.mjs$/.exec(name)?.[1] ?? '')
+    .filter((version) => isBefore(version, engineVersion))
+    .sort((a, b) => (isBefore(a, b) ? -1 : 1))
+  const version = versions.at(-1)
+  if (version === undefined) return null
+  const start = `${engineId}-${version}-`
+  return load(
+    root,
+    bundleFound(root, (name) => name.startsWith(start), `version ${version}`),
+  )
+}
+
+/** By semantic versioning; engines have no pre-releases. */
+function isBefore(version: string, other: string): boolean {
+  const theirs = other.split('.').map(Number)
+  for (const [at, number] of version.split('.').map(Number).entries()) {
+    const difference = number - (theirs[at] ?? 0)
+    if (difference !== 0) return difference < 0
+  }
+  return false
 }
 
 function bundleFound(root: string, fits: (name: string) => boolean, wanted: string): string {

@@ -8,6 +8,9 @@ import type { ScoreResult } from '../scoring-core/score.ts'
 /** Relative to the root of the project, sorted. The first were made from the core's prototype, the second by the oracle of the tests. */
 export const goldensPaths = ['vectors/scoring-goldens.json', 'vectors/scoring.json'] as const
 
+/** The root of the project. */
+const ownRoot = join(import.meta.dirname, '../..')
+
 export interface Goldens {
   files: readonly { path: string; vectors: Vectors }[]
   /** Over the lines that `sha256sum` prints for the files, in the order of their paths. */
@@ -21,7 +24,7 @@ interface Vectors {
 }
 
 /** Throws, with the path in the message, where a file is missing, is no JSON or holds no vector. */
-export function readGoldens(root: string): Goldens {
+export function readGoldens(root = ownRoot): Goldens {
   const read = goldensPaths.map((path) => ({ path, bytes: bytesOf(root, path) }))
   const lines = read.map(({ path, bytes }) => `${sha256Hex(bytes)}  ${path}\n`)
   return {

@@ -3,6 +3,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import { readReleaseFacts } from '../../src/discovery/release-facts.ts'
+import { engineHere } from '../../src/engine-here.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { openLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -26,6 +27,8 @@ export interface TestService extends Service {
   base: string
   publicUrl: string
   database: TestDatabase
+  /** By kid: the keys whose private half is on this machine. */
+  signers: Map<string, Signer>
   stop(): Promise<void>
 }
 
@@ -40,7 +43,17 @@ export async function startService(publicUrl: string): Promise<TestService> {
   const log = openLog({ level: 'silent' })
   const release = await readReleaseFacts(join(import.meta.dirname, '../..'))
   const secrets = new Map([['k1', randomBytes(32)]])
-  const service = createService({ config, db, log, clock: systemClock, release, secrets })
+  const signers = new Map<string, Signer>()
+  const service = createService({
+    config,
+    db,
+    log,
+    clock: systemClock,
+    release,
+    secrets,
+    engine: await engineHere(log),
+    signers: { of: async (kid) => signers.get(kid) },
+  })
   await service.mirror.refresh()
   const server = createServer({
     endpoints: service.endpoints,
@@ -57,7 +70,7 @@ export async function startService(publicUrl: string): Promise<TestService> {
     await server.drain(0)
     await database.drop()
   }
-  return { ...service, base: `http://127.0.0.1:${port}`, publicUrl, database, stop }
+  return { ...service, base: `http://127.0.0.1:${port}`, publicUrl, database, signers, stop }
 }
 
 export interface TestIssuer {
@@ -74,6 +87,7 @@ export async function startIssuing(service: TestService): Promise<TestIssuer> {
   const signer = signerOfPem(String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
   if (signer === null) throw new Error('a fresh Ed25519 key is no signing key')
   await createKey(db, signer.kid, systemClock())
+  service.signers.set(signer.kid, signer)
   const origin = originOf(service.publicUrl)
   const issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }
   const publish = async (): Promise<void> => {

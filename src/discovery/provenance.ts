@@ -1,0 +1,90 @@
+/**
+ * Pure: where the engine's bundle comes from, as an in-toto statement with SLSA provenance, in a signed DSSE envelope
+ * (in-toto Statement v1, slsa.dev/provenance/v1, DSSE v1.0).
+ */
+import { canonicalJson } from '../platform/canonical-json.ts'
+import { exampleEngine, type LoadedEngine } from './engine-facts.ts'
+import { pageUrl } from './pages.ts'
+import { build, exampleRelease, type HashedFile, type ReleaseFacts } from './release-manifest.ts'
+
+export interface ProvenanceFacts {
+  engine: LoadedEngine
+  release: ReleaseFacts
+  issuer: string
+  /** The absolute URL of a declared operation. */
+  urlOf: (operationId: string) => string
+}
+
+/** The operator vouches for the build: whoever has the files below runs the tool on them and compares. */
+export function provenanceStatement(facts: ProvenanceFacts): Record<string, unknown> {
+  const { engine, release, issuer, urlOf } = facts
+  return {
+    _type: 'https://in-toto.io/Statement/v1',
+    subject: [{ name: engine.path, digest: { sha256: engine.binarySha256 } }],
+    predicateType: 'https://slsa.dev/provenance/v1',
+    predicate: {
+      buildDefinition: {
+        buildType: `${pageUrl(urlOf, 'scoring')}#how-the-engine-is-built`,
+        externalParameters: build.options,
+        internalParameters: { tool: build.tool, version: release.version },
+        resolvedDependencies: [
+          ...commitOf(release),
+          ...release.files.filter(isUsed).map(described),
+        ],
+      },
+      runDetails: { builder: { id: issuer } },
+    },
+  }
+}
+
+/** Files that differ from their commit are told by their hashes alone. */
+function commitOf({ commit, modified }: ReleaseFacts): object[] {
+  return commit === null || modified ? [] : [{ name: 'commit', digest: { gitCommit: commit } }]
+}
+
+function isUsed({ path, role }: HashedFile): boolean {
+  return path.startsWith(build.options.entry) || path === build.tool || role === 'lockfile'
+}
+
+function described({ path, sha256 }: HashedFile): object {
+  return { name: path, digest: { sha256 } }
+}
+
+export interface EnvelopeSigner {
+  /** The verification method of the key. */
+  keyid: string
+  /** Ed25519. */
+  sign(bytes: Uint8Array): Uint8Array
+}
+
+const payloadType = 'application/vnd.in-toto+json'
+
+export interface Envelope {
+  payloadType: string
+  /** Base64. */
+  payload: string
+  signatures: { keyid: string; sig: string }[]
+}
+
+export function signedEnvelope(statement: object, { keyid, sign }: EnvelopeSigner): Envelope {
+  const payload = Buffer.from(canonicalJson(statement))
+  const sig = Buffer.from(sign(preAuthentication(payload))).toString('base64')
+  return { payloadType, payload: payload.toString('base64'), signatures: [{ keyid, sig }] }
+}
+
+/** DSSE's PAE. It begins with its own name and is longer than 64 bytes: no signature over it passes as one of a credential. */
+function preAuthentication(payload: Buffer): Buffer {
+  const head = `DSSEv1 ${payloadType.length} ${payloadType} ${payload.length} `
+  return Buffer.concat([Buffer.from(head), payload])
+}
+
+/** For the contract: whatever its address, the statement in it is of another one. */
+export const exampleEnvelope = signedEnvelope(
+  provenanceStatement({
+    engine: exampleEngine.loaded,
+    release: exampleRelease,
+    issuer: 'did:web:scores.example.org',
+    urlOf: () => 'https://scores.example.org/docs/{page}',
+  }),
+  { keyid: 'did:web:scores.example.org#z6Mk…', sign: () => Buffer.alloc(64) },
+)
