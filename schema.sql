@@ -124,6 +124,20 @@ begin
     using errcode = 'integrity_constraint_violation';
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.refuse_change_but_forget_actor()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'UPDATE' then
+    if new.actor = 'erased' and to_jsonb(new) - 'actor' = to_jsonb(old) - 'actor' then
+      return new;
+    end if;
+  end if;
+  raise exception 'rows of % are never changed or removed', tg_table_name
+    using errcode = 'integrity_constraint_violation';
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.search_forget(gone uuid[])
  RETURNS void
  LANGUAGE sql
@@ -688,7 +702,8 @@ create table workers (
   terms_version text,
   terms_accepted_at timestamp with time zone,
   onboarded_at timestamp with time zone,
-  consent_version integer default 0 not null
+  consent_version integer default 0 not null,
+  erased_at timestamp with time zone
 );
 create table x402_payments (
   id uuid not null,
@@ -919,6 +934,7 @@ alter table workers add constraint workers_external_id_key UNIQUE (external_id);
 alter table workers add constraint workers_pkey PRIMARY KEY (id);
 alter table workers add constraint workers_check CHECK (((terms_version IS NULL) = (terms_accepted_at IS NULL)));
 alter table workers add constraint workers_check1 CHECK (((onboarded_at IS NULL) OR (terms_accepted_at IS NOT NULL)));
+alter table workers add constraint workers_check2 CHECK (((erased_at IS NULL) OR ((external_id IS NULL) AND (terms_version IS NULL) AND (onboarded_at IS NULL))));
 alter table workers add constraint workers_consent_version_check CHECK ((consent_version >= 0));
 alter table workers add constraint workers_external_id_check CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 200)));
 alter table workers add constraint workers_terms_version_check CHECK (((char_length(terms_version) >= 1) AND (char_length(terms_version) <= 64)));
@@ -1045,13 +1061,13 @@ create view public_candidates as
      LEFT JOIN score_credentials v ON ((v.vc_sha256 = n.vc_sha256)));
 
 CREATE TRIGGER audit_log_only_grows BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_log();
-CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change_but_forget_actor();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
 CREATE TRIGGER evidence_stays_revoked BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION keep_evidence_revoked();
-CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change_but_forget_actor();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_inserted AFTER INSERT ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();

@@ -68,6 +68,24 @@ export const actions = {
     subject: uuid,
     details: Type.Object({ created: countOrNone, updated: countOrNone }, closed),
   }),
+  'workers.exported': facts({
+    meaning: 'All that is stored about a person was given out.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'workers.erased': facts({
+    meaning: 'A person was erased; the id is all that is left.',
+    subject: uuid,
+    details: Type.Object(
+      {
+        reason: Type.Enum(['worker_request', 'no_longer_needed', 'unlawful', 'policy']),
+        credentialsErased: countOrNone,
+        evidenceErased: countOrNone,
+        reportsErased: countOrNone,
+      },
+      closed,
+    ),
+  }),
   'consent.granted': facts({
     meaning: 'A person’s permission was entered.',
     subject: uuid,

@@ -159,6 +159,26 @@ command(workers, 'show', 'Show a person, and what decides what is public of them
     ),
   )
 
+command(workers, 'export', 'Write down all that is stored about a person')
+  .argument('<username>')
+  .option('--out <file>', 'where it goes, readable by you alone', '-')
+  .action((username, flags) =>
+    act(flags, async () =>
+      (await import('./workers-export.ts')).exportWorkerCommand(settings(), username, flags),
+    ),
+  )
+
+command(workers, 'erase', 'Erase a person, for ever')
+  .argument('<username>')
+  .requiredOption('--reason <reason>', 'worker_request, no_longer_needed, unlawful or policy')
+  .option('--yes', 'go ahead; without it the username is asked for')
+  .option(...byOption)
+  .action((username, flags) =>
+    act(flags, async () =>
+      (await import('./workers-erase.ts')).eraseWorkerCommand(settings(), username, flags),
+    ),
+  )
+
 const consent = program.command('consent').description('What a person allows')
 const permissionArgument = [
   '<permission>',

@@ -3,7 +3,7 @@
  * content it is refused.
  */
 
-import { findWorkerIds } from '../people/worker-ids.ts'
+import { findWorkerIds, holdWorkers } from '../people/worker-ids.ts'
 import { sha256 } from '../platform/bytes.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
 import type { Tx } from '../platform/db.ts'
@@ -113,7 +113,9 @@ async function workersBehind(tx: Tx, names: readonly WorkerName[]): Promise<Map<
     externalIds: namedBy('workerExternalId'),
     usernames: namedBy('username'),
   })
-  return new Map(found.map((row) => [keyOf(row), row.workerId]))
+  const there = await holdWorkers(tx, [...new Set(found.map(({ workerId }) => workerId))])
+  const held = found.filter(({ workerId }) => there.has(workerId))
+  return new Map(held.map((row) => [keyOf(row), row.workerId]))
 }
 
 function keyOf({ by, name }: WorkerName): string {

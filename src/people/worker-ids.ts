@@ -1,5 +1,5 @@
 /** Whom another room means by a name: the one question that rooms with rows about workers have for this one. */
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
 
 export interface WorkerNames {
   workerIds: readonly string[]
@@ -19,10 +19,21 @@ export function findWorkerIds(db: Queryable, names: WorkerNames): Promise<FoundW
   const { workerIds, externalIds, usernames } = names
   return db.rows<FoundWorker>(sql`
     select 'workerId' as "by", id::text as name, id as "workerId"
-    from workers where id = any(${workerIds}::uuid[])
+    from workers where id = any(${workerIds}::uuid[]) and erased_at is null
     union all
     select 'workerExternalId', external_id, id
     from workers where external_id = any(${externalIds}::text[])
     union all
     select 'username', username, worker_id from profiles where username = any(${usernames}::text[])`)
+}
+
+/**
+ * Those who are still there, held until the transaction ends: an erasure waits for what is written of them now, and takes it along.
+ * In the order of ids, against deadlocks.
+ */
+export async function holdWorkers(tx: Tx, workerIds: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    select id from workers where id = any(${workerIds}::uuid[]) and erased_at is null
+    order by id for key share`)
+  return new Set(rows.map(({ id }) => id))
 }

@@ -1,0 +1,37 @@
+/** `assay workers export`: all that is stored about a person. The file is the operator's alone to read. */
+import { writeFile } from 'node:fs/promises'
+import { operator, recordAction } from '../audit/record.ts'
+import type { Config } from '../config.ts'
+import { systemClock } from '../platform/clock.ts'
+import { exportPerson } from '../privacy/export-person.ts'
+import { done, type Outcome } from './output.ts'
+import { unknownPerson, usernameGiven } from './person.ts'
+import { UsageError } from './run.ts'
+import { withDatabase } from './with-database.ts'
+
+export function exportWorkerCommand(
+  config: Config,
+  given: string,
+  { out }: { out: string },
+): Promise<Outcome> {
+  const username = usernameGiven(given)
+  return withDatabase(config, async (db) => {
+    const now = systemClock()
+    const exported = await db.transaction(async (tx) => {
+      const found = await exportPerson(tx, username, now)
+      if (found === null) return null
+      const done = { action: 'workers.exported', subjects: [found.workerId], details: {} } as const
+      await recordAction(tx, { ...done, actor: operator() }, now)
+      return found
+    })
+    if (exported === null) return unknownPerson(username)
+    const text = `${JSON.stringify(exported, null, 2)}\n`
+    if (out === '-') return done(exported, [text.trimEnd()])
+    await writeFile(out, text, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+      const told = code === 'EEXIST' ? 'is there already' : `cannot be written (${code})`
+      throw new UsageError(`${out} ${told}`, { cause: error })
+    })
+    return done({ ok: true, username, out }, [`All that is stored about ${username} is in ${out}.`])
+  })
+}

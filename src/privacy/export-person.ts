@@ -1,0 +1,56 @@
+/** Everything that is stored about one person, in one document: for the person, by the operator. */
+import { findReportRecords } from '../agent-decisions/personal-store.ts'
+import { findEvidenceRecords } from '../evidence/personal-store.ts'
+import { findPersonHistory } from '../people/personal-store.ts'
+import { findPeople, lockWorkers, type Person } from '../people/store.ts'
+import type { Tx } from '../platform/db.ts'
+import { findEventRecords } from '../webhooks/personal-store.ts'
+import { findTraces } from './traces.ts'
+
+export interface PersonExport extends Record<string, unknown> {
+  workerId: string
+}
+
+/** Null where nobody has the username. What is found is of one moment: changes of the person wait. */
+export async function exportPerson(
+  tx: Tx,
+  username: string,
+  now: Date,
+): Promise<PersonExport | null> {
+  const [person] = await findPeople(tx, { usernames: [username] })
+  if (person === undefined) return null
+  const { workerId } = person
+  await lockWorkers(tx, [workerId])
+  const { scores, credentials, reportedNames } = await findTraces(tx, workerId)
+  const evidence = await findEvidenceRecords(tx, workerId)
+  const events = await findEventRecords(tx, workerId)
+  const about = [...reportedNames, ...scores.map(({ snapshotId }) => snapshotId)]
+  return {
+    schemaVersion: 'assay.person_export.v1',
+    exportedAt: now,
+    ...personPart(person),
+    ...(await findPersonHistory(tx, workerId)),
+    evidence: evidence.map(({ payload, ...item }) => ({ ...item, private: jsonOf(payload) })),
+    scores: scores.map((score) => ({
+      ...score,
+      evidence: jsonOf(score.evidence),
+      result: jsonOf(score.result),
+    })),
+    credentials: credentials.map(({ payload, proof, issuedAt, revokedAt }) => ({
+      issuedAt,
+      revokedAt,
+      credential: { ...(jsonOf(payload) as object), proof: jsonOf(proof) },
+    })),
+    events: events.map(({ withheldAt, body }) => ({ withheldAt, event: jsonOf(body) })),
+    reports: await findReportRecords(tx, about),
+  }
+}
+
+function personPart({ profile, consents, identity, ...rest }: Person) {
+  return { ...rest, profile, consents, identity }
+}
+
+/** Our own text. */
+function jsonOf(text: string | null): unknown {
+  return text === null ? null : JSON.parse(text)
+}

@@ -1,0 +1,279 @@
+/** One person with something private in every store: given out whole, erased whole. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import { cutOffEverywhere } from '../../test/support/faults.ts'
+import { consentEvents, publicLine, register, registrationOf } from '../../test/support/people.ts'
+import { issuer, testRegistry } from '../../test/support/registry.ts'
+import {
+  addEvidence,
+  addSources,
+  daysAfter,
+  enough,
+  scoredAt,
+  scoring,
+} from '../../test/support/scores.ts'
+import { openReporting } from '../agent-decisions/report.ts'
+import { readReportRequest } from '../agent-decisions/report-request.ts'
+import { ingestEvidence } from '../evidence/ingest-evidence.ts'
+import type { EvidenceLine } from '../evidence/schema.ts'
+import { type Db, sql } from '../platform/db.ts'
+import { issueCredentials } from '../score-credentials/issue.ts'
+import { findStatuses } from '../score-credentials/store.ts'
+import { registerWorkers } from '../scores/keep-sharing.ts'
+import { scoreWorkers } from '../scores/score-workers.ts'
+import { eraseWorker } from './erase-person.ts'
+import { exportPerson } from './export-person.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+await addSources(db)
+
+const at = daysAfter(9)
+const byCanary = { by: 'actor-canary', at }
+const erase = (username: string, from: Db = db) =>
+  from.transaction((tx) => eraseWorker(tx, username, byCanary))
+
+let people = 0
+
+/** Every text of it holds `canary`; so do the names that the person had. */
+async function canaryPerson() {
+  const n = ++people
+  const [before, username] = [`canary-${n}-before`, `canary-${n}`]
+  const line = publicLine({
+    username: before,
+    externalId: `canary-external-${n}`,
+    displayName: 'Canary Person',
+    title: 'Canary title',
+    bio: 'Canary bio',
+    avatarUrl: 'https://canary.example/a.png',
+    skills: [{ name: 'Canary skill' }],
+  })
+  const [registered] = await register(db, [line])
+  assert.ok(registered !== undefined && 'workerId' in registered)
+  const { workerId } = registered
+  const payload = {
+    notes: 'canary notes',
+    submitter: 'canary',
+    artifactUrl: 'https://canary.example',
+  }
+  await addEvidence(
+    db,
+    workerId,
+    enough.map((one, i) => ({ ...one, externalId: `canary-item-${n}-${i}`, private: payload })),
+  )
+  await score(workerId, scoredAt)
+  await issueByHand(before)
+  await report({ kind: 'candidate', username: before })
+  await register(db, [{ ...line, username }], daysAfter(1))
+  await addEvidence(db, workerId, [{ value: 100, externalId: `canary-more-${n}` }])
+  await score(workerId, daysAfter(2))
+  await issueByHand(username)
+  await report({ kind: 'candidate', username })
+  const [active] = await db.rows<{ id: string }>(sql`
+    select encode(snapshot_id, 'hex') as id from score_snapshots
+    where worker_id = ${workerId} and state = 'active'`)
+  await report({ kind: 'score', scoreId: active?.id ?? '' })
+  return { workerId, username, before, line }
+}
+
+function score(workerId: string, now: Date) {
+  return db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], now))
+}
+
+function issueByHand(username: string) {
+  const facts = { score: 500, scoreBand: 'verified', confidenceLow: 400, confidenceHigh: 600 }
+  const made = { evidenceCount: 3, engineVersion: '1', engineBinarySha256: 'ab'.repeat(32) }
+  return db.transaction((tx) =>
+    issueCredentials(tx, issuer, [{ username, ...facts, ...made, issuedAt: scoredAt }]),
+  )
+}
+
+const reporting = openReporting(db, 'unlocked')
+
+async function report(subject: object): Promise<void> {
+  const read = readReportRequest({
+    subject,
+    decision: 'rejected',
+    notes: 'canary said',
+    metadata: {},
+  })
+  assert.ok('content' in read, JSON.stringify(read))
+  const wish = { userId: randomUUID(), apiKeyId: randomUUID(), idempotencyKey: randomUUID() }
+  await reporting({ ...wish, content: read.content, now: scoredAt })
+}
+
+/** Every row of every table, as text, but for the migrations. */
+async function everything(): Promise<Map<string, string>> {
+  const tables = await db.rows<{ name: string }>(sql`
+    select relname as name from pg_class
+    where relkind = 'r' and relnamespace = 'public'::regnamespace order by relname`)
+  const found = new Map<string, string>()
+  for (const { name } of tables) {
+    const text = `select coalesce(string_agg(t::text, E'\n'), '') as rows from ${name} t`
+    const [row] = await db.rows<{ rows: string }>({ name: `all of ${name}`, text, values: [] })
+    found.set(name, row?.rows ?? '')
+  }
+  return found
+}
+
+async function tablesWith(pattern: RegExp): Promise<string[]> {
+  return [...(await everything())].flatMap(([name, rows]) => (pattern.test(rows) ? name : []))
+}
+
+test('export: everything that any table has of the person is in it', async () => {
+  const { workerId, username } = await canaryPerson()
+  const exported = await db.transaction((tx) => exportPerson(tx, username, at))
+  const text = JSON.stringify(exported)
+  for (const part of [
+    workerId,
+    username,
+    'Canary Person',
+    'Canary title',
+    'Canary bio',
+    'canary.example',
+    'Canary skill',
+    'canary-external',
+    'canary notes',
+    'canary-item',
+    'canary-more',
+    'canary said',
+  ])
+    assert.ok(text.includes(part), part)
+  assert.partialDeepStrictEqual(exported, {
+    workerId,
+    consentChanges: [{ permission: 'public_profile' }, {}, {}],
+    identityChanges: [{}, { state: 'verified' }],
+    scores: [{ state: 'superseded' }, { state: 'active' }],
+  })
+  const counts = Object.fromEntries(
+    ['evidence', 'credentials', 'events', 'reports', 'usernamesTakenAt'].map((name) => {
+      const list = exported?.[name]
+      return [name, Array.isArray(list) ? list.length : null]
+    }),
+  )
+  assert.deepEqual(counts, {
+    evidence: 5,
+    credentials: 4,
+    events: 5,
+    reports: 3,
+    usernamesTakenAt: 2,
+  })
+  await erase(username)
+})
+
+test('erase: no table holds a word of the person; the books still add up', async () => {
+  const { workerId, username, before, line } = await canaryPerson()
+  const spared = await canaryPerson()
+  const held = await tablesWith(/canary/i)
+  for (const table of [
+    'profiles',
+    'profile_skills',
+    'workers',
+    'evidence',
+    'evidence_private',
+    'score_credentials',
+    'agent_decision_reports',
+  ])
+    assert.ok(held.includes(table), table)
+  const credentials = await db.rows<{ token: Buffer; digest: Buffer }>(sql`
+    select status_token as token, vc_sha256 as digest from score_credentials
+    where subject like '%/u/' || ${username}::text or subject like '%/u/' || ${before}::text`)
+  assert.equal(credentials.length, 4)
+  const snapshots = await snapshotIds(workerId)
+  const told = (await consentEvents(db, workerId)).length
+
+  assert.partialDeepStrictEqual(await erase(username), {
+    workerId,
+    credentialsErased: 4,
+    evidenceErased: 5,
+    reportsErased: 3,
+  })
+  await erase(spared.username)
+  assert.deepEqual(await tablesWith(/canary/i), [])
+
+  const statuses = await findStatuses(
+    db,
+    credentials.map(({ token, digest }) => ({ token, vcSha256: digest })),
+  )
+  for (const status of statuses)
+    assert.ok(status.kind === 'registered' && status.revokedAt?.getTime() === at.getTime())
+  assert.deepEqual(await snapshotIds(workerId), snapshots)
+  const consents = await consentEvents(db, workerId)
+  assert.deepEqual(
+    consents.slice(told).map(({ permission, granted }) => [permission, granted]),
+    [
+      ['public_profile', false],
+      ['search_listing', false],
+      ['score_sharing', false],
+    ],
+  )
+  const events = await db.rows<{ type: string }>(sql`
+    select type from webhook_events where worker_id = ${workerId} order by seq`)
+  assert.ok(events.every(({ type }) => type === 'candidate.consent_changed'))
+  assert.equal(events.length, 6)
+
+  assert.equal(await erase(username), null)
+  for (const name of [username, before]) {
+    const again = await db.transaction((tx) =>
+      registerWorkers(tx, [registrationOf({ ...line, username: name })], { by: 'x', at }),
+    )
+    assert.deepEqual(again, [
+      { refused: { field: 'username', reason: 'is taken by another person' } },
+    ])
+  }
+})
+
+async function snapshotIds(workerId: string): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select encode(snapshot_id, 'hex') as id from score_snapshots
+    where worker_id = ${workerId} order by issued_at`)
+  return rows.map(({ id }) => id)
+}
+
+test('cut off between any two statements, an erasure leaves everything as it was', async () => {
+  const { workerId, username } = await canaryPerson()
+  const before = await everything()
+  const boundaries = await cutOffEverywhere(
+    db,
+    (cut) => erase(username, cut),
+    async (cutOff) => {
+      if (cutOff) assert.ok(isDeepStrictEqual(await everything(), before))
+    },
+  )
+  assert.ok(boundaries > 20, `${boundaries} boundaries`)
+  assert.deepEqual(await tablesWith(/canary/i), [])
+  assert.equal((await snapshotIds(workerId)).length, 2)
+})
+
+const vocabulary = { 'hss:typescript': { halfLifeMonths: 24, weightPermille: { assessment: 350 } } }
+
+test('evidence that is taken in while a person is erased is either erased with them or refused', async () => {
+  for (let round = 0; round < 10; round++) {
+    const { workerId, username } = await canaryPerson()
+    const line: EvidenceLine = {
+      workerId,
+      sourceId: 'examiner',
+      externalId: `canary-race-${round}`,
+      skillId: 'hss:typescript',
+      type: 'assessment',
+      value: 500,
+      observedOn: '2026-05-01',
+    }
+    const ingest = () => db.transaction((tx) => ingestEvidence(tx, [line], { vocabulary, now: at }))
+    await Promise.all([ingest(), erase(username), ingest()])
+    assert.deepEqual(await ingest(), [
+      { refused: { field: 'workerId', reason: 'is not a registered worker' } },
+    ])
+    assert.deepEqual(await tablesWith(/canary/i), [])
+  }
+})
+
+test('docs/privacy.md says of every table what becomes of it', async () => {
+  const told = new Set(readFileSync('docs/privacy.md', 'utf8').match(/(?<=`)[a-z0-9_]+(?=`)/g))
+  const untold = [...(await everything()).keys()].filter((table) => !told.has(table))
+  assert.deepEqual(untold, [])
+})

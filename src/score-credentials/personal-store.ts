@@ -1,0 +1,43 @@
+/** All that this room keeps of one person, to give it out and to erase it. */
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+
+/** A person's credentials: by what a score knows of, and by whose profile they are of. */
+export interface CredentialsOf {
+  vcSha256s: readonly Buffer[]
+  /** SHA-256 of every username that the person had. */
+  usernameSha256s: readonly Buffer[]
+}
+
+export interface CredentialRecord {
+  vcSha256: Buffer
+  /** JSON text. */
+  payload: string
+  proof: string
+  issuedAt: Date
+  revokedAt: Date | null
+}
+
+/** Reads every credential there is: names that the person had before are known by their digests alone. */
+export function findCredentialRecords(
+  db: Queryable,
+  { vcSha256s, usernameSha256s }: CredentialsOf,
+): Promise<CredentialRecord[]> {
+  return db.rows<CredentialRecord>(sql`
+    select vc_sha256 as "vcSha256", payload, proof, issued_at as "issuedAt",
+      revoked_at as "revokedAt"
+    from score_credentials
+    where vc_sha256 = any(${vcSha256s}::bytea[]) 
+      or sha256(convert_to(split_part(subject, '/u/', 2), 'UTF8')) = any(${usernameSha256s}::bytea[])
+    order by issued_at, vc_sha256`)
+}
+
+/**
+ * What credentials say is gone; digest, status token and place in the list stay, so that a copy somebody holds is still told to be
+ * revoked. They are revoked already.
+ */
+export async function eraseCredentials(tx: Tx, vcSha256s: readonly Buffer[]): Promise<void> {
+  await tx.run(sql`
+    update score_credentials
+    set payload = '{}', proof = '{}', subject = 'urn:erased:' || encode(vc_sha256, 'hex')
+    where vc_sha256 = any(${vcSha256s}::bytea[])`)
+}

@@ -1,0 +1,27 @@
+/** All that this room keeps of one person, to give it out and to erase it. */
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { EventType } from './event-types.ts'
+
+export interface EventRecord {
+  type: EventType
+  createdAt: Date
+  /** The envelope: JSON text. */
+  body: string
+  withheldAt: Date | null
+}
+
+export function findEventRecords(db: Queryable, workerId: string): Promise<EventRecord[]> {
+  return db.rows<EventRecord>(sql`
+    select type, created_at as "createdAt", body, withheld_at as "withheldAt"
+    from webhook_events where worker_id = ${workerId} order by seq`)
+}
+
+/**
+ * Deletes the worker's events, with their deliveries and attempts, but for those of consent: that it was withdrawn is still to be told, and
+ * they say nothing else.
+ */
+export async function eraseEvents(tx: Tx, workerId: string): Promise<number> {
+  return tx.run(sql`
+    delete from webhook_events
+    where worker_id = ${workerId} and type <> 'candidate.consent_changed'`)
+}

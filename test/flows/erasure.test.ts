@@ -1,0 +1,60 @@
+/** Giving out and erasing a person, as an operator does it. */
+import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+import { publicLine } from '../support/people.ts'
+
+async function place() {
+  const database = await testDatabase()
+  const line = commandLine(database.url)
+  after(async () => {
+    line.remove()
+    await database.drop()
+  })
+  const person = publicLine({ username: 'ada', bio: 'CANARY' })
+  const imported = await line.run(['workers', 'import', '--from', '-'], JSON.stringify(person))
+  assert.equal(imported.code, 0, imported.err)
+  return line
+}
+
+test('workers export: to a file that the operator alone may read, or to standard output', async () => {
+  const { run, folder } = await place()
+  const out = join(folder, 'ada.json')
+  assert.equal((await run(['workers', 'export', '@ada', '--out', out])).code, 0)
+  assert.equal(statSync(out).mode & 0o777, 0o600)
+  assert.equal(JSON.parse(readFileSync(out, 'utf8')).profile.bio, 'CANARY')
+  const again = await run(['workers', 'export', 'ada', '--out', out])
+  assert.deepEqual([again.code, again.out], [2, ''])
+  assert.match(again.err, /is there already/)
+  const printed = await run(['workers', 'export', 'ada'])
+  assert.equal(JSON.parse(printed.out).profile.username, 'ada')
+  assert.equal((await run(['workers', 'export', 'nobody'])).code, 1)
+})
+
+test('workers erase: asks for the username; then the person is gone, and the audit log tells of it without a name', async () => {
+  const { run } = await place()
+  const erase = ['workers', 'erase', 'ada', '--reason', 'worker_request']
+  for (const word of ['', 'yes\n', 'adb\n']) {
+    const refused = await run(erase, word)
+    assert.deepEqual([refused.code, refused.out], [1, ''])
+    assert.match(refused.err, /Nothing was changed/)
+  }
+  assert.equal((await run(['workers', 'show', 'ada'])).code, 0)
+  for (const wrong of [
+    ['workers', 'erase', 'ada'],
+    ['workers', 'erase', 'ada', '--reason', 'boredom', '--yes'],
+  ])
+    assert.equal((await run(wrong)).code, 2)
+  const erased = await run([...erase, '--by', 'Ada CANARY', '--json'], 'ada\n')
+  assert.equal(erased.code, 0, erased.err)
+  assert.partialDeepStrictEqual(JSON.parse(erased.out), { ok: true, evidenceErased: 0 })
+  assert.equal((await run(['workers', 'show', 'ada'])).code, 1)
+  assert.equal((await run([...erase, '--yes'])).code, 1)
+  const log = await run(['audit', 'list', '--json'])
+  assert.match(log.out, /workers\.erased/)
+  assert.doesNotMatch(log.out, /CANARY|"ada"/)
+  assert.equal((await run(['audit', 'verify'])).code, 0)
+})
