@@ -54,6 +54,7 @@ export function openCreditDesk({ db, prices, clock }: CreditDeskOptions): Credit
 
     async charge(call) {
       const amount = prices[call.meter]
+      if (amount === 0) return { charged: 0 }
       const wanted = debitOf(call, amount)
       try {
         return call.purchase === null
@@ -84,6 +85,7 @@ function shortfallOf(
   { balance, suspended }: PresentedKey['credits'],
   price: number,
 ): Refusal | null {
+  if (price === 0) return null
   if (suspended) return refuse('metering_suspended')
   return balance < price ? refuse('insufficient_credits') : null
 }

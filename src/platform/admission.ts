@@ -22,8 +22,8 @@ export interface MeteredCall {
 export interface Charge {
   /** Whole credits; 0 for what was paid for before. */
   charged: number
-  /** Of the account, after this charge. */
-  remaining: number
+  /** Of the account, after this charge; absent where the meter is free and nobody looked. */
+  remaining?: number
 }
 
 export interface Metering {

@@ -2,7 +2,7 @@
  * What a call costs (decisions D19–D22): credits of the key's account, or an x402 payment. The answer is made and written out first, then
  * charged, then sent: whatever is not a 200 costs nothing, and a 200 that was not charged never leaves.
  */
-import type { Metering } from '../platform/admission.ts'
+import type { Charge, Metering } from '../platform/admission.ts'
 import { sha256Hex } from '../platform/bytes.ts'
 import type { Caller, MeterName, PresentedKey } from '../platform/callers.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
@@ -120,10 +120,7 @@ function ready(answer: Answer): Answer {
     : answer
 }
 
-function withCredits(
-  answer: Answer,
-  { charged, remaining }: { charged: number; remaining?: number },
-): Answer {
+function withCredits(answer: Answer, { charged, remaining }: Charge): Answer {
   if (!('status' in answer) || answer.status !== 200) return answer
   const headers: Record<string, string> = {
     ...answer.headers,

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { newKey, type TestKey } from '../../test/support/keys.ts'
+import { eventually } from '../../test/support/processes.ts'
+import type { MeteredCall } from '../platform/admission.ts'
+import { sql } from '../platform/db.ts'
+import { findCreditAccount, lockCreditAccount } from './credit-store.ts'
+import { openCreditDesk } from './metering.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+const clockHand = { now: new Date() }
+const prices = { score_lookup: 2, candidate_lookup: 0, candidate_search: 1 }
+const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
+
+let calls = 0
+const callOf = ({ accountId, keyId }: TestKey, over: Partial<MeteredCall> = {}): MeteredCall => ({
+  caller: { kind: 'key', keyId, accountId, environment: 'live' },
+  meter: 'score_lookup',
+  operationId: 'getScore',
+  requestId: `call-${++calls}`,
+  purchase: null,
+  ...over,
+})
+const balanceOf = async ({ accountId }: TestKey) =>
+  (await findCreditAccount(db, accountId))?.balance
+
+test('a call costs the price of its meter; a free one writes nothing', async () => {
+  const key = await newKey(db, { credits: 5 })
+  assert.deepEqual(await desk.charge(callOf(key)), { charged: 2, remaining: 3 })
+  const free = await desk.charge(callOf(key, { meter: 'candidate_lookup' }))
+  assert.deepEqual(free, { charged: 0 })
+  assert.equal(
+    desk.shortfall(
+      { caller: callOf(key).caller, scopes: [], credits: { balance: 0, suspended: true } },
+      'candidate_lookup',
+    ),
+    null,
+  )
+  assert.equal(await balanceOf(key), 3)
+})
+
+test('what is known before the work: too few credits, or books that are being checked', () => {
+  const caller = callOf({
+    accountId: 'a',
+    keyId: 'k',
+    key: '',
+    headers: { Authorization: '' },
+  }).caller
+  const key = (balance: number, suspended = false) => ({
+    caller,
+    scopes: [],
+    credits: { balance, suspended },
+  })
+  const told = (balance: number, suspended?: boolean) =>
+    desk.shortfall(key(balance, suspended), 'score_lookup')?.refusal
+  assert.deepEqual(
+    [told(2), told(1), told(9, true)],
+    [undefined, 'insufficient_credits', 'metering_suspended'],
+  )
+})
+
+test('a call that was told 503, and was charged after that, is given back', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key)
+  await db.transaction(async (tx) => {
+    await lockCreditAccount(tx, key.accountId)
+    await assert.rejects(desk.charge(call), { name: 'UnavailableError' })
+  })
+  await eventually('the statement that was waiting has charged', {
+    withinMs: 5_000,
+    see: async () => (await balanceOf(key)) === 8,
+  })
+  await desk.settleVoids()
+  assert.equal(await balanceOf(key), 10)
+  clockHand.now = new Date(clockHand.now.getTime() + 61_000)
+  await desk.settleVoids()
+  await desk.settleVoids()
+  assert.equal(await balanceOf(key), 10, 'once, however often it is tried')
+  const entries = await db.rows<{ kind: string; delta: number }>(sql`
+    select kind, delta from credit_entries where account_id = ${key.accountId} order by seq`)
+  assert.deepEqual(
+    entries.map(({ kind, delta }) => `${kind} ${delta}`),
+    ['grant 10', 'charge -2', 'void 2'],
+  )
+})
+
+test('an answer that came too late is given back', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key)
+  await desk.charge(call)
+  desk.undo(call)
+  await desk.settleVoids()
+  assert.equal(await balanceOf(key), 10)
+})
+
+test('a named purchase is not given back: its caller asks again and finds it paid for', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const purchase = { idempotencyKey: 'purchase-0000000001', fingerprint: '00'.repeat(32) }
+  const call = callOf(key, { purchase })
+  await desk.charge(call)
+  desk.undo(call)
+  await desk.settleVoids()
+  const again = await desk.charge(callOf(key, { purchase }))
+  assert.deepEqual(again, { charged: 0, remaining: 8 })
+})
