@@ -9,6 +9,7 @@ const benches = [
   'status-lists',
   'scoring-core',
   'evidence-import',
+  'agent-decisions',
   'recompute',
   'search',
   'http',
