@@ -1,0 +1,51 @@
+/** A process that places and delivers until it is killed. Its clock is set forward, so that what a dead one had leased has run out. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { openDb } from '../../src/platform/db.ts'
+import { openEgress } from '../../src/platform/egress.ts'
+import { strangerRules } from '../../src/platform/egress-rules.ts'
+import { parseKeyring } from '../../src/platform/keyring.ts'
+import { openLog } from '../../src/platform/log.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { openDeliverer } from '../../src/webhooks/deliver.ts'
+import { deliveryMeter } from '../../src/webhooks/delivery-metrics.ts'
+import { reapLeases } from '../../src/webhooks/delivery-store.ts'
+import { placeWaiting } from '../../src/webhooks/place.ts'
+
+export interface LoopSettings {
+  url: string
+  ca: string
+  ring: string
+  forwardMs: number
+}
+
+const { url, ca, ring, forwardMs }: LoopSettings = JSON.parse(process.argv[2] ?? '')
+const db = openDb({ url, connectionsMax: 8, applicationName: 'deliver loop', onError: () => {} })
+const clock = () => new Date(Date.now() + forwardMs)
+const deliverer = openDeliverer({
+  db,
+  egress: openEgress({
+    rules: strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any' }),
+    extraCa: ca,
+  }),
+  clock,
+  ring: parseKeyring(ring),
+  meter: deliveryMeter(createMetrics()),
+  log: openLog({ level: 'silent' }),
+  retryWaitsSeconds: [1, 1, 1, 1, 1, 1, 1, 1, 1],
+})
+const { signal } = new AbortController()
+
+async function forEver(work: () => Promise<unknown>): Promise<never> {
+  for (;;) {
+    // The database may be away: it comes back.
+    await work().catch(() => undefined)
+    await pause(10)
+  }
+}
+
+process.stdout.write('delivering\n')
+await Promise.all([
+  forEver(() => placeWaiting(db)),
+  forEver(() => deliverer.work(signal)),
+  forEver(() => reapLeases(db, clock())),
+])
