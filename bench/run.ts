@@ -12,6 +12,7 @@ const benches = [
   'agent-decisions',
   'recompute',
   'search',
+  'webhooks',
   'http',
 ]
 

@@ -26,7 +26,11 @@ type Report = { listening: number } | { failed: string } | { question: number; m
 const restartPauseMs = 1_000
 
 /** Forks `count` children and waits until all of them listen. Throws what the first one says that cannot. */
-export async function forkServing(count: number, databaseUrl: string, log: Log): Promise<Serving> {
+export async function forkServing(
+  count: number,
+  databaseUrl: string,
+  { log, metrics }: { log: Log; metrics: Pick<Metrics, 'json'> },
+): Promise<Serving> {
   const children = new Set<Worker>()
   const failedStart = Promise.withResolvers<never>()
   let phase: 'starting' | 'serving' | 'ending' = 'starting'
@@ -70,7 +74,7 @@ export async function forkServing(count: number, databaseUrl: string, log: Log):
       port: port as number,
       metrics: {
         contentType: 'text/plain; version=0.0.4; charset=utf-8',
-        text: () => gathered([...children]),
+        text: () => gathered([...children], metrics),
       },
       async drain(delayMs) {
         phase = 'ending'
@@ -93,9 +97,9 @@ function order(child: Worker, message: Order): void {
 let questions = 0
 const answerWithinMs = 1_000
 
-/** Counters are summed over the children; one that does not answer in time is left out. */
-async function gathered(children: readonly Worker[]): Promise<string> {
-  const answers = await Promise.all(children.map(metricsOf))
+/** Summed over the children and this process, where the worker runs; a child that does not answer in time is left out. */
+async function gathered(children: readonly Worker[], own: Pick<Metrics, 'json'>): Promise<string> {
+  const answers = await Promise.all([own.json(), ...children.map(metricsOf)])
   return AggregatorRegistry.aggregate(answers.filter((answer) => answer.length > 0)).metrics()
 }
 

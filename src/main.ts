@@ -13,6 +13,7 @@ import {
 } from './children.ts'
 import type { Config } from './config.ts'
 import { type Database, migrateDatabase, migrationsDirectory, openDatabase } from './database.ts'
+import { openDelivering } from './delivering.ts'
 import { demoCommands } from './demo/commands.ts'
 import { prepareDemo } from './demo/prepare.ts'
 import { readReleaseFacts } from './discovery/release-facts.ts'
@@ -69,11 +70,15 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     ...service.servingJobs,
     ...(database.embedded ? [reviveJob(database, service)] : []),
   ]
-  if (options.worker) jobs.push(...workerJobs(parts, service))
+  const metrics = createMetrics()
+  if (options.worker) {
+    jobs.push(...workerJobs(parts, service))
+    jobs.push(...(await deliveringJobs(parts, metrics, closing)))
+  }
   stopJobsAtEnd(jobs, log, closing)
 
   if (stopping.asked.aborted) return
-  const own = { parts, service, url: database.url, closing }
+  const own = { parts, service, metrics, url: database.url, closing }
   const serving = await startServing(config, own).catch((error: unknown) => {
     // Ctrl-C in a terminal also ends children that do not yet leave it to us.
     if (!stopping.asked.aborted) throw error
@@ -101,7 +106,7 @@ async function serveAsChild(config: Config, log: Log): Promise<void> {
   await server.drain(delayMs)
 }
 
-interface ChildParts extends Omit<Listening, 'parts' | 'service'> {
+interface ChildParts extends Omit<ServingParts, 'parts' | 'service'> {
   log: Log
 }
 
@@ -179,6 +184,18 @@ function reviveJob(database: Database, { mirror }: Service): Job {
   return { name: 'embedded database', everyMs: 500, run }
 }
 
+/** Webhooks leave from wherever their secrets can be opened. What is under way at the end is waited for. */
+async function deliveringJobs(
+  { config, db, log, clock, secrets: ring }: ServiceParts,
+  metrics: Metrics,
+  closing: AsyncDisposableStack,
+): Promise<Job[]> {
+  if (ring === null) return []
+  const delivering = await openDelivering({ config, db, log, clock, ring, metrics })
+  closing.defer(() => delivering.close())
+  return delivering.jobs
+}
+
 function stopJobsAtEnd(jobs: readonly Job[], log: Log, closing: AsyncDisposableStack): void {
   const ending = new AbortController()
   const running = runJobs(jobs, log, ending.signal)
@@ -193,24 +210,23 @@ interface ServingParts {
   service: Service
   url: string
   closing: AsyncDisposableStack
+  metrics: Metrics
 }
 
 async function startServing(config: Config, serving: ServingParts): Promise<Serving> {
-  if (config.processes > 1) return forkServing(config.processes, serving.url, serving.parts.log)
-  const metrics = createMetrics()
-  const server = await listen(config, { ...serving, metrics })
-  return { ...server, metrics, kill: () => void server.drain(0) }
-}
-
-interface Listening extends ServingParts {
-  metrics: Metrics
+  if (config.processes > 1) {
+    const { parts, metrics } = serving
+    return forkServing(config.processes, serving.url, { log: parts.log, metrics })
+  }
+  const server = await listen(config, serving)
+  return { ...server, metrics: serving.metrics, kill: () => void server.drain(0) }
 }
 
 type Listener = Pick<Serving, 'port' | 'drain'>
 
 async function listen(
   config: Config,
-  { parts, service, url, closing, metrics }: Listening,
+  { parts, service, url, closing, metrics }: ServingParts,
 ): Promise<Listener> {
   const limiterDb = openDb({
     url,

@@ -53,6 +53,41 @@ export const actions = {
     subject: kid,
     details: Type.Object({}, closed),
   }),
+  'webhooks.enabled': facts({
+    meaning: 'A webhook endpoint that was disabled receives events again.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'webhooks.paused': facts({
+    meaning: 'Deliveries to a webhook endpoint are held back.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'webhooks.resumed': facts({
+    meaning: 'Deliveries to a webhook endpoint go out again.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'webhooks.resent': facts({
+    meaning: 'An event is sent to a webhook endpoint once more.',
+    subject: uuid,
+    details: Type.Object({ eventId: Type.String({ pattern: '^evt_[0-9a-f]{32}$' }) }, closed),
+  }),
+  'webhooks.recovered': facts({
+    meaning: 'A batch of events that a webhook endpoint missed is sent to it.',
+    subject: uuid,
+    details: Type.Object({ count }, closed),
+  }),
+  'webhooks.rotated': facts({
+    meaning: 'A new secret of a webhook endpoint was announced.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'webhooks.promoted': facts({
+    meaning: 'The announced secret of a webhook endpoint signs from now on.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
   'credentials.issued': facts({
     meaning: 'A batch of credentials was issued, signed by the key in the subjects.',
     subject: kid,

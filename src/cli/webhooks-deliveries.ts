@@ -1,0 +1,31 @@
+/** `assay webhooks deliveries`: the last attempts at an endpoint. */
+import type { Config } from '../config.ts'
+import { wireTime } from '../platform/clock.ts'
+import { findAttempts, type ShownAttempt } from '../webhooks/delivery-store.ts'
+import { done, type Outcome } from './output.ts'
+import { UsageError } from './run.ts'
+import { endpointIdOf } from './webhook-endpoint.ts'
+import { withDatabase } from './with-database.ts'
+
+export function deliveriesCommand(
+  config: Config,
+  endpoint: string,
+  flags: { limit: string },
+): Promise<Outcome> {
+  const endpointId = endpointIdOf(endpoint)
+  const limit = /^\d{1,4}$/.test(flags.limit) ? Number(flags.limit) : 0
+  if (limit < 1 || limit > 1_000) throw new UsageError('--limit is a number from 1 to 1000.')
+  return withDatabase(config, async (db) => {
+    const deliveries = await findAttempts(db, endpointId, limit)
+    const lines = deliveries.map(lineOf)
+    return done({ ok: true, endpointId, deliveries }, lines.length > 0 ? lines : ['No attempts.'])
+  })
+}
+
+function lineOf(attempt: ShownAttempt): string {
+  const { requestedAt, status, errorCode, responseStatus, durationMs, nextAttemptAt } = attempt
+  const again = nextAttemptAt === null ? '' : `  again ${wireTime(nextAttemptAt)}`
+  const came = [responseStatus, errorCode].filter((part) => part !== null).join(' ')
+  const took = durationMs === null ? '' : `${durationMs} ms`
+  return `${wireTime(requestedAt)}  ${attempt.eventId}  ${attempt.eventType.padEnd(25)} #${attempt.attempt}  ${status.padEnd(11)} ${came.padEnd(16)} ${took.padStart(8)}${again}`
+}

@@ -1,0 +1,53 @@
+/** `assay webhooks enable`, `pause`, `resume` and `promote`: one endpoint, one change. */
+import type { Config } from '../config.ts'
+import type { Tx } from '../platform/db.ts'
+import { enableEndpoint, pauseEndpoint } from '../webhooks/enable-endpoint.ts'
+import { promoteSecret } from '../webhooks/rotate-secret.ts'
+import type { Outcome } from './output.ts'
+import { type Changed, changeEndpoint, refusal, refusalOf } from './webhook-endpoint.ts'
+
+type EndpointAction =
+  | 'webhooks.enabled'
+  | 'webhooks.paused'
+  | 'webhooks.resumed'
+  | 'webhooks.promoted'
+
+function changed(action: EndpointAction, id: string, isChanged: boolean, now: string): Changed {
+  return {
+    entry: isChanged ? { action, subjects: [id], details: {} } : null,
+    result: { changed: isChanged },
+    lines: [isChanged ? `${id} ${now}.` : `${id} is as it was.`],
+  }
+}
+
+export function enableCommand(config: Config, endpoint: string): Promise<Outcome> {
+  return changeEndpoint(config, endpoint, async (tx, id, at) => {
+    const before = await enableEndpoint(tx, id, at)
+    if (before === undefined) return refusalOf('no such endpoint')
+    return changed('webhooks.enabled', id, before.disabledAt !== null, 'receives events again')
+  })
+}
+
+export function pauseCommand(config: Config, endpoint: string): Promise<Outcome> {
+  return changeEndpoint(config, endpoint, (tx, id, at) => pausing(tx, id, at))
+}
+
+export function resumeCommand(config: Config, endpoint: string): Promise<Outcome> {
+  return changeEndpoint(config, endpoint, (tx, id) => pausing(tx, id, null))
+}
+
+async function pausing(tx: Tx, id: string, at: Date | null): Promise<Changed> {
+  const before = await pauseEndpoint(tx, id, at)
+  if (before === undefined) return refusalOf('no such endpoint')
+  if (at === null)
+    return changed('webhooks.resumed', id, before.pausedAt !== null, 'receives what waited for it')
+  return changed('webhooks.paused', id, before.pausedAt === null, 'is paused: deliveries wait')
+}
+
+export function promoteCommand(config: Config, endpoint: string): Promise<Outcome> {
+  return changeEndpoint(config, endpoint, async (tx, id, at) =>
+    (await promoteSecret(tx, id, at))
+      ? changed('webhooks.promoted', id, true, 'signs with its announced secret now')
+      : refusal('No secret of such an endpoint is announced.'),
+  )
+}

@@ -1,0 +1,59 @@
+/** `assay webhooks resend` and `recover`: one event once more, or every event an endpoint missed since a time. */
+import type { Config } from '../config.ts'
+import { systemClock } from '../platform/clock.ts'
+import { recoverSince, recoveryDaysMax, resendEvent } from '../webhooks/resend.ts'
+import { done, type Outcome } from './output.ts'
+import { UsageError } from './run.ts'
+import { changeEndpoint, refusalOf } from './webhook-endpoint.ts'
+
+export function resendCommand(config: Config, endpoint: string, eventId: string): Promise<Outcome> {
+  return changeEndpoint(config, endpoint, async (tx, endpointId, at) => {
+    const outcome = await resendEvent(tx, { endpointId, eventId, at })
+    if (outcome !== 'queued') return refusalOf(outcome)
+    return {
+      entry: { action: 'webhooks.resent', subjects: [endpointId], details: { eventId } },
+      result: { eventId },
+      lines: [`${eventId} is sent to ${endpointId} once more.`],
+    }
+  })
+}
+
+const dayMs = 86_400_000
+
+/** Batch by batch, each with its entry: what is queued stays queued, whatever ends the command. */
+export async function recoverCommand(
+  config: Config,
+  endpoint: string,
+  flags: { since: string },
+): Promise<Outcome> {
+  const since = sinceOf(flags.since, systemClock())
+  let total = 0
+  for (;;) {
+    let more = false
+    const outcome = await changeEndpoint(config, endpoint, async (tx, endpointId, at) => {
+      const recovered = await recoverSince(tx, { endpointId, since, at })
+      if (recovered.outcome !== 'queued') return refusalOf(recovered.outcome)
+      const { count } = recovered
+      more = recovered.more
+      total += count
+      const subjects = [endpointId]
+      return {
+        entry: count > 0 ? { action: 'webhooks.recovered', subjects, details: { count } } : null,
+        result: {},
+        lines: [],
+      }
+    })
+    if (outcome.exitCode !== 0) return outcome
+    if (!more) break
+  }
+  return done({ ok: true, queued: total }, [`${total} missed events are sent, twenty a second.`])
+}
+
+function sinceOf(text: string, now: Date): Date {
+  const since = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z)?$/.test(text) ? new Date(text) : null
+  if (since === null || Number.isNaN(since.getTime()))
+    throw new UsageError('--since is a day or a time in UTC: 2026-05-14 or 2026-05-14T09:00:00Z.')
+  if (since.getTime() < now.getTime() - recoveryDaysMax * dayMs)
+    throw new UsageError(`--since reaches back ${recoveryDaysMax} days at most.`)
+  return since
+}
