@@ -15,7 +15,6 @@ import type { ReleaseFacts } from './discovery/release-facts.ts'
 import type { EngineHere } from './engine-here.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
-import { strangerRules } from './platform/egress-rules.ts'
 import type { Endpoint } from './platform/endpoint.ts'
 import type { Keyring } from './platform/keyring.ts'
 import type { Log } from './platform/log.ts'
@@ -98,7 +97,7 @@ export function createService(parts: ServiceParts): Service {
       db,
       clock,
       ring: secrets,
-      rules: strangerRules(),
+      rules: config.webhooks.rules,
       activeMax: config.webhookEndpointsMax,
       limits: config.keyLimits,
       onSecretShown: (endpointId) =>

@@ -474,6 +474,66 @@ command(webhooks, 'disable', 'Send nothing more to an endpoint, and cancel what 
     ),
   )
 
+command(webhooks, 'deliveries', 'Show the last attempts at an endpoint')
+  .argument('<id>')
+  .option('--limit <n>', 'at most so many, the newest', '25')
+  .action((id, flags) =>
+    act(flags, async () =>
+      (await import('./webhooks-deliveries.ts')).deliveriesCommand(settings(), id, flags),
+    ),
+  )
+
+command(webhooks, 'resend', 'Send one event to an endpoint once more')
+  .argument('<id>')
+  .argument('<event>', 'its id, evt_…')
+  .action((id, event, flags) =>
+    act(flags, async () =>
+      (await import('./webhooks-resend.ts')).resendCommand(settings(), id, event),
+    ),
+  )
+
+command(webhooks, 'recover', 'Send an endpoint what it missed since a time')
+  .argument('<id>')
+  .requiredOption('--since <time>', 'UTC, at most 14 days ago, such as 2026-05-14T09:00:00Z')
+  .action((id, flags) =>
+    act(flags, async () =>
+      (await import('./webhooks-resend.ts')).recoverCommand(settings(), id, flags),
+    ),
+  )
+
+command(webhooks, 'enable', 'Send to a disabled endpoint again, from the next event on')
+  .argument('<id>')
+  .action((id, flags) =>
+    act(flags, async () => (await import('./webhooks-enable.ts')).enableCommand(settings(), id)),
+  )
+
+command(webhooks, 'pause', 'Hold deliveries to an endpoint back')
+  .argument('<id>')
+  .action((id, flags) =>
+    act(flags, async () => (await import('./webhooks-enable.ts')).pauseCommand(settings(), id)),
+  )
+
+command(webhooks, 'resume', 'Let deliveries to a paused endpoint go')
+  .argument('<id>')
+  .action((id, flags) =>
+    act(flags, async () => (await import('./webhooks-enable.ts')).resumeCommand(settings(), id)),
+  )
+
+command(webhooks, 'rotate', 'Announce a new secret of an endpoint; shows it once')
+  .argument('<id>')
+  .option('--hours <n>', 'until it signs in place of the old one', '24')
+  .action((id, flags) =>
+    act(flags, async () =>
+      (await import('./webhooks-rotate.ts')).rotateSecretCommand(settings(), id, flags),
+    ),
+  )
+
+command(webhooks, 'promote', 'Let the announced secret sign from now on')
+  .argument('<id>')
+  .action((id, flags) =>
+    act(flags, async () => (await import('./webhooks-enable.ts')).promoteCommand(settings(), id)),
+  )
+
 command(webhooks, 'rewrap', 'Seal every secret under the first key of SECRETS_KEYRING').action(
   (flags) =>
     act(flags, async () => (await import('./webhooks-rewrap.ts')).rewrapCommand(settings())),

@@ -2,7 +2,6 @@
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { strangerRules } from '../platform/egress-rules.ts'
 import { openSecretsKeyring } from '../secrets-keyring.ts'
 import { createEndpointInside } from '../webhooks/create-endpoint.ts'
 import { readEndpointRequest } from '../webhooks/endpoint-request.ts'
@@ -24,7 +23,7 @@ export function createEndpointCommand(
   { account, event: events, description }: CreateEndpointFlags,
 ): Promise<Outcome> {
   const body = { url, events, ...(description === undefined ? {} : { description }) }
-  const read = readEndpointRequest(body, strangerRules())
+  const read = readEndpointRequest(body, config.webhooks.rules)
   if ('fault' in read) throw new UsageError(read.fault)
   return withDatabase(config, async (db) => {
     const ring = await openSecretsKeyring(config)

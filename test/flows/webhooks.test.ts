@@ -1,0 +1,138 @@
+/** Webhooks as an operator runs them: the serving process delivers, and the commands show, repeat, hold back and rotate. */
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { eventTypes } from '../../src/webhooks/event-types.ts'
+import { publishEvents } from '../../src/webhooks/outbox.ts'
+import { verifySignature } from '../../src/webhooks/signature.ts'
+import { testDatabase } from '../support/database.ts'
+import { assay, report, startServer } from '../support/processes.ts'
+import { type Received, startReceiver, testAuthority } from '../support/receiver.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+const folder = mkdtempSync(join(tmpdir(), 'assay-webhooks-'))
+after(() => rmSync(folder, { recursive: true }))
+const caFile = join(folder, 'ca.pem')
+writeFileSync(caFile, testAuthority().cert)
+
+const env = {
+  DATABASE_URL: database.url,
+  ASSAY_DATA_DIR: folder,
+  PUBLIC_URL: 'https://scores.example.org',
+  SECRETS_KEYRING: `k1:${randomBytes(32).toString('base64')}`,
+  API_KEY_PEPPERS: `k1:${randomBytes(32).toString('base64')}`,
+  WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
+  WEBHOOK_PORTS: 'any',
+  WEBHOOK_CA_FILE: caFile,
+}
+
+const receiver = await startReceiver(['127.0.0.1'], (response) => response.end())
+after(() => receiver.close())
+
+async function happen(): Promise<void> {
+  const workerId = randomUUID()
+  const data = { ...eventTypes['score.updated'].example, workerId }
+  await db.transaction((tx) =>
+    publishEvents(tx, [{ type: 'score.updated', workerId, data }], new Date()),
+  )
+}
+
+async function arrived(count: number): Promise<Received> {
+  while (receiver.received.length < count) await new Promise((resolve) => setTimeout(resolve, 10))
+  return receiver.received[count - 1] ?? assert.fail('nothing arrived')
+}
+
+function verifies({ headers, body }: Received, secret: unknown, name = 'signature'): boolean {
+  const header = String(headers[`service-webhook-${name}`])
+  const nowSeconds = Date.now() / 1_000
+  return verifySignature(header, { secret: String(secret), body, nowSeconds })
+}
+
+test('an event arrives within a second of its commit, signed; the commands show it and change what follows', async () => {
+  await report(['accounts', 'create', 'acme'], env)
+  const url = `https://127.0.0.1:${receiver.port}/hook`
+  const created = await report(
+    ['webhooks', 'create', url, '--account', 'acme', '--event', 'score.updated'],
+    env,
+  )
+  const { endpoint, signingSecret } = created as unknown as {
+    endpoint: { id: string }
+    signingSecret: string
+  }
+  const command = (...words: string[]) => report(['webhooks', ...words], env)
+  const service = await startServer(env)
+  const began = performance.now()
+  await happen()
+  const first = await arrived(1)
+  assert.ok(performance.now() - began < 1_000)
+  assert.ok(verifies(first, signingSecret))
+  const eventId = String(first.headers['service-webhook-id'])
+
+  await command('resend', endpoint.id, eventId)
+  const again = await arrived(2)
+  assert.equal(again.body, first.body)
+
+  await command('pause', endpoint.id)
+  await happen()
+  await command('resume', endpoint.id)
+  await arrived(3)
+
+  const rotated = await command('rotate', endpoint.id)
+  await happen()
+  const announced = await arrived(4)
+  assert.ok(verifies(announced, signingSecret))
+  assert.ok(verifies(announced, rotated.signingSecret, 'signature-next'))
+  await command('promote', endpoint.id)
+  await happen()
+  assert.ok(verifies(await arrived(5), rotated.signingSecret))
+
+  await command('disable', endpoint.id)
+  const since = new Date().toISOString()
+  await happen()
+  await command('enable', endpoint.id)
+  const recovered = await command('recover', endpoint.id, '--since', since)
+  assert.equal(recovered.queued, 1)
+  await arrived(6)
+
+  const { deliveries } = await command('deliveries', endpoint.id)
+  assert.ok(Array.isArray(deliveries) && deliveries.length >= 5)
+  assert.doesNotMatch(JSON.stringify(deliveries), /whsec_|v1=/)
+  service.signal('SIGTERM')
+  assert.equal(await service.ended, 0)
+
+  const audit = await report(['audit', 'list'], env)
+  const told = JSON.stringify(audit)
+  for (const action of [
+    'resent',
+    'paused',
+    'resumed',
+    'rotated',
+    'promoted',
+    'enabled',
+    'recovered',
+  ])
+    assert.ok(told.includes(`webhooks.${action}`), action)
+  assert.equal((await report(['audit', 'verify'], env)).ok, true)
+})
+
+test('commands say what is wrong: no id, no endpoint, a time too far back', async () => {
+  const nobody = randomUUID()
+  for (const [words, exitCode, message] of [
+    [['pause', 'nonsense'], 2, /UUID/],
+    [['pause', nobody], 1, /no such webhook endpoint/],
+    [['resend', nobody, 'evt_1'], 1, /no such webhook endpoint/],
+    [['recover', nobody, '--since', 'yesterday'], 2, /--since/],
+    [['recover', nobody, '--since', '2020-01-01'], 2, /14 days/],
+    [['rotate', nobody, '--hours', '169'], 2, /--hours/],
+    [['promote', nobody], 1, /announced/],
+  ] as const) {
+    const { ended, out, err } = await assay(['webhooks', ...words], env)
+    assert.equal(ended, exitCode, words.join(' '))
+    assert.match(out + err, message)
+  }
+})
