@@ -1,0 +1,163 @@
+/** What is private of five hundred people, looked for in everything that leaves the house. */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { sql } from '../../src/platform/db.ts'
+import { ask } from '../support/ask.ts'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+import { publicLine } from '../support/people.ts'
+import { startServer } from '../support/processes.ts'
+
+const count = 500
+const canary = /CANARY/i
+
+/** Every second one shows nothing: all of the profile is private then. */
+const isShown = (n: number): boolean => n % 2 === 0
+const username = (n: number): string => `person-${n}`
+
+function personOf(n: number): Record<string, unknown> {
+  const line = publicLine({ username: username(n), externalId: `CANARY-external-${n}` })
+  if (isShown(n)) return line
+  return {
+    ...line,
+    displayName: `CANARY name ${n}`,
+    title: `CANARY title ${n}`,
+    bio: `CANARY bio ${n}`,
+    avatarUrl: `https://CANARY.example/${n}.png`,
+    skills: [{ name: `CANARY skill ${n}` }],
+    consents: [],
+  }
+}
+
+function evidenceOf(n: number): Record<string, unknown>[] {
+  return [1, 2, 3].map((i) => ({
+    username: username(n),
+    sourceId: i === 1 ? 'exams' : 'reviews',
+    externalId: `CANARY-item-${n}-${i}`,
+    skillId: 'hss:typescript',
+    type: i === 1 ? 'assessment' : 'work_product',
+    value: 400 + i * 100,
+    observedOn: '2026-04-30',
+    private: {
+      artifactUrl: `https://CANARY.example/${n}`,
+      submitter: `CANARY submitter ${n}`,
+      notes: `CANARY notes ${n}`,
+    },
+  }))
+}
+
+test('no private word of 500 people is in any public answer, event, log line or metric', async () => {
+  const database = await testDatabase()
+  const line = commandLine(database.url)
+  after(async () => {
+    line.remove()
+    await database.drop()
+  })
+  const told: string[] = []
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await line.run([...args, '--json'])
+    told.push(out, err)
+    assert.equal(code, 0, `${args.join(' ')}: ${out}${err}`)
+    return JSON.parse(out)
+  }
+  const file = (name: string, lines: readonly unknown[]): string => {
+    const path = join(line.folder, name)
+    writeFileSync(path, lines.map((one) => `${JSON.stringify(one)}\n`).join(''))
+    return path
+  }
+  const numbers = Array.from({ length: count }, (_, n) => n)
+  await run('keys', 'create')
+  const sources = [
+    { id: 'exams', name: 'CANARY exams', kind: 'accredited', group: 'exams' },
+    { id: 'reviews', name: 'CANARY reviews', kind: 'organisation', group: 'acme' },
+  ]
+  await run('sources', 'register', '--from', file('s.ndjson', sources), '--by', 'CANARY clerk')
+  const people = file('w.ndjson', numbers.map(personOf))
+  await run('workers', 'import', '--from', people, '--by', 'CANARY clerk')
+  await run('evidence', 'import', '--from', file('e.ndjson', numbers.flatMap(evidenceOf)))
+  await run('recompute')
+  await run(
+    'evidence',
+    'revoke',
+    'exams/CANARY-item-0-1',
+    '--reason',
+    'policy',
+    '--by',
+    'CANARY clerk',
+  )
+  await run('consent', 'withdraw', username(2), 'score_sharing', '--by', 'CANARY clerk')
+  await run(
+    'workers',
+    'erase',
+    username(4),
+    '--reason',
+    'worker_request',
+    '--yes',
+    '--by',
+    'CANARY clerk',
+  )
+  await run('accounts', 'create', 'customer')
+  const scopes = ['candidates:read', 'scores:read', 'webhooks:write']
+  const { key } = await run('api-keys', 'create', 'customer', '--scope', ...scopes)
+  await run('audit', 'list', '--limit', '100')
+
+  const server = await startServer({
+    ...line.env,
+    METERING: 'off',
+    METRICS_PORT: '0',
+    LOG_LEVEL: 'debug',
+    KEY_CALLS_PER_MINUTE: '60000',
+    KEY_MISSES_PER_MINUTE: '60000',
+  })
+  const statuses = new Map<number, number>()
+  const read = async (path: string): Promise<string> => {
+    const { status, headers, body } = await ask(server.base, {
+      path,
+      headers: { Authorization: `Bearer ${key}` },
+    })
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    const text = `${path}\n${JSON.stringify(headers)}\n${body.toString('utf8')}`
+    told.push(text)
+    return body.toString('utf8')
+  }
+  for (const q of ['person', 'type', 'ca', 'na', 'ti', 'bi', '@person', 'Ada'])
+    await read(`/api/v1/candidates/search?limit=50&q=${encodeURIComponent(q)}`)
+  for (const n of numbers) await read(`/api/v1/candidates/${username(n)}`)
+  const scores = await database.db.rows<{ id: string; token: string | null }>(sql`
+    select encode(snapshot_id, 'hex') as id, encode(status_token, 'hex') as token
+    from score_snapshots`)
+  assert.ok(scores.length >= count, `${scores.length} scores`)
+  for (const { id, token } of scores) {
+    await read(`/api/v1/scores/${id}`)
+    if (token !== null) await read(`/standard/v1/score-vc-status/${token}`)
+  }
+  for (const path of [
+    '/api/v1/openapi.json',
+    '/.well-known/service-engine.json',
+    '/.well-known/service-score-core-release-manifest.json',
+    '/api/v1/webhooks/endpoints',
+    '/readyz',
+    '/nowhere',
+  ])
+    await read(path)
+  assert.ok((statuses.get(200) ?? 0) > count, JSON.stringify([...statuses]))
+  assert.ok((statuses.get(404) ?? 0) >= count / 2, JSON.stringify([...statuses]))
+
+  const metricsPort = Number(/"metricsPort":(\d+)/.exec(server.out())?.[1])
+  const metrics = await ask(`http://127.0.0.1:${metricsPort}`, { path: '/metrics' })
+  const events = await database.db.rows<{ body: string }>(sql`select body from webhook_events`)
+  assert.ok(events.length > count)
+  server.signal('SIGTERM')
+  await server.ended
+  told.push(metrics.body.toString('utf8'), server.out(), server.err())
+  told.push(...events.map(({ body }) => body))
+  const leak = told.find((text) => canary.test(text))
+  assert.equal(leak, undefined)
+  // The canaries are there all the same: where they belong.
+  assert.match(readFileSync(people, 'utf8'), canary)
+  const [kept] = await database.db.rows<{ payload: string }>(sql`
+    select payload from evidence_private limit 1`)
+  assert.match(kept?.payload ?? '', canary)
+})
