@@ -1,10 +1,16 @@
 /** A database role of its own for a server that only answers: it does its work, and reaches nothing private (`assay migrate --api-role`). */
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
+import { openReporting } from '../../src/agent-decisions/report.ts'
+import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
+import { requestUnlockReview } from '../../src/agent-decisions/unlock.ts'
 import { apiRights } from '../../src/api-role.ts'
-import { sql } from '../../src/platform/db.ts'
+import { openDb, sql } from '../../src/platform/db.ts'
+import { createEndpoint } from '../../src/webhooks/create-endpoint.ts'
+import { disableEndpoint } from '../../src/webhooks/disable-endpoint.ts'
+import { readFeed } from '../../src/webhooks/feed.ts'
 import { publicUrl } from '../support/credentials.ts'
 import { onServer, testDatabase } from '../support/database.ts'
 import { get, issue, scoreLine, statusOf, verify } from '../support/deployment.ts'
@@ -105,6 +111,45 @@ test('a right that was given by hand is taken back by the next run', async () =>
   await report(['migrate', '--api-role', role], owner)
   await assert.rejects(client?.query('select payload from evidence_private') ?? Promise.resolve())
 })
+
+test('what the routes of webhooks and agent decisions do, the role may do', async () => {
+  const asServer = openDb({
+    url: asRole.href,
+    connectionsMax: 2,
+    applicationName: 'as the role',
+    onError: () => {},
+  })
+  const userId = randomUUID()
+  const rules = { ring: new Map([['k1', randomBytes(32)]]), activeMax: 20 }
+  const request = {
+    url: 'https://hooks.example.com/',
+    eventTypes: ['score.updated' as const],
+    description: null,
+  }
+  const wish = { userId, request, idempotencyKey: randomUUID(), now: new Date() }
+  const created = await createEndpoint(asServer, rules, wish)
+  assert.ok('endpoint' in created)
+  assert.equal((await createEndpoint(asServer, rules, wish)).outcome, 'replayed')
+  const endpointId = created.endpoint.id
+  const disabling = { endpointId, userId, reason: 'owner', now: new Date() } as const
+  const disabled = await asServer.transaction((tx) => disableEndpoint(tx, disabling))
+  assert.equal(disabled?.changed, true)
+  assert.deepEqual((await readFeed(asServer, { types: 'score.updated' })).events, [])
+  const content = contentOf({ decision: 'hired', subject: { kind: 'candidate', username: 'ada' } })
+  const decision = { userId, apiKeyId: null, content, idempotencyKey: randomUUID() }
+  const report = openReporting(asServer, 'unlocked')
+  assert.equal((await report({ ...decision, now: new Date() })).outcome, 'created')
+  assert.equal((await report({ ...decision, now: new Date() })).outcome, 'replayed')
+  const asking = { userId, stateUnlessSet: 'locked', now: new Date() } as const
+  assert.equal((await requestUnlockReview(asServer, asking)).outcome, 'requested')
+  await asServer.close()
+})
+
+function contentOf(body: object) {
+  const read = readReportRequest(body)
+  assert.ok('content' in read)
+  return read.content
+}
 
 test('a server that connects as the role answers all there is', async () => {
   await report(['keys', 'create'], owner)
