@@ -3,8 +3,9 @@
  * before anything is opened.
  */
 import { join, resolve } from 'node:path'
-import type { Prices } from './payments/meters.ts'
+import { meters, type Prices } from './payments/meters.ts'
 import { x402SettingsOf } from './payments-config.ts'
+import type { MeterName } from './platform/callers.ts'
 import { type EgressRules, strangerRules } from './platform/egress-rules.ts'
 import { type Keyring, parseKeyring } from './platform/keyring.ts'
 import { parseNetwork } from './platform/networks.ts'
@@ -89,11 +90,12 @@ function price(what: string): Setting<string> {
   }
 }
 
-function creditPrice(what: string): Setting<number> {
+function creditPrice(meter: MeterName): Setting<number> {
+  const { meaning, defaultPrice } = meters[meter]
   return {
-    default: '1',
+    default: String(defaultPrice),
     unit: 'credits',
-    effect: `${what}. 0: free. What was charged before stays as it was.`,
+    effect: `${meaning} 0: free. What was charged before stays as it was.`,
     parse: integer(0, 1_000_000),
   }
 }
@@ -239,9 +241,9 @@ export const settings = {
       'off: reads with an API key are free, and nobody can pay on the spot: callers without a key get 401.',
     parse: (text) => oneOf('on', 'off')(text) === 'on',
   }),
-  CREDITS_PER_SCORE_LOOKUP: setting(creditPrice('One score, or one verification with a key')),
-  CREDITS_PER_CANDIDATE_LOOKUP: setting(creditPrice('One candidate')),
-  CREDITS_PER_CANDIDATE_SEARCH: setting(creditPrice('One search')),
+  CREDITS_PER_SCORE_LOOKUP: setting(creditPrice('score_lookup')),
+  CREDITS_PER_CANDIDATE_LOOKUP: setting(creditPrice('candidate_lookup')),
+  CREDITS_PER_CANDIDATE_SEARCH: setting(creditPrice('candidate_search')),
   KEY_CALLS_PER_MINUTE: setting({
     default: '600',
     unit: 'calls a minute',
