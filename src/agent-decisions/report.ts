@@ -67,6 +67,7 @@ function answerOf({ fingerprint }: NewReport, key: KeyState | undefined): Report
     : { outcome: 'other_content' }
 }
 
-function rowOf({ idempotencyKey: _, fingerprint: __, ...row }: NewReport): ReportRow {
+function rowOf(report: NewReport): ReportRow {
+  const { idempotencyKey, fingerprint, ...row } = report
   return row
 }

@@ -56,7 +56,7 @@ async function read(query = ''): Promise<Feed> {
   const { status, json } = await edge.call('reader', { path: `${eventsPath}?${query}` })
   assert.equal(status, 200, JSON.stringify(json))
   assert.ok(shape.Check(json), JSON.stringify([...shape.Errors(json)]))
-  return json as unknown as Feed
+  return json
 }
 
 const typesOf = ({ events }: Feed) => events.map(({ type }) => type)
@@ -156,7 +156,7 @@ const eventsWanted = 10_000
 
 test(`${eventsWanted} events of ${writers} writers, read while they are written: none is missed, none comes twice`, async () => {
   let written = 0
-  let writing = true
+  const end = { ofWriting: false, ofPlacing: false }
   const write = async (): Promise<void> => {
     for (; written < eventsWanted; ) {
       const events = Array.from({ length: 20 }, () => event('score.updated'))
@@ -165,8 +165,9 @@ test(`${eventsWanted} events of ${writers} writers, read while they are written:
     }
   }
   const place = async (): Promise<void> => {
-    while (writing) await placeEvents(db, 200)
+    while (!end.ofWriting) await placeEvents(db, 200)
     await placeAll()
+    end.ofPlacing = true
   }
   const seen: string[] = []
   const follow = async (): Promise<void> => {
@@ -175,16 +176,13 @@ test(`${eventsWanted} events of ${writers} writers, read while they are written:
       seen.push(...feed.events.map(({ id }) => id))
       after = feed.next
       if (feed.events.length === 0 && last) return
-      if (feed.events.length === 0) last = !writing && placed
+      if (feed.events.length === 0) last = end.ofPlacing
     }
   }
-  let placed = false
-  const placing = place().then(() => {
-    placed = true
-  })
+  const placing = place()
   const following = follow()
   await Promise.all(Array.from({ length: writers }, write))
-  writing = false
+  end.ofWriting = true
   await Promise.all([placing, following])
   const rows = await db.rows<{ id: string }>(sql`select id from webhook_events order by position`)
   assert.equal(rows.length, written)
