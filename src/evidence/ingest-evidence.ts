@@ -11,7 +11,7 @@ import { uuidV7 } from '../platform/uuid-v7.ts'
 import type { Vocabulary } from '../scoring-core/evidence.ts'
 import { evidenceFault, type WorkerName, workerNameOf } from './evidence-line.ts'
 import { type Refused, refused } from './line-reader.ts'
-import { readBadge } from './open-badge.ts'
+import { type BadgeSigner, readBadge } from './open-badge.ts'
 import type { Achievement, BadgeLine, EvidenceLine } from './schema.ts'
 import {
   type EvidenceRow,
@@ -76,9 +76,8 @@ interface Item extends EvidenceRow, Stored {
 async function itemsOf(
   tx: Tx,
   lines: readonly (EvidenceLine | BadgeLine)[],
-  { vocabulary, badges = noBadges, now }: IngestRules,
-): Promise<({ item: Item } | Refused)[]> {
-  const today = now.toISOString().slice(0, 10)
+  rules: IngestRules,
+): Promise<Read[]> {
   const sources = await knownSources(tx, [...new Set(lines.map((line) => line.sourceId))])
   const named = lines.map((line) => ({ line, worker: workerNameOf(line) }))
   const names = named.flatMap(({ worker }) => ('by' in worker ? worker : []))
@@ -89,18 +88,35 @@ async function itemsOf(
     if ('reason' in worker) return { refused: worker }
     const workerId = workers.get(keyOf(worker))
     if (workerId === undefined) return refused(worker.by, 'is not a registered worker')
-    if (!('credential' in line)) {
-      const fault = evidenceFault(line, { vocabulary, today })
-      return fault === null ? { item: itemOf(line, workerId, now) } : { refused: fault }
-    }
-    const { sourceId, credential } = line
-    const badge = readBadge(credential, { ...source, ...badges, now })
-    if ('reason' in badge) return { refused: badge }
-    const fault = evidenceFault(badge, { vocabulary, today })
-    if (fault !== null) return { refused: fault }
-    const payload = canonicalJson({ openBadge: credential })
-    return { item: { ...itemOf({ ...badge, sourceId }, workerId, now), payload } }
+    return 'credential' in line
+      ? readBadgeItem(line, workerId, { ...rules, source })
+      : readItem(line, workerId, rules)
   })
+}
+
+type Read = { item: Item } | Refused
+
+function readItem(line: EvidenceLine, workerId: string, { vocabulary, now }: IngestRules): Read {
+  const fault = evidenceFault(line, { vocabulary, today: dateOf(now) })
+  return fault === null ? { item: itemOf(line, workerId, now) } : { refused: fault }
+}
+
+/** What is private of it is the badge itself. */
+function readBadgeItem(
+  { sourceId, credential }: BadgeLine,
+  workerId: string,
+  rules: IngestRules & { source: BadgeSigner },
+): Read {
+  const { source, badges = noBadges, now } = rules
+  const badge = readBadge(credential, { ...source, ...badges, now })
+  if ('reason' in badge) return { refused: badge }
+  const read = readItem({ ...badge, sourceId }, workerId, rules)
+  if ('refused' in read) return read
+  return { item: { ...read.item, payload: canonicalJson({ openBadge: credential }) } }
+}
+
+function dateOf(time: Date): string {
+  return time.toISOString().slice(0, 10)
 }
 
 /** Ids, by how the workers are named. */
@@ -125,7 +141,7 @@ function keyOf({ by, name }: WorkerName): string {
 function itemOf(line: EvidenceLine, workerId: string, now: Date): Item {
   const { sourceId, externalId, skillId, type, value, observedOn, expiresOn = null } = line
   const name = JSON.stringify([sourceId, externalId])
-  const isOver = expiresOn !== null && expiresOn <= now.toISOString().slice(0, 10)
+  const isOver = expiresOn !== null && expiresOn <= dateOf(now)
   return {
     name,
     evidenceId: uuidV7(now),

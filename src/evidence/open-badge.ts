@@ -7,12 +7,16 @@ import type { Fault } from '../platform/shape-fault.ts'
 import { badgeProofFault } from './badge-proof.ts'
 import type { Achievement } from './schema.ts'
 
-/** What the operator says of the sender and of its badges. */
-export interface BadgeTrust {
+/** Whose badges a source sends. */
+export interface BadgeSigner {
   /** Null where the source has none: then no badge of it can be checked. */
   issuer: string | null
   /** `z6Mk…`. */
   publicKeys: readonly string[]
+}
+
+/** What the operator says of the sender and of its badges. */
+export interface BadgeTrust extends BadgeSigner {
   /** By the achievement's id. */
   achievements: ReadonlyMap<string, Achievement>
   /** A status list is not looked up: true where the operator has done so. */

@@ -1,6 +1,7 @@
 /** All SQL of sources, source_changes, evidence, evidence_private and score_recomputations. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
+import type { BadgeSigner } from './open-badge.ts'
 import type { RevocationReason } from './schema.ts'
 import type { Source } from './source-line.ts'
 
@@ -74,8 +75,8 @@ export async function insertSourceChange(
 export async function knownSources(
   db: Queryable,
   ids: readonly string[],
-): Promise<Map<string, Pick<Source, 'issuer' | 'publicKeys'>>> {
-  const rows = await db.rows<Pick<Source, 'id' | 'issuer' | 'publicKeys'>>(sql`
+): Promise<Map<string, BadgeSigner>> {
+  const rows = await db.rows<BadgeSigner & { id: string }>(sql`
     select source_id as id, issuer, public_keys as "publicKeys"
     from sources where source_id = any(${ids}::text[])`)
   return new Map(rows.map((row) => [row.id, row]))
