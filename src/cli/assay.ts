@@ -100,6 +100,15 @@ command(credentials, 'issue', 'Issue a credential for each line of a file')
     ),
   )
 
+command(credentials, 'show', 'Print the credential that a person has now')
+  .argument('<username>')
+  .option('--proof <form>', 'native, eddsa-jcs-2022 or eddsa-rdfc-2022', 'native')
+  .action((username, flags) =>
+    act(flags, async () =>
+      (await import('./credentials-show.ts')).showCredentialCommand(settings(), username, flags),
+    ),
+  )
+
 command(credentials, 'revoke', 'Revoke credentials, for ever')
   .option('--id <uuid...>', 'by credential id')
   .option('--token <hex...>', 'by status token')

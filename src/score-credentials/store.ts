@@ -125,6 +125,17 @@ export function findCredentials(
     where credential_id = any(${credentialIds}::uuid[])`)
 }
 
+/** The one that no later one supersedes, revoked or not. */
+export async function findCurrentCredential(
+  db: Queryable,
+  subject: string,
+): Promise<StoredCredential | undefined> {
+  const [current] = await db.rows<StoredCredential>(sql`
+    select credential_id as "credentialId", payload, proof from score_credentials
+    where subject = ${subject} and superseded_at is null`)
+  return current
+}
+
 /** The subjects' current credentials stop being current; they are revoked only where the operator's policy says so (decision D28). */
 export async function supersedeCredentials(
   tx: Tx,

@@ -1,0 +1,68 @@
+/** docs/issue-scores.md: its commands, exactly as they are printed there, from an empty database to a credential that verifies. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { temporaryFolder } from '../support/processes.ts'
+
+const page = readFileSync('docs/issue-scores.md', 'utf8')
+
+/** The indented lines of the first part, the commands; those of the second are lines of files. */
+const [first = '', second = ''] = page.split('## What each one does')
+const indented = (text: string): string[] =>
+  [...text.matchAll(/^ {4}(.*)$/gm)].map(([, line = '']) => line)
+const commands = indented(first)
+
+/** A fresh clone, but for the installation: `bin/assay`, `docs` and an empty data directory. */
+function clone(): string {
+  const folder = temporaryFolder()
+  mkdirSync(join(folder, 'bin'))
+  symlinkSync(resolve('docs'), join(folder, 'docs'))
+  const script = `#!/bin/sh\nexec '${process.execPath}' '${resolve('src/cli/assay.ts')}' "$@"\n`
+  writeFileSync(join(folder, 'bin/assay'), script, { mode: 0o755 })
+  return folder
+}
+
+function shell(folder: string, command: string) {
+  const env = { PATH: process.env.PATH ?? '', ASSAY_DATA_DIR: join(folder, 'data') }
+  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', command], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+  })
+  return { status, said: `${stdout}${stderr}`, stdout }
+}
+
+test('five commands, as printed, take an empty database to a signed score that verifies', () => {
+  assert.equal(commands.length, 6, 'five, and the one that verifies')
+  const folder = clone()
+  for (const command of commands) {
+    const { status, said } = shell(folder, command)
+    assert.equal(status, 0, `${command}: ${said}`)
+    if (command.endsWith('recompute')) assert.match(said, /1 issued/)
+    if (command === commands.at(-1)) assert.match(said, /^VALID/m)
+  }
+  const none = shell(folder, 'bin/assay credentials show mary-somerville')
+  assert.equal(none.status, 1, 'who has not agreed has no credential')
+  const tampered = `bin/assay credentials show ada-lovelace | sed 's/"score": [0-9]*/"score": 999/' | bin/assay credentials verify -`
+  assert.match(shell(folder, tampered).said, /^NOT VALID \(signature_invalid\)/m)
+  for (const form of ['eddsa-jcs-2022', 'eddsa-rdfc-2022']) {
+    const verified = `bin/assay credentials show @ada-lovelace --proof ${form} | bin/assay credentials verify -`
+    assert.match(shell(folder, verified).said, /^VALID/m, form)
+  }
+  for (const command of commands.slice(1, 5)) {
+    const { status, said } = shell(folder, command)
+    assert.equal(status, 0, said)
+    assert.doesNotMatch(said, /[1-9]\d* (created|updated|registered|changed|added|issued)/, command)
+  }
+})
+
+test('the lines that the page shows are lines of its files', () => {
+  const files = ['sources', 'people', 'evidence'].map((name) =>
+    readFileSync(`docs/${name}.ndjson`, 'utf8'),
+  )
+  const shown = indented(second)
+  assert.equal(shown.length, 3)
+  for (const [i, line] of shown.entries()) assert.ok(files[i]?.includes(`${line}\n`), line)
+})
