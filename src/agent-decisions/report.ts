@@ -39,10 +39,12 @@ export function openReporting(
     name: 'agent decision reports',
     run: (reports) => takeIn(db, reports, stateUnlessSet),
   })
-  return ({ content, now, ...wish }) => {
-    const fingerprint = reportFingerprint(content)
-    return report({ id: uuidV7(now), ...wish, ...content, createdAt: now, fingerprint })
-  }
+  return ({ userId, apiKeyId, idempotencyKey, content, now }) =>
+    report({
+      report: { id: uuidV7(now), userId, apiKeyId, ...content, createdAt: now },
+      idempotencyKey,
+      fingerprint: reportFingerprint(content),
+    })
 }
 
 async function takeIn(
@@ -51,11 +53,12 @@ async function takeIn(
   stateUnlessSet: ReportingState,
 ): Promise<Reported[]> {
   const added = await insertReports(db, reports, stateUnlessSet)
-  const others = reports.filter(({ id }) => !added.has(id))
+  const others = reports.filter(({ report }) => !added.has(report.id))
+  const keys = others.map(({ report: { userId }, idempotencyKey }) => ({ userId, idempotencyKey }))
   // A statement of its own: it sees what a twin has committed while the first one waited for it.
-  const states = others.length === 0 ? [] : await findKeyStates(db, others, stateUnlessSet)
-  const answers = new Map(others.map((one, i) => [one.id, answerOf(one, states[i])]))
-  return reports.map((one) => answers.get(one.id) ?? { outcome: 'created', report: rowOf(one) })
+  const states = keys.length === 0 ? [] : await findKeyStates(db, keys, stateUnlessSet)
+  const answers = new Map(others.map((one, i) => [one.report.id, answerOf(one, states[i])]))
+  return reports.map(({ report }) => answers.get(report.id) ?? { outcome: 'created', report })
 }
 
 function answerOf({ fingerprint }: NewReport, key: KeyState | undefined): Reported {
@@ -65,9 +68,4 @@ function answerOf({ fingerprint }: NewReport, key: KeyState | undefined): Report
   return key.fingerprint.equals(fingerprint)
     ? { outcome: 'replayed', report: key.report }
     : { outcome: 'other_content' }
-}
-
-function rowOf(report: NewReport): ReportRow {
-  const { idempotencyKey, fingerprint, ...row } = report
-  return row
 }

@@ -11,7 +11,8 @@ export interface ReportRow extends ReportContent {
   createdAt: Date
 }
 
-export interface NewReport extends ReportRow {
+export interface NewReport {
+  report: ReportRow
   idempotencyKey: string
   fingerprint: Buffer
 }
@@ -27,18 +28,19 @@ export async function insertReports(
   reports: readonly NewReport[],
   stateUnlessSet: ReportingState,
 ): Promise<Set<string>> {
-  const column = <Name extends keyof NewReport>(name: Name) => reports.map((one) => one[name])
+  const column = <Name extends keyof ReportRow>(name: Name) =>
+    reports.map(({ report }) => report[name])
   const rows = await db.rows<{ id: string }>(sql`
     with new as materialized (
       select n.* from unnest(${column('id')}::uuid[], ${column('userId')}::uuid[],
-        ${column('apiKeyId')}::uuid[], ${column('idempotencyKey')}::text[],
-        ${column('fingerprint')}::bytea[], ${reports.map(({ subject }) => subject.kind)}::text[],
-        ${reports.map(({ subject }) => subjectText(subject))}::text[],
+        ${column('apiKeyId')}::uuid[], ${reports.map(({ idempotencyKey }) => idempotencyKey)}::text[],
+        ${reports.map(({ fingerprint }) => fingerprint)}::bytea[], ${reports.map(({ report }) => report.subject.kind)}::text[],
+        ${reports.map(({ report }) => subjectText(report.subject))}::text[],
         ${column('decision')}::text[], ${column('outcome')}::text[], ${column('agentName')}::text[],
         ${column('agentVersion')}::text[], ${column('jobRef')}::text[],
-        ${reports.map(({ reasonCodes }) => reasonCodes.join(' '))}::text[],
+        ${reports.map(({ report }) => report.reasonCodes.join(' '))}::text[],
         ${column('notes')}::text[],
-        ${reports.map(({ metadata }) => JSON.stringify(metadata))}::text[],
+        ${reports.map(({ report }) => JSON.stringify(report.metadata))}::text[],
         ${column('createdAt')}::timestamptz[])
         as n(id, user_id, api_key_id, idempotency_key, fingerprint, subject_kind, subject, decision,
           outcome, agent_name, agent_version, job_ref, reason_codes, notes, metadata, created_at)
