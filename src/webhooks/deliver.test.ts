@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, beforeEach, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { testDatabase } from '../../test/support/database.ts'
 import { type Received, type Receiver, startReceiver } from '../../test/support/receiver.ts'
 import {
@@ -240,13 +241,12 @@ test('an endpoint disabled while its deliveries are under full load: soon nothin
   await happen(db, 'score.updated', { count: 500 })
   await placeWaiting(db)
   const worker = delivering()
-  const ending = new AbortController()
-  const working = worker.work(ending.signal)
-  while (received.length < 50) await new Promise((resolve) => setImmediate(resolve))
+  const working = worker.keepWorking()
+  while (received.length < 50) await pause(2)
   await disable(id, began)
   const atReturn = received.length
-  await working
-  await worker.finish()
+  assert.equal(await worker.pass(), 0, 'a pass after that leases nothing')
+  await working.end()
   // Only what had been leased before: at most as many as the endpoint may have under way.
   assert.ok(received.length <= atReturn + 16, `${received.length - atReturn} more`)
   assert.deepEqual(new Set(await statuses()), new Set(['succeeded', 'cancelled']))
@@ -346,7 +346,7 @@ test('who lost the lease acknowledges nothing: the second worker decides', async
   await placeWaiting(db)
   const first = delivering()
   await first.pass()
-  while (received.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (received.length === 0) await pause(2)
   const second = delivering()
   second.moveBy(61)
   await reapLeases(db, second.now())
@@ -389,16 +389,13 @@ test('a backlog of one endpoint, and one that is slow, hold up no other', async 
   await happen(db, 'dispute.opened', { count: 40 })
   await placeWaiting(db)
   const worker = delivering({ slotsMax: 16, egress: { deadlines: { totalMs: 20_000 } } })
-  const ending = new AbortController()
-  const working = worker.work(ending.signal)
-  while (quick.received.length < 40) await new Promise((resolve) => setImmediate(resolve))
+  const working = worker.keepWorking()
+  while (quick.received.length < 40) await pause(2)
   assert.ok(slow.received.length <= 4)
-  ending.abort()
   const releasing = setInterval(() => {
     for (const release of held.splice(0)) release()
   }, 5)
-  await working
-  await worker.finish()
+  await working.end()
   clearInterval(releasing)
 })
 

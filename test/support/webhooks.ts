@@ -1,5 +1,6 @@
 /** Endpoints, events and a deliverer whose clock stands still until a test moves it. */
 import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Db, sql } from '../../src/platform/db.ts'
 import { type EgressOptions, openEgress } from '../../src/platform/egress.ts'
 import { strangerRules } from '../../src/platform/egress-rules.ts'
@@ -93,6 +94,23 @@ export function startDelivering(
     async deliver(): Promise<void> {
       await placeWaiting(db)
       while ((await deliverer.pass()) > 0) await deliverer.finish()
+    },
+    /** Works as a worker's job does, which goes on after a failure, until it is ended. */
+    keepWorking(): { end(): Promise<void> } {
+      const ending = new AbortController()
+      const working = (async () => {
+        while (!ending.signal.aborted) {
+          await deliverer.work(ending.signal).catch(() => undefined)
+          await pause(5)
+        }
+        await deliverer.finish()
+      })()
+      return {
+        end() {
+          ending.abort()
+          return working
+        },
+      }
     },
     close: () => client.close(),
   }
