@@ -68,6 +68,8 @@ export interface Service {
 export function createService(parts: ServiceParts): Service {
   const { config, db, log, clock, release, engine, signers, secrets, x402 } = parts
   const { publicUrl } = config
+  const origin = originOf(publicUrl)
+  const formerOrigins = config.formerPublicUrls.map(originOf)
   const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
   const vocabulary = released()
   const names = skillNames(vocabulary.records)
@@ -89,8 +91,9 @@ export function createService(parts: ServiceParts): Service {
         ),
     }),
     ...candidateEndpoints({
-      live: candidateReads({ db, names, origin: originOf(publicUrl), clock }),
+      live: candidateReads({ db, names, origin, formerOrigins, signers, clock }),
       sandbox: sandboxReads(names),
+      origin,
       limits: config.keyLimits,
     }),
     ...webhookEndpoints({

@@ -63,6 +63,7 @@ await updateSuspended(db, suspendedKey.accountId, new Date())
 const poorKey = await newKey(db, { scopes: reading })
 const otherKey = await newKey(db, { scopes: ['webhooks:write'] })
 const fictionalScore = sha256Hex('sandbox score chidi-eze')
+const fictionalCredential = `/api/v1/scores/${fictionalScore}/credential`
 
 const statusPath = '/standard/v1/score-vc-status'
 const absent = '0'.repeat(64)
@@ -99,9 +100,13 @@ const open: Record<string, Question> = {
   },
   getCandidate: { path: '/api/v1/candidates/@chidi-eze', headers: sandboxKey.headers },
   getScore: { path: `/api/v1/scores/${fictionalScore}`, headers: sandboxKey.headers },
+  getScoreCredential: {
+    path: `/api/v1/scores/${fictionalScore}/credential`,
+    headers: sandboxKey.headers,
+  },
 }
 
-const paid = ['searchCandidates', 'getCandidate', 'getScore']
+const paid = ['searchCandidates', 'getCandidate', 'getScore', 'getScoreCredential']
 const keyed = await keyedDrives(service)
 const good = { ...open, ...keyed.good }
 
@@ -323,6 +328,10 @@ const drives: Drive[] = [
       ['getScore', 400, 'an id that is none', '/api/v1/scores/abc'],
       ['getScore', 404, 'an unknown id', `/api/v1/scores/${absent}`],
       ['getScore', 200, 'an id in upper case', `/api/v1/scores/${fictionalScore.toUpperCase()}`],
+      ['getScoreCredential', 400, 'an id that is none', '/api/v1/scores/abc/credential'],
+      ['getScoreCredential', 400, 'an unknown form', `${fictionalCredential}?proof=rsa`],
+      ['getScoreCredential', 200, 'a form by name', `${fictionalCredential}?proof=eddsa-rdfc-2022`],
+      ['getScoreCredential', 404, 'an unknown id', `/api/v1/scores/${absent}/credential`],
     ] as const
   ).map(([operation, status, sent, path]) => ({
     operation,

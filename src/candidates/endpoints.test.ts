@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import { ask, type Reply } from '../../test/support/ask.ts'
 import { indexed, names } from '../../test/support/candidates.ts'
+import { origin, publicUrl } from '../../test/support/credentials.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import { now, publicLine, register } from '../../test/support/people.ts'
 import { changeConsent } from '../people/consent.ts'
@@ -15,13 +16,11 @@ import { createMetrics } from '../platform/metrics.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit.ts'
 import { databaseRateLimiter } from '../platform/rate-limit-store.ts'
 import { sandboxReads } from '../sandbox/reads.ts'
-import { originOf } from '../score-credentials/payload.ts'
 import { createServer } from '../server/server.ts'
 import { candidateEndpoints } from './endpoints.ts'
 import { candidateReads } from './reads.ts'
 import { candidateDetail, publicScore, searchResult } from './schema.ts'
 
-const publicUrl = 'https://scores.example.org'
 const database = await testDatabase()
 const { db } = database
 const kept = indexed(db)
@@ -39,8 +38,16 @@ const keys: Record<string, PresentedKey> = {
 const limits = { perMinute: 100_000, perDay: 1_000_000 }
 const server = createServer({
   endpoints: candidateEndpoints({
-    live: candidateReads({ db, names, origin: originOf(publicUrl), clock: () => time }),
+    live: candidateReads({
+      db,
+      names,
+      origin,
+      formerOrigins: [],
+      signers: { of: () => Promise.resolve(undefined) },
+      clock: () => time,
+    }),
     sandbox: sandboxReads(names),
+    origin,
     limits,
   }),
   limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),

@@ -1,12 +1,17 @@
 /** The paid reads (spec §4.4). Keys of the test environment reach fictional people alone, everybody else real ones alone. */
 import type { Caller } from '../platform/callers.ts'
-import { type Endpoint, endpoint, type RateLimits } from '../platform/endpoint.ts'
+import { type Answer, type Endpoint, endpoint, type RateLimits } from '../platform/endpoint.ts'
 import { refuse } from '../platform/errors.ts'
+import { exampleCredential } from '../score-credentials/examples.ts'
+import type { Origin } from '../score-credentials/payload.ts'
 import { examples } from './examples.ts'
-import type { CandidateReads } from './reads.ts'
+import type { CandidateReads, CredentialRead } from './reads.ts'
 import {
   candidateDetail,
+  proofFormDefault,
+  proofQuery,
   publicScore,
+  scoreCredential,
   scoreIdPath,
   searchQuery,
   searchResult,
@@ -16,6 +21,8 @@ import {
 export interface CandidatesOptions {
   live: CandidateReads
   sandbox: CandidateReads
+  /** In examples. */
+  origin: Origin
   /** Of each key and of each payer. */
   limits: RateLimits
 }
@@ -34,7 +41,12 @@ const paidResponses = {
   503: { description: 'Not available just now; nothing is served that was not paid for.' },
 } as const
 
-export function candidateEndpoints({ live, sandbox, limits }: CandidatesOptions): Endpoint[] {
+export function candidateEndpoints({
+  live,
+  sandbox,
+  origin,
+  limits,
+}: CandidatesOptions): Endpoint[] {
   const readsFor = (caller: Caller): CandidateReads =>
     caller.kind === 'key' && caller.environment === 'test' ? sandbox : live
   return [
@@ -104,5 +116,49 @@ export function candidateEndpoints({ live, sandbox, limits }: CandidatesOptions)
         return body === null ? refuse('score_not_found') : { status: 200, body }
       },
     }),
+    endpoint({
+      operationId: 'getScoreCredential',
+      method: 'GET',
+      path: '/api/v1/scores/{scoreId}/credential',
+      area: 'scores',
+      summary: 'The signed credential of one public score',
+      description:
+        'Of the scores that getScore shows. All forms of proof are over the same payload: one digest, one status. Whatever is not native is signed when it is asked for, by the key that signed the credential.',
+      extension: true,
+      policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits },
+      shed: 4,
+      pathParameters: scoreIdPath,
+      queryParameters: proofQuery,
+      responses: {
+        200: {
+          description: 'The credential, to be kept and presented exactly as it is.',
+          schema: scoreCredential,
+          contentType: 'application/ld+json',
+          example: exampleCredential(origin),
+        },
+        ...paidResponses,
+        404: {
+          description:
+            'No public score has this id, or the score has no credential. Nothing is charged.',
+          errors: ['score_not_found', 'score_credential_not_found'],
+        },
+      },
+      async answer({ path, query, caller }) {
+        const { proof = proofFormDefault } = query
+        return credentialAnswer(
+          await readsFor(caller).credential(path.scoreId.toLowerCase(), proof),
+        )
+      },
+    }),
   ]
+}
+
+function credentialAnswer(read: CredentialRead): Answer {
+  if ('credential' in read)
+    return { status: 200, body: read.credential, contentType: 'application/ld+json' }
+  if (read.missing === 'score') return refuse('score_not_found')
+  if (read.missing === 'credential') return refuse('score_credential_not_found')
+  return refuse('signing_not_configured', {
+    message: 'The key that signed this credential is not on this machine: ask for proof=native.',
+  })
 }

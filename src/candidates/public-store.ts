@@ -1,5 +1,6 @@
 /** Reads the view public_candidates: people with what the gate asks and the score that stands. Whether it may be told is not decided here. */
 import { type Queryable, sql } from '../platform/db.ts'
+import type { Credential } from '../score-credentials/in-form.ts'
 import type { PublicRow, SnapshotColumns } from './public-read.ts'
 
 type Columns = Omit<PublicRow, 'snapshot'> &
@@ -43,15 +44,15 @@ export async function findBySnapshot(
   return rows.map(publicRow)
 }
 
-/** The credential of a score that stands, as it was issued: canonical JSON and the native proof. */
+/** The credential of a score that stands, as it was issued: with the native proof. */
 export async function findIssuedCredential(
   db: Queryable,
   snapshotId: string,
-): Promise<{ payload: string; proof: string } | null> {
+): Promise<Credential | null> {
   const [row] = await db.rows<{ payload: string; proof: string }>(sql`
     select payload, proof from public_candidates
     where snapshot_id = ${Buffer.from(snapshotId, 'hex')} and payload is not null`)
-  return row ?? null
+  return row === undefined ? null : { ...JSON.parse(row.payload), proof: JSON.parse(row.proof) }
 }
 
 function publicRow({ snapshotId, sha256, statusToken, listId, ...rest }: Columns): PublicRow {

@@ -2,9 +2,12 @@
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db.ts'
+import { type Credential, inForm } from '../score-credentials/in-form.ts'
 import type { Origin } from '../score-credentials/payload.ts'
+import type { ProofForm } from '../score-credentials/proof.ts'
+import type { Signers } from '../score-credentials/signers.ts'
 import { candidateDetail, type PublicRow, publicScore } from './public-read.ts'
-import { findBySnapshot, findByUsername } from './public-store.ts'
+import { findBySnapshot, findByUsername, findIssuedCredential } from './public-store.ts'
 import type { CandidateDetail, PublicScore } from './schema.ts'
 import { candidateSearch, type SearchCandidates } from './search.ts'
 import type { SkillNames } from './skill-names.ts'
@@ -16,16 +19,27 @@ export interface CandidateReads {
   candidate(username: string): Promise<CandidateDetail | null>
   /** `id` in lowercase. Null where there is none to be read. */
   score(id: string): Promise<PublicScore | null>
+  /** Of a score that may be read; `id` in lowercase. */
+  credential(id: string, form: ProofForm): Promise<CredentialRead>
 }
+
+export type CredentialRead =
+  | { credential: Credential }
+  /** There is no such score to be read; it has no credential; this machine lacks the key that signs it in another form. */
+  | { missing: 'score' | 'credential' | 'key' }
 
 interface ReadsOptions {
   db: Db
   names: SkillNames
   origin: Origin
+  /** Of the addresses that this deployment had before: their credentials are shown as they were issued. */
+  formerOrigins: readonly Origin[]
+  signers: Signers
   clock: Clock
 }
 
-export function candidateReads({ db, names, origin, clock }: ReadsOptions): CandidateReads {
+export function candidateReads(options: ReadsOptions): CandidateReads {
+  const { db, names, origin, formerOrigins, signers, clock } = options
   const byUsername = coalesce<string, PublicRow | undefined>({
     name: 'candidates',
     run: async (usernames) => {
@@ -42,15 +56,23 @@ export function candidateReads({ db, names, origin, clock }: ReadsOptions): Cand
       return ids.map((id) => found.get(id))
     },
   })
+  async function score(id: string): Promise<PublicScore | null> {
+    const row = await bySnapshot(id)
+    return row === undefined ? null : publicScore(row, { origin, now: clock() })
+  }
   return {
     search: candidateSearch(db, names),
     async candidate(username) {
       const row = await byUsername(username)
       return row === undefined ? null : candidateDetail(row, { origin, now: clock() })
     },
-    async score(id) {
-      const row = await bySnapshot(id)
-      return row === undefined ? null : publicScore(row, { origin, now: clock() })
+    score,
+    async credential(id, form) {
+      if ((await score(id)) === null) return { missing: 'score' }
+      const issued = await findIssuedCredential(db, id)
+      if (issued === null) return { missing: 'credential' }
+      const made = await inForm(issued, form, { origins: [origin, ...formerOrigins], signers })
+      return 'credential' in made ? made : { missing: 'key' }
     },
   }
 }

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { usernamePattern } from '../people/username.ts'
 import { schemaVersion } from '../platform/identifiers.ts'
+import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
 import { scoreBands } from '../skill-standard/bands.ts'
 
 const closed = { additionalProperties: false }
@@ -126,5 +127,35 @@ export const searchQuery = Type.Object({
       description: 'A whole number from 1 to 50; 18 unless given.',
       published: { type: 'integer', minimum: 1, maximum: 50, default: 18 },
     }),
+  ),
+})
+
+/** As it was issued. Open: the credential's own contexts say what its members mean (spec §2.7). */
+export const scoreCredential = Type.Object(
+  {
+    '@context': Type.Array(Type.String()),
+    id: Type.String(),
+    type: Type.Array(Type.String()),
+    issuer: Type.String(),
+    issuanceDate: Type.String({ format: 'date-time' }),
+    validFrom: Type.String({ format: 'date-time' }),
+    validUntil: Type.String({ format: 'date-time' }),
+    credentialSubject: Type.Object({}),
+    credentialStatus: Type.Object({}),
+    proof: Type.Object({}),
+  },
+  { title: 'ScoreCredential' },
+)
+
+export const proofFormDefault: ProofForm = 'native'
+
+export const proofQuery = Type.Object({
+  proof: Type.Optional(
+    Type.Union(
+      proofForms.map((form) => Type.Literal(form)),
+      {
+        description: `The form of the proof, one of ${proofForms.join(', ')}; ${proofFormDefault} unless given.`,
+      },
+    ),
   ),
 })

@@ -5,7 +5,7 @@ import { openSigners } from '../score-credentials/signers.ts'
 import { findCurrentCredential } from '../score-credentials/store.ts'
 import { done, type Outcome } from './output.ts'
 import { usernameGiven } from './person.ts'
-import { inForm, proofFormOf } from './proof-form.ts'
+import { inFormGiven, proofFormOf } from './proof-form.ts'
 import { withDatabase } from './with-database.ts'
 
 export function showCredentialCommand(
@@ -15,7 +15,7 @@ export function showCredentialCommand(
 ): Promise<Outcome> {
   const username = usernameGiven(given)
   const form = proofFormOf(flags.proof)
-  const { publicUrl, signingKeysDir } = config
+  const { publicUrl, formerPublicUrls, signingKeysDir } = config
   return withDatabase(config, async (db) => {
     const subject = subjectUrl(originOf(publicUrl), username)
     const stored = await findCurrentCredential(db, subject)
@@ -25,7 +25,8 @@ export function showCredentialCommand(
     }
     const native = { ...JSON.parse(stored.payload), proof: JSON.parse(stored.proof) }
     const signers = await openSigners(signingKeysDir)
-    const credential = await inForm(native, form, { publicUrl, signers })
+    const origins = [publicUrl, ...formerPublicUrls].map(originOf)
+    const credential = await inFormGiven(native, form, { origins, signers })
     return done({ ok: true, credential }, [JSON.stringify(credential, null, 2)])
   })
 }

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { origin, publicUrl, score, verdictOn } from '../../test/support/credentials.ts'
 import { testDatabase } from '../../test/support/database.ts'
+import { inForm } from '../score-credentials/in-form.ts'
 import { makeKeyFile } from '../score-credentials/key-files.ts'
 import { createKey, rotateKeys } from '../score-credentials/rotate-keys.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { findKeys } from '../score-credentials/store.ts'
 import { trustOf, vcSha256Of } from '../score-credentials/trust.ts'
 import { type Issued, type Issuing, issueBatch } from './issue-batch.ts'
-import { inForm } from './proof-form.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -93,7 +93,9 @@ test('a key that is rotated during a run signs the next batch; what the old one 
   const signedBy = [rotation.retired, rotation.active]
   for (const [i, { credential }] of issued.entries())
     for (const form of ['native', 'eddsa-jcs-2022', 'eddsa-rdfc-2022'] as const) {
-      const inThatForm = await inForm(credential, form, { publicUrl, signers })
+      const made = await inForm({ ...credential }, form, { origins: [origin], signers })
+      assert.ok('credential' in made)
+      const inThatForm = made.credential
       const { proof: _, ...payload } = inThatForm
       const registry = () => ({
         kind: 'registered' as const,

@@ -3,6 +3,7 @@ import { operator, recordAction } from '../audit/record.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import type { Fault } from '../platform/shape-fault.ts'
+import type { Credential } from '../score-credentials/in-form.ts'
 import { type IssuedCredential, type Issuer, issueCredentials } from '../score-credentials/issue.ts'
 import { credentialPayload } from '../score-credentials/payload.ts'
 import type { Signers } from '../score-credentials/signers.ts'
@@ -16,8 +17,6 @@ export interface Issuing extends Omit<Issuer, 'signer'> {
   /** Said where it lacks the active key. */
   keysFolder: string
 }
-
-export type Credential = Record<string, unknown>
 
 export type Issued =
   /** `now` is false where an earlier line or run issued it. */

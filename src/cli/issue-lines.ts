@@ -7,7 +7,7 @@ import type { ProofForm } from '../score-credentials/proof.ts'
 import { activeSigner, type Issued, type Issuing, issueBatch } from './issue-batch.ts'
 import { type Line, type LineBatch, lineBatches } from './lines.ts'
 import type { Progress } from './progress.ts'
-import { inForm } from './proof-form.ts'
+import { inFormGiven } from './proof-form.ts'
 import { refusalLine, tooLong } from './refusals.ts'
 import { readScoreLine, type ScoreToIssue } from './score-line.ts'
 import type { Sink } from './sink.ts'
@@ -96,7 +96,7 @@ async function issueOneBatch(run: IssueRun, batch: LineBatch, tally: Tally): Pro
       continue
     }
     tally[answer.now ? 'issued' : 'existing']++
-    const credential = await inForm(answer.credential, form, { publicUrl: origin.url, signers })
+    const credential = await inFormGiven(answer.credential, form, { origins: [origin], signers })
     credentials += `${JSON.stringify(credential)}\n`
   }
   if (refusals !== '') await errors.write(refusals)

@@ -1,9 +1,6 @@
-/** A credential of ours in another form of proof: the same payload, and so the same digest and status. */
-import { originOf } from '../score-credentials/payload.ts'
-import { makeProof, type ProofForm, proofForms } from '../score-credentials/proof.ts'
-import type { Signers } from '../score-credentials/signers.ts'
-import { vcSha256Of } from '../score-credentials/trust.ts'
-import type { Credential } from './issue-batch.ts'
+/** The flag `--proof` of every command that gives out credentials. */
+import { type Credential, type Forming, inForm } from '../score-credentials/in-form.ts'
+import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
 import { CommandError, UsageError } from './run.ts'
 
 export function proofFormOf(text: string): ProofForm {
@@ -12,25 +9,15 @@ export function proofFormOf(text: string): ProofForm {
   return form
 }
 
-/** Signed by the key that signed it before. Throws `CommandError` where its file is not on this machine. */
-export async function inForm(
+/** As `inForm`. Throws `CommandError` where the key that signed is not on this machine. */
+export async function inFormGiven(
   credential: Credential,
   form: ProofForm,
-  { publicUrl, signers }: { publicUrl: string; signers: Signers },
+  forming: Forming,
 ): Promise<Credential> {
-  if (form === 'native') return credential
-  const { proof, ...payload } = credential
-  const { created, verificationMethod } = proof as { created: string; verificationMethod: string }
-  const kid = verificationMethod.slice(verificationMethod.indexOf('#') + 1)
-  const signer = await signers.of(kid)
-  if (signer === undefined)
-    throw new CommandError(
-      `${String(credential.id)} was signed by ${kid}, whose private key is not here: ask for --proof native.`,
-    )
-  const signed = {
-    document: payload,
-    shape: originOf(publicUrl).shape,
-    jcsSha256: vcSha256Of(payload),
-  }
-  return { ...payload, proof: makeProof(signed, { form, created, verificationMethod }, signer) }
+  const made = await inForm(credential, form, forming)
+  if ('credential' in made) return made.credential
+  throw new CommandError(
+    `${String(credential.id)} was signed by ${made.cannotSignAs}, whose private key is not here: ask for --proof native.`,
+  )
 }

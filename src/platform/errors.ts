@@ -107,7 +107,7 @@ export const errorTable = {
   },
   score_credential_not_found: {
     status: 404,
-    message: 'There is no public score with this id that has a credential.',
+    message: 'This score has no credential.',
     advice: 'Read the score: where scoreVc is null it has no credential.',
   },
   skill_not_found: {

@@ -6,6 +6,7 @@ import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { sha256, sha256Hex } from '../platform/bytes.ts'
 import { type IssuedCredential, signCredential } from '../score-credentials/issue.ts'
 import { originOf, type Score } from '../score-credentials/payload.ts'
+import type { Signers } from '../score-credentials/signers.ts'
 import { kidOf, rawPublicKey, type Signer } from '../score-credentials/signing-key.ts'
 
 export const sandboxOrigin = originOf('https://sandbox.invalid')
@@ -26,6 +27,9 @@ export function sandboxCredential(score: Score, place: number): IssuedCredential
   )
   return issued
 }
+
+/** Of the one key there is. */
+export const sandboxSigners: Signers = { of: async () => signer() }
 
 function signer(): Signer {
   const seed = sha256('sandbox: this key is public and proves nothing')

@@ -5,14 +5,20 @@ import type { CandidateReads } from '../candidates/reads.ts'
 import { previewOf, searchOf } from '../candidates/search.ts'
 import type { SkillNames } from '../candidates/skill-names.ts'
 import { sha256Hex } from '../platform/bytes.ts'
+import { inForm } from '../score-credentials/in-form.ts'
+import type { IssuedCredential } from '../score-credentials/issue.ts'
 import { bandOf } from '../skill-standard/bands.ts'
-import { sandboxCredential, sandboxIssuedAt, sandboxOrigin } from './credentials.ts'
+import { sandboxCredential, sandboxIssuedAt, sandboxOrigin, sandboxSigners } from './credentials.ts'
 import { type FictionalPerson, fictionalPeople } from './people.ts'
 
 export function sandboxReads(names: SkillNames): CandidateReads {
-  const rows = fictionalPeople.map(rowOf)
+  const people = fictionalPeople.map((person, i) => {
+    const own = issued(person, i)
+    return { id: scoreIdOf(person), own, row: rowOf(person, own) }
+  })
+  const rows = people.map(({ row }) => row)
   const byUsername = new Map(rows.map((row) => [row.username, row]))
-  const byScore = new Map(rows.map((row) => [row.snapshot?.id, row]))
+  const byScore = new Map(people.map((person) => [person.id, person]))
   const moment = { origin: sandboxOrigin, now: sandboxIssuedAt }
   return {
     async search(q, limit) {
@@ -26,8 +32,16 @@ export function sandboxReads(names: SkillNames): CandidateReads {
       return row === undefined ? null : candidateDetail(row, moment)
     },
     async score(id) {
-      const row = byScore.get(id)
-      return row === undefined ? null : publicScore(row, moment)
+      const person = byScore.get(id)
+      return person === undefined ? null : publicScore(person.row, moment)
+    },
+    async credential(id, form) {
+      const person = byScore.get(id)
+      if (person === undefined || person.row.snapshot === null) return { missing: 'score' }
+      if (person.own === null) return { missing: 'credential' }
+      const forming = { origins: [sandboxOrigin], signers: sandboxSigners }
+      const made = await inForm({ ...person.own.credential }, form, forming)
+      return 'credential' in made ? made : { missing: 'key' }
     },
   }
 }
@@ -35,8 +49,8 @@ export function sandboxReads(names: SkillNames): CandidateReads {
 const engineVersion = '1.0.0'
 
 /** Everybody in the sandbox is public in every way; whoever has no score shares none. */
-function rowOf({ profile, score }: FictionalPerson, place: number): PublicRow {
-  const { username } = profile
+function rowOf(fictional: FictionalPerson, own: IssuedCredential | null): PublicRow {
+  const { profile, score } = fictional
   const person = {
     ...profile,
     skills: [...profile.skills],
@@ -47,32 +61,45 @@ function rowOf({ profile, score }: FictionalPerson, place: number): PublicRow {
   }
   if (score === null) return { ...person, snapshot: null }
   const { low, high, evidenceCount } = score
-  const band = bandOf(score.score)
-  const said = { score: score.score, evidenceCount, engineVersion }
-  const issued = sandboxCredential(
+  return {
+    ...person,
+    snapshot: {
+      score: score.score,
+      evidenceCount,
+      engineVersion,
+      id: scoreIdOf(fictional),
+      low,
+      high,
+      band: bandOf(score.score),
+      issuedAt: sandboxIssuedAt,
+      credential: own && {
+        sha256: own.vcSha256,
+        statusToken: own.statusToken,
+        listId: 'sandbox000',
+      },
+    },
+  }
+}
+
+function scoreIdOf({ profile }: FictionalPerson): string {
+  return sha256Hex(`sandbox score ${profile.username}`)
+}
+
+/** Null for who has no score, or a score without a credential. */
+function issued({ profile, score }: FictionalPerson, place: number): IssuedCredential | null {
+  if (score === null || score.credential === 'none') return null
+  const { low, high, evidenceCount } = score
+  return sandboxCredential(
     {
-      ...said,
-      username,
-      scoreBand: band,
+      username: profile.username,
+      score: score.score,
+      scoreBand: bandOf(score.score),
       confidenceLow: low,
       confidenceHigh: high,
+      evidenceCount,
+      engineVersion,
       engineBinarySha256: sha256Hex('sandbox engine'),
     },
     place,
   )
-  const { vcSha256: sha256, statusToken } = issued
-  const credential =
-    score.credential === 'none' ? null : { sha256, statusToken, listId: 'sandbox000' }
-  return {
-    ...person,
-    snapshot: {
-      ...said,
-      id: sha256Hex(`sandbox score ${username}`),
-      low,
-      high,
-      band,
-      issuedAt: sandboxIssuedAt,
-      credential,
-    },
-  }
 }

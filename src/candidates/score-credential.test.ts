@@ -1,0 +1,173 @@
+/** The credential of a score over real HTTP: each form verifies, the gate is the score's, and what cannot be signed here is said so. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { ask, type Reply } from '../../test/support/ask.ts'
+import { names } from '../../test/support/candidates.ts'
+import { origin, publicUrl, signer } from '../../test/support/credentials.ts'
+import { now, publicLine, register } from '../../test/support/people.ts'
+import { issueOne, liveVerdict, testRegistry } from '../../test/support/registry.ts'
+import { changeConsent } from '../people/consent.ts'
+import { sha256Hex } from '../platform/bytes.ts'
+import type { PresentedKey } from '../platform/callers.ts'
+import { sql } from '../platform/db.ts'
+import { openLog } from '../platform/log.ts'
+import { createMetrics } from '../platform/metrics.ts'
+import { inProcessRateLimiter } from '../platform/rate-limit.ts'
+import { sandboxReads } from '../sandbox/reads.ts'
+import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
+import type { Signers } from '../score-credentials/signers.ts'
+import { createServer } from '../server/server.ts'
+import { candidateEndpoints } from './endpoints.ts'
+import { candidateReads } from './reads.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+const keyOf = (environment: 'live' | 'test'): PresentedKey => ({
+  caller: { kind: 'key', keyId: crypto.randomUUID(), accountId: crypto.randomUUID(), environment },
+  scopes: ['scores:read'],
+  credits: { balance: 1, suspended: false },
+})
+const keys: Record<string, PresentedKey> = {
+  'Bearer live': keyOf('live'),
+  'Bearer test': keyOf('test'),
+}
+
+async function serve(signers: Signers) {
+  const live = candidateReads({ db, names, origin, formerOrigins: [], signers, clock: () => now })
+  const limits = { perMinute: 10_000, perDay: 10_000 }
+  const server = createServer({
+    endpoints: candidateEndpoints({ live, sandbox: sandboxReads(names), origin, limits }),
+    limiter: inProcessRateLimiter({ nodes: 1 }),
+    publicUrl,
+    trustedProxies: [],
+    readiness: () => Promise.resolve({ database: 'ok' }),
+    log: openLog({ level: 'silent' }),
+    metrics: createMetrics(),
+    authenticate: async (authorization) => keys[authorization] ?? null,
+  })
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  return { port, drain: () => server.drain(0) }
+}
+
+const here = await serve({ of: async (kid) => (kid === signer.kid ? signer : undefined) })
+const elsewhere = await serve({ of: async () => undefined })
+after(async () => {
+  await here.drain()
+  await elsewhere.drain()
+  await registry.drop()
+})
+
+function get(path: string, { port } = here, key = 'live'): Promise<Reply> {
+  const question = { path: `/api/v1/scores/${path}`, headers: { Authorization: `Bearer ${key}` } }
+  return ask(`http://127.0.0.1:${port}`, question)
+}
+
+const bodyOf = (reply: Reply): Record<string, unknown> => JSON.parse(reply.body.toString())
+
+const issued = await issueOne(db, { username: 'ada', issuedAt: now })
+const scoreId = 'ab'.repeat(32)
+const bareId = 'cd'.repeat(32)
+await register(db, [publicLine(), publicLine({ username: 'bob', displayName: 'Bob' })])
+await db.run(sql`
+  insert into scoring_vocabularies (vocabulary_sha256, rules, first_used_at)
+  values (sha256('{}'), '{}', ${now})`)
+await db.run(sql`
+  insert into score_snapshots (snapshot_id, worker_id, state, change, as_of, engine_id, engine_version,
+    engine_sha256, vocabulary_sha256, evidence_root, score, confidence_low, confidence_high, band,
+    evidence_count, source_count, issued_at, vc_sha256, status_token)
+  select n.id, p.worker_id, 'active', 'first', '2026-05-14', 'hsc', '1.0.0', sha256('e'),
+    sha256('{}'), sha256('r'), 742, 701, 778, 'strong', 3, 3, ${now}, n.sha256, n.token
+  from (values
+    (${Buffer.from(scoreId, 'hex')}::bytea, 'ada', ${Buffer.from(issued.vcSha256, 'hex')}::bytea,
+      ${Buffer.from(issued.statusToken, 'hex')}::bytea),
+    (${Buffer.from(bareId, 'hex')}, 'bob', null, null)) as n(id, username, sha256, token)
+  join profiles p on p.username = n.username`)
+
+const withdraw = () =>
+  changeConsent(db, 'ada', { permission: 'score_sharing', textVersion: null, by: 'test', at: now })
+
+test('200: native unless asked otherwise, byte for byte what was issued', async () => {
+  for (const path of [
+    `${scoreId}/credential`,
+    `${scoreId.toUpperCase()}/credential?proof=native`,
+  ]) {
+    const reply = await get(path)
+    assert.equal(reply.status, 200)
+    assert.equal(reply.headers['content-type'], 'application/ld+json')
+    assert.equal(reply.headers['cache-control'], 'private, no-store')
+    assert.deepEqual(bodyOf(reply), JSON.parse(JSON.stringify(issued.credential)))
+  }
+})
+
+function payloadIn(credential: Record<string, unknown>): unknown {
+  const { proof: _, ...payload } = credential
+  return payload
+}
+
+for (const form of proofForms)
+  test(`200: a proof in the form ${form} is over the same payload and verifies`, async () => {
+    const credential = bodyOf(await get(`${scoreId}/credential?proof=${form}`))
+    assert.deepEqual(payloadIn(credential), payloadIn(bodyOf(await get(`${scoreId}/credential`))))
+    const { cryptosuite } = credential.proof as { cryptosuite?: string }
+    assert.equal(cryptosuite, form === 'native' ? undefined : form)
+    const verdict = await liveVerdict(db, credential)
+    assert.equal(verdict.message, 'The credential is genuine and valid.')
+  })
+
+test('400: a form that is none, or two of them', async () => {
+  for (const query of ['proof=rsa', 'proof=', 'proof=native&proof=native'])
+    assert.equal((await get(`${scoreId}/credential?${query}`)).status, 400, query)
+})
+
+test('503: the key that signed is on another machine: other forms are not to be had, the native one is', async () => {
+  assert.equal((await get(`${scoreId}/credential`, elsewhere)).status, 200)
+  const reply = await get(`${scoreId}/credential?proof=eddsa-jcs-2022`, elsewhere)
+  assert.equal(reply.status, 503)
+  assert.equal(bodyOf(reply).error, 'signing_not_configured')
+})
+
+test('404: a score without a credential says so; its score is read all the same', async () => {
+  const reply = await get(`${bareId}/credential`)
+  assert.equal(reply.status, 404)
+  assert.equal(bodyOf(reply).error, 'score_credential_not_found')
+  assert.equal((await get(bareId)).status, 200)
+})
+
+test('a test key gets credentials of the sandbox in every form, and nobody real', async () => {
+  const fictional = sha256Hex('sandbox score chidi-eze')
+  const bare = sha256Hex('sandbox score oriol-serra')
+  const scoreless = sha256Hex('sandbox score mateo-rios')
+  const credentials = await Promise.all(
+    proofForms.map(async (form: ProofForm) => {
+      const reply = await get(`${fictional}/credential?proof=${form}`, here, 'test')
+      assert.equal(reply.status, 200)
+      return bodyOf(reply)
+    }),
+  )
+  const { scoreVc } = bodyOf(await get(fictional, here, 'test')) as {
+    scoreVc: { statusUrl: string }
+  }
+  for (const credential of credentials) {
+    assert.equal(credential.issuer, 'did:web:sandbox.invalid')
+    assert.deepEqual(payloadIn(credential), payloadIn(credentials[0] ?? {}))
+    assert.equal((credential.credentialStatus as { id: string }).id, scoreVc.statusUrl)
+  }
+  const errorOf = async (id: string) => bodyOf(await get(`${id}/credential`, here, 'test')).error
+  assert.equal(await errorOf(bare), 'score_credential_not_found')
+  assert.equal(await errorOf(scoreless), 'score_not_found')
+  assert.equal(await errorOf(scoreId), 'score_not_found')
+  assert.equal((await get(`${fictional}/credential`)).status, 404)
+})
+
+/** Everything a caller sees of an answer but the id of the request and the time. */
+function seen({ status, headers, body }: Reply): unknown {
+  const { date: _, 'x-request-id': __, ratelimit: ___, ...rest } = headers
+  return { status, headers: rest, body: body.toString() }
+}
+
+test('404: a hidden score has the bytes of an absent one, and of the score itself', async () => {
+  await withdraw()
+  const hidden = seen(await get(`${scoreId}/credential`))
+  assert.deepEqual(hidden, seen(await get(`${'0'.repeat(64)}/credential`)))
+  assert.deepEqual(hidden, seen(await get(scoreId)))
+})
