@@ -4,7 +4,7 @@ import type { Queryable } from '../platform/db.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { KeyRefused } from '../score-credentials/signing-key.ts'
-import { EngineRefused, loadEngine } from '../scores/engine.ts'
+import { type Engine, EngineRefused, loadEngine } from '../scores/engine.ts'
 import { issueRuleOf, type Scoring, scoringRulesOf } from '../scores/scoring.ts'
 import { activeSigner } from './issue-batch.ts'
 import { note } from './output.ts'
@@ -13,7 +13,11 @@ import { CommandError } from './run.ts'
 
 /** A function that tells it for each transaction anew: a key may be rotated during a long run. Throws `CommandError`. */
 export async function openScoring(config: Config): Promise<(db: Queryable) => Promise<Scoring>> {
-  const rules = scoringRulesOf(await engineHere(), releasedVocabulary(), issueRuleOf(config))
+  const rules = scoringRulesOf(
+    await releasedEngineHere(),
+    releasedVocabulary(),
+    issueRuleOf(config),
+  )
   const keysFolder = config.signingKeysDir
   const signers = await openSigners(keysFolder)
   return async (db) => ({
@@ -39,7 +43,8 @@ export async function scoringIfAny(config: Config, db: Queryable): Promise<Scori
   }
 }
 
-async function engineHere() {
+/** The engine of this release. Throws `CommandError` where it is refused. */
+export async function releasedEngineHere(): Promise<Engine> {
   try {
     return await loadEngine()
   } catch (error) {

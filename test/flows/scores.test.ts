@@ -202,6 +202,14 @@ test('one flipped byte in the engine: readiness turns red and names it, nothing 
     checks: { database: 'ok', engine: 'altered' },
   })
   assert.equal((await fetch(`${server.base}/standard/v1/skills`)).status, 200)
+  const told = await fetch(`${server.base}/.well-known/service-engine.json`)
+  assert.partialDeepStrictEqual(await told.json(), {
+    engine: { lifecycle: 'refused', refusal: 'altered', binary_sha256: null },
+  })
+  const manifest = await fetch(
+    `${server.base}/.well-known/service-score-core-release-manifest.json`,
+  )
+  assert.partialDeepStrictEqual(await manifest.json(), { binary: { sha256: null } })
 
   const refused = await assay(['recompute', '--all'], env, file)
   assert.equal(refused.ended, 1)

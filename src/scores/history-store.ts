@@ -1,0 +1,98 @@
+/** Every score ever issued, with what it takes to compute it again. Reads alone: `store.ts` writes. */
+import { type Queryable, sql } from '../platform/db.ts'
+import type { Band } from '../scoring-core/parameters.ts'
+
+export interface StoredSnapshot {
+  snapshotId: Buffer
+  workerId: string
+  /** `YYYY-MM-DD`. */
+  asOf: string
+  engineId: string
+  engineVersion: string
+  engineSha256: Buffer
+  vocabularySha256: Buffer
+  evidenceRoot: Buffer
+  nonce: Buffer
+  /** Canonical JSON. */
+  evidence: string
+  result: string
+  score: number
+  low: number
+  high: number
+  band: Band
+  evidenceCount: number
+  sourceCount: number
+}
+
+/** In the order of ids, from the one given. */
+export function findSnapshotsFrom(
+  db: Queryable,
+  from: Buffer,
+  limit: number,
+): Promise<StoredSnapshot[]> {
+  return db.rows<StoredSnapshot>(sql`
+    select s.snapshot_id as "snapshotId", s.worker_id as "workerId",
+      to_char(s.as_of, 'YYYY-MM-DD') as "asOf", s.engine_id as "engineId",
+      s.engine_version as "engineVersion", s.engine_sha256 as "engineSha256",
+      s.vocabulary_sha256 as "vocabularySha256", s.evidence_root as "evidenceRoot", w.nonce,
+      w.evidence, w.result, s.score, s.confidence_low as low, s.confidence_high as high, s.band,
+      s.evidence_count as "evidenceCount", s.source_count as "sourceCount"
+    from score_snapshots s join score_workings w on w.snapshot_id = s.snapshot_id
+    where s.snapshot_id >= ${from}
+    order by s.snapshot_id limit ${limit}`)
+}
+
+export async function findSnapshot(
+  db: Queryable,
+  snapshotId: Buffer,
+): Promise<StoredSnapshot | undefined> {
+  const [row] = await findSnapshotsFrom(db, snapshotId, 1)
+  return row?.snapshotId.equals(snapshotId) ? row : undefined
+}
+
+/** The least bytes above these. */
+export function bytesAfter(id: Buffer): Buffer {
+  return Buffer.concat([id, Buffer.alloc(1)])
+}
+
+export async function countSnapshots(db: Queryable): Promise<number> {
+  const [row] = await db.rows<{ count: number }>(sql`
+    select count(*)::int as count from score_snapshots`)
+  return row?.count ?? 0
+}
+
+/** The rules of a vocabulary as canonical JSON, or undefined. */
+export async function findRules(db: Queryable, sha256: Buffer): Promise<string | undefined> {
+  const [row] = await db.rows<{ rules: string }>(sql`
+    select rules from scoring_vocabularies where vocabulary_sha256 = ${sha256}`)
+  return row?.rules
+}
+
+export interface ScoreInHistory {
+  snapshotId: Buffer
+  state: 'active' | 'superseded' | 'withdrawn'
+  change: 'first' | 'updated' | 'revised'
+  reason: string | null
+  score: number
+  low: number
+  high: number
+  band: Band
+  evidenceCount: number
+  sourceCount: number
+  engineVersion: string
+  issuedAt: Date
+  endedAt: Date | null
+  /** Null where it has no credential. */
+  vcSha256: Buffer | null
+}
+
+/** The newest first. */
+export function findHistory(db: Queryable, workerId: string): Promise<ScoreInHistory[]> {
+  return db.rows<ScoreInHistory>(sql`
+    select snapshot_id as "snapshotId", state, change, reason, score, confidence_low as low,
+      confidence_high as high, band, evidence_count as "evidenceCount",
+      source_count as "sourceCount", engine_version as "engineVersion", issued_at as "issuedAt",
+      ended_at as "endedAt", vc_sha256 as "vcSha256"
+    from score_snapshots where worker_id = ${workerId}
+    order by issued_at desc, (state = 'active') desc, snapshot_id`)
+}

@@ -1,0 +1,123 @@
+/**
+ * A score once more: under the engine and the rules that made it, from the evidence as it was then. Nothing of today goes in, so that
+ * neither a release nor a corrected source changes what an old score comes to.
+ */
+import { sha256Hex } from '../platform/bytes.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
+import type { Queryable } from '../platform/db.ts'
+import type { Evidence, ScoreInput, Vocabulary } from '../scoring-core/evidence.ts'
+import type { ScoreResult } from '../scoring-core/score.ts'
+import { EngineRefused, loadEngineOf, type PastEngine } from './engine.ts'
+import { findRules, type StoredSnapshot } from './history-store.ts'
+import { evidenceRootOf, evidenceTexts, snapshotId } from './snapshot-id.ts'
+
+/** What made a score. */
+export interface Makers {
+  engine: PastEngine
+  vocabulary: Vocabulary
+}
+
+/** The engine or the rules of a score are not to be had, or not as they were. */
+export class MakersMissing extends Error {
+  override readonly name = 'MakersMissing'
+}
+
+/**
+ * Engines and vocabularies are few: each is loaded once. `root` is the folder that holds `engines/`. What is returned throws
+ * `MakersMissing`.
+ */
+export function openMakers(
+  db: Queryable,
+  root?: string,
+): (stored: StoredSnapshot) => Promise<Makers> {
+  const engines = new Map<string, Promise<PastEngine>>()
+  const vocabularies = new Map<string, Promise<Vocabulary>>()
+  return async ({ engineSha256, vocabularySha256 }) => ({
+    engine: await kept(engines, engineSha256, (hash) => engineOf(hash, root)),
+    vocabulary: await kept(vocabularies, vocabularySha256, (hash) => vocabularyOf(db, hash)),
+  })
+}
+
+/** What of a score differs when it is computed again, or why it cannot be; null where nothing does. */
+export async function replay(
+  stored: StoredSnapshot,
+  makersOf: (stored: StoredSnapshot) => Promise<Makers>,
+): Promise<string | null> {
+  try {
+    return differenceOf(stored, await makersOf(stored))
+  } catch (error) {
+    if (error instanceof MakersMissing) return error.message
+    throw error
+  }
+}
+
+function differenceOf(stored: StoredSnapshot, { engine, vocabulary }: Makers): string | null {
+  const { nonce, workerId, asOf, evidenceRoot } = stored
+  const evidence = JSON.parse(stored.evidence) as Evidence[]
+  const texts = evidenceTexts(evidence)
+  if (!evidenceRootOf(texts, nonce).equals(evidenceRoot))
+    return 'the evidence is not that of its root'
+  const result = resultOf(engine, inputOf(stored, vocabulary))
+  if (result === null) return 'the engine refuses the evidence'
+  if (canonicalJson(result) !== stored.result) return 'the result differs'
+  if (!isTold(stored, result) || !isNamed(stored, engine))
+    return 'the score that is published is not that of the result'
+  const facts = { workerId, asOf, nonce, engine, evidenceRoot, result }
+  const vocabularySha256 = stored.vocabularySha256.toString('hex')
+  const id = snapshotId({ ...facts, vocabularySha256 })
+  return id.equals(stored.snapshotId) ? null : 'the id differs'
+}
+
+/** What the engine was given. */
+export function inputOf({ evidence, asOf }: StoredSnapshot, vocabulary: Vocabulary): ScoreInput {
+  const asOfDay = Date.parse(asOf) / 86_400_000
+  return { evidence: JSON.parse(evidence) as Evidence[], vocabulary, asOfDay }
+}
+
+function resultOf(engine: PastEngine, input: ScoreInput): ScoreResult | null {
+  try {
+    return engine.score(input)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+function isNamed(
+  { engineId, engineVersion }: StoredSnapshot,
+  { id, version }: PastEngine,
+): boolean {
+  return engineId === id && engineVersion === version
+}
+
+function isTold(stored: StoredSnapshot, result: ScoreResult): boolean {
+  const told = ['score', 'low', 'high', 'band', 'evidenceCount', 'sourceCount'] as const
+  return told.every((name) => stored[name] === result[name])
+}
+
+async function engineOf(binarySha256: string, root?: string): Promise<PastEngine> {
+  try {
+    return await loadEngineOf(binarySha256, root)
+  } catch (error) {
+    if (error instanceof EngineRefused) throw new MakersMissing(error.message, { cause: error })
+    throw error
+  }
+}
+
+async function vocabularyOf(db: Queryable, sha256: string): Promise<Vocabulary> {
+  const rules = await findRules(db, Buffer.from(sha256, 'hex'))
+  if (rules === undefined) throw new MakersMissing(`no vocabulary has the SHA-256 ${sha256}`)
+  if (sha256Hex(rules) !== sha256) throw new MakersMissing(`the rules under ${sha256} were changed`)
+  return JSON.parse(rules) as Vocabulary
+}
+
+function kept<Value>(
+  values: Map<string, Promise<Value>>,
+  hash: Buffer,
+  load: (hash: string) => Promise<Value>,
+): Promise<Value> {
+  const name = hash.toString('hex')
+  const value = values.get(name) ?? load(name)
+  values.set(name, value)
+  return value
+}

@@ -1,0 +1,186 @@
+/** Every score ever issued comes out again: after engine and rules have changed, and never where something was tampered with. */
+import assert from 'node:assert/strict'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { replayAll } from '../../src/cli/scores-replay.ts'
+import { sha256Hex } from '../../src/platform/bytes.ts'
+import { sql } from '../../src/platform/db.ts'
+import { loadEngineOf } from '../../src/scores/engine.ts'
+import { findSnapshot } from '../../src/scores/history-store.ts'
+import { openMakers, replay } from '../../src/scores/replay.ts'
+import { scoreWorkers } from '../../src/scores/score-workers.ts'
+import { type Scoring, scoringRulesOf } from '../../src/scores/scoring.ts'
+import { smallVocabulary } from '../support/evidence.ts'
+import { issuer, testRegistry } from '../support/registry.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  daysAfter,
+  enough,
+  scoredAt,
+  scoring,
+} from '../support/scores.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+await addSources(db)
+
+const root = mkdtempSync(join(tmpdir(), 'assay-replay-'))
+after(() => rmSync(root, { recursive: true, force: true }))
+
+const ownEngines = join(import.meta.dirname, '../../engines')
+const [ownName = ''] = readdirSync(ownEngines)
+
+/** A project whose engines are that of this release and an older one, which counted unknown skills for more. */
+const olderEngine = await (async () => {
+  mkdirSync(join(root, 'engines'))
+  copyFileSync(join(ownEngines, ownName), join(root, 'engines', ownName))
+  const text = readFileSync(join(ownEngines, ownName), 'utf8')
+    .replace(/engineVersion = '[\d.]+'/, "engineVersion = '0.9.0'")
+    .replace('scorePriorValue: 250', 'scorePriorValue: 500')
+  const digest = sha256Hex(text)
+  writeFileSync(join(root, `engines/hsc-0.9.0-${digest.slice(0, 12)}.mjs`), text)
+  return loadEngineOf(digest, root)
+})()
+
+const olderVocabulary = {
+  ...smallVocabulary,
+  'hss:typescript': { halfLifeMonths: 12, weightPermille: { assessment: 200, work_product: 450 } },
+}
+
+const older: Scoring = {
+  ...scoringRulesOf({ ...olderEngine, goldenSha256: '' }, olderVocabulary, scoring.issueRule),
+  issuer,
+}
+
+async function scoreAll(workerIds: readonly string[], by: Scoring, now: Date) {
+  const due = workerIds.map((workerId) => ({ workerId, correction: null }))
+  for (let at = 0; at < due.length; at += 250)
+    await db.transaction((tx) => scoreWorkers(tx, by, due.slice(at, at + 250), now))
+}
+
+const neverAborted = new AbortController().signal
+
+const workerIds = await addPeople(db, 500)
+for (const [n, workerId] of workerIds.entries())
+  await addEvidence(
+    db,
+    workerId,
+    enough.map((one) => ({ ...one, value: (n * 37 + (one.value ?? 0)) % 1_001 })),
+  )
+await scoreAll(workerIds, older, scoredAt)
+const [first] = workerIds
+await addEvidence(db, first ?? '', [{ value: 10 }])
+// What was scored differently before is issued anew; where the difference is too small, the new item makes it so.
+for (const workerId of workerIds.slice(1)) await addEvidence(db, workerId, [{ value: 990 }])
+await scoreAll(workerIds, scoring, daysAfter(3))
+
+test('1,000 scores come out again to the bit, after a new version of the engine and other weights', async () => {
+  const engines = await db.rows<{ version: string; count: number; vocabularies: number }>(sql`
+    select engine_version as version, count(*)::int as count,
+      count(distinct vocabulary_sha256)::int as vocabularies
+    from score_snapshots group by 1 order by 1`)
+  assert.deepEqual(engines, [
+    { version: '0.9.0', count: 500, vocabularies: 1 },
+    { version: scoring.engine.version, count: 500, vocabularies: 1 },
+  ])
+  const { exitCode, report, lines } = await replayAll(db, { signal: neverAborted, root })
+  assert.deepEqual(report, { ok: true, replayed: 1_000, differ: 0, differing: [] })
+  assert.equal(exitCode, 0)
+  assert.deepEqual(lines, ['1000 scores computed again: all agree'])
+})
+
+test('what is corrected in a source later changes no score of before', async () => {
+  await db.run(sql`update sources set assurance = 0`)
+  const { exitCode } = await replayAll(db, { signal: neverAborted, root })
+  assert.equal(exitCode, 0)
+})
+
+test('without the older engine its scores differ, each by name, and the others agree', async () => {
+  const { exitCode, report } = await replayAll(db, { signal: neverAborted })
+  assert.equal(exitCode, 1)
+  assert.deepEqual([report.replayed, report.differ], [1_000, 500])
+  const [one] = report.differing as { difference: string }[]
+  assert.match(one?.difference ?? '', /no engine of SHA-256/)
+})
+
+/** As whoever can write to the database might: in a transaction that is rolled back. */
+async function tampered(change: (id: Buffer) => ReturnType<typeof sql>): Promise<string | null> {
+  let found: string | null = null
+  const undone = new Error('undone')
+  const tampering = db.transaction(async (tx) => {
+    const [row] = await tx.rows<{ id: Buffer }>(sql`
+      select snapshot_id as id from score_snapshots where engine_version = '0.9.0' limit 1`)
+    const id = row?.id ?? Buffer.alloc(0)
+    await tx.run(sql`alter table score_workings disable trigger user`)
+    await tx.run(sql`alter table scoring_vocabularies drop constraint scoring_vocabularies_check`)
+    await tx.run(change(id))
+    const stored = (await findSnapshot(tx, id)) ?? assert.fail('the score is there')
+    found = await replay(stored, openMakers(tx, root))
+    throw undone
+  })
+  await assert.rejects(tampering, undone)
+  return found
+}
+
+test('whatever of a score is tampered with is told', async () => {
+  const cases: readonly [change: (id: Buffer) => ReturnType<typeof sql>, told: RegExp | null][] = [
+    [(id) => sql`update score_workings set nonce = nonce where snapshot_id = ${id}`, null],
+    [
+      (id) => sql`update score_workings set evidence = replace(evidence, '"value":', '"value":1')
+        where snapshot_id = ${id}`,
+      /not that of its root/,
+    ],
+    [
+      (id) => sql`update score_workings set nonce = sha256(nonce) where snapshot_id = ${id}`,
+      /not that of its root/,
+    ],
+    [
+      (id) => sql`update score_workings set result = replace(result, '"score":', '"score": ')
+        where snapshot_id = ${id}`,
+      /the result differs/,
+    ],
+    [
+      (id) => sql`update score_snapshots set confidence_high = 1000 where snapshot_id = ${id}`,
+      /published is not that of the result/,
+    ],
+    [
+      (id) => sql`update score_snapshots set engine_version = '9.9.9' where snapshot_id = ${id}`,
+      /published is not that of the result/,
+    ],
+    [
+      (id) => sql`update score_snapshots set as_of = as_of - 1 where snapshot_id = ${id}`,
+      /the (result|id) differs/,
+    ],
+    [
+      (id) => sql`update score_snapshots set worker_id = (select id from workers
+        where id not in (select worker_id from score_snapshots) limit 1)
+        where snapshot_id = ${id}`,
+      /the id differs/,
+    ],
+    [
+      (id) => sql`update scoring_vocabularies set rules = replace(rules, '450', '451')
+        where vocabulary_sha256 =
+          (select vocabulary_sha256 from score_snapshots where snapshot_id = ${id})`,
+      /the rules under [0-9a-f]{64} were changed/,
+    ],
+  ]
+  await addPeople(db, 1)
+  for (const [change, told] of cases) {
+    const difference = await tampered(change)
+    if (told === null) assert.equal(difference, null)
+    else assert.match(difference ?? 'no difference', told)
+  }
+})

@@ -1,0 +1,158 @@
+/** What an operator asks about scores: real commands on a real database. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { sql } from '../../src/platform/db.ts'
+import { scoreWorkers } from '../../src/scores/score-workers.ts'
+import { commandLine } from '../support/command-line.ts'
+import { testRegistry } from '../support/registry.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  daysAfter,
+  enough,
+  scoredAt,
+  scoresOf,
+  scoring,
+} from '../support/scores.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+const line = commandLine(registry.url)
+after(async () => {
+  line.remove()
+  await registry.drop()
+})
+await addSources(db)
+const [workerId = '', poor = ''] = await addPeople(db, 2)
+const evidence = await addEvidence(db, workerId, [
+  ...enough,
+  { sourceId: 'self', value: 1_000 },
+  { value: 555 },
+])
+await addEvidence(db, poor, [{ value: 900 }])
+const score = (now: Date) =>
+  db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], now))
+await score(scoredAt)
+await addEvidence(db, workerId, [{ value: 300 }])
+await score(daysAfter(1))
+const [first, second] = await scoresOf(db, workerId)
+assert.ok(first !== undefined && second !== undefined)
+
+async function usernameOf(id: string): Promise<string> {
+  const [row] = await db.rows<{ username: string }>(sql`
+    select username from profiles where worker_id = ${id}`)
+  return row?.username ?? ''
+}
+
+const username = await usernameOf(workerId)
+
+async function asked(...args: string[]) {
+  const { code, out, err } = await line.run(['scores', ...args, '--json'])
+  assert.ok(out.startsWith('{'), err)
+  return { code, err, ...JSON.parse(out) }
+}
+
+test('show: every score of a person, the newest first', async () => {
+  const { code, scores } = await asked('show', username)
+  assert.equal(code, 0)
+  assert.deepEqual(
+    scores.map((one: Record<string, unknown>) => [one.snapshotId, one.state, one.score]),
+    [
+      [second.id, 'active', second.score],
+      [first.id, 'superseded', first.score],
+    ],
+  )
+})
+
+test('explain: a score of before, from the evidence as it was; the parts sum to N and A', async () => {
+  const { code, snapshotId, asOf, result, items, skills } = await asked('explain', first.id)
+  assert.equal(code, 0)
+  assert.deepEqual([snapshotId, asOf, result.score], [first.id, '2026-05-14', first.score])
+  assert.deepEqual(
+    items.map(({ id }: { id: string }) => id),
+    [...evidence].sort((a, b) => (a < b ? -1 : 1)),
+  )
+  for (const { skillId, mass, weighted } of skills) {
+    const own = items.filter((one: { skillId: string }) => one.skillId === skillId)
+    const sum = (name: string) =>
+      own.reduce((total: number, one: Record<string, number>) => total + (one[name] ?? 0), 0)
+    assert.deepEqual([sum('mass'), sum('weighted')], [mass, weighted])
+  }
+  const dropped = items.filter(({ reason }: { reason: string | null }) => reason !== null)
+  assert.deepEqual(
+    dropped.map((one: Record<string, unknown>) => [one.id, one.reason, one.mass]),
+    [[evidence[4], 'assurance_zero', 0]],
+  )
+})
+
+test('explain: by username the score that is active; a poor result shows as what lowers it', async () => {
+  const { snapshotId, items } = await asked('explain', `@${username}`)
+  assert.equal(snapshotId, second.id)
+  const low = items.find(({ value }: { value: number }) => value === 300)
+  assert.ok(low.effect < 0, `${low.effect}`)
+})
+
+test('explain for people: each item in a line of a table, with the day, what is left of it and what it does', async () => {
+  const { code, out } = await line.run(['scores', 'explain', username])
+  assert.equal(code, 0)
+  assert.match(
+    out,
+    new RegExp(`^${second.score} \\[\\d+, \\d+\\] \\w+: 6 items of 2 groups, as of`),
+  )
+  assert.match(out, /raises low most: \w+ of \d+ from a new source of full assurance, to \d+/)
+  assert.match(out, /2026-05-01 +350000 +9\d\.\d % +\d +\d+ +[+-]?\d+ +731 days/)
+  assert.match(out, /not counted\n.*\n.* assurance_zero\n/)
+})
+
+test('explain: who has no score is told so; --now tells what the evidence comes to', async () => {
+  const who = await usernameOf(poor)
+  const refused = await line.run(['scores', 'explain', who])
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, /has no score: --now/)
+  const { code, snapshotId, result } = await asked('explain', who, '--now')
+  assert.deepEqual([code, snapshotId, result.evidenceCount], [0, null, 1])
+})
+
+test('explain --now: what was set aside since is not counted, and says why', async () => {
+  const { items } = await asked('explain', username, '--now')
+  assert.ok(items.every(({ reason }: { reason: string }) => reason !== 'excluded'))
+  await db.run(sql`update evidence set state = 'excluded' where evidence_id = ${evidence[0]}`)
+  const after = await asked('explain', username, '--now')
+  await db.run(sql`update evidence set state = 'active' where evidence_id = ${evidence[0]}`)
+  const found = after.items.find(({ id }: { id: string }) => id === evidence[0])
+  assert.deepEqual([found.reason, found.mass], ['excluded', 0])
+})
+
+test('replay: 0 where a score comes out again, by its id in either case; 2 for what is none', async () => {
+  for (const id of [first.id, second.id.toUpperCase()]) {
+    const { code, ok, difference } = await asked('replay', id)
+    assert.deepEqual([code, ok, difference], [0, true, null])
+  }
+  const all = await asked('replay', '--all')
+  assert.deepEqual([all.code, all.replayed, all.differ], [0, 2, 0])
+  for (const args of [
+    ['replay'],
+    ['replay', first.id, '--all'],
+    ['replay', 'abc'],
+    ['replay', 'a'.repeat(64)],
+  ])
+    assert.equal((await line.run(['scores', ...args])).code, 2, args.join(' '))
+})
+
+test('replay: 1 where a score was changed in the database, and which', async () => {
+  const set = (high: number) =>
+    db.run(sql`update score_snapshots set confidence_high = ${high}
+      where encode(snapshot_id, 'hex') = ${first.id}`)
+  const [row] = await db.rows<{ high: number }>(sql`
+    select confidence_high as high from score_snapshots
+    where encode(snapshot_id, 'hex') = ${first.id}`)
+  const high = row?.high ?? assert.fail('the score is there')
+  await set(high + 1)
+  const one = await asked('replay', first.id)
+  const all = await asked('replay', '--all')
+  await set(high)
+  assert.deepEqual([one.code, all.code, all.differ], [1, 1, 1])
+  assert.deepEqual(all.differing, [{ snapshotId: first.id, difference: one.difference }])
+  assert.match(all.err, new RegExp(`DIFFERS ${first.id}`))
+})
