@@ -12,3 +12,7 @@ export function snapshotIdGiven(text: string): Buffer {
     throw new UsageError(`${JSON.stringify(text)} is not the id of a score: 64 hex characters.`)
   return Buffer.from(text, 'hex')
 }
+
+export function noSuchScore(id: Buffer): string {
+  return `There is no score ${id.toString('hex')}, or what it was made of was erased with its person.`
+}

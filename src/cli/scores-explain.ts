@@ -18,7 +18,7 @@ import { done, type Outcome } from './output.ts'
 import { unknownPerson, usernameGiven } from './person.ts'
 import { releasedVocabulary } from './released-vocabulary.ts'
 import { CommandError, UsageError } from './run.ts'
-import { isSnapshotId, snapshotIdGiven } from './score-name.ts'
+import { isSnapshotId, noSuchScore, snapshotIdGiven } from './score-name.ts'
 import { releasedEngineHere } from './scoring-here.ts'
 import { alignedLines } from './table.ts'
 import { withDatabase } from './with-database.ts'
@@ -54,7 +54,7 @@ export function explainScoreCommand(
 async function explainStored(db: Db, id: Buffer): Promise<Outcome> {
   const snapshotId = id.toString('hex')
   const stored = await findSnapshot(db, id)
-  if (stored === undefined) throw new CommandError(`There is no score ${snapshotId}.`)
+  if (stored === undefined) throw new CommandError(noSuchScore(id))
   try {
     const { engine, vocabulary } = await openMakers(db)(stored)
     const { workerId } = stored

@@ -1,18 +1,20 @@
 /** `assay scores replay`: computes scores again, as they were made, and compares: 0 all agree, 1 any differs, 2 could not be done. */
 import type { Config } from '../config.ts'
+import { findWorkerIds } from '../people/worker-ids.ts'
 import type { Db } from '../platform/db.ts'
 import {
   bytesAfter,
   countSnapshots,
+  findGoneFrom,
   findSnapshot,
   findSnapshotsFrom,
-  type StoredSnapshot,
+  type GoneSnapshot,
 } from '../scores/history-store.ts'
 import { openMakers, replay } from '../scores/replay.ts'
 import { done, note, type Outcome } from './output.ts'
 import { showProgress } from './progress.ts'
 import { Interrupted, UsageError } from './run.ts'
-import { snapshotIdGiven } from './score-name.ts'
+import { noSuchScore, snapshotIdGiven } from './score-name.ts'
 import { withDatabase } from './with-database.ts'
 
 export interface ReplayFlags {
@@ -36,7 +38,7 @@ export function replayScoresCommand(
 
 async function replayOne(db: Db, id: Buffer): Promise<Outcome> {
   const stored = await findSnapshot(db, id)
-  if (stored === undefined) throw new UsageError(`There is no score ${id.toString('hex')}.`)
+  if (stored === undefined) throw new UsageError(noSuchScore(id))
   const difference = await replay(stored, openMakers(db))
   const snapshotId = id.toString('hex')
   const report = { ok: difference === null, replayed: 1, snapshotId, difference }
@@ -56,39 +58,70 @@ export interface ReplayAllOptions {
   root?: string
 }
 
+interface Tally {
+  replayed: number
+  /** Of people who were erased: what their scores were made of is gone with them. */
+  erased: number
+  differ: number
+  differing: { snapshotId: string; difference: string }[]
+}
+
 /** Page by page in the order of ids, so that memory does not grow with history; scores issued meanwhile may be among them. */
 export async function replayAll(db: Db, { signal, root }: ReplayAllOptions): Promise<Outcome> {
   const makersOf = openMakers(db, root)
+  const tally: Tally = { replayed: 0, erased: 0, differ: 0, differing: [] }
   const progress = showProgress(await countSnapshots(db), 'scores')
-  const differing: { snapshotId: string; difference: string }[] = []
-  let replayed = 0
-  let differ = 0
+  const reached = (): void => {
+    progress.at(tally.replayed, tally.replayed + tally.erased)
+    if (signal.aborted) throw new Interrupted('interrupted')
+  }
   try {
-    for await (const page of pages(db)) {
-      if (signal.aborted) throw new Interrupted('interrupted')
-      for (const stored of page) {
-        const difference = await replay(stored, makersOf)
-        if (difference === null) continue
-        const snapshotId = stored.snapshotId.toString('hex')
-        if (++differ <= differingToldMax) differing.push({ snapshotId, difference })
-        if (differ <= differingNotedMax) note(`DIFFERS ${snapshotId}: ${difference}`)
-      }
-      replayed += page.length
-      progress.at(replayed, replayed)
+    for await (const page of pages((from) => findSnapshotsFrom(db, from, batch))) {
+      for (const stored of page) told(tally, stored, await replay(stored, makersOf))
+      tally.replayed += page.length
+      reached()
+    }
+    for await (const page of pages((from) => findGoneFrom(db, from, batch))) {
+      await tellGone(db, tally, page)
+      reached()
     }
   } finally {
     progress.end()
   }
-  const ok = differ === 0
-  const lines = ok
-    ? [`${replayed} scores computed again: all agree`]
-    : [`${replayed} scores computed again: ${differ} DIFFER`]
-  return done({ ok, replayed, differ, differing }, lines, ok ? 0 : 1)
+  return summary(tally)
 }
 
-async function* pages(db: Db): AsyncGenerator<StoredSnapshot[]> {
+function told(tally: Tally, { snapshotId: id }: GoneSnapshot, difference: string | null): void {
+  if (difference === null) return
+  const snapshotId = id.toString('hex')
+  if (++tally.differ <= differingToldMax) tally.differing.push({ snapshotId, difference })
+  if (tally.differ <= differingNotedMax) note(`DIFFERS ${snapshotId}: ${difference}`)
+}
+
+/** Of who is still there, nothing may be gone. */
+async function tellGone(db: Db, tally: Tally, gone: readonly GoneSnapshot[]): Promise<void> {
+  const workerIds = gone.map(({ workerId }) => workerId)
+  const found = await findWorkerIds(db, { workerIds, externalIds: [], usernames: [] })
+  const present = new Set(found.map(({ workerId }) => workerId))
+  for (const snapshot of gone)
+    if (present.has(snapshot.workerId)) told(tally, snapshot, 'what it was made of is gone')
+    else tally.erased++
+}
+
+function summary(tally: Tally): Outcome {
+  const { replayed, erased, differ } = tally
+  const ok = differ === 0
+  const verdict = ok ? 'all agree' : `${differ} DIFFER`
+  const left = erased === 0 ? '' : `; ${erased} were erased with their people`
+  const line = `${replayed} scores computed again: ${verdict}${left}`
+  return done({ ok, ...tally }, [line], ok ? 0 : 1)
+}
+
+async function* pages<Row extends GoneSnapshot>(
+  find: (from: Buffer) => Promise<Row[]>,
+): AsyncGenerator<Row[]> {
   for (let from: Buffer = Buffer.alloc(0); ; ) {
-    const page = await findSnapshotsFrom(db, from, batch)
+    const page = await find(from)
     const last = page.at(-1)
     if (last === undefined) return
     yield page

@@ -50,6 +50,21 @@ export async function findSnapshot(
   return row?.snapshotId.equals(snapshotId) ? row : undefined
 }
 
+export interface GoneSnapshot {
+  snapshotId: Buffer
+  workerId: string
+}
+
+/** Those that cannot be computed again, for what they were made of is gone. In the order of ids, from the one given. */
+export function findGoneFrom(db: Queryable, from: Buffer, limit: number): Promise<GoneSnapshot[]> {
+  return db.rows<GoneSnapshot>(sql`
+    select s.snapshot_id as "snapshotId", s.worker_id as "workerId"
+    from score_snapshots s
+    where s.snapshot_id >= ${from}
+      and not exists (select from score_workings w where w.snapshot_id = s.snapshot_id)
+    order by s.snapshot_id limit ${limit}`)
+}
+
 /** The least bytes above these. */
 export function bytesAfter(id: Buffer): Buffer {
   return Buffer.concat([id, Buffer.alloc(1)])

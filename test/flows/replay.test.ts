@@ -17,6 +17,7 @@ import { sha256Hex } from '../../src/platform/bytes.ts'
 import { sql } from '../../src/platform/db.ts'
 import { loadEngineOf } from '../../src/scores/engine.ts'
 import { findSnapshot } from '../../src/scores/history-store.ts'
+import { eraseWorkings } from '../../src/scores/personal-store.ts'
 import { openMakers, replay } from '../../src/scores/replay.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
 import { type Scoring, scoringRulesOf } from '../../src/scores/scoring.ts'
@@ -97,7 +98,7 @@ test('1,000 scores come out again to the bit, after a new version of the engine 
     { version: scoring.engine.version, count: 500, vocabularies: 1 },
   ])
   const { exitCode, report, lines } = await replayAll(db, { signal: neverAborted, root })
-  assert.deepEqual(report, { ok: true, replayed: 1_000, differ: 0, differing: [] })
+  assert.deepEqual(report, { ok: true, replayed: 1_000, erased: 0, differ: 0, differing: [] })
   assert.equal(exitCode, 0)
   assert.deepEqual(lines, ['1000 scores computed again: all agree'])
 })
@@ -183,4 +184,24 @@ test('whatever of a score is tampered with is told', async () => {
     if (told === null) assert.equal(difference, null)
     else assert.match(difference ?? 'no difference', told)
   }
+})
+
+test('the scores of who was erased are counted, and cannot be computed again; what is gone of anybody else is told', async () => {
+  const [erased = '', robbed = ''] = workerIds
+  await db.transaction(async (tx) => {
+    await eraseWorkings(tx, erased, daysAfter(4))
+    await tx.run(sql`
+      update workers set erased_at = ${daysAfter(4)}, external_id = null, terms_version = null,
+        terms_accepted_at = null, onboarded_at = null where id = ${erased}`)
+  })
+  const { report, lines } = await replayAll(db, { signal: neverAborted, root })
+  assert.deepEqual(report, { ok: true, replayed: 998, erased: 2, differ: 0, differing: [] })
+  assert.match(lines.join(), /2 were erased with their people/)
+
+  await db.run(sql`
+    delete from score_workings where snapshot_id in
+      (select snapshot_id from score_snapshots where worker_id = ${robbed} and state = 'active')`)
+  const after = await replayAll(db, { signal: neverAborted, root })
+  assert.equal(after.exitCode, 1)
+  assert.partialDeepStrictEqual(after.report, { replayed: 997, erased: 2, differ: 1 })
 })
