@@ -78,6 +78,14 @@ begin
   raise exception 'the books are only ever added to' using errcode = 'integrity_constraint_violation';
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.keep_dispute_ended()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'a dispute that has ended stays so' using errcode = 'integrity_constraint_violation';
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.keep_evidence_revoked()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -415,6 +423,34 @@ create table credit_purchases (
   key_sha256 bytea not null,
   fingerprint bytea not null,
   charged_at timestamp with time zone not null
+);
+create table dispute_changes (
+  dispute_id uuid not null,
+  state text not null,
+  changed_at timestamp with time zone not null,
+  actor text not null
+);
+create table dispute_targets (
+  dispute_id uuid not null,
+  state text not null,
+  worker_id uuid not null,
+  kind text not null,
+  evidence_id uuid,
+  excluded boolean not null,
+  upheld boolean default false not null
+);
+create table disputes (
+  id uuid not null,
+  worker_id uuid not null,
+  kind text not null,
+  state text not null,
+  resolution text,
+  restricted boolean not null,
+  snapshot_id bytea,
+  resulting_snapshot_id bytea,
+  opened_at timestamp with time zone not null,
+  due_at timestamp with time zone not null,
+  ended_at timestamp with time zone
 );
 create table evidence (
   evidence_id uuid not null,
@@ -798,6 +834,21 @@ alter table credit_entries add constraint credit_entries_reference_check CHECK (
 alter table credit_purchases add constraint credit_purchases_pkey PRIMARY KEY (account_id, key_sha256);
 alter table credit_purchases add constraint credit_purchases_fingerprint_check CHECK ((length(fingerprint) = 32));
 alter table credit_purchases add constraint credit_purchases_key_sha256_check CHECK ((length(key_sha256) = 32));
+alter table dispute_changes add constraint dispute_changes_pkey PRIMARY KEY (dispute_id, state);
+alter table dispute_changes add constraint dispute_changes_state_check CHECK ((state = ANY (ARRAY['open'::text, 'under_review'::text, 'resolved'::text, 'withdrawn'::text])));
+alter table dispute_targets add constraint dispute_targets_dispute_id_evidence_id_key UNIQUE NULLS NOT DISTINCT (dispute_id, evidence_id);
+alter table dispute_targets add constraint dispute_targets_check CHECK (((kind = 'evidence'::text) = (evidence_id IS NOT NULL)));
+alter table dispute_targets add constraint dispute_targets_check1 CHECK (((evidence_id IS NOT NULL) OR (NOT (excluded OR upheld))));
+alter table disputes add constraint disputes_id_state_key UNIQUE (id, state);
+alter table disputes add constraint disputes_pkey PRIMARY KEY (id);
+alter table disputes add constraint disputes_check CHECK ((due_at > opened_at));
+alter table disputes add constraint disputes_check1 CHECK (((state = 'resolved'::text) = (resolution IS NOT NULL)));
+alter table disputes add constraint disputes_check2 CHECK (((state = ANY (ARRAY['resolved'::text, 'withdrawn'::text])) = (ended_at IS NOT NULL)));
+alter table disputes add constraint disputes_check3 CHECK (((resulting_snapshot_id IS NULL) OR (ended_at IS NOT NULL)));
+alter table disputes add constraint disputes_check4 CHECK (((resolution IS DISTINCT FROM 'partly_upheld'::text) OR (kind = 'evidence'::text)));
+alter table disputes add constraint disputes_kind_check CHECK ((kind = ANY (ARRAY['score'::text, 'evidence'::text, 'identity'::text])));
+alter table disputes add constraint disputes_resolution_check CHECK ((resolution = ANY (ARRAY['upheld'::text, 'partly_upheld'::text, 'rejected'::text])));
+alter table disputes add constraint disputes_state_check CHECK ((state = ANY (ARRAY['open'::text, 'under_review'::text, 'resolved'::text, 'withdrawn'::text])));
 alter table evidence add constraint evidence_source_id_external_id_key UNIQUE (source_id, external_id);
 alter table evidence add constraint evidence_pkey PRIMARY KEY (evidence_id);
 alter table evidence add constraint evidence_check CHECK ((expires_on > observed_on));
@@ -969,6 +1020,13 @@ alter table credit_audits add constraint credit_audits_account_id_fkey FOREIGN K
 alter table credit_entries add constraint credit_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
 alter table credit_entries add constraint credit_entries_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id);
 alter table credit_purchases add constraint credit_purchases_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
+alter table dispute_changes add constraint dispute_changes_dispute_id_fkey FOREIGN KEY (dispute_id) REFERENCES disputes(id);
+alter table dispute_targets add constraint dispute_targets_dispute_id_state_fkey FOREIGN KEY (dispute_id, state) REFERENCES disputes(id, state) ON UPDATE CASCADE;
+alter table dispute_targets add constraint dispute_targets_evidence_id_fkey FOREIGN KEY (evidence_id) REFERENCES evidence(evidence_id);
+alter table dispute_targets add constraint dispute_targets_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table disputes add constraint disputes_resulting_snapshot_id_fkey FOREIGN KEY (resulting_snapshot_id) REFERENCES score_snapshots(snapshot_id);
+alter table disputes add constraint disputes_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES score_snapshots(snapshot_id);
+alter table disputes add constraint disputes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table evidence add constraint evidence_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(source_id);
 alter table evidence add constraint evidence_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table evidence_private add constraint evidence_private_evidence_id_fkey FOREIGN KEY (evidence_id) REFERENCES evidence(evidence_id);
@@ -997,6 +1055,9 @@ CREATE INDEX agent_decision_reports_subject ON public.agent_decision_reports USI
 CREATE INDEX agent_decision_reports_user ON public.agent_decision_reports USING btree (user_id, id);
 CREATE UNIQUE INDEX agent_unlock_reviews_open ON public.agent_unlock_reviews USING btree (user_id) WHERE (decided_at IS NULL);
 CREATE INDEX api_keys_account ON public.api_keys USING btree (account_id);
+CREATE UNIQUE INDEX dispute_targets_one_open ON public.dispute_targets USING btree (worker_id, kind, evidence_id) NULLS NOT DISTINCT WHERE (state = ANY (ARRAY['open'::text, 'under_review'::text]));
+CREATE INDEX disputes_due ON public.disputes USING btree (due_at, id) WHERE (state = ANY (ARRAY['open'::text, 'under_review'::text]));
+CREATE INDEX disputes_worker ON public.disputes USING btree (worker_id);
 CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE ((state = 'active'::text) AND (expires_on IS NOT NULL));
 CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
@@ -1053,7 +1114,10 @@ create view public_candidates as
     n.status_token,
     v.list_id,
     v.payload,
-    v.proof
+    v.proof,
+    (EXISTS ( SELECT
+           FROM disputes d
+          WHERE ((d.worker_id = p.worker_id) AND d.restricted AND (d.state = ANY (ARRAY['open'::text, 'under_review'::text]))))) AS restricted
    FROM ((((profiles p
      JOIN workers w ON ((w.id = p.worker_id)))
      LEFT JOIN identities i ON ((i.worker_id = p.worker_id)))
@@ -1066,6 +1130,8 @@ CREATE TRIGGER search_deleted AFTER DELETE ON public.consents REFERENCING OLD TA
 CREATE TRIGGER search_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
+CREATE TRIGGER dispute_changes_stay BEFORE UPDATE ON public.dispute_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER disputes_stay_ended BEFORE UPDATE ON public.disputes FOR EACH ROW WHEN ((old.state = ANY (ARRAY['resolved'::text, 'withdrawn'::text]))) EXECUTE FUNCTION keep_dispute_ended();
 CREATE TRIGGER evidence_stays_revoked BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION keep_evidence_revoked();
 CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change_but_forget_actor();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();

@@ -20,6 +20,8 @@ export interface PublicRow {
   granted: Permission[]
   identityState: StoredIdentity['state'] | null
   verifiedUntil: Date | null
+  /** By an open dispute: the score is not shown. */
+  restricted: boolean
   /** Null where no score stands: then the score's other columns are null as well. */
   snapshot: SnapshotColumns | null
 }
@@ -74,9 +76,8 @@ export function publicScore(row: PublicRow, { origin, now }: Moment): PublicScor
   }
 }
 
-/** No dispute restricts a score in this release: there is none to open. */
 function openFor(row: PublicRow, now: Date): Readable {
-  const { onboarded, granted, identityState, verifiedUntil, snapshot } = row
+  const { onboarded, granted, identityState, verifiedUntil, restricted, snapshot } = row
   const identity = identityState === null ? null : { state: identityState, verifiedUntil }
   return readable({
     onboarded,
@@ -87,7 +88,7 @@ function openFor(row: PublicRow, now: Date): Readable {
     },
     identityActive: isIdentityActive(identity, now),
     snapshotActive: snapshot !== null,
-    restricted: false,
+    restricted,
   })
 }
 

@@ -21,7 +21,7 @@ export async function findByUsername(
       verified_until as "verifiedUntil", encode(snapshot_id, 'hex') as "snapshotId", score,
       confidence_low as low, confidence_high as high, band, evidence_count as "evidenceCount",
       engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
-      encode(status_token, 'hex') as "statusToken", list_id as "listId"
+      encode(status_token, 'hex') as "statusToken", list_id as "listId", restricted
     from public_candidates where username = any(${usernames}::text[])`)
   return rows.map(publicRow)
 }
@@ -39,7 +39,7 @@ export async function findBySnapshot(
       encode(snapshot_id, 'hex') as "snapshotId", score, confidence_low as low,
       confidence_high as high, band, evidence_count as "evidenceCount",
       engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
-      encode(status_token, 'hex') as "statusToken", list_id as "listId"
+      encode(status_token, 'hex') as "statusToken", list_id as "listId", restricted
     from public_candidates where snapshot_id = any(${ids}::bytea[])`)
   return rows.map(publicRow)
 }

@@ -7,7 +7,7 @@ export function excludeEvidence(tx: Tx, ids: readonly string[], now: Date): Prom
   return move(tx, ids, { from: 'active', to: 'excluded', reason: 'evidence_excluded', now })
 }
 
-/** Gives the ids it restored: those that were excluded. What was revoked meanwhile stays revoked. */
+/** Gives the ids it restored: those that were excluded. What was revoked meanwhile stays revoked; what has expired is expired. */
 export function restoreEvidence(tx: Tx, ids: readonly string[], now: Date): Promise<string[]> {
   return move(tx, ids, { from: 'excluded', to: 'active', reason: 'evidence_restored', now })
 }

@@ -293,6 +293,14 @@ test('excluded evidence comes back; revoked evidence is neither excluded nor res
   assert.equal((await stateOf(two)).state, 'revoked')
 })
 
+test('evidence whose last day passes while it is excluded comes back as expired', async () => {
+  const id = await idOf({ expiresOn: '2026-05-20' })
+  await db.transaction((tx) => excludeEvidence(tx, [id], now))
+  const then = new Date('2026-05-20T00:00:00Z')
+  assert.deepEqual(await db.transaction((tx) => restoreEvidence(tx, [id], then)), [id])
+  assert.equal((await stateOf(id)).state, 'expired')
+})
+
 test('evidence counts through the day before it expires, and not from that day on', async () => {
   const workerId = workerIdOf(32)
   const id = await idOf({ workerId, expiresOn: '2026-05-20' })

@@ -206,14 +206,17 @@ export function lockEvidence(tx: Tx, ids: readonly string[]): Promise<EvidenceIn
     order by evidence_id for no key update`)
 }
 
-/** Called under the locks of the rows. */
+/** What would be active, but whose last day has passed meanwhile, is expired. Called under the locks of the rows. */
 export async function moveEvidence(
   tx: Tx,
   ids: readonly string[],
   move: { to: 'active' | 'excluded'; now: Date },
 ): Promise<void> {
   await tx.run(sql`
-    update evidence set state = ${move.to}, state_at = ${move.now}
+    update evidence set state_at = ${move.now},
+      state = case when ${move.to} = 'active'
+        and expires_on <= (${move.now}::timestamptz at time zone 'UTC')::date
+        then 'expired' else ${move.to} end
     where evidence_id = any(${ids}::uuid[])`)
 }
 

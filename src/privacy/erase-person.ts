@@ -5,6 +5,7 @@
  * status tokens of credentials. docs/privacy.md says why, table by table.
  */
 import { eraseReportsAbout } from '../agent-decisions/retention.ts'
+import { eraseDisputes } from '../disputes/personal-store.ts'
 import { eraseEvidence } from '../evidence/personal-store.ts'
 import { erasePerson, lockToErase } from '../people/personal-store.ts'
 import { permissions } from '../people/schema.ts'
@@ -46,6 +47,7 @@ export async function eraseWorker(
   await revokeDigests(tx, digests, at)
   await eraseCredentials(tx, digests)
   await eraseWorkings(tx, workerId, at)
+  await eraseDisputes(tx, workerId)
   const evidenceErased = await eraseEvidence(tx, workerId)
   await eraseEvents(tx, workerId)
   const scoreIds = scores.map(({ snapshotId }) => snapshotId)

@@ -1,5 +1,6 @@
 /** Everything that is stored about one person, in one document: for the person, by the operator. */
 import { findReportRecords } from '../agent-decisions/personal-store.ts'
+import { findDisputeRecords } from '../disputes/personal-store.ts'
 import { findEvidenceRecords } from '../evidence/personal-store.ts'
 import { findPersonHistory } from '../people/personal-store.ts'
 import { findPeople, lockWorkers, type Person } from '../people/store.ts'
@@ -36,6 +37,7 @@ export async function exportPerson(
       evidence: jsonOf(score.evidence),
       result: jsonOf(score.result),
     })),
+    disputes: await findDisputeRecords(tx, workerId),
     credentials: credentials.map(({ payload, proof, issuedAt, revokedAt }) => ({
       issuedAt,
       revokedAt,

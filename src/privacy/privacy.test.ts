@@ -17,6 +17,7 @@ import {
 } from '../../test/support/scores.ts'
 import { openReporting } from '../agent-decisions/report.ts'
 import { readReportRequest } from '../agent-decisions/report-request.ts'
+import { openDispute } from '../disputes/open-dispute.ts'
 import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import type { EvidenceLine } from '../evidence/schema.ts'
 import { type Db, sql } from '../platform/db.ts'
@@ -60,12 +61,13 @@ async function canaryPerson() {
     submitter: 'canary',
     artifactUrl: 'https://canary.example',
   }
-  await addEvidence(
+  const evidenceIds = await addEvidence(
     db,
     workerId,
     enough.map((one, i) => ({ ...one, externalId: `canary-item-${n}-${i}`, private: payload })),
   )
   await score(workerId, scoredAt)
+  await dispute(workerId, evidenceIds.slice(0, 1))
   await issueByHand(before)
   await report({ kind: 'candidate', username: before })
   await register(db, [{ ...line, username }], daysAfter(1))
@@ -82,6 +84,18 @@ async function canaryPerson() {
 
 function score(workerId: string, now: Date) {
   return db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], now))
+}
+
+function dispute(workerId: string, evidenceIds: readonly string[]) {
+  const wish = {
+    workerId,
+    kind: 'evidence',
+    evidenceIds,
+    restricted: false,
+    exclude: true,
+  } as const
+  const circumstances = { actor: 'canary reviewer', now: scoredAt, dueAt: daysAfter(30) }
+  return db.transaction((tx) => openDispute(tx, wish, circumstances))
 }
 
 function issueByHand(username: string) {
@@ -141,6 +155,7 @@ test('export: everything that any table has of the person is in it', async () =>
     'canary-item',
     'canary-more',
     'canary said',
+    'canary reviewer',
   ])
     assert.ok(text.includes(part), part)
   assert.partialDeepStrictEqual(exported, {
@@ -150,7 +165,7 @@ test('export: everything that any table has of the person is in it', async () =>
     scores: [{ state: 'superseded' }, { state: 'active' }],
   })
   const counts = Object.fromEntries(
-    ['evidence', 'credentials', 'events', 'reports', 'usernamesTakenAt'].map((name) => {
+    ['evidence', 'credentials', 'events', 'reports', 'usernamesTakenAt', 'disputes'].map((name) => {
       const list = exported?.[name]
       return [name, Array.isArray(list) ? list.length : null]
     }),
@@ -158,9 +173,10 @@ test('export: everything that any table has of the person is in it', async () =>
   assert.deepEqual(counts, {
     evidence: 5,
     credentials: 4,
-    events: 5,
+    events: 6,
     reports: 3,
     usernamesTakenAt: 2,
+    disputes: 1,
   })
   await erase(username)
 })
@@ -176,6 +192,7 @@ test('erase: no table holds a word of the person; the books still add up', async
     'evidence',
     'evidence_private',
     'score_credentials',
+    'dispute_changes',
     'agent_decision_reports',
   ])
     assert.ok(held.includes(table), table)

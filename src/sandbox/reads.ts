@@ -58,6 +58,7 @@ function rowOf(fictional: FictionalPerson, own: IssuedCredential | null): Public
     granted: ['public_profile', 'search_listing', 'score_sharing'] as PublicRow['granted'],
     identityState: 'verified' as const,
     verifiedUntil: new Date('2126-01-01T00:00:00Z'),
+    restricted: false,
   }
   if (score === null) return { ...person, snapshot: null }
   const { low, high, evidenceCount } = score

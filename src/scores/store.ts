@@ -115,6 +115,17 @@ export function findEarlierCredentials(
     where s.worker_id = any(${workerIds}::uuid[]) and s.state <> 'active' and s.vc_sha256 is not null`)
 }
 
+/** Null where the score has none. */
+export async function findSnapshotCredential(
+  db: Queryable,
+  snapshotId: string,
+): Promise<{ vcSha256: Buffer; active: boolean } | null> {
+  const [row] = await db.rows<{ vcSha256: Buffer; active: boolean }>(sql`
+    select vc_sha256 as "vcSha256", state = 'active' as active from score_snapshots
+    where snapshot_id = ${Buffer.from(snapshotId, 'hex')} and vc_sha256 is not null`)
+  return row ?? null
+}
+
 /** Keeps a vocabulary that scores are computed under. */
 export async function keepVocabulary(
   tx: Tx,

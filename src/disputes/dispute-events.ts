@@ -1,0 +1,50 @@
+/** Pure: the events of a dispute. */
+import { wireTime } from '../platform/clock.ts'
+import type { NewEvent } from '../webhooks/outbox.ts'
+import type { Dispute, Ending } from './dispute.ts'
+
+export type DisputeFacts = Pick<
+  Dispute,
+  'id' | 'workerId' | 'kind' | 'snapshotId' | 'restricted' | 'openedAt'
+>
+
+export function disputeOpened(dispute: DisputeFacts): NewEvent {
+  return { type: 'dispute.opened', workerId: dispute.workerId, data: disputed(dispute) }
+}
+
+export interface End {
+  ending: Ending
+  resultingSnapshotId: string | null
+  endedAt: Date
+}
+
+export function disputeResolved(dispute: DisputeFacts, end: End): NewEvent {
+  const { ending, resultingSnapshotId, endedAt } = end
+  const data = {
+    ...disputed(dispute),
+    resolution: ending,
+    scoreChanged: isScoreChanged(dispute, resultingSnapshotId),
+    resultingSnapshotId,
+    resolvedAt: wireTime(endedAt),
+  }
+  return { type: 'dispute.resolved', workerId: dispute.workerId, data }
+}
+
+/** Against the score that was disputed, whenever it changed: evidence set aside meanwhile may have changed it before the decision. */
+export function isScoreChanged(
+  { snapshotId }: Pick<Dispute, 'snapshotId'>,
+  resultingSnapshotId: string | null,
+): boolean {
+  return snapshotId !== resultingSnapshotId
+}
+
+function disputed({ id, workerId, kind, snapshotId, restricted, openedAt }: DisputeFacts) {
+  return {
+    workerId,
+    disputeId: id,
+    kind,
+    snapshotId,
+    restricted,
+    openedAt: wireTime(openedAt),
+  }
+}

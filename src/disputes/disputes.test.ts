@@ -1,0 +1,472 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { names } from '../../test/support/candidates.ts'
+import { end, opened, resolved, review, tryToOpen } from '../../test/support/disputes.ts'
+import { issuer, testRegistry } from '../../test/support/registry.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  daysAfter,
+  enough,
+  eventsOf,
+  isMarked,
+  scoredAt,
+  scoresOf,
+  scoring,
+} from '../../test/support/scores.ts'
+import { candidateReads } from '../candidates/reads.ts'
+import { findPersonFacts } from '../people/store.ts'
+import { sql } from '../platform/db.ts'
+import { moveIdentity } from '../scores/keep-sharing.ts'
+import { revokeAndRescore } from '../scores/revoke-evidence.ts'
+import { scoreWorkers } from '../scores/score-workers.ts'
+import { findChanges, findDisputes } from './store.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+await addSources(db)
+
+function score(workerId: string, at = scoredAt) {
+  return db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], at))
+}
+
+/** Has a score of four items; its events are out of the way. */
+async function scoredPerson(over: Record<string, unknown> = {}) {
+  const [workerId = ''] = await addPeople(db, 1, over)
+  const evidence = await addEvidence(db, workerId, enough)
+  await score(workerId)
+  await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
+  const [first] = await scoresOf(db, workerId)
+  assert.ok(first)
+  return { workerId, evidence: evidence.toSorted(), scoreId: first.id }
+}
+
+async function typesOf(workerId: string): Promise<string[]> {
+  return (await eventsOf(db, workerId)).map(({ type }) => type)
+}
+
+async function stateOf(evidenceId: string) {
+  const [row] = await db.rows(sql`
+    select state, revoked_reason as reason, revoked_by as actor from evidence
+    where evidence_id = ${evidenceId}`)
+  return row
+}
+
+test('a dispute about the score: each move is kept with actor and time, and told', async () => {
+  const { workerId, scoreId } = await scoredPerson()
+  const { id } = await opened(db, { workerId, restricted: true })
+  assert.equal((await review(db, id)).outcome, 'under_review')
+  assert.partialDeepStrictEqual(await end(db, id, { ending: 'rejected' }), {
+    outcome: 'ended',
+    scoreChanged: false,
+    resultingSnapshotId: scoreId,
+  })
+  assert.partialDeepStrictEqual(await findDisputes(db, [id]), [
+    {
+      kind: 'score',
+      state: 'resolved',
+      resolution: 'rejected',
+      snapshotId: scoreId,
+      resultingSnapshotId: scoreId,
+      openedAt: daysAfter(1),
+      dueAt: daysAfter(31),
+      endedAt: daysAfter(3),
+      items: [],
+    },
+  ])
+  assert.deepEqual(await findChanges(db, id), [
+    { state: 'open', changedAt: daysAfter(1), actor: 'ada' },
+    { state: 'under_review', changedAt: daysAfter(2), actor: 'bob' },
+    { state: 'resolved', changedAt: daysAfter(3), actor: 'cyd' },
+  ])
+  const disputed = {
+    workerId,
+    disputeId: id,
+    kind: 'score',
+    snapshotId: scoreId,
+    restricted: true,
+    openedAt: '2026-05-15T09:00:00Z',
+  }
+  assert.deepEqual(await eventsOf(db, workerId), [
+    { type: 'dispute.opened', data: disputed },
+    {
+      type: 'dispute.resolved',
+      data: {
+        ...disputed,
+        resolution: 'rejected',
+        scoreChanged: false,
+        resultingSnapshotId: scoreId,
+        resolvedAt: '2026-05-17T09:00:00Z',
+      },
+    },
+  ])
+})
+
+test('upheld evidence: revoked, rescored as a correction that names the dispute, and dispute.resolved comes last', async () => {
+  const { workerId, evidence, scoreId } = await scoredPerson()
+  const [id = ''] = evidence
+  const { dispute, resultingSnapshotId, scoreChanged } = await resolved(
+    db,
+    { workerId, kind: 'evidence', evidenceIds: [id] },
+    { ending: 'upheld' },
+  )
+  assert.deepEqual(await stateOf(id), { state: 'revoked', reason: 'dispute_upheld', actor: 'cyd' })
+  const [first, second] = await scoresOf(db, workerId)
+  assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: daysAfter(3) })
+  assert.partialDeepStrictEqual(second, { change: 'revised', reason: 'dispute_upheld' })
+  assert.deepEqual([resultingSnapshotId, scoreChanged], [second?.id, true])
+  assert.partialDeepStrictEqual(await eventsOf(db, workerId), [
+    { type: 'dispute.opened', data: { kind: 'evidence', restricted: false } },
+    { type: 'evidence.revoked', data: { evidenceId: id, reason: 'dispute_upheld' } },
+    { type: 'score.revised', data: { reason: 'dispute_upheld', disputeId: dispute.id } },
+    {
+      type: 'dispute.resolved',
+      data: {
+        resolution: 'upheld',
+        snapshotId: scoreId,
+        scoreChanged: true,
+        resultingSnapshotId: second?.id,
+      },
+    },
+  ])
+  assert.equal(await isMarked(db, workerId), false)
+})
+
+test('partly upheld: the items named are revoked, the others that were set aside count again, all in one score', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  const [wrong = '', right = ''] = evidence
+  const wish = { workerId, kind: 'evidence', evidenceIds: [wrong, right], exclude: true } as const
+  const { dispute } = await resolved(db, wish, { ending: 'partly_upheld', upheldIds: [wrong] })
+  assert.partialDeepStrictEqual(await stateOf(wrong), { state: 'revoked' })
+  assert.partialDeepStrictEqual(await stateOf(right), { state: 'active' })
+  const [found] = await findDisputes(db, [dispute.id])
+  assert.deepEqual(found?.items, [
+    { evidenceId: wrong, excluded: true, upheld: true },
+    { evidenceId: right, excluded: true, upheld: false },
+  ])
+  assert.deepEqual(
+    (await scoresOf(db, workerId)).map(({ state }) => state),
+    ['superseded', 'active'],
+  )
+  assert.deepEqual(await typesOf(workerId), [
+    'dispute.opened',
+    'evidence.revoked',
+    'score.revised',
+    'dispute.resolved',
+  ])
+})
+
+test('evidence set aside: the next scoring goes without it; rejected, it counts again at once', async () => {
+  const { workerId, evidence, scoreId } = await scoredPerson()
+  const [id = ''] = evidence
+  const dispute = await opened(db, { workerId, kind: 'evidence', evidenceIds: [id], exclude: true })
+  assert.partialDeepStrictEqual(await stateOf(id), { state: 'excluded' })
+  assert.equal(await isMarked(db, workerId), true)
+  await score(workerId, daysAfter(2))
+  await review(db, dispute.id)
+  await end(db, dispute.id, { ending: 'rejected' })
+  assert.partialDeepStrictEqual(await stateOf(id), { state: 'active' })
+  const scores = await scoresOf(db, workerId)
+  assert.deepEqual(
+    scores.map(({ change, vcRevokedAt }) => [change, vcRevokedAt]),
+    [
+      ['first', null],
+      ['updated', null],
+      ['updated', null],
+    ],
+  )
+  assert.deepEqual(await typesOf(workerId), [
+    'dispute.opened',
+    'score.updated',
+    'score.updated',
+    'dispute.resolved',
+  ])
+  assert.partialDeepStrictEqual((await eventsOf(db, workerId)).at(-1), {
+    data: { snapshotId: scoreId, scoreChanged: true, resultingSnapshotId: scores[2]?.id },
+  })
+})
+
+test('evidence set aside and scored without, then upheld: there is nothing left to revise, and the credential of the score that was wrong goes', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  const [id = ''] = evidence
+  const dispute = await opened(db, { workerId, kind: 'evidence', evidenceIds: [id], exclude: true })
+  await score(workerId, daysAfter(2))
+  await review(db, dispute.id)
+  await end(db, dispute.id, { ending: 'upheld' })
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'superseded', vcRevokedAt: daysAfter(3) },
+    { state: 'active', change: 'updated', vcRevokedAt: null },
+  ])
+  assert.partialDeepStrictEqual(await eventsOf(db, workerId), [
+    { type: 'dispute.opened' },
+    { type: 'score.updated' },
+    { type: 'evidence.revoked', data: { snapshotId: null } },
+    { type: 'dispute.resolved', data: { scoreChanged: true } },
+  ])
+})
+
+test('withdrawn: what was set aside counts again, and the dispute is told as withdrawn', async () => {
+  const { workerId, evidence, scoreId } = await scoredPerson()
+  const [id = ''] = evidence
+  const dispute = await opened(db, { workerId, kind: 'evidence', evidenceIds: [id], exclude: true })
+  await end(db, dispute.id, { ending: 'withdrawn' })
+  assert.partialDeepStrictEqual(await stateOf(id), { state: 'active' })
+  assert.equal(await isMarked(db, workerId), false)
+  assert.partialDeepStrictEqual(await findDisputes(db, [dispute.id]), [
+    { state: 'withdrawn', resolution: null },
+  ])
+  assert.partialDeepStrictEqual(await eventsOf(db, workerId), [
+    { type: 'dispute.opened' },
+    {
+      type: 'dispute.resolved',
+      data: { resolution: 'withdrawn', scoreChanged: false, resultingSnapshotId: scoreId },
+    },
+  ])
+})
+
+test('upheld score: computed again from what stands, as a correction', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  const dispute = await opened(db, { workerId })
+  await addEvidence(db, workerId, [{ value: 100 }])
+  await review(db, dispute.id)
+  await end(db, dispute.id, { ending: 'upheld' })
+  const [first, second] = await scoresOf(db, workerId)
+  assert.partialDeepStrictEqual(first, { vcRevokedAt: daysAfter(3) })
+  assert.partialDeepStrictEqual(second, { change: 'revised', reason: 'dispute_upheld' })
+  assert.deepEqual(await typesOf(workerId), ['dispute.opened', 'score.revised', 'dispute.resolved'])
+  for (const id of evidence) assert.partialDeepStrictEqual(await stateOf(id), { state: 'active' })
+})
+
+test('upheld score that was replaced meanwhile: its credential is revoked all the same', async () => {
+  const { workerId } = await scoredPerson()
+  const dispute = await opened(db, { workerId })
+  await addEvidence(db, workerId, [{ value: 100 }])
+  await score(workerId, daysAfter(2))
+  await review(db, dispute.id)
+  await end(db, dispute.id, { ending: 'upheld' })
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'superseded', vcRevokedAt: daysAfter(3) },
+    { state: 'active', change: 'updated', vcRevokedAt: null },
+  ])
+})
+
+test('upheld score that comes to the same again: kept, and told so', async () => {
+  const { workerId, scoreId } = await scoredPerson()
+  const { scoreChanged } = await resolved(db, { workerId }, { ending: 'upheld' })
+  assert.equal(scoreChanged, false)
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { id: scoreId, state: 'active', vcRevokedAt: null },
+  ])
+})
+
+test('upheld identity: the check counts no more, and its credential goes; rejected, it stands', async () => {
+  for (const ending of ['upheld', 'rejected'] as const) {
+    const { workerId } = await scoredPerson()
+    await resolved(db, { workerId, kind: 'identity' }, { ending })
+    const [person] = await findPersonFacts(db, [workerId])
+    assert.equal(person?.identity?.state, ending === 'upheld' ? 'revoked' : 'verified')
+    const [row] = await db.rows<{ open: number }>(sql`
+      select count(*)::int as open from score_snapshots
+      where worker_id = ${workerId} and vc_sha256 is not null`)
+    assert.equal(row?.open, ending === 'upheld' ? 0 : 1)
+    assert.deepEqual(await typesOf(workerId), ['dispute.opened', 'dispute.resolved'])
+  }
+})
+
+test('upheld identity of somebody whose check had been taken back before: nothing is left to take back', async () => {
+  const { workerId } = await scoredPerson()
+  const by = { by: 'ada', at: daysAfter(1) }
+  await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'revoke' }, by))
+  await resolved(db, { workerId, kind: 'identity' }, { ending: 'upheld' })
+  const [person] = await findPersonFacts(db, [workerId])
+  assert.equal(person?.identity?.state, 'revoked')
+})
+
+test('restricted: score, detail and credential do not show it until the dispute ends, whatever happens to the score meanwhile', async () => {
+  const reads = candidateReads({
+    db,
+    names,
+    origin: issuer.origin,
+    formerOrigins: [],
+    signers: { of: () => Promise.resolve(undefined) },
+    clock: () => daysAfter(2),
+  })
+  const { workerId, evidence, scoreId } = await scoredPerson()
+  const [person] = await findPersonFacts(db, [workerId])
+  const shown = async (id: string) => {
+    const detail = await reads.candidate(person?.username ?? '')
+    assert.ok(detail)
+    const isCredentialShown = 'credential' in (await reads.credential(id, 'native'))
+    return [(await reads.score(id)) !== null, detail.score !== null, isCredentialShown]
+  }
+  const evidenceIds = evidence.slice(0, 1)
+  const open = await opened(db, { workerId, kind: 'identity' })
+  assert.deepEqual(await shown(scoreId), [true, true, true])
+  const { id } = await opened(db, { workerId, kind: 'evidence', evidenceIds, restricted: true })
+  assert.deepEqual(await shown(scoreId), [false, false, false])
+  await review(db, id)
+  await addEvidence(db, workerId, [{ value: 100 }])
+  await score(workerId, daysAfter(2))
+  const [, { id: next } = { id: '' }] = await scoresOf(db, workerId)
+  assert.deepEqual(await shown(next), [false, false, false])
+  await end(db, open.id, { ending: 'withdrawn' })
+  assert.deepEqual(await shown(next), [false, false, false])
+  await end(db, id, { ending: 'rejected' })
+  assert.deepEqual(await shown(next), [true, true, true])
+})
+
+test('who does not share the score: all is done, and nothing is told', async () => {
+  const consents = [{ permission: 'public_profile', textVersion: '1' }]
+  const { workerId, evidence } = await scoredPerson({ consents })
+  const wish = { workerId, kind: 'evidence', evidenceIds: evidence.slice(0, 1) } as const
+  await resolved(db, wish, { ending: 'upheld' })
+  assert.deepEqual(
+    (await scoresOf(db, workerId)).map(({ state }) => state),
+    ['superseded', 'active'],
+  )
+  assert.deepEqual(await eventsOf(db, workerId), [])
+})
+
+test('refused at opening: nobody, no score, evidence of others, revoked evidence', async () => {
+  const nobody = '00000000-0000-4000-8000-000000000000'
+  assert.deepEqual(await tryToOpen(db, { workerId: nobody }), { outcome: 'unknown_person' })
+  const [unscored = ''] = await addPeople(db, 1)
+  assert.deepEqual(await tryToOpen(db, { workerId: unscored }), { outcome: 'no_score' })
+  const { evidence } = await scoredPerson()
+  const { workerId, evidence: own } = await scoredPerson()
+  const [first = '', second = ''] = own
+  const about = (evidenceIds: string[]) =>
+    tryToOpen(db, { workerId, kind: 'evidence', evidenceIds, exclude: true })
+  assert.deepEqual(await about([first, nobody, ...evidence.slice(0, 1)]), {
+    outcome: 'not_theirs',
+    evidenceIds: [nobody, ...evidence.slice(0, 1)],
+  })
+  const revocation = { reason: 'policy', actor: 'ada', now: daysAfter(1) } as const
+  await db.transaction((tx) => revokeAndRescore(tx, scoring, [first], revocation))
+  assert.deepEqual(await about([first, second]), { outcome: 'revoked', evidenceIds: [first] })
+  assert.partialDeepStrictEqual(await stateOf(second), { state: 'active' })
+  assert.deepEqual(await findChangesOf(workerId), [])
+})
+
+async function findChangesOf(workerId: string) {
+  return db.rows(sql`
+    select c.state from dispute_changes c join disputes d on d.id = c.dispute_id
+    where d.worker_id = ${workerId}`)
+}
+
+test('one open dispute about one thing: each item, the score, the identity; when it has ended, another may come', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  const [one = '', two = '', three = ''] = evidence
+  const wishes = [
+    { kind: 'evidence', evidenceIds: [one, two], again: [two, three] },
+    { kind: 'score', evidenceIds: [], again: [] },
+    { kind: 'identity', evidenceIds: [], again: [] },
+  ] as const
+  for (const { again, ...wish } of wishes) {
+    const first = await opened(db, { workerId, ...wish })
+    const second = { workerId, ...wish, evidenceIds: again }
+    const refused = { outcome: 'already_open', disputeId: first.id }
+    assert.deepEqual(await tryToOpen(db, second), refused)
+    await review(db, first.id)
+    assert.deepEqual(await tryToOpen(db, second), refused)
+    await end(db, first.id, { ending: 'rejected' })
+    await opened(db, second)
+  }
+})
+
+test('the database itself refuses a second open dispute about the same, and any change of one that has ended', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  const [item = ''] = evidence
+  const first = await opened(db, { workerId, kind: 'evidence', evidenceIds: [item] })
+  const scoreDispute = await opened(db, { workerId })
+  const other = await opened(db, { workerId, kind: 'evidence', evidenceIds: evidence.slice(1, 2) })
+  const another = (kind: string, id: string | null) =>
+    db.run(sql`
+      insert into dispute_targets (dispute_id, state, worker_id, kind, evidence_id, excluded)
+      values (${other.id}, 'open', ${workerId}, ${kind}, ${id}, false)`)
+  await assert.rejects(another('evidence', item), /dispute_targets_one_open/)
+  await assert.rejects(another('score', null), /dispute_targets_one_open/)
+  await review(db, first.id)
+  await assert.rejects(another('evidence', item), /dispute_targets_one_open/)
+  await end(db, first.id, { ending: 'rejected' })
+  assert.equal(await another('evidence', item), 1)
+  await assert.rejects(
+    db.run(sql`update disputes set state = 'open' where id = ${first.id}`),
+    /stays so/,
+  )
+  await end(db, scoreDispute.id, { ending: 'withdrawn' })
+  await assert.rejects(
+    db.run(sql`update disputes set due_at = now() where id = ${scoreDispute.id}`),
+    /stays so/,
+  )
+  await assert.rejects(
+    db.run(sql`update dispute_changes set actor = 'eve' where dispute_id = ${first.id}`),
+    /never changed/,
+  )
+})
+
+test('moves that are not there are refused, and change nothing', async () => {
+  const { workerId } = await scoredPerson()
+  const { id } = await opened(db, { workerId })
+  assert.deepEqual(await end(db, id, { ending: 'upheld' }), { outcome: 'refused', from: 'open' })
+  await review(db, id)
+  assert.deepEqual(await review(db, id), { outcome: 'refused', from: 'under_review' })
+  assert.partialDeepStrictEqual(await end(db, id, { ending: 'partly_upheld' }), {
+    outcome: 'unusable',
+  })
+  await end(db, id, { ending: 'rejected' })
+  for (const ending of ['upheld', 'rejected', 'withdrawn'] as const)
+    assert.deepEqual(await end(db, id, { ending }), { outcome: 'refused', from: 'resolved' })
+  assert.deepEqual(await review(db, id), { outcome: 'refused', from: 'resolved' })
+  assert.deepEqual(await typesOf(workerId), ['dispute.opened', 'dispute.resolved'])
+  const nobody = '00000000-0000-4000-8000-000000000000'
+  assert.deepEqual(await review(db, nobody), { outcome: 'unknown_dispute' })
+  assert.deepEqual(await end(db, nobody, { ending: 'upheld' }), { outcome: 'unknown_dispute' })
+})
+
+test('evidence that was revoked for another reason meanwhile: the dispute ends all the same, and the rest counts again', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  const [gone = '', kept = ''] = evidence
+  const wish = { workerId, kind: 'evidence', evidenceIds: [gone, kept], exclude: true } as const
+  const { id } = await opened(db, wish)
+  const revocation = { reason: 'source_invalid', actor: 'ada', now: daysAfter(2) } as const
+  await db.transaction((tx) => revokeAndRescore(tx, scoring, [gone], revocation))
+  await review(db, id)
+  await end(db, id, { ending: 'partly_upheld', upheldIds: [gone] })
+  assert.partialDeepStrictEqual(await stateOf(gone), { state: 'revoked', reason: 'source_invalid' })
+  assert.partialDeepStrictEqual(await stateOf(kept), { state: 'active' })
+  assert.equal(await isMarked(db, workerId), false)
+  const active = (await scoresOf(db, workerId)).filter(({ state }) => state === 'active')
+  assert.equal(active.length, 1)
+})
+
+test('two who resolve at once: one wins, the other is told, and it happens once', async () => {
+  for (let round = 0; round < 5; round++) {
+    const { workerId, evidence } = await scoredPerson()
+    const { id } = await opened(db, { workerId, kind: 'evidence', evidenceIds: evidence.slice(1) })
+    await review(db, id)
+    const outcomes = await Promise.all([
+      end(db, id, { ending: 'upheld' }),
+      end(db, id, { ending: 'rejected' }),
+      end(db, id, { ending: 'withdrawn' }),
+    ])
+    const told = outcomes.map(({ outcome }) => outcome).sort()
+    assert.deepEqual(told, ['ended', 'refused', 'refused'])
+    const types = await typesOf(workerId)
+    assert.equal(types.filter((type) => type === 'dispute.resolved').length, 1)
+  }
+})
+
+test('two who open at once about the same: one wins, the other is told which', async () => {
+  const { workerId, evidence } = await scoredPerson()
+  const wish = { workerId, kind: 'evidence', exclude: true } as const
+  const openings = await Promise.all([
+    tryToOpen(db, { ...wish, evidenceIds: evidence.slice(0, 2) }),
+    tryToOpen(db, { ...wish, evidenceIds: evidence.slice(1, 3) }),
+  ])
+  const [won, lost] = openings.toSorted((a) => (a.outcome === 'opened' ? -1 : 1))
+  assert.ok(won?.outcome === 'opened')
+  assert.deepEqual(lost, { outcome: 'already_open', disputeId: won.dispute.id })
+})

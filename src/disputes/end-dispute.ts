@@ -1,0 +1,133 @@
+/**
+ * The end of a dispute, with all that follows, in one transaction: what was set aside counts again or is revoked, the score is computed
+ * anew where that changes it, credentials that were wrong are revoked, and the events follow in causal order: `evidence.revoked` for each
+ * item, `score.revised`, and last `dispute.resolved`, which tells what score came of it.
+ */
+import { restoreEvidence } from '../evidence/exclude-evidence.ts'
+import { findPersonFacts } from '../people/store.ts'
+import type { Tx } from '../platform/db.ts'
+import { revokeDigests } from '../score-credentials/revoke.ts'
+import { moveIdentity } from '../scores/keep-sharing.ts'
+import { revokeAndRescore } from '../scores/revoke-evidence.ts'
+import { scoreWorkers } from '../scores/score-workers.ts'
+import type { Scoring } from '../scores/scoring.ts'
+import { findActiveSnapshots, findSnapshotCredential } from '../scores/store.ts'
+import { publishEvents } from '../webhooks/outbox.ts'
+import {
+  canMove,
+  type Decision,
+  type Dispute,
+  type DisputeKind,
+  type DisputeState,
+  verdictOf,
+} from './dispute.ts'
+import { disputeResolved, isScoreChanged } from './dispute-events.ts'
+import { type Circumstances, lockDispute } from './open-dispute.ts'
+import { insertChange, markEnded } from './store.ts'
+
+export type Ended =
+  | {
+      outcome: 'ended'
+      dispute: Dispute
+      /** Whether the score is another one now than when the dispute was opened. */
+      scoreChanged: boolean
+      resultingSnapshotId: string | null
+    }
+  | { outcome: 'unknown_dispute' }
+  | { outcome: 'refused'; from: DisputeState }
+  /** There is no such decision of this dispute. */
+  | { outcome: 'unusable'; reason: string }
+
+/** Resolves or withdraws a dispute, for ever. Tells nobody of who does not share the score. */
+export async function endDispute(
+  tx: Tx,
+  scoring: Scoring,
+  { disputeId, ...wish }: Decision & Circumstances & { disputeId: string },
+): Promise<Ended> {
+  const { ending, actor, now } = wish
+  const resolution = ending === 'withdrawn' ? null : ending
+  const state = resolution === null ? 'withdrawn' : 'resolved'
+  const dispute = await lockDispute(tx, disputeId)
+  if (dispute === null) return { outcome: 'unknown_dispute' }
+  if (!canMove(dispute.state, state)) return { outcome: 'refused', from: dispute.state }
+  const { kind, workerId, items } = dispute
+  const verdict = verdictOf(wish, { kind, items: items.map(({ evidenceId }) => evidenceId) })
+  if ('unusable' in verdict) return { outcome: 'unusable', reason: verdict.unusable }
+  const { upheld: upheldIds } = verdict
+  await follow(tx, scoring, { dispute, upheldIds, isUpheld: ending === 'upheld', actor, now })
+  const [active] = await findActiveSnapshots(tx, [workerId])
+  const resultingSnapshotId = active?.snapshotId.toString('hex') ?? null
+  await markEnded(tx, { id: disputeId, resolution, upheldIds, resultingSnapshotId, endedAt: now })
+  await insertChange(tx, disputeId, { state, changedAt: now, actor })
+  const [person] = await findPersonFacts(tx, [workerId])
+  const event = disputeResolved(dispute, { ending, resultingSnapshotId, endedAt: now })
+  if (person?.consents.score_sharing) await publishEvents(tx, [event], now)
+  const scoreChanged = isScoreChanged(dispute, resultingSnapshotId)
+  return { outcome: 'ended', dispute, scoreChanged, resultingSnapshotId }
+}
+
+interface Consequence extends Circumstances {
+  dispute: Dispute
+  upheldIds: readonly string[]
+  isUpheld: boolean
+}
+
+async function follow(tx: Tx, scoring: Scoring, consequence: Consequence): Promise<void> {
+  const { dispute, upheldIds, isUpheld, now } = consequence
+  const due = dispute.items.filter(
+    ({ evidenceId, excluded }) => excluded && !upheldIds.includes(evidenceId),
+  )
+  const ids = due.map(({ evidenceId }) => evidenceId)
+  const restored = await restoreEvidence(tx, ids, now)
+  const isRescored =
+    (isUpheld || upheldIds.length > 0) &&
+    (await corrections[dispute.kind](tx, scoring, consequence))
+  if (restored.length > 0 && !isRescored)
+    await scoreWorkers(tx, scoring, [{ workerId: dispute.workerId, correction: null }], now)
+}
+
+/** What an upheld dispute puts right. Each says whether the worker has been scored anew. */
+const corrections: Record<
+  DisputeKind,
+  (tx: Tx, scoring: Scoring, consequence: Consequence) => Promise<boolean>
+> = {
+  evidence: revokeUpheld,
+  score: rescoreDisputed,
+  identity: takeIdentityBack,
+}
+
+async function revokeUpheld(
+  tx: Tx,
+  scoring: Scoring,
+  { dispute, upheldIds, actor, now }: Consequence,
+): Promise<boolean> {
+  const revocation = { reason: 'dispute_upheld', disputeId: dispute.id, actor, now } as const
+  const { scored } = await revokeAndRescore(tx, scoring, upheldIds, revocation)
+  return scored.length > 0
+}
+
+/** A score that has been replaced since is no better for it: its credential goes all the same. */
+async function rescoreDisputed(
+  tx: Tx,
+  scoring: Scoring,
+  { dispute, now }: Consequence,
+): Promise<boolean> {
+  const { id: disputeId, workerId, snapshotId } = dispute
+  const correction = { reason: 'dispute_upheld', disputeId } as const
+  await scoreWorkers(tx, scoring, [{ workerId, correction }], now)
+  const disputed = snapshotId === null ? null : await findSnapshotCredential(tx, snapshotId)
+  if (disputed !== null && !disputed.active) await revokeDigests(tx, [disputed.vcSha256], now)
+  return true
+}
+
+/** The check that was wrong counts no more, and no credential rests on it. A new one is the operator's to make. */
+async function takeIdentityBack(
+  tx: Tx,
+  _scoring: Scoring,
+  { dispute: { workerId }, actor, now }: Consequence,
+): Promise<boolean> {
+  const [person] = await findPersonFacts(tx, [workerId])
+  if (person?.identity?.state === 'verified')
+    await moveIdentity(tx, { workerId, move: 'revoke' }, { by: actor, at: now })
+  return false
+}

@@ -1,0 +1,110 @@
+/**
+ * Opening and reviewing a dispute. Each verb of the room is a part of one transaction: it takes the worker's lock, writes the dispute's
+ * tables, calls other rooms for what follows in theirs, and publishes the event last. A crash before the commit leaves all as it was.
+ */
+import { excludeEvidence } from '../evidence/exclude-evidence.ts'
+import { lockEvidence } from '../evidence/store.ts'
+import { findPersonFacts, lockWorkers } from '../people/store.ts'
+import type { Tx } from '../platform/db.ts'
+import { uuidV7 } from '../platform/uuid-v7.ts'
+import { findActiveSnapshots } from '../scores/store.ts'
+import { publishEvents } from '../webhooks/outbox.ts'
+import { canMove, type Dispute, type DisputeKind, type DisputeState } from './dispute.ts'
+import { disputeOpened } from './dispute-events.ts'
+import { findDisputes, findRival, insertChange, insertDispute, markUnderReview } from './store.ts'
+
+export interface Wish {
+  workerId: string
+  kind: DisputeKind
+  /** In lowercase, each once; exactly where the kind is evidence at least one. */
+  evidenceIds: readonly string[]
+  /** The public score is not shown while the dispute is open. */
+  restricted: boolean
+  /** The disputed evidence counts for nothing meanwhile. */
+  exclude: boolean
+}
+
+export interface Circumstances {
+  /** Who does it: kept with the change. */
+  actor: string
+  now: Date
+}
+
+export type Opening =
+  | { outcome: 'opened'; dispute: Dispute }
+  | { outcome: 'unknown_person' }
+  /** A score is disputed, and there is none. */
+  | { outcome: 'no_score' }
+  /** Evidence that is not there, or somebody else's. */
+  | { outcome: 'not_theirs'; evidenceIds: string[] }
+  /** Evidence that counts for nothing any more. */
+  | { outcome: 'revoked'; evidenceIds: string[] }
+  | { outcome: 'already_open'; disputeId: string }
+
+/** Whom evidence is set aside for is due to be scored again. Tells nobody of who does not share the score. */
+export async function openDispute(
+  tx: Tx,
+  wish: Wish,
+  { actor, now, dueAt }: Circumstances & { dueAt: Date },
+): Promise<Opening> {
+  const { workerId, kind, evidenceIds, restricted, exclude } = wish
+  await lockWorkers(tx, [workerId])
+  const [person] = await findPersonFacts(tx, [workerId])
+  if (person === undefined) return { outcome: 'unknown_person' }
+  const refused = await refusalOf(tx, wish)
+  if (refused !== null) return refused
+  const [active] = await findActiveSnapshots(tx, [workerId])
+  if (kind === 'score' && active === undefined) return { outcome: 'no_score' }
+  const id = uuidV7(now)
+  const snapshotId = active?.snapshotId.toString('hex') ?? null
+  const excludedIds = exclude ? await excludeEvidence(tx, evidenceIds, now) : []
+  const facts = { id, workerId, kind, restricted, snapshotId, openedAt: now, dueAt }
+  await insertDispute(tx, { ...facts, evidenceIds, excludedIds })
+  await insertChange(tx, id, { state: 'open', changedAt: now, actor })
+  if (person.consents.score_sharing) await publishEvents(tx, [disputeOpened(facts)], now)
+  const [dispute] = await findDisputes(tx, [id])
+  if (dispute === undefined) throw new Error('a dispute that was opened is not there')
+  return { outcome: 'opened', dispute }
+}
+
+async function refusalOf(tx: Tx, wish: Wish): Promise<Opening | null> {
+  const { workerId, evidenceIds } = wish
+  const found = await lockEvidence(tx, evidenceIds)
+  const theirs = new Map(
+    found.filter((item) => item.workerId === workerId).map((item) => [item.evidenceId, item.state]),
+  )
+  const foreign = evidenceIds.filter((id) => !theirs.has(id))
+  if (foreign.length > 0) return { outcome: 'not_theirs', evidenceIds: foreign }
+  const revoked = evidenceIds.filter((id) => theirs.get(id) === 'revoked')
+  if (revoked.length > 0) return { outcome: 'revoked', evidenceIds: revoked }
+  const rival = await findRival(tx, wish)
+  return rival === null ? null : { outcome: 'already_open', disputeId: rival }
+}
+
+export type Reviewing =
+  | { outcome: 'under_review'; dispute: Dispute }
+  | { outcome: 'unknown_dispute' }
+  | { outcome: 'refused'; from: DisputeState }
+
+/** From here on somebody looks at it. */
+export async function reviewDispute(
+  tx: Tx,
+  disputeId: string,
+  { actor, now }: Circumstances,
+): Promise<Reviewing> {
+  const dispute = await lockDispute(tx, disputeId)
+  if (dispute === null) return { outcome: 'unknown_dispute' }
+  if (!canMove(dispute.state, 'under_review')) return { outcome: 'refused', from: dispute.state }
+  await markUnderReview(tx, disputeId)
+  await insertChange(tx, disputeId, { state: 'under_review', changedAt: now, actor })
+  return { outcome: 'under_review', dispute: { ...dispute, state: 'under_review' } }
+}
+
+/** Under its worker's lock: moves of one dispute follow each other. Null where it is not there. */
+export async function lockDispute(tx: Tx, disputeId: string): Promise<Dispute | null> {
+  const [found] = await findDisputes(tx, [disputeId])
+  if (found === undefined) return null
+  await lockWorkers(tx, [found.workerId])
+  const [locked = null] = await findDisputes(tx, [disputeId])
+  return locked
+}
