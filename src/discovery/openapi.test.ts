@@ -68,6 +68,7 @@ test('contract: the operations of the specification and the extensions', () => {
       'GET /api/v1/score-vc/verify',
       'POST /api/v1/score-vc/verify',
       'GET /api/v1/scores/{scoreId}',
+      'GET /api/v1/scores/{scoreId}/credential',
       'GET /api/v1/webhooks/endpoints',
       'POST /api/v1/webhooks/endpoints',
       'DELETE /api/v1/webhooks/endpoints/{endpointId}',
@@ -202,6 +203,7 @@ test('contract: every example fits its schema, closed as declared', () => {
 })
 
 const extensions = new Set([
+  'GET /api/v1/scores/{scoreId}/credential',
   'GET /.well-known/did.json',
   'GET /api/v1/webhooks/events',
   'GET /docs/errors/{name}',
@@ -230,7 +232,9 @@ test('contract: JSON-LD is served as application/ld+json, pages as Markdown, all
   for (const [name, path, { responses }] of operationsOf(contract)) {
     const { 200: ok, 201: created = ok } = Object(responses)
     const { content } = resolved(contract, created)
-    const isLinked = path.startsWith('/standard/v1/') && !path.includes('/score-vc-status/')
+    const isLinked =
+      (path.startsWith('/standard/v1/') && !path.includes('/score-vc-status/')) ||
+      path.endsWith('/credential')
     const expected = isLinked ? 'application/ld+json' : 'application/json'
     const isPage = path === '/docs/{page}'
     const type = isPage ? 'text/markdown; charset=utf-8' : expected
