@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import { ask, type Reply } from '../../test/support/ask.ts'
-import { indexed, names } from '../../test/support/candidates.ts'
+import { giveScore, indexed, names } from '../../test/support/candidates.ts'
 import { origin, publicUrl } from '../../test/support/credentials.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import { now, publicLine, register } from '../../test/support/people.ts'
@@ -73,15 +73,7 @@ const ada = {
 }
 await register(kept, [publicLine(ada)])
 const scoreId = 'ab'.repeat(32)
-await db.run(sql`
-  insert into scoring_vocabularies (vocabulary_sha256, rules, first_used_at)
-  values (sha256('{}'), '{}', ${now})`)
-await db.run(sql`
-  insert into score_snapshots (snapshot_id, worker_id, state, change, as_of, engine_id, engine_version,
-    engine_sha256, vocabulary_sha256, evidence_root, score, confidence_low, confidence_high, band,
-    evidence_count, source_count, issued_at)
-  select ${Buffer.from(scoreId, 'hex')}, worker_id, 'active', 'first', '2026-05-14', 'hsc', '1.0.0',
-    sha256('e'), sha256('{}'), sha256('r'), 494, 354, 608, 'verified', 3, 3, ${now} from profiles`)
+await giveScore(db, 'ada', scoreId)
 
 function get(path: string, key = 'live', headers: Record<string, string> = {}): Promise<Reply> {
   const question = { path, headers: { Authorization: `Bearer ${key}`, ...headers } }

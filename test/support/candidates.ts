@@ -1,8 +1,8 @@
 /** A database in which whoever is registered is in the search index, as through the command line. */
 import { keepingIndex } from '../../src/candidates/keep-index.ts'
 import { type NamedRecord, skillNames } from '../../src/candidates/skill-names.ts'
-import type { Db } from '../../src/platform/db.ts'
-import { publicLine, register } from './people.ts'
+import { type Db, sql } from '../../src/platform/db.ts'
+import { now, publicLine, register } from './people.ts'
 import type { Seeker } from './search-oracle.ts'
 
 export const records: readonly NamedRecord[] = [
@@ -25,4 +25,18 @@ export async function registerSeekers(db: Db, people: readonly Seeker[]): Promis
       indexed(db),
       people.slice(i, i + 256).map((person) => publicLine({ ...person })),
     )
+}
+
+/** A score that stands, of a person who is registered. `scoreId`: 64 hex characters. */
+export async function giveScore(db: Db, username: string, scoreId: string): Promise<void> {
+  await db.run(sql`
+    insert into scoring_vocabularies (vocabulary_sha256, rules, first_used_at)
+    values (sha256('{}'), '{}', ${now}) on conflict do nothing`)
+  await db.run(sql`
+    insert into score_snapshots (snapshot_id, worker_id, state, change, as_of, engine_id, engine_version,
+      engine_sha256, vocabulary_sha256, evidence_root, score, confidence_low, confidence_high, band,
+      evidence_count, source_count, issued_at)
+    select ${Buffer.from(scoreId, 'hex')}, worker_id, 'active', 'first', '2026-05-14', 'hsc', '1.0.0',
+      sha256('e'), sha256('{}'), sha256('r'), 494, 354, 608, 'verified', 3, 3, ${now}
+    from profiles where username = ${username}`)
 }

@@ -1,0 +1,178 @@
+/** The paid reads of a running server, bought with a wallet: what is a 200 is charged once, and nothing else is. */
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after } from 'node:test'
+import { registerExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { Compile } from 'typebox/compile'
+import { candidateDetail, publicScore, searchResult } from '../../src/candidates/schema.ts'
+import { sql } from '../../src/platform/db.ts'
+import { ask } from '../support/ask.ts'
+import { assertPaid, assertRefused, chainTest, startPaidLoop } from '../support/paid-loop.ts'
+import {
+  payFor,
+  preparePaidReads,
+  prices,
+  reads,
+  scoreOf,
+  signedFor,
+} from '../support/paid-reads.ts'
+import { payTo } from '../support/paid-server.ts'
+import { readBase64Json } from '../support/payments.ts'
+import { eventually } from '../support/processes.ts'
+
+const loop = await startPaidLoop()
+const { db } = loop.database
+const { start } = await preparePaidReads(loop)
+const { base } = await start()
+after(() => loop.stop())
+
+chainTest(
+  '200: the official payer buys a search, a candidate and a score; each is charged its own price',
+  async () => {
+    const shapes = { search: searchResult, candidate: candidateDetail, score: publicScore }
+    for (const name of ['search', 'candidate', 'score'] as const) {
+      const wallet = await loop.richWallet()
+      const before = await loop.chain.balanceOf(payTo)
+      const client = registerExactEvmScheme(new x402Client(), { signer: wallet })
+      const reply = await wrapFetchWithPayment(fetch, client)(`${base}${reads[name]}`)
+      assert.equal(reply.status, 200, name)
+      const body: unknown = await reply.json()
+      assert.ok(Compile(shapes[name]).Check(body), JSON.stringify(body))
+      assert.match(JSON.stringify(body), /Ada Lovelace/)
+      assert.equal(reply.headers.get('cache-control'), 'private, no-store')
+      const receipt = readBase64Json(reply.headers.get('payment-response'))
+      assert.equal(receipt['payer'], wallet.address.toLowerCase())
+      assert.equal(await loop.spent(wallet), prices[name])
+      assert.equal(await loop.chain.balanceOf(payTo), before + BigInt(prices[name]))
+    }
+  },
+)
+
+chainTest('200: a search that finds nobody is an answer, and charged as one', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedFor(prices.search, wallet)
+  const reply = await payFor(base, header, { path: '/api/v1/candidates/search?q=mary' })
+  assertPaid(reply)
+  assert.equal(JSON.parse(reply.body.toString()).resultCount, 0)
+  assert.equal(await loop.spent(wallet), prices.search)
+})
+
+chainTest(
+  '402: without a payment nobody learns which scores and people there are, whatever they know already',
+  async () => {
+    const paths = [
+      reads.score,
+      `/api/v1/scores/${scoreOf.mary}`,
+      `/api/v1/scores/${'0'.repeat(64)}`,
+    ]
+    for (const path of paths)
+      for (const headers of [{}, { 'If-None-Match': '*' }])
+        assert.equal((await ask(base, { path, headers })).status, 402)
+  },
+)
+
+chainTest('404: hidden and absent are the same bytes, and nothing moves', async () => {
+  const wallet = await loop.richWallet()
+  const pairs = [
+    [prices.score, `/api/v1/scores/${scoreOf.mary}`, `/api/v1/scores/${'0'.repeat(64)}`],
+    [prices.candidate, '/api/v1/candidates/mary', '/api/v1/candidates/nobody'],
+  ] as const
+  for (const [price, ...paths] of pairs) {
+    const answers = []
+    for (const path of paths) {
+      const reply = await payFor(base, await signedFor(price, wallet), { path })
+      const { date: _, ratelimit: __, 'x-request-id': ___, ...headers } = reply.headers
+      answers.push({ status: reply.status, headers, body: reply.body.toString() })
+    }
+    assert.equal(answers[0]?.status, 404)
+    assert.equal(answers[0]?.headers['payment-response'], undefined)
+    assert.deepEqual(answers[0], answers[1])
+  }
+  assert.equal(await loop.spent(wallet), 0)
+})
+
+chainTest(
+  '400 and 405: a parameter out of its form and HEAD are refused before the payment is looked at, and it still buys',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedFor(prices.search, wallet)
+    const wrong = ['search?q=a', 'search?q=ada&limit=0', 'search?q=ada&limit=51', 'a']
+    for (const path of wrong) {
+      const reply = await payFor(base, header, { path: `/api/v1/candidates/${path}` })
+      assert.equal(reply.status, 400, path)
+    }
+    for (const path of Object.values(reads)) {
+      const reply = await payFor(base, header, { path, method: 'HEAD' })
+      assert.equal(reply.status, 405, path)
+      assert.equal(reply.headers['payment-response'], undefined)
+    }
+    const known = await db.rows(sql`
+      select 1 from x402_payments where payer = ${wallet.address.toLowerCase()}`)
+    assert.deepEqual(known, [])
+    assert.equal(await loop.spent(wallet), 0)
+    assertPaid(await payFor(base, header, { path: reads.search }))
+    assert.equal(await loop.spent(wallet), prices.search)
+  },
+)
+
+chainTest('200: a condition never turns what is paid for into a 304', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedFor(prices.score, wallet)
+  const question = { path: reads.score, headers: { 'If-None-Match': '*' } }
+  const reply = await payFor(base, header, question)
+  assertPaid(reply)
+  assert.ok(reply.body.length > 0)
+  assert.equal(reply.headers.etag, undefined)
+  assert.equal(await loop.spent(wallet), prices.score)
+})
+
+chainTest('402: what a search costs buys no candidate, and nothing moves', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedFor(prices.search, wallet)
+  const reply = await payFor(base, header, { path: reads.candidate })
+  assertRefused(reply, 'invalid_exact_evm_payload_authorization_value')
+  assert.equal(await loop.spent(wallet), 0)
+})
+
+chainTest('429: a payer over its limit is not charged; another one is served', async () => {
+  const limited = await start({ KEY_CALLS_PER_MINUTE: '2' })
+  const wallet = await loop.richWallet()
+  const buy = async (payer = wallet) =>
+    payFor(limited.base, await signedFor(prices.score, payer), { path: reads.score })
+  assertPaid(await buy())
+  assertPaid(await buy())
+  const third = await buy()
+  assert.equal(third.status, 429)
+  assert.ok(Number(third.headers['retry-after']) >= 1)
+  assert.equal(await loop.spent(wallet), 2 * prices.score)
+  assertPaid(await buy(await loop.richWallet()))
+})
+
+chainTest('a caller that hangs up before the answer is not charged', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedFor(prices.score, wallet)
+  const payer = wallet.address.toLowerCase()
+  await db.transaction(async (tx) => {
+    await tx.rows(sql`lock table score_snapshots in access exclusive mode`)
+    const caller = connect({ port: Number(new URL(base).port), host: '127.0.0.1' })
+    caller.on('error', () => undefined)
+    caller.write(`GET ${reads.score} HTTP/1.1\r\nHost: a\r\nX-PAYMENT: ${header}\r\n\r\n`)
+    await eventually('the read waits for the table', { withinMs: 5_000, see: reading })
+    caller.resetAndDestroy()
+  })
+  await eventually('the payment is given back', {
+    withinMs: 5_000,
+    see: async () => (await db.rows(released(payer))).length === 1,
+  })
+  assert.equal(await loop.spent(wallet), 0)
+})
+
+async function reading(): Promise<boolean> {
+  const waiting = await db.rows(sql`
+    select 1 from pg_locks where relation = 'score_snapshots'::regclass and not granted`)
+  return waiting.length > 0
+}
+
+const released = (payer: string) => sql`
+  select 1 from x402_payments where payer = ${payer} and state = 'released'`
