@@ -6,7 +6,7 @@
  */
 import { readable } from '../people/gate.ts'
 import { findPeople, lockWorkers, type Person } from '../people/store.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import { type Db, planAnew, type Tx } from '../platform/db.ts'
 import type { Card } from './card.ts'
 import type { SkillNames } from './skill-names.ts'
 import {
@@ -38,6 +38,7 @@ const batchMax = 256
 export async function indexLeftovers(db: Db, names: SkillNames): Promise<number> {
   for (let indexed = 0; ; ) {
     const taken = await db.transaction(async (tx) => {
+      await planAnew(tx)
       const workerIds = await takeMarks(tx, batchMax)
       // Their rows first: what somebody is changing just now is read when it is done.
       if (workerIds.length > 0) await lockWorkers(tx, workerIds)

@@ -6,7 +6,7 @@
 import { findWorkerIds, holdWorkers } from '../people/worker-ids.ts'
 import { sha256 } from '../platform/bytes.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
-import type { Tx } from '../platform/db.ts'
+import { planAnew, type Tx } from '../platform/db.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
 import type { Vocabulary } from '../scoring-core/evidence.ts'
 import { evidenceFault, type WorkerName, workerNameOf } from './evidence-line.ts'
@@ -20,7 +20,6 @@ import {
   insertPrivate,
   knownSources,
   markForRecomputation,
-  planAnew,
   type StoredEvidence,
 } from './store.ts'
 

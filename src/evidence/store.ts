@@ -10,14 +10,6 @@ export interface RegisteredSource extends Source {
   changedAt: Date
 }
 
-/**
- * For a transaction that works on many rows at once: each statement is planned for the tables as they are now. A plan that was made while
- * a table was empty reads all of it, and an import would slow down with every row.
- */
-export async function planAnew(tx: Tx): Promise<void> {
-  await tx.run(sql`select set_config('plan_cache_mode', 'force_custom_plan', true)`)
-}
-
 /** All of them, by id. */
 export function findSources(db: Queryable): Promise<RegisteredSource[]> {
   return db.rows<RegisteredSource>(sql`

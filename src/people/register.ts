@@ -4,7 +4,7 @@
  * a crash before the commit leaves nothing of the batch.
  */
 import { randomUUID } from 'node:crypto'
-import type { Tx } from '../platform/db.ts'
+import { planAnew, type Tx } from '../platform/db.ts'
 import type { Fault } from '../platform/shape-fault.ts'
 import { type Circumstances, changeConsents } from './consent.ts'
 import { editProfiles } from './edit-profile.ts'
@@ -40,6 +40,7 @@ export async function registerPeople(
   registrations: readonly Registration[],
   circumstances: Circumstances,
 ): Promise<Registered[]> {
+  await planAnew(tx)
   const answers: Registered[] = []
   while (answers.length < registrations.length) {
     const next = withoutRepeatedNames(registrations.slice(answers.length))

@@ -44,6 +44,14 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
   return { text: statement.text, name: statement.name, values }
 }
 
+/**
+ * For a transaction that works on many rows at once: each statement is planned for the tables as they are now, triggers included. A plan
+ * that was made while a table was empty reads all of it, and an import would slow down with every row.
+ */
+export async function planAnew(tx: Tx): Promise<void> {
+  await tx.run(sql`select set_config('plan_cache_mode', 'force_custom_plan', true)`)
+}
+
 /** A parameter for `unnest($1::text[])` and the like is a plain array; timestamps come back as `Date`, bigint as a safe number. */
 export const columnTypes = new pg.TypeOverrides()
 columnTypes.setTypeParser(pg.types.builtins.INT8, (text: string) => {

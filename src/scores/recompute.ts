@@ -7,10 +7,9 @@ import {
   lockRecomputations,
   markEverybody,
   markForRecomputation,
-  planAnew,
 } from '../evidence/store.ts'
 import { lockFreeWorkers } from '../people/store.ts'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { type Db, planAnew, type Queryable, type Tx } from '../platform/db.ts'
 import { type ScoredWorker, scoreWorkers } from './score-workers.ts'
 import type { Scoring, ScoringRules } from './scoring.ts'
 import { findEvaluatedBefore, findEvaluatedUnderOthers } from './store.ts'
