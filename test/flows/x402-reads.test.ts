@@ -10,6 +10,7 @@ import { sql } from '../../src/platform/db.ts'
 import { ask } from '../support/ask.ts'
 import { assertPaid, assertRefused, chainTest, startPaidLoop } from '../support/paid-loop.ts'
 import {
+  isReading,
   payFor,
   preparePaidReads,
   prices,
@@ -158,7 +159,7 @@ chainTest('a caller that hangs up before the answer is not charged', async () =>
     const caller = connect({ port: Number(new URL(base).port), host: '127.0.0.1' })
     caller.on('error', () => undefined)
     caller.write(`GET ${reads.score} HTTP/1.1\r\nHost: a\r\nX-PAYMENT: ${header}\r\n\r\n`)
-    await eventually('the read waits for the table', { withinMs: 5_000, see: reading })
+    await eventually('the read waits for the table', { withinMs: 5_000, see: () => isReading(db) })
     caller.resetAndDestroy()
   })
   await eventually('the payment is given back', {
@@ -167,12 +168,6 @@ chainTest('a caller that hangs up before the answer is not charged', async () =>
   })
   assert.equal(await loop.spent(wallet), 0)
 })
-
-async function reading(): Promise<boolean> {
-  const waiting = await db.rows(sql`
-    select 1 from pg_locks where relation = 'score_snapshots'::regclass and not granted`)
-  return waiting.length > 0
-}
 
 const released = (payer: string) => sql`
   select 1 from x402_payments where payer = ${payer} and state = 'released'`

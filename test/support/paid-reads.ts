@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { type Queryable, sql } from '../../src/platform/db.ts'
 import type { Authorization } from '../../src/x402/payload.ts'
 import { ask, type Reply } from './ask.ts'
 import { giveScore, indexed } from './candidates.ts'
@@ -75,4 +76,11 @@ export function payFor(
   const from = question.from ?? `10.0.${++callers >> 8}.${callers & 255}`
   const headers = { 'X-PAYMENT': header, 'X-Forwarded-For': from, ...question.headers }
   return ask(base, { ...question, headers })
+}
+
+/** Whether somebody waits to read a score: a test that locks the table holds the work in its middle. */
+export async function isReading(db: Queryable): Promise<boolean> {
+  const waiting = await db.rows(sql`
+    select 1 from pg_locks where relation = 'score_snapshots'::regclass and not granted`)
+  return waiting.length > 0
 }

@@ -26,6 +26,8 @@ export interface TestFacilitator {
   faults: { '/verify': Fault; '/settle': Fault }
   /** How often each was asked. */
   asked: { '/verify': number; '/settle': number }
+  /** Once a payment is on the chain and before anybody is told, whenever it is set. */
+  onSettled?: (() => Promise<void>) | undefined
   stop(): Promise<void>
 }
 
@@ -57,15 +59,16 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
       path === '/verify'
         ? await official.verify(paymentPayload, paymentRequirements)
         : await official.settle(paymentPayload, paymentRequirements)
+    if (path === '/settle') await facilitator.onSettled?.()
     if (fault === 'answer lost') request.socket.destroy()
     else response.end(JSON.stringify(result))
   }
-  const url = await listening(server)
   const stop = async (): Promise<void> => {
     close(server)
     await egress.close()
   }
-  return { url, faults, asked, stop }
+  const facilitator: TestFacilitator = { url: await listening(server), faults, asked, stop }
+  return facilitator
 }
 
 export interface TestNode {

@@ -1,0 +1,149 @@
+/** The serving process is killed between the settlement and the answer: paid once, and served by the next process that is asked. */
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { sql } from '../../src/platform/db.ts'
+import {
+  assertError,
+  assertPaid,
+  assertRefused,
+  chainTest,
+  startPaidLoop,
+} from '../support/paid-loop.ts'
+import {
+  isReading,
+  payFor,
+  preparePaidReads,
+  prices,
+  reads,
+  signedFor,
+} from '../support/paid-reads.ts'
+import { eventually, type ServerProcess } from '../support/processes.ts'
+import { startFacilitator } from '../support/test-facilitator.ts'
+
+const loop = await startPaidLoop()
+const { db } = loop.database
+const facilitator = await startFacilitator(loop)
+const { start } = await preparePaidReads(loop)
+after(async () => {
+  await facilitator.stop()
+  await loop.stop()
+})
+const remote = {
+  X402_FACILITATOR: 'remote',
+  X402_FACILITATOR_URL: facilitator.url,
+  X402_RELAYER_KEY_FILE: '',
+}
+
+async function stateOf({ address }: PrivateKeyAccount): Promise<string | undefined> {
+  const [row] = await db.rows<{ state: string }>(sql`
+    select state from x402_payments where payer = ${address.toLowerCase()}`)
+  return row?.state
+}
+
+const question = { path: reads.score }
+
+/** Pays, and has the process killed once the payment is on the chain; `kill` must do it. */
+async function payAndKill(header: string, kill: (server: ServerProcess) => Promise<void>) {
+  const server = await start(remote)
+  facilitator.onSettled = async () => {
+    facilitator.onSettled = undefined
+    await kill(server)
+  }
+  await assert.rejects(payFor(server.base, header, question))
+  assert.equal(await server.ended, 'SIGKILL')
+}
+
+async function killed(server: ServerProcess): Promise<void> {
+  server.signal('SIGKILL')
+  await server.ended
+}
+
+chainTest(
+  'SIGKILL after settling, before it is written down: 503 while the dead process may be at it, then 200 with one charge',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedFor(prices.score, wallet)
+    await payAndKill(header, killed)
+    assert.equal(await stateOf(wallet), 'settling')
+    assert.equal(await loop.spent(wallet), prices.score)
+
+    const next = await start(remote)
+    const asked = { ...facilitator.asked }
+    const early = await payFor(next.base, header, question)
+    assertError(early, 503, 'payment_settlement_pending')
+    assert.equal(early.headers['payment-required'], undefined)
+    // The time of the dead process runs out.
+    await db.run(sql`update x402_payments set lease_until = now()`)
+    const transaction = assertPaid(await payFor(next.base, header, question))
+    assert.equal(assertPaid(await payFor(next.base, header, question)), transaction)
+    assert.equal(await stateOf(wallet), 'settled')
+    assert.deepEqual(facilitator.asked, asked, 'the chain told; nothing was sent again')
+    assert.equal(await loop.spent(wallet), prices.score)
+  },
+)
+
+chainTest(
+  'SIGKILL while the settlement is being written down: 200 from the ledger, and nobody else is asked',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedFor(prices.score, wallet)
+    const held = Promise.withResolvers<void>()
+    let holding: Promise<void> | undefined
+    await payAndKill(header, async (server) => {
+      holding = db.transaction(async (tx) => {
+        await tx.rows(sql`select 1 from x402_payments for update`)
+        await held.promise
+      })
+      void eventually('the ledger is being written', { withinMs: 5_000, see: isWriting })
+        .then(() => killed(server))
+        .finally(() => held.resolve())
+    })
+    await holding
+    await eventually('the ledger is written', {
+      withinMs: 5_000,
+      see: async () => (await stateOf(wallet)) === 'settled',
+    })
+
+    const next = await start({ ...remote, X402_RPC_URL: 'http://127.0.0.1:1' })
+    const asked = { ...facilitator.asked }
+    const transaction = assertPaid(await payFor(next.base, header, question))
+    assert.equal(assertPaid(await payFor(next.base, header, question)), transaction)
+    assert.deepEqual(facilitator.asked, asked)
+    const elsewhere = await payFor(next.base, header, { path: `/api/v1/scores/${'0'.repeat(64)}` })
+    assertRefused(elsewhere, 'invalid_transaction_state')
+    assert.equal(await loop.spent(wallet), prices.score)
+  },
+)
+
+async function isWriting(): Promise<boolean> {
+  const waiting = await db.rows(sql`
+    select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%x402_payments%settled%'`)
+  return waiting.length > 0
+}
+
+chainTest(
+  'SIGKILL after verifying, before settling: nothing was sent; the same payment then buys, once',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedFor(prices.score, wallet)
+    const server = await start(remote)
+    await db.transaction(async (tx) => {
+      await tx.rows(sql`lock table score_snapshots in access exclusive mode`)
+      const lost = assert.rejects(payFor(server.base, header, question))
+      await eventually('the read waits for the table', {
+        withinMs: 5_000,
+        see: () => isReading(db),
+      })
+      await killed(server)
+      await lost
+    })
+    assert.equal(await stateOf(wallet), 'claimed')
+    assert.equal(await loop.spent(wallet), 0)
+    const next = await start(remote)
+    await db.run(sql`update x402_payments set lease_until = now() - interval '1 second'`)
+    assertPaid(await payFor(next.base, header, question))
+    assert.equal(await loop.spent(wallet), prices.score)
+  },
+)
