@@ -27,7 +27,7 @@ export interface DeliveringParts {
 
 export interface Delivering {
   jobs: Job[]
-  /** After the jobs have ended: waits for what is under way, at most 15 seconds, so that nothing is left to run out. */
+  /** After the jobs have ended: waits for what is under way, at most 30 seconds, so that nothing is left to run out. */
   close(): Promise<void>
 }
 

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { disableEndpoint } from '../webhooks/disable-endpoint.ts'
 import { wireEndpoint } from '../webhooks/endpoints.ts'
+import { untilNothingStarts } from '../webhooks/start-window.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { withDatabase } from './with-database.ts'
@@ -34,6 +35,7 @@ export function disableEndpointCommand(config: Config, endpointId: string): Prom
       return done({ ok: false, message }, [message], 1)
     }
     const { endpoint, changed } = disabled
+    await untilNothingStarts(endpoint.disabledAt ?? now, now)
     const since = endpoint.disabledAt === null ? '' : wireTime(endpoint.disabledAt)
     return done({ ok: true, changed, endpoint: wireEndpoint(endpoint) }, [
       changed ? `${endpoint.id} is disabled.` : `${endpoint.id} has been disabled since ${since}.`,

@@ -1,7 +1,7 @@
 /** Pure: why nothing came back from another server, in the words that deliveries and logs use. */
 
 /**
- * `dns_error`, `blocked_address`, `connect_refused`, `connect_timeout`, `tls_error`: nothing was sent.
+ * `dns_error`, `blocked_address`, `connect_refused`, `connect_timeout`, `tls_error`, `not_begun`: nothing was sent.
  * `timeout`, `reset`, `body_error`: the request may have arrived.
  */
 export type EgressFailure =
@@ -10,6 +10,7 @@ export type EgressFailure =
   | 'connect_refused'
   | 'connect_timeout'
   | 'tls_error'
+  | 'not_begun'
   | 'timeout'
   | 'reset'
   | 'body_error'

@@ -325,3 +325,22 @@ function pour(socket: Socket, piece: string, first = ''): void {
   socket.on('drain', more)
   more()
 }
+
+test('connected later than it may begin: not a byte of the request is written, and the connection serves the next', async () => {
+  const { port, received } = await open(startReceiver(names, (response) => response.end()))
+  let connections = 0
+  const egress = client({
+    resolve: async () => {
+      connections++
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      return ['127.0.0.1']
+    },
+  })
+  const request = { ...post, url: `https://hooks.example:${port}/` }
+  const late = await egress.send({ ...request, beginBy: performance.now() + 10 })
+  assert.equal(failureOf(late), 'not_begun')
+  assert.equal(received.length, 0)
+  const next = await egress.send({ ...request, beginBy: performance.now() + 10_000 })
+  assert.equal(failureOf(next), 'status 200')
+  assert.equal(connections, 1)
+})

@@ -39,6 +39,8 @@ export interface EgressRequest {
   answerBytesMax?: number
   /** Instead of the client's own. */
   totalMs?: number
+  /** A time of `performance.now()`. Connected later than that, not a byte of the request is written: `not_begun`, and the connection stays. */
+  beginBy?: number
 }
 
 export type EgressAnswer =
@@ -128,7 +130,9 @@ async function exchange(
   { request, url, deadline }: Exchange,
 ): Promise<EgressAnswer> {
   let hints = 0
-  const answer = await dispatcher.request({
+  const { beginBy } = request
+  const gated = beginBy === undefined ? dispatcher : dispatcher.compose(beginningBy(beginBy))
+  const answer = await gated.request({
     origin: url.origin,
     path: url.pathname + url.search,
     method: request.method,
@@ -142,6 +146,18 @@ async function exchange(
   const { statusCode: status, headers } = answer
   const read = await readAtMost(answer.body, request.answerBytesMax ?? answerBytesMaxDefault)
   return { outcome: 'answered', status, headers, ...read }
+}
+
+/** undici calls `onRequestStart` right before it writes; what is thrown there ends the request and leaves the connection to the next. */
+function beginningBy(beginBy: number): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler)
+    handler.onRequestStart = (controller, context) => {
+      if (performance.now() > beginBy) throw new EgressError('not_begun', 'connected too late')
+      start?.(controller, context)
+    }
+    return dispatch(options, handler)
+  }
 }
 
 /** Leaving the loop early ends the connection. */

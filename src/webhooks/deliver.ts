@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db.ts'
-import type { Egress } from '../platform/egress.ts'
+import type { Egress, EgressAnswer } from '../platform/egress.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import type { Keyring } from '../platform/keyring.ts'
 import type { Log } from '../platform/log.ts'
@@ -19,6 +19,7 @@ import {
   type ClaimedDelivery,
   claimDeliveries,
   findDueEndpoints,
+  isLeased,
   releaseDeliveries,
 } from './delivery-store.ts'
 import { findSecrets, type SecretRow } from './endpoint-store.ts'
@@ -26,6 +27,7 @@ import { outcomeOf } from './outcome.ts'
 import { nextAttemptAt, retryWaitsSeconds } from './retry.ts'
 import { signingSecrets } from './signing-secrets.ts'
 import { type DueEndpoint, dealSlots } from './slots.ts'
+import { startWithinMs } from './start-window.ts'
 
 export interface DelivererParts {
   db: Db
@@ -46,7 +48,7 @@ export interface Deliverer {
   pass(): Promise<number>
   /** Passes until nothing is due and nothing under way, or the signal. */
   work(signal: AbortSignal): Promise<void>
-  /** Resolves when every attempt under way has been acknowledged: within 15 seconds, as every exchange ends by then. */
+  /** Resolves when every attempt under way has been acknowledged: within 30 seconds, as every one ends by then. */
   finish(): Promise<void>
 }
 
@@ -90,6 +92,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     const dealt = grants.reduce((sum, grant) => sum + grant.count, 0)
     if (dealt === slots) cursor = grants.at(-1)?.endpointId ?? beforeAll
     const now = clock()
+    const leasedAt = performance.now()
     const claimed = await claimDeliveries(db, grants, {
       ids: Array.from({ length: dealt }, () => uuidV7(now)),
       now,
@@ -97,7 +100,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     })
     const failing = new Set(due.filter((one) => one.isFailing).map((one) => one.endpointId))
     for (const [delivery, secrets] of await withSecrets(claimed, now))
-      begin(delivery, secrets, failing.has(delivery.endpointId))
+      begin({ delivery, secrets, leasedAt }, failing.has(delivery.endpointId))
     return claimed.length
   }
 
@@ -148,13 +151,13 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     }
   }
 
-  function begin(delivery: ClaimedDelivery, secrets: SigningSecrets, isFailing: boolean): void {
+  function begin(leased: Leased, isFailing: boolean): void {
     if (isFailing) failingUnderWay++
-    const sending = send(delivery, secrets)
+    const sending = send(leased)
       .then(acknowledge)
       .catch((error: unknown) =>
         parts.log.error('an attempt is not acknowledged; it will be made again', error, {
-          endpointId: delivery.endpointId,
+          endpointId: leased.delivery.endpointId,
         }),
       )
       .finally(() => {
@@ -204,30 +207,30 @@ function patiently<Item>(acknowledge: (item: Item) => Promise<void>) {
   }
 }
 
+interface Leased {
+  delivery: ClaimedDelivery
+  secrets: SigningSecrets
+  /** By `performance.now()`, before the leasing. */
+  leasedAt: number
+}
+
 /** Sends one delivery and says what came of it. */
-function sender({ egress, clock, meter, chance = Math.random, ...parts }: DelivererParts) {
+function sender(parts: DelivererParts) {
+  const { clock, meter, chance = Math.random } = parts
   const waits = parts.retryWaitsSeconds ?? retryWaitsSeconds
-  return async (delivery: ClaimedDelivery, secrets: SigningSecrets): Promise<AttemptEnd> => {
-    const { body, trigger, attempt } = delivery
-    // Consent was withdrawn since.
-    if (body === null) {
+  return async (leased: Leased): Promise<AttemptEnd> => {
+    const { delivery } = leased
+    const { trigger, attempt } = delivery
+    const startedAt = clock()
+    const began = performance.now()
+    const isTest = trigger === 'test'
+    const answer = await post(parts, leased)
+    // Consent was withdrawn since, or the endpoint disabled.
+    if (answer === null) {
       meter.settled('cancelled')
       return { delivery, status: 'cancelled', dueAt: null, sent: null }
     }
-    const startedAt = clock()
     if (attempt === 1) meter.lagged((startedAt.getTime() - delivery.createdAt.getTime()) / 1_000)
-    const began = performance.now()
-    const isTest = trigger === 'test'
-    const answer = await egress.send({
-      method: 'POST',
-      url: delivery.url,
-      headers: attemptHeaders(
-        { ...delivery, id: delivery.leaseId, body, isTest },
-        secrets,
-        startedAt,
-      ),
-      body,
-    })
     const durationMs = Math.round(performance.now() - began)
     const failedAt = clock()
     const outcome = outcomeOf(answer, failedAt)
@@ -242,5 +245,32 @@ function sender({ egress, clock, meter, chance = Math.random, ...parts }: Delive
     const dueAt = isTest ? null : nextAttemptAt(again, waits)
     meter.settled(dueAt === null ? 'exhausted' : 'retry')
     return { delivery, status: dueAt === null ? 'exhausted' : 'pending', dueAt, sent }
+  }
+}
+
+/** How often one that connects slowly is begun; a connection that stands by then is there for the next time. */
+const beginningsMax = 3
+
+/** Null where it may no longer leave: nothing was sent. */
+async function post(
+  { db, egress, clock }: DelivererParts,
+  { delivery, secrets, leasedAt }: Leased,
+): Promise<EgressAnswer | null> {
+  const { body, leaseId: id, trigger, url } = delivery
+  if (body === null) return null
+  let mayBeginFrom = leasedAt
+  for (let beginning = 1; ; beginning++) {
+    const attempt = { ...delivery, id, body, isTest: trigger === 'test' }
+    const answer = await egress.send({
+      method: 'POST',
+      url,
+      headers: attemptHeaders(attempt, secrets, clock()),
+      body,
+      beginBy: mayBeginFrom + startWithinMs,
+    })
+    const isTooLate = answer.outcome === 'failed' && answer.failure === 'not_begun'
+    if (!isTooLate || beginning === beginningsMax) return answer
+    mayBeginFrom = performance.now()
+    if (!(await isLeased(db, delivery))) return null
   }
 }

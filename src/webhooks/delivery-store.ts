@@ -126,6 +126,17 @@ export function claimDeliveries(
     order by l.id`)
 }
 
+/** Whether the delivery is still its worker's: not cancelled, and not taken for dead. */
+export async function isLeased(
+  db: Queryable,
+  { id, leaseId }: Pick<ClaimedDelivery, 'id' | 'leaseId'>,
+): Promise<boolean> {
+  const rows = await db.rows(sql`
+    select 1 from webhook_deliveries
+    where id = ${id} and lease_id = ${leaseId}::uuid and status = 'sending'`)
+  return rows.length > 0
+}
+
 export interface Acknowledgement {
   id: number
   leaseId: string

@@ -14,7 +14,8 @@ export interface Disabling {
 
 /**
  * The endpoint as it is then, and whether this call disabled it: one that was disabled before stays as it was (decision D42). Null where
- * there is none, or it is somebody else's. What was waiting for it is cancelled in the same transaction.
+ * there is none, or it is somebody else's. What was waiting for it is cancelled in the same transaction. After the commit
+ * `untilNothingStarts` says from when on nothing is sent.
  */
 export async function disableEndpoint(
   tx: Tx,

@@ -22,6 +22,7 @@ import type { EventType } from './event-types.ts'
 import { exampleCreated, exampleEndpoint, exampleFeed, exampleRequest } from './examples.ts'
 import { eventFeed, feedQuery, readFeed } from './feed.ts'
 import { type EndpointRow, findActiveIds, findEndpoints } from './management-store.ts'
+import { untilNothingStarts } from './start-window.ts'
 
 export interface WebhooksOptions {
   db: Db
@@ -136,7 +137,7 @@ export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
       path: `${endpointsPath}/{endpointId}`,
       summary: 'Disable a webhook endpoint',
       description:
-        'Nothing more is sent to it; what is on its way may still arrive within 15 seconds. An endpoint that is disabled already is answered as it is.',
+        'Once this has answered, no delivery begins; one that had begun ends within 15 seconds. An endpoint that is disabled already is answered as it is.',
       pathParameters: Type.Object({
         endpointId: Type.String({
           format: 'uuid',
@@ -162,7 +163,9 @@ export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
         const wish = { endpointId, userId, reason: 'owner', now: clock() } as const
         const disabled = await db.transaction((tx) => disableEndpoint(tx, wish))
         if (disabled === null) return refuse('webhook_endpoint_not_found')
-        return { status: 200, body: { endpoint: wireEndpoint(disabled.endpoint) } }
+        const { endpoint } = disabled
+        await untilNothingStarts(endpoint.disabledAt ?? wish.now, wish.now)
+        return { status: 200, body: { endpoint: wireEndpoint(endpoint) } }
       },
     }),
     endpoint({

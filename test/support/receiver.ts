@@ -64,7 +64,7 @@ export function startPlainTalker(talk: (socket: Socket) => void, host?: string) 
   return listening(createTcpServer(talk), host)
 }
 
-async function listening(
+export async function listening(
   server: Server,
   host = '127.0.0.1',
 ): Promise<{ port: number; close(): Promise<void> }> {

@@ -1,0 +1,83 @@
+/** After DELETE has answered, no POST starts: two processes at full load, and connections that take their time. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { connect, createServer } from 'node:net'
+import { after, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { disableEndpoint } from '../../src/webhooks/disable-endpoint.ts'
+import { untilNothingStarts } from '../../src/webhooks/start-window.ts'
+import { testDatabase } from '../support/database.ts'
+import type { LoopSettings } from '../support/deliver-loop.ts'
+import { listening, startReceiver, testAuthority } from '../support/receiver.ts'
+import { createEndpoint, happen, testRing } from '../support/webhooks.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+const ring = [...testRing]
+  .map(([kid, key]) => `${kid}:${Buffer.from(key).toString('base64')}`)
+  .join(',')
+
+function startLoop(): ChildProcess {
+  const settings: LoopSettings = { url: database.url, ca: testAuthority().cert, ring, forwardMs: 0 }
+  const child = spawn(
+    process.execPath,
+    ['test/support/deliver-loop.ts', JSON.stringify(settings)],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  )
+  after(() => child.kill('SIGKILL'))
+  return child
+}
+
+const endpointCount = 6
+
+test('two processes under load, slow connections: nothing starts at an endpoint after its DELETE has answered', async () => {
+  const arrivals = new Map<string, { last: number; count: number }>()
+  const receiver = await startReceiver(['127.0.0.1'], (response, { path }) => {
+    const { count } = arrivals.get(path) ?? { count: 0 }
+    arrivals.set(path, { last: performance.now(), count: count + 1 })
+    // Every fourth connection ends here, so that new ones are made all the time.
+    response.writeHead(200, count % 4 === 0 ? { Connection: 'close' } : {}).end()
+  })
+  after(() => receiver.close())
+  // On the way to it, what a connection says first is held up for as long as half a second.
+  let made = 0
+  const slow = await listening(
+    createServer((near) => {
+      const delayMs = (made++ % 6) * 100
+      const far = connect(receiver.port, '127.0.0.1')
+      far.on('error', () => near.destroy()).on('close', () => near.destroy())
+      near.on('close', () => far.destroy())
+      setTimeout(() => near.pipe(far).pipe(near), delayMs)
+    }),
+  )
+  after(() => slow.close())
+
+  const began = new Date(Date.now() - 1_000)
+  const endpoints = await Promise.all(
+    Array.from({ length: endpointCount }, async (_, i) => {
+      const { id } = await createEndpoint(db, `https://127.0.0.1:${slow.port}/${i}`, { at: began })
+      return { id, path: `/${i}` }
+    }),
+  )
+  await happen(db, 'score.updated', { count: 1_000, at: new Date() })
+  startLoop()
+  startLoop()
+  const answered = new Map<string, number>()
+  for (const { id, path } of endpoints) {
+    while ((arrivals.get(path)?.count ?? 0) < 10) await pause(5)
+    const now = new Date()
+    await db.transaction((tx) =>
+      disableEndpoint(tx, { endpointId: id, userId: null, reason: 'owner', now }),
+    )
+    await untilNothingStarts(now, now)
+    answered.set(path, performance.now())
+  }
+  await pause(1_000)
+  for (const [path, at] of answered) {
+    const { last, count } = arrivals.get(path) ?? assert.fail('nothing arrived at all')
+    assert.ok(last <= at, `${path}: one arrived ${Math.round(last - at)} ms after the answer`)
+    assert.ok(count < 1_000, `${path}: all had arrived before it was disabled`)
+  }
+})
