@@ -81,6 +81,7 @@ export function createService(parts: ServiceParts): Service {
       publicUrl,
       clock,
       keyLimits: config.keyLimits,
+      engines: keptEngines(release),
       onUnregistered: (kid) =>
         log.error(
           'a right signature on a credential that was never issued: is a key stolen?',
@@ -128,6 +129,11 @@ export function createService(parts: ServiceParts): Service {
   const { admissionJobs, ...admitted } = admitting({ config, db, clock, payments: x402?.port })
   const mirrorJob = { name: 'mirror', everyMs: mirrorRefreshMs, run: () => mirror.refresh() }
   return { endpoints, mirror, ...admitted, servingJobs: [mirrorJob, ...admissionJobs] }
+}
+
+function keptEngines({ files }: ReleaseFacts): Set<string> {
+  const bundles = files.filter(({ role }) => role === 'bundle')
+  return new Set(bundles.map(({ sha256 }) => sha256))
 }
 
 function standardFacts(vocabulary: Vocabulary, publicUrl: string): StandardFacts {

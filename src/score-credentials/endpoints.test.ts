@@ -9,6 +9,7 @@ import {
   now,
   origin,
   publicUrl,
+  score,
   sign,
   signer,
   signerOf,
@@ -42,6 +43,7 @@ const serving = {
   publicUrl,
   clock: () => clockHand.now,
   keyLimits: { perMinute: 600, perDay: 100_000 },
+  engines: new Set([score().engineBinarySha256]),
   onUnregistered: (kid: string) => void unregistered.push(kid),
 }
 const endpoints = scoreCredentialEndpoints({ db, ...serving })
@@ -396,4 +398,19 @@ test('every operation declares its statuses, and issuedAt lies before the exampl
   assert.ok(issuedAt < now)
   for (const { operationId, responses } of endpoints)
     assert.ok(200 in responses && 400 in responses, operationId)
+})
+
+test('200: the engine of a score that is not kept here is noted, and only of claims that are signed', async () => {
+  const without = scoreCredentialEndpoints({ db, ...serving, engines: new Set() })
+  const verify = async (body: unknown, of = endpoints) =>
+    bodyOf(await call('verifyScoreCredential', { body }, of))
+  const { credential } = await issueOne(db)
+  const kept = await verify(credential)
+  const notKept = await verify(credential, without)
+  assert.deepEqual([kept.valid, notKept.valid], [true, true])
+  assert.deepEqual(kept.notes, ['proof:native', 'status_source:live'])
+  assert.deepEqual(notKept.notes, ['proof:native', 'engine_not_kept', 'status_source:live'])
+  const forged = await verify({ ...credential, validUntil: '2099-01-01T00:00:00Z' }, without)
+  assert.equal(forged.signatureValid, false)
+  assert.ok(!Object(forged).notes.includes('engine_not_kept'))
 })

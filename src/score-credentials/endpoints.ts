@@ -42,6 +42,8 @@ export interface ScoreCredentialsOptions {
   clock: Clock
   /** Calls of one API key to the verifier. */
   keyLimits: RateLimits
+  /** SHA-256 of every engine of this release and those before it. */
+  engines: ReadonlySet<string>
   /** Called when a signature is right and the registry does not know the credential: a key may be stolen. */
   onUnregistered: (kid: string) => void
 }
@@ -56,7 +58,7 @@ const keyDocumentMaxAgeSeconds = 300
 const answerWithinMs = 450
 
 export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endpoint[] {
-  const { db, mirror, publicUrl, clock, keyLimits, onUnregistered } = options
+  const { db, mirror, publicUrl, clock, keyLimits, engines, onUnregistered } = options
   const origin = originOf(publicUrl)
   const examples = examplesFor(origin)
   const signatures = signatureCache()
@@ -286,6 +288,7 @@ export function scoreCredentialEndpoints(options: ScoreCredentialsOptions): Endp
           verifyCredential(body as Record<string, unknown>, bodyAmbiguity, {
             trust: mirror.trust(),
             signatures,
+            engines,
             now: clock(),
             statusOf: (question) => askStatus(question).catch(unavailableStatus),
           })

@@ -44,6 +44,8 @@ export interface VerifyContext {
   statusOf(question: StatusQuestion): Promise<RegisteredStatus>
   signatures: SignatureCache
   now: Date
+  /** SHA-256 of every engine of this release and those before it; absent where that is not known, as it is offline. */
+  engines?: ReadonlySet<string>
 }
 
 /** Clocks differ: a credential is not refused for this much (seconds × 1000). */
@@ -105,7 +107,12 @@ export function checkCredential(
   findings.status = { token: issuer === undefined ? null : tokenOf(payload, issuer), vcSha256 }
   checkValidity(payload, context.now, failures)
   checkProof({ payload, proof, issuer, vcSha256 }, context, findings)
-  if (findings.issuerMatch && findings.signatureValid) findings.claims = claimsOf(payload, proof)
+  if (findings.issuerMatch && findings.signatureValid) {
+    findings.claims = claimsOf(payload, proof)
+    const isKnown = context.engines?.has(String(findings.claims.engineBinarySha256)) ?? true
+    // Nobody here can compute that score again: true of what the operator scored elsewhere.
+    if (!isKnown) findings.notes.push('engine_not_kept')
+  }
   return findings
 }
 
