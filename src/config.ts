@@ -195,6 +195,20 @@ export const settings = {
       'A person whose evidence comes from fewer independent groups has no score. A change has every score computed again.',
     parse: integer(1, 100),
   }),
+  DISPUTE_DUE_DAYS: setting({
+    default: '30',
+    unit: 'days',
+    effect:
+      'When a dispute is due, from its opening. One that is late is shown as overdue; nothing else happens.',
+    parse: integer(1, 365),
+  }),
+  DISPUTE_RESTRICTS: setting({
+    default: 'true',
+    unit: 'true or false',
+    effect:
+      'Whether the public score of a person is hidden while a dispute of theirs is open, unless `--restrict` or `--no-restrict` says so at its opening.',
+    parse: (text) => oneOf('true', 'false')(text) === 'true',
+  }),
   PROCESSES: setting({
     default: '1',
     unit: 'processes',
@@ -470,6 +484,8 @@ export interface Config {
   supersedeRevokes: boolean
   scoreEvidenceMin: number
   scoreGroupsMin: number
+  disputeDueDays: number
+  disputeRestricts: boolean
   processes: number
   nodes: number
   trustedProxies: string[]
@@ -564,6 +580,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     supersedeRevokes: readOr('SUPERSEDE_REVOKES'),
     scoreEvidenceMin: readOr('SCORE_EVIDENCE_MIN'),
     scoreGroupsMin: readOr('SCORE_GROUPS_MIN'),
+    disputeDueDays: readOr('DISPUTE_DUE_DAYS'),
+    disputeRestricts: readOr('DISPUTE_RESTRICTS'),
     processes: readOr('PROCESSES'),
     nodes: readOr('NODES'),
     trustedProxies: readOr('TRUSTED_PROXIES'),

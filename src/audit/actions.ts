@@ -180,6 +180,36 @@ export const actions = {
       closed,
     ),
   }),
+  'disputes.opened': facts({
+    meaning: 'A dispute was opened; `excluded` items of evidence are set aside until it ends.',
+    subject: uuid,
+    details: Type.Object(
+      {
+        kind: Type.Enum(['score', 'evidence', 'identity']),
+        restricted: Type.Boolean(),
+        excluded: countOrNone,
+      },
+      closed,
+    ),
+  }),
+  'disputes.reviewed': facts({
+    meaning: 'A dispute came under review.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'disputes.resolved': facts({
+    meaning: 'A dispute was resolved, with all that follows from it.',
+    subject: uuid,
+    details: Type.Object(
+      { resolution: Type.Enum(['upheld', 'partly_upheld', 'rejected']) },
+      closed,
+    ),
+  }),
+  'disputes.withdrawn': facts({
+    meaning: 'A dispute was withdrawn: what it had set aside counts again.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
   'accounts.created': facts({
     meaning: 'An account was made.',
     subject: uuid,

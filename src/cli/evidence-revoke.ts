@@ -2,9 +2,9 @@
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { type RevocationReason, revocationReasons } from '../evidence/schema.ts'
-import { findEvidenceByName } from '../evidence/store.ts'
 import { systemClock } from '../platform/clock.ts'
 import { type RevokedWithScores, revokeAndRescore } from '../scores/revoke-evidence.ts'
+import { evidenceIdsOf, evidenceNameOf } from './evidence-names.ts'
 import { note, type Outcome } from './output.ts'
 import { actorGiven } from './person.ts'
 import { UsageError } from './run.ts'
@@ -24,29 +24,20 @@ export function revokeEvidenceCommand(
 ): Promise<Outcome> {
   const reason = reasonOf(flags.reason)
   const actor = actorGiven(flags.by)
-  const asked = names.map(nameOf)
+  const asked = names.map(evidenceNameOf)
   return withDatabase(config, async (db) => {
     const scoring = await scoringIfAny(config, db)
     const { revoked, alreadyRevoked, notFound, scored } = await db.transaction(async (tx) => {
-      const named = asked.flatMap((name) => ('sourceId' in name ? name : []))
-      const found = named.length === 0 ? [] : await findEvidenceByName(tx, named)
-      const known = new Set(found.map(({ sourceId, externalId }) => `${sourceId}/${externalId}`))
-      const ids = new Set([
-        ...asked.flatMap((name) => ('id' in name ? name.id : [])),
-        ...found.map(({ evidenceId }) => evidenceId),
-      ])
+      const { ids, unknown } = await evidenceIdsOf(tx, asked)
       const now = systemClock()
       const revocation = { reason, actor, now }
-      const answer: RevokedWithScores = await revokeAndRescore(tx, scoring, [...ids], revocation)
+      const answer: RevokedWithScores = await revokeAndRescore(tx, scoring, ids, revocation)
       const done = {
         action: 'evidence.revoked',
         subjects: answer.revoked,
         details: { reason },
       } as const
       if (answer.revoked.length > 0) await recordAction(tx, { ...done, actor: operator() }, now)
-      const unknown = named
-        .map(({ sourceId, externalId }) => `${sourceId}/${externalId}`)
-        .filter((name) => !known.has(name))
       return { ...answer, notFound: [...answer.notFound, ...unknown] }
     })
     for (const name of notFound) note(`not found: ${name}`)
@@ -73,15 +64,4 @@ function reasonOf(text: string): RevocationReason {
   if (reason === undefined)
     throw new UsageError(`--reason is one of ${revocationReasons.join(', ')}`)
   return reason
-}
-
-const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-function nameOf(text: string): { id: string } | { sourceId: string; externalId: string } {
-  if (uuidPattern.test(text)) return { id: text.toLowerCase() }
-  // A source's id holds no slash; its own names may.
-  const at = text.indexOf('/')
-  if (at < 1 || at === text.length - 1)
-    throw new UsageError(`${JSON.stringify(text)} is neither an evidence id nor SOURCE/EXTERNAL-ID`)
-  return { sourceId: text.slice(0, at), externalId: text.slice(at + 1) }
 }

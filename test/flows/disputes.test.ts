@@ -1,0 +1,205 @@
+/** Disputes as an operator goes about them: real commands on a real database. */
+import assert from 'node:assert/strict'
+import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { resolve as absolute, join } from 'node:path'
+import { after, test } from 'node:test'
+import { sql } from '../../src/platform/db.ts'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+import { publicLine } from '../support/people.ts'
+import { assay, temporaryFolder } from '../support/processes.ts'
+
+const sources = [
+  { id: 'exams', name: 'Exams', kind: 'accredited', group: 'exams' },
+  { id: 'reviews', name: 'Reviews', kind: 'organisation', group: 'acme' },
+]
+const kinds = { exams: 'assessment', reviews: 'work_product' }
+
+/** Ada with four items of evidence, and a score. */
+async function place() {
+  const database = await testDatabase()
+  const line = commandLine(database.url)
+  after(async () => {
+    line.remove()
+    await database.drop()
+  })
+  const report = async (...args: string[]) => {
+    const { code, out, err } = await line.run([...args, '--json'])
+    assert.ok(out.startsWith('{'), err)
+    return { code, err, ...JSON.parse(out) }
+  }
+  const load = async (command: string[], lines: readonly object[]) => {
+    const text = lines.map((one) => `${JSON.stringify(one)}\n`).join('')
+    const { code, err } = await line.run([...command, '--from', '-'], text)
+    assert.equal(code, 0, err)
+  }
+  await report('keys', 'create')
+  await load(['sources', 'register'], sources)
+  await load(['workers', 'import'], [publicLine({ username: 'ada' })])
+  const items = Object.entries(kinds).flatMap(([sourceId, type]) =>
+    [1, 2].map((n) => ({
+      username: 'ada',
+      sourceId,
+      externalId: `${n}`,
+      skillId: 'hss:typescript',
+      type,
+      value: 600 + n * 50,
+      observedOn: '2026-04-30',
+    })),
+  )
+  await load(['evidence', 'import'], items)
+  await report('recompute')
+  return { ...line, ...database, report }
+}
+
+test('from opening to the decision: what is told, what is shown, and what the audit log says', async () => {
+  const { report, run, db } = await place()
+  const open = ['disputes', 'open', '@ada', '--kind', 'evidence', '--exclude', '--by', 'Ada L.']
+  const items = ['--evidence', 'exams/1', 'reviews/1']
+  const opened = await report(...open, ...items)
+  assert.equal(opened.code, 0)
+  const { id, openedAt, dueAt } = opened.dispute
+  assert.partialDeepStrictEqual(opened.dispute, {
+    username: 'ada',
+    state: 'open',
+    restricted: true,
+    overdue: false,
+    evidence: [{ excluded: true }, { excluded: true }],
+  })
+  assert.equal(Date.parse(dueAt) - Date.parse(openedAt), 30 * 86_400_000)
+  assert.partialDeepStrictEqual(await report(...open, '--evidence', 'exams/1'), {
+    code: 1,
+    ok: false,
+    disputeId: id,
+  })
+  assert.equal((await report('disputes', 'resolve', id, '--as', 'rejected')).code, 1)
+  assert.equal((await report('disputes', 'review', id, '--by', 'Bob')).code, 0)
+  const decide = ['disputes', 'resolve', id, '--as', 'partly_upheld', '--evidence', 'exams/1']
+  const resolved = await report(...decide, '--by', 'Bob')
+  assert.partialDeepStrictEqual(resolved, { code: 0, state: 'resolved', scoreChanged: true })
+  assert.match(resolved.resultingSnapshotId, /^[0-9a-f]{64}$/)
+  assert.partialDeepStrictEqual(await report(...decide), { code: 1, from: 'resolved' })
+
+  const shown = await report('disputes', 'show', id.toUpperCase())
+  assert.partialDeepStrictEqual(shown.dispute, {
+    resolution: 'partly_upheld',
+    resultingSnapshotId: resolved.resultingSnapshotId,
+    moves: [
+      { state: 'open', by: 'Ada L.' },
+      { state: 'under_review', by: 'Bob' },
+      { state: 'resolved', by: 'Bob' },
+    ],
+  })
+  const told = await run(['disputes', 'show', id])
+  assert.match(told.out, /partly_upheld[^]*set aside, upheld[^]*under_review, by Bob/)
+  assert.deepEqual((await report('disputes', 'list')).disputes, [])
+  for (const flags of [['--all'], ['--username', 'ada']])
+    assert.partialDeepStrictEqual(await report('disputes', 'list', ...flags), {
+      disputes: [{ id, state: 'resolved' }],
+    })
+  const { entries } = await report('audit', 'list')
+  const logged = entries.slice(0, 3).map((entry: Record<string, string>) => ({
+    action: entry.action,
+    subjects: JSON.parse(entry.subjects ?? ''),
+    details: JSON.parse(entry.details ?? ''),
+  }))
+  const subjects = [id]
+  assert.deepEqual(logged, [
+    { action: 'disputes.resolved', subjects, details: { resolution: 'partly_upheld' } },
+    { action: 'disputes.reviewed', subjects, details: {} },
+    {
+      action: 'disputes.opened',
+      subjects,
+      details: { kind: 'evidence', restricted: true, excluded: 2 },
+    },
+  ])
+  const [sent] = await db.rows<{ types: string[] }>(sql`
+    select array_agg(type order by seq) as types from webhook_events
+    where type <> 'candidate.consent_changed'`)
+  assert.deepEqual(sent?.types, [
+    'score.updated',
+    'dispute.opened',
+    'evidence.revoked',
+    'score.revised',
+    'dispute.resolved',
+  ])
+})
+
+test('the operator chooses whether the score is hidden; a withdrawn dispute makes room for another', async () => {
+  const { report, run, env } = await place()
+  env.DISPUTE_RESTRICTS = 'false'
+  env.DISPUTE_DUE_DAYS = '1'
+  const open = ['disputes', 'open', 'ada', '--kind', 'score']
+  const { dispute } = await report(...open)
+  assert.equal(dispute.restricted, false)
+  const listed = await run(['disputes', 'list'])
+  assert.match(listed.out, new RegExp(`^${dispute.id}  due .*  ada: score, open\n$`))
+  assert.partialDeepStrictEqual(await report('disputes', 'withdraw', dispute.id), {
+    code: 0,
+    state: 'withdrawn',
+    scoreChanged: false,
+  })
+  assert.equal((await report(...open, '--restrict')).dispute.restricted, true)
+  env.DISPUTE_RESTRICTS = 'true'
+  const identity = ['disputes', 'open', 'ada', '--kind', 'identity', '--no-restrict']
+  assert.equal((await report(...identity)).dispute.restricted, false)
+})
+
+test('what cannot be asked is refused with its reason: 2 for a wrong command line, 1 for what is not there', async () => {
+  const { run } = await place()
+  const nobody = '00000000-0000-4000-8000-000000000000'
+  for (const [code, args, reason] of [
+    [2, ['open', 'ada', '--kind', 'mood'], /score, evidence, identity/],
+    [2, ['open', 'ada', '--kind', 'evidence'], /Name the evidence/],
+    [2, ['open', 'ada', '--kind', 'score', '--evidence', 'exams/1'], /for --kind evidence/],
+    [2, ['open', 'ada', '--kind', 'score', '--exclude'], /for --kind evidence/],
+    [2, ['open', 'ada', '--kind', 'evidence', '--evidence', 'exams'], /neither an evidence id/],
+    [1, ['open', 'bob', '--kind', 'score'], /Nobody has the username bob/],
+    [1, ['open', 'ada', '--kind', 'evidence', '--evidence', 'exams/9'], /Not evidence of ada/],
+    [1, ['open', 'ada', '--kind', 'evidence', '--evidence', nobody], /Not evidence of ada/],
+    [2, ['review', 'first'], /not a dispute’s id/],
+    [1, ['review', nobody], /There is no dispute/],
+    [2, ['resolve', nobody, '--as', 'won'], /upheld, partly_upheld, rejected/],
+    [1, ['resolve', nobody, '--as', 'upheld'], /There is no dispute/],
+    [1, ['show', nobody], /There is no dispute/],
+    [2, ['list', '--limit', '0'], /--limit/],
+  ] as const) {
+    const answer = await run(['disputes', ...args])
+    assert.equal(answer.code, code, args.join(' '))
+    assert.match(`${answer.out}${answer.err}`, reason)
+  }
+})
+
+test('no engine or no key to compute and issue with: the decision is refused, and nothing has changed', async () => {
+  const { report, env, db, folder } = await place()
+  const open = ['disputes', 'open', 'ada', '--kind', 'evidence', '--evidence', 'exams/1']
+  const { dispute } = await report(...open, '--exclude')
+  await report('disputes', 'review', dispute.id)
+  const state = () =>
+    db.rows(sql`
+      select (select json_agg(d) from disputes d) as disputes,
+        (select json_agg(e order by evidence_id) from evidence e) as evidence,
+        (select count(*) from webhook_events) as events, (select count(*) from audit_log) as log`)
+  const before = await state()
+  const resolve = ['disputes', 'resolve', dispute.id, '--as', 'upheld']
+
+  const root = join(temporaryFolder(), 'release')
+  for (const name of ['src', 'engines', 'vectors', 'vocabulary', 'migrations', 'package.json'])
+    cpSync(name, join(root, name), { recursive: true })
+  symlinkSync(absolute('node_modules'), join(root, 'node_modules'))
+  const engine = join(root, 'engines', readdirSync(join(root, 'engines'))[0] ?? '')
+  writeFileSync(engine, readFileSync(engine, 'utf8').replace('250', '251'))
+  const altered = await assay(resolve, env, join(root, 'src/cli/assay.ts'))
+  assert.equal(altered.ended, 1)
+  assert.match(altered.err, /Scores cannot be computed: .* The dispute stays as it is\./)
+  assert.deepEqual(await state(), before)
+
+  const keys = join(folder, 'data/keys')
+  renameSync(keys, `${keys}-away`)
+  const keyless = await report(...resolve)
+  assert.equal(keyless.code, 1)
+  assert.match(keyless.message, /private key .* The dispute stays as it is\./)
+  assert.deepEqual(await state(), before)
+  renameSync(`${keys}-away`, keys)
+  assert.equal((await report(...resolve)).code, 0)
+})
