@@ -3,7 +3,7 @@
 create table accounts (
   id uuid primary key,
   -- The operator's own name for the customer.
-  name text not null unique check (char_length(name) between 1 and 120 and name !~ '[[:cntrl:]]'),
+  name text not null unique check (char_length(name) >= 1 and char_length(name) <= 120 and name !~ '[[:cntrl:]]'),
   created_at timestamptz not null
 );
 
@@ -24,9 +24,9 @@ create table api_keys (
   pepper text not null references api_key_peppers,
   -- Its beginning and its end, for people to tell keys apart.
   shown text not null check (shown ~ '^svc_(live|test)_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$'),
-  name text not null check (char_length(name) between 1 and 120 and name !~ '[[:cntrl:]]'),
+  name text not null check (char_length(name) >= 1 and char_length(name) <= 120 and name !~ '[[:cntrl:]]'),
   scopes text[] not null check (
-    cardinality(scopes) between 1 and 4
+    cardinality(scopes) >= 1 and cardinality(scopes) <= 4
     and scopes <@ array['candidates:read', 'scores:read', 'webhooks:write', 'agent-decisions:write']),
   -- The key that this one takes the place of.
   predecessor uuid unique references api_keys,

@@ -69,17 +69,19 @@ export interface DbOptions {
   synchronousCommit?: 'on' | 'off'
   /** Milliseconds; 0 for none (bulk work of the command line). */
   statementTimeoutMs?: number
+  /** How long a statement waits for one of the connections, in milliseconds. */
+  connectionWaitMs?: number
   /** Called with connection errors outside any query. */
   onError(error: Error): void
 }
 
 export function openDb(options: DbOptions): Db {
-  const { statementTimeoutMs = 2_000 } = options
+  const { statementTimeoutMs = 2_000, connectionWaitMs = 500 } = options
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connectionsMax,
     application_name: options.applicationName,
-    connectionTimeoutMillis: 500,
+    connectionTimeoutMillis: connectionWaitMs,
     idleTimeoutMillis: 30_000,
     statement_timeout: statementTimeoutMs,
     // The server may be frozen rather than slow: then only our own deadline ends the wait.

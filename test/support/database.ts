@@ -39,7 +39,15 @@ function newName(): string {
 
 function opened(server: string, name: string): TestDatabase {
   const url = databaseUrl(server, name)
-  const db = openDb({ url, connectionsMax: 8, applicationName: name, onError: () => {} })
+  // Deadlines have tests of their own; a slow machine must not fail others.
+  const db = openDb({
+    url,
+    connectionsMax: 8,
+    applicationName: name,
+    statementTimeoutMs: 60_000,
+    connectionWaitMs: 60_000,
+    onError: () => {},
+  })
   return {
     url,
     db,
