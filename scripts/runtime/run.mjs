@@ -13,6 +13,7 @@ const commands = {
   assay: { args: (more) => [assay, ...more], cwd: process.cwd() },
   generate: { args: (more) => [join(root, 'src/cli/generate.ts'), ...more] },
   check: { args: (more) => [join(root, 'scripts/check.mjs'), ...more] },
+  chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
   bench: { args: (more) => [join(root, 'bench/run.ts'), ...more] },
   test: { args: testArguments },
 }

@@ -1,62 +1,107 @@
-/** A serving process is killed under load: what was answered is charged once, and nothing else but what was under way. */
+/** The server or its PostgreSQL is killed while callers pay: what was answered is charged once, and nothing else but what was under way. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { after, test } from 'node:test'
-import { auditBooks } from '../../src/payments/audit-books.ts'
-import { findCreditAccount } from '../../src/payments/credit-store.ts'
-import { sql } from '../../src/platform/db.ts'
-import { ask } from '../support/ask.ts'
-import { testDatabase } from '../support/database.ts'
+import { after, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Db, openDb } from '../../src/platform/db.ts'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/platform/embedded-postgres.ts'
 import { newKey } from '../support/keys.ts'
+import { assertCharged, type Calls, payingLoad, sumOf } from '../support/paying-load.ts'
+import {
+  childrenOf,
+  type Env,
+  eventually,
+  isAlive,
+  postgresPid,
+  startServer,
+  temporaryFolder,
+} from '../support/processes.ts'
+import { roundsOf } from '../support/rounds.ts'
+import { testPeppers } from '../support/service.ts'
 
-const database = await testDatabase()
-const { db, url } = database
-after(() => database.drop())
+const serverKills = roundsOf('CHAOS_SERVER_KILLS', 4)
+const postgresKills = roundsOf('CHAOS_POSTGRES_KILLS', 2)
+const credits = 1_000_000
 
-const clients = 12
-const credits = 100_000
+let db: Db
+let postgres: EmbeddedPostgres
+// Before the folder: it is removed by a hook of its own, and they run in order.
+after(async () => {
+  await db.close()
+  await postgres.stop()
+})
 
-/** Clients ask one after the other until the process is gone; gives the request ids of the 200s. */
-async function answeredUntilKilled(headers: Record<string, string>, answers: number) {
-  const child = spawn(process.execPath, ['test/support/pay-loop.ts', url], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [line] = await once(child.stdout, 'data')
-  const base = String(line).trim()
-  const answered: string[] = []
-  const client = async (): Promise<void> => {
-    for (;;) {
-      const reply = await ask(base, { path: '/things/a', headers }).catch(() => null)
-      if (reply === null) return
-      assert.equal(reply.status, 200)
-      answered.push(String(reply.headers['x-request-id']))
-      if (answered.length >= answers) child.kill('SIGKILL')
-    }
-  }
-  await Promise.all(Array.from({ length: clients }, client))
-  return answered
+const folder = temporaryFolder()
+const env: Env = {
+  ASSAY_DATA_DIR: folder,
+  PUBLIC_URL: 'https://scores.example.org',
+  API_KEY_PEPPERS: testPeppers,
+  KEY_CALLS_PER_MINUTE: '60000',
+  KEY_CALLS_PER_DAY: '10000000',
 }
 
-test('SIGKILL under load: every 200 is in the books once, and the rest is no more than was under way; six times over', async () => {
-  const key = await newKey(db, { credits })
-  const answered = new Set<string>()
-  const rounds = [20, 55, 90, 140, 200, 333]
-  for (const answers of rounds)
-    for (const id of await answeredUntilKilled(key.headers, answers)) answered.add(id)
-  assert.ok(answered.size >= 800, `${answered.size} answers`)
-
-  const entries = await db.rows<{ reference: string; delta: number }>(sql`
-    select reference, delta from credit_entries
-    where account_id = ${key.accountId} and kind = 'charge'`)
-  const charged = new Set(entries.map(({ reference }) => reference))
-  assert.equal(charged.size, entries.length)
-  assert.ok(entries.every(({ delta }) => delta === -1))
-  for (const id of answered) assert.ok(charged.has(id), `${id} was answered and not charged`)
-  const unanswered = charged.size - answered.size
-  assert.ok(unanswered <= rounds.length * clients, `${unanswered} charged and not answered`)
-
-  const account = await findCreditAccount(db, key.accountId)
-  assert.equal(account?.balance, credits - charged.size)
-  assert.deepEqual((await auditBooks(db, { now: new Date(), fromStart: true })).broken, [])
+before(async () => {
+  // The first server makes the database; we hold it as well, so that it outlives every server.
+  const server = await startServer(env)
+  postgres = await startEmbeddedPostgres({ dataDir: folder, durable: true, log: () => {} })
+  const options = { connectionsMax: 2, applicationName: 'chaos', onError: () => {} }
+  db = openDb({ url: postgres.url, ...options })
+  server.signal('SIGTERM')
+  assert.equal(await server.ended, 0, server.err())
 })
+
+/** More answers under this load than before, another number each round; and a little later, so that kills meet every step of a call. */
+async function answersBeforeKill(calls: Calls, round: number): Promise<void> {
+  const count = calls.answered.length + 20 + ((round * 37) % 200)
+  await eventually(`${count} answers with 200`, {
+    withinMs: 30_000,
+    see: async () => calls.answered.length >= count,
+  })
+  await pause((round * 5) % 24)
+}
+
+test('SIGKILL of the server: every 200 is in the books once, and the rest is no more than was under way', async (t) => {
+  const key = await newKey(db, { credits })
+  const rounds: Calls[] = []
+  for (let round = 0; round < serverKills; round++) {
+    const server = await startServer(env)
+    const { calls, ended } = payingLoad(server.base, key)
+    await answersBeforeKill(calls, round)
+    server.signal('SIGKILL')
+    await Promise.all([server.ended, ended])
+    rounds.push(calls)
+  }
+  const calls = sumOf(rounds)
+  // What a killed server meant to give back is forgotten with it.
+  const told = await assertCharged(db, key, { calls, credits, refusedMax: calls.refused.length })
+  t.diagnostic(`${serverKills} times SIGKILL of the server under load. ${told}`)
+})
+
+test('SIGKILL of PostgreSQL: every 200 is in the books once, every 503 is free, and the server goes on by itself', async (t) => {
+  const key = await newKey(db, { credits })
+  const server = await startServer(env)
+  const { calls, ended, stop } = payingLoad(server.base, key)
+  for (let round = 0; round < postgresKills; round++) {
+    await answersBeforeKill(calls, round)
+    await killPostgres()
+  }
+  await answersBeforeKill(calls, postgresKills)
+  stop()
+  await ended
+  server.signal('SIGTERM')
+  assert.equal(await server.ended, 0, server.err())
+  assert.equal(calls.unanswered, 0)
+  const told = await assertCharged(db, key, { calls, credits, refusedMax: 0 })
+  t.diagnostic(`${postgresKills} times SIGKILL of PostgreSQL under load. ${told}`)
+})
+
+/** The postmaster and everything that it started. */
+async function killPostgres(): Promise<void> {
+  const postmaster = postgresPid(folder)
+  assert.ok(postmaster !== null, 'PostgreSQL runs')
+  const pids = [postmaster, ...(await childrenOf(postmaster))]
+  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  await eventually('PostgreSQL is gone', { withinMs: 5_000, see: async () => !pids.some(isAlive) })
+}
