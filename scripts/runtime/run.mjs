@@ -15,6 +15,7 @@ const commands = {
   check: { args: (more) => [join(root, 'scripts/check.mjs'), ...more] },
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
   bench: { args: (more) => [join(root, 'bench/run.ts'), ...more] },
+  'demo:x402': { args: (more) => [join(root, 'scripts/demo-x402.ts'), ...more] },
   test: { args: testArguments },
 }
 

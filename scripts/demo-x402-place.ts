@@ -1,0 +1,123 @@
+/**
+ * What the demo of payments runs on: a chain, an assay of its own in a folder of its own that sells reads of the people in docs/, and a
+ * wallet. All of it is gone at the end. What the machine's own assay has is not touched.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { startChain, type TestChain } from '../test/support/chain/anvil.ts'
+
+export interface DemoPlace {
+  chain: TestChain
+  /** Where assay serves. */
+  base: string
+  /** Whom the reads are about. */
+  username: string
+  scoreId: string
+  /** Holds one USDC and no ether. */
+  wallet: PrivateKeyAccount
+  /** Of the operator, empty at first. */
+  payTo: string
+}
+
+const root = resolve(import.meta.dirname, '..')
+const assay = join(root, 'src/cli/assay.ts')
+const username = 'ada-lovelace'
+
+/** Throws where the platform has no program for a chain. What it starts is stopped by `closing`. */
+export async function openPlace(closing: AsyncDisposableStack): Promise<DemoPlace> {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-demo-x402-'))
+  closing.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  // As root the database runs as another user, who must be able to pass.
+  chmodSync(folder, 0o755)
+  const chain = await startChain()
+  closing.defer(() => chain.stop())
+  const wallet = privateKeyToAccount(generatePrivateKey())
+  await chain.setBalance(wallet.address, 1_000_000n)
+  const payTo = privateKeyToAccount(generatePrivateKey()).address
+  const port = await freePort()
+  const base = `http://localhost:${port}`
+  writeFileSync(join(folder, 'relayer.key'), chain.relayerKey, { mode: 0o600 })
+  const env = {
+    PATH: process.env.PATH ?? '',
+    ASSAY_DATA_DIR: join(folder, 'data'),
+    PORT: String(port),
+    PUBLIC_URL: base,
+    METRICS_PORT: 'off',
+    LOG_LEVEL: 'info',
+    X402_FACILITATOR: 'local',
+    X402_RPC_URL: chain.url,
+    X402_RELAYER_KEY_FILE: join(folder, 'relayer.key'),
+    X402_PAY_TO: payTo,
+    X402_SECRETS: generatePrivateKey(),
+  }
+  const run = (args: readonly string[]) =>
+    spawn(process.execPath, [assay, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 2] })
+  const server = run(['serve', '--demo'])
+  closing.defer(() => stop(server))
+  await untilListening(server)
+  const scoreId = await withPeople(folder, run)
+  return { chain, base, username, scoreId, wallet, payTo }
+}
+
+/** The example files of docs/issue-scores.md; the worker of the server scores them. Gives the id of the score. */
+async function withPeople(
+  folder: string,
+  run: (args: readonly string[]) => ChildProcess,
+): Promise<string> {
+  const files = { sources: 'register', workers: 'import', evidence: 'import' }
+  for (const [room, verb] of Object.entries(files)) {
+    const name = `${room === 'workers' ? 'people' : room}.ndjson`
+    cpSync(join(root, 'docs', name), join(folder, name))
+    await outputOf(run([room, verb, '--from', name]))
+  }
+  for (;;) {
+    const { scores } = JSON.parse(await outputOf(run(['scores', 'show', username, '--json'])))
+    if (scores.length > 0) return String(scores[0].snapshotId)
+    await pause(250)
+  }
+}
+
+async function outputOf(child: ChildProcess): Promise<string> {
+  const chunks: Buffer[] = []
+  child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const [code] = await once(child, 'close')
+  const text = Buffer.concat(chunks).toString('utf8')
+  if (code !== 0) throw new Error(`${child.spawnargs.slice(2).join(' ')} failed:\n${text}`)
+  return text
+}
+
+async function untilListening({ stdout }: ChildProcess): Promise<void> {
+  if (stdout === null) throw new Error('the server has no output')
+  let said = ''
+  for await (const line of createInterface({ input: stdout })) {
+    said += `${line}\n`
+    if (!line.includes('"listening"')) continue
+    // What it says later must not fill the pipe.
+    stdout.resume()
+    return
+  }
+  throw new Error(`assay did not start:\n${said}`)
+}
+
+async function stop(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return
+  const gone = once(server, 'exit')
+  server.kill('SIGINT')
+  await gone
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0)
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

@@ -1,0 +1,98 @@
+/** `npm run demo:x402`: a wallet buys three reads on the spot, with the official client; every step is shown. */
+import { registerExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { anvilBinary } from '../test/support/chain/anvil.ts'
+import { type DemoPlace, openPlace } from './demo-x402-place.ts'
+
+const closing = new AsyncDisposableStack()
+let stopping: Promise<void> | undefined
+const stop = (): Promise<void> => (stopping ??= closing.disposeAsync())
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void stop().finally(() => process.exit(130)))
+
+if (anvilBinary() === null) {
+  say('There is no anvil, the program of the local chain, for this platform.')
+  process.exitCode = 1
+} else {
+  say('Starting a local chain and an assay of its own …')
+  try {
+    await show(await openPlace(closing))
+  } catch (error) {
+    // Told to stop in its middle, nothing works any more.
+    if (stopping === undefined) throw error
+  } finally {
+    await stop()
+  }
+}
+
+async function show(place: DemoPlace): Promise<void> {
+  const { base, username, scoreId, wallet } = place
+  say(
+    `assay sells reads at ${base}. The wallet ${wallet.address} has no key and no account there, no ether, and ${await coins(place, wallet.address)}.`,
+  )
+  const signed = { header: '' }
+  const client = registerExactEvmScheme(new x402Client(), { signer: wallet })
+  const buy = wrapFetchWithPayment(toldFetch(signed), client)
+  await buy(`${base}/api/v1/candidates/search?q=typescript`)
+  await buy(`${base}/api/v1/candidates/${username}`)
+  await buy(`${base}/api/v1/scores/${scoreId}`)
+  await tellBalances(place)
+
+  title('The last payment once more: its answer was lost, say')
+  const headers = { 'X-PAYMENT': signed.header }
+  await tellAnswer(await fetch(`${base}/api/v1/scores/${scoreId}`, { headers }))
+  await tellBalances(place)
+}
+
+/** What the official client sends and gets, told on the way. */
+function toldFetch(signed: { header: string }): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init)
+    const header = request.headers.get('X-PAYMENT')
+    if (header === null) title(`GET ${request.url}`)
+    else {
+      signed.header = header
+      say(`The wallet signs, and asks again with X-PAYMENT (${header.length} characters):`)
+      say(indented(decoded(header)))
+    }
+    const answer = await fetch(request)
+    await tellAnswer(answer)
+    return answer
+  }
+}
+
+async function tellAnswer(answer: Response): Promise<void> {
+  const challenge = answer.headers.get('PAYMENT-REQUIRED')
+  const receipt = answer.headers.get('PAYMENT-RESPONSE')
+  say(`${answer.status} ${answer.statusText}`)
+  if (challenge !== null) say(`PAYMENT-REQUIRED, the challenge:\n${indented(decoded(challenge))}`)
+  if (receipt !== null) say(`PAYMENT-RESPONSE, the receipt:\n${indented(decoded(receipt))}`)
+  if (answer.status !== 402) say(`The answer:\n${indented(await answer.clone().json())}`)
+}
+
+async function tellBalances(place: DemoPlace): Promise<void> {
+  const { wallet, payTo } = place
+  say(
+    `\nOn the chain: the wallet has ${await coins(place, wallet.address)}, the operator ${await coins(place, payTo)}.`,
+  )
+}
+
+async function coins({ chain }: DemoPlace, address: string): Promise<string> {
+  return `${(Number(await chain.balanceOf(address)) / 1e6).toFixed(2)} USDC`
+}
+
+function decoded(header: string): unknown {
+  return JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
+}
+
+function indented(value: unknown): string {
+  return JSON.stringify(value, null, 2).replaceAll(/^/gm, '    ')
+}
+
+function title(text: string): void {
+  say(`\n── ${text}`)
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

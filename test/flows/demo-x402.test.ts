@@ -1,0 +1,29 @@
+/** `npm run demo:x402`, as it is typed. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { ended } from '../support/command-line.ts'
+import { chainTest } from '../support/paid-loop.ts'
+import { temporaryFolder } from '../support/processes.ts'
+
+chainTest(
+  'the demo shows three reads from challenge to receipt, serves the last payment again, and leaves nothing behind',
+  async () => {
+    const folder = temporaryFolder()
+    const env = { ...process.env, TMPDIR: folder }
+    const { code, out, err } = await ended(
+      spawn(process.execPath, ['scripts/bootstrap.mjs', 'demo:x402'], { env }),
+    )
+    assert.equal(code, 0, out + err)
+    assert.equal(out.match(/^402 Payment Required\nPAYMENT-REQUIRED/gm)?.length, 3)
+    assert.equal(out.match(/asks again with X-PAYMENT/g)?.length, 3)
+    assert.equal(out.match(/^200 OK\nPAYMENT-RESPONSE/gm)?.length, 4)
+    const transactions = [...out.matchAll(/"transaction": "(0x[0-9a-f]{64})"/g)].map(([, id]) => id)
+    assert.equal(transactions.length, 4)
+    assert.equal(new Set(transactions).size, 3)
+    assert.equal(transactions[3], transactions[2])
+    const balances = out.match(/the wallet has .*/g)
+    assert.deepEqual(balances, Array(2).fill('the wallet has 0.97 USDC, the operator 0.03 USDC.'))
+    assert.deepEqual(readdirSync(folder), [])
+  },
+)
