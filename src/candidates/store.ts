@@ -35,30 +35,25 @@ export async function replaceEntries(
 ): Promise<void> {
   await tx.run(sql`select search_forget(${workerIds}::uuid[])`)
   if (entries.length === 0) return
-  const rows = entries.flatMap(({ postings }, i) =>
-    postings.map((posting) => ({ place: i + 1, ...posting })),
+  const rows = entries.flatMap(({ username, postings }, i) =>
+    postings.map((posting) => ({ place: i + 1, username, ...posting })),
   )
   const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((r) => r[name])
+  // No join: how many there are is not known when it is planned.
   await tx.run(sql`
-    with shown as (
-      select * from unnest(${entries.map((entry) => entry.workerId)}::uuid[],
-        ${entries.map((entry) => entry.username)}::text[],
-        ${entries.map((entry) => JSON.stringify(entry.card))}::text[])
-        with ordinality as new(worker_id, username, card, place)
-    ), posted as (
-      select * from unnest(${column('place')}::bigint[], ${column('kind')}::smallint[],
-        ${column('term')}::text[], ${column('rank')}::smallint[]) as new(place, kind, term, rank)
+    with posted as (
+      select * from unnest(${column('place')}::int[], ${column('username')}::text[],
+        ${column('kind')}::smallint[], ${column('term')}::text[], ${column('rank')}::smallint[])
+        as new(place, username, kind, term, rank)
     ), entry as (
       insert into search_entries (worker_id, username, card, kinds, terms, ranks)
-      select worker_id, username, card, kinds, terms, ranks
-      from shown join (
-        select place, array_agg(kind) as kinds, array_agg(term) as terms, array_agg(rank) as ranks
-        from posted group by place
-      ) own using (place)
+      select (${entries.map((entry) => entry.workerId)}::uuid[])[place], min(username),
+        (${entries.map((entry) => JSON.stringify(entry.card))}::text[])[place],
+        array_agg(kind), array_agg(term), array_agg(rank)
+      from posted group by place
     )
     insert into search_terms (kind, term, rank, username)
-    select kind, term, rank, username from posted join shown using (place)
-    order by kind, term collate "C", rank`)
+    select kind, term, rank, username from posted order by kind, term collate "C", rank`)
 }
 
 /** Whom each search finds, in order (decision D35). */
