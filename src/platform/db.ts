@@ -50,7 +50,8 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
  * would do the same for the checks of foreign keys, row by row, and double what an import costs.
  */
 export async function planAnew(tx: Tx): Promise<void> {
-  await tx.run(sql`discard plans`)
+  // A command, which cannot be prepared under a name.
+  await tx.run({ text: 'discard plans', name: '', values: [] })
 }
 
 /** A parameter for `unnest($1::text[])` and the like is a plain array; timestamps come back as `Date`, bigint as a safe number. */
