@@ -104,6 +104,14 @@ test('payments on the spot are off unless they are set up whole', () => {
   assert.deepEqual(x402?.amounts.candidate_search, '10000')
 })
 
+test('a slip in X402_PAY_TO stops the start where its capitals tell', () => {
+  const right = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+  assert.deepEqual(problemsOf({ ...paying, X402_PAY_TO: right }), [])
+  assert.deepEqual(problemsOf({ ...paying, X402_PAY_TO: right.toLowerCase() }), [])
+  const [problem] = problemsOf({ ...paying, X402_PAY_TO: right.replace('9f33', '9f34') })
+  assert.match(problem ?? '', /^X402_PAY_TO must be right in every character/)
+})
+
 test('half a set-up of payments is told setting by setting, and no secret with it', () => {
   const told = (env: Record<string, string>) => problemsOf({ ...paying, ...env }).join('\n')
   assert.match(told({ X402_PAY_TO: '' }), /^X402_PAY_TO must be set/)

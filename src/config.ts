@@ -10,6 +10,7 @@ import { type EgressRules, strangerRules } from './platform/egress-rules.ts'
 import { type Keyring, parseKeyring } from './platform/keyring.ts'
 import { parseNetwork } from './platform/networks.ts'
 import { parseRetryWaits } from './webhooks/retry.ts'
+import { mayBeRight } from './x402/address.ts'
 import type { X402Settings } from './x402/open.ts'
 
 interface Setting<Value> {
@@ -71,6 +72,7 @@ function networks(text: string): string[] {
 
 function address(text: string): string {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new Error('0x and 40 hex characters')
+  if (!mayBeRight(text)) throw new Error('right in every character: its capitals (EIP-55) are not')
   return text.toLowerCase()
 }
 
@@ -404,7 +406,7 @@ export const settings = {
     default: '',
     unit: 'address: 0x and 40 hex characters',
     effect:
-      'Whom payers pay. Nobody but its owner can move what arrives there: check every character.',
+      'Whom payers pay. Nobody but its owner can move what arrives there: check every character. Written with the capitals of its checksum (EIP-55), a slip stops the start.',
     parse: address,
   }),
   X402_PRICE_SCORE_LOOKUP: setting(price('One score')),
