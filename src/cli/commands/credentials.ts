@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import { act, command, settings } from './declare.ts'
+
+export function credentialsCommands(program: Command): void {
+  const credentials = program.command('credentials').description('Score credentials')
+
+  command(credentials, 'issue', 'Issue a credential for each line of a file')
+    .requiredOption('--from <file>', 'scores as NDJSON, one a line; - for standard input')
+    .option('--out <file>', 'where the credentials go, one a line in the order of the scores', '-')
+    .option('--errors <file>', 'where refused lines go (default: FROM.errors.ndjson)')
+    .option('--proof <form>', 'native, eddsa-jcs-2022 or eddsa-rdfc-2022', 'native')
+    .option('--dry-run', 'only check the lines: needs neither key nor database, and issues nothing')
+    .addHelpText(
+      'after',
+      '\nA run that was cut off can be run again: a line with an `id` is issued once, however often it is read.',
+    )
+    .action((flags) =>
+      act(flags, async () =>
+        (await import('../credentials-issue.ts')).issueCommand(settings(), flags),
+      ),
+    )
+
+  command(credentials, 'show', 'Print the credential that a person has now')
+    .argument('<username>')
+    .option('--proof <form>', 'native, eddsa-jcs-2022 or eddsa-rdfc-2022', 'native')
+    .action((username, flags) =>
+      act(flags, async () =>
+        (await import('../credentials-show.ts')).showCredentialCommand(settings(), username, flags),
+      ),
+    )
+
+  command(credentials, 'revoke', 'Revoke credentials, for ever')
+    .option('--id <uuid...>', 'by credential id')
+    .option('--token <hex...>', 'by status token')
+    .option('--digest <hex...>', 'by vcSha256')
+    .option(
+      '--from <file>',
+      'ids, tokens, digests or credentials, one a line; - for standard input',
+    )
+    .action((flags) =>
+      act(flags, async () =>
+        (await import('../credentials-revoke.ts')).revokeCommand(settings(), flags),
+      ),
+    )
+
+  command(
+    credentials,
+    'verify',
+    'Verify a credential: ends with 0 valid, 1 invalid, 2 could not check',
+  )
+    .argument('<file>', 'the credential; - for standard input')
+    .option('--key <file>', 'offline: the issuer’s key document or did.json')
+    .option('--list <file>', 'offline: the status list that the credential names')
+    .option('--url <url>', 'online: ask this deployment')
+    .action((file, flags) =>
+      act(
+        flags,
+        async () => (await import('../credentials-verify.ts')).verifyCommand(settings, file, flags),
+        2,
+      ),
+    )
+}

@@ -1,0 +1,54 @@
+import type { Command } from 'commander'
+import { accountArgument, act, command, settings } from './declare.ts'
+
+export function creditsCommands(program: Command): void {
+  const credits = program.command('credits').description('What accounts may spend and have spent')
+
+  command(credits, 'grant', 'Give credits to an account')
+    .argument(...accountArgument)
+    .argument('<credits>', 'a whole number')
+    .requiredOption('--reason <text>', 'kept in the books')
+    .option('--reference <name>', 'such as the number of an invoice: it is entered once')
+    .action((account, amount, flags) =>
+      act(flags, async () =>
+        (await import('../credits.ts')).grantCommand(settings(), [account, amount], flags),
+      ),
+    )
+
+  command(credits, 'adjust', 'Correct the credits of an account, up or down')
+    .argument(...accountArgument)
+    .requiredOption('--credits <n>', 'how many more; below 0 how many fewer')
+    .requiredOption('--reason <text>', 'kept in the books')
+    .option('--reference <name>', 'it is entered once')
+    .action((account, flags) =>
+      act(flags, async () =>
+        (await import('../credits.ts')).adjustCommand(settings(), account, flags),
+      ),
+    )
+
+  command(credits, 'show', 'Show what an account has left')
+    .argument(...accountArgument)
+    .action((account, flags) =>
+      act(flags, async () =>
+        (await import('../credits.ts')).showCreditsCommand(settings(), account),
+      ),
+    )
+
+  command(credits, 'usage', 'Show what an account spent by day, meter and operation')
+    .argument(...accountArgument)
+    .option('--since <day>', 'in UTC; default: 30 days before the end')
+    .option('--until <day>', 'in UTC, not included; default: now')
+    .action((account, flags) =>
+      act(flags, async () =>
+        (await import('../credits.ts')).usageCommand(settings(), account, flags),
+      ),
+    )
+
+  command(credits, 'audit', 'Add up the books: ends with 1 where a balance is not what they say')
+    .option('--resume', 'charge accounts again that were suspended and are whole')
+    .action((flags) =>
+      act(flags, async () =>
+        (await import('../credits.ts')).auditCreditsCommand(settings(), flags),
+      ),
+    )
+}

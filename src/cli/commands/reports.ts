@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { accountArgument, accountOption, act, command, limitOption, settings } from './declare.ts'
+
+export function reportsCommands(program: Command): void {
+  const reports = program
+    .command('reports')
+    .description('What accounts report of agents’ decisions, and who may')
+
+  command(reports, 'list', 'Show reports, the newest first')
+    .option(...accountOption)
+    .option(...limitOption)
+    .action((flags) =>
+      act(flags, async () =>
+        (await import('../reports-list.ts')).listReportsCommand(settings(), flags),
+      ),
+    )
+
+  command(reports, 'export', 'Write all reports, one a line, the newest first')
+    .option(...accountOption)
+    .option('--out <file>', 'where to', '-')
+    .action((flags) =>
+      act(flags, async () =>
+        (await import('../reports-list.ts')).exportReportsCommand(settings(), flags),
+      ),
+    )
+
+  command(reports, 'reviews', 'Show which accounts ask to be unlocked').action((flags) =>
+    act(flags, async () => (await import('../reports-decide.ts')).listReviewsCommand(settings())),
+  )
+
+  command(reports, 'unlock', 'Let an account report; approves its request')
+    .argument(...accountArgument)
+    .action((account, flags) =>
+      act(flags, async () =>
+        (await import('../reports-decide.ts')).unlockReportingCommand(settings(), account),
+      ),
+    )
+
+  command(reports, 'decline', 'Decline an account’s request; it may ask again')
+    .argument(...accountArgument)
+    .action((account, flags) =>
+      act(flags, async () =>
+        (await import('../reports-decide.ts')).declineReviewCommand(settings(), account),
+      ),
+    )
+
+  command(reports, 'lock', 'Take no further report of an account; what it reported stays')
+    .argument(...accountArgument)
+    .action((account, flags) =>
+      act(flags, async () =>
+        (await import('../reports-decide.ts')).lockReportingCommand(settings(), account),
+      ),
+    )
+
+  command(reports, 'erase', 'Delete every report about a person or a score')
+    .option('--username <username...>', 'with or without @')
+    .option('--score <id...>', 'score ids')
+    .action((flags) =>
+      act(flags, async () =>
+        (await import('../reports-erase.ts')).eraseReportsCommand(settings(), flags),
+      ),
+    )
+}

@@ -1,0 +1,102 @@
+import type { Command } from 'commander'
+import { accountOption, act, command, settings } from './declare.ts'
+
+export function webhooksCommands(program: Command): void {
+  const webhooks = program.command('webhooks').description('Where events are sent')
+
+  command(webhooks, 'endpoints', 'Show webhook endpoints')
+    .option(...accountOption)
+    .option('--all', 'disabled ones too')
+    .option('--limit <n>', 'at most so many, the newest', '200')
+    .action((flags) =>
+      act(flags, async () =>
+        (await import('../webhooks-endpoints.ts')).listEndpointsCommand(settings(), flags),
+      ),
+    )
+
+  command(webhooks, 'create', 'Create a webhook endpoint for an account; shows its secret once')
+    .argument('<url>', 'https, a public host')
+    .requiredOption(...accountOption)
+    .requiredOption('--event <type...>', 'score.updated, score.revised, evidence.revoked, …')
+    .option('--description <text>', 'at most 120 characters')
+    .action((url, flags) =>
+      act(flags, async () =>
+        (await import('../webhooks-create.ts')).createEndpointCommand(settings(), url, flags),
+      ),
+    )
+
+  command(webhooks, 'disable', 'Send nothing more to an endpoint, and cancel what waits for it')
+    .argument('<id>')
+    .action((id, flags) =>
+      act(flags, async () =>
+        (await import('../webhooks-disable.ts')).disableEndpointCommand(settings(), id),
+      ),
+    )
+
+  command(webhooks, 'deliveries', 'Show the last attempts at an endpoint')
+    .argument('<id>')
+    .option('--limit <n>', 'at most so many, the newest', '25')
+    .action((id, flags) =>
+      act(flags, async () =>
+        (await import('../webhooks-deliveries.ts')).deliveriesCommand(settings(), id, flags),
+      ),
+    )
+
+  command(webhooks, 'resend', 'Send one event to an endpoint once more')
+    .argument('<id>')
+    .argument('<event>', 'its id, evt_…')
+    .action((id, event, flags) =>
+      act(flags, async () =>
+        (await import('../webhooks-resend.ts')).resendCommand(settings(), id, event),
+      ),
+    )
+
+  command(webhooks, 'recover', 'Send an endpoint what it missed since a time')
+    .argument('<id>')
+    .requiredOption('--since <time>', 'UTC, at most 14 days ago, such as 2026-05-14T09:00:00Z')
+    .action((id, flags) =>
+      act(flags, async () =>
+        (await import('../webhooks-resend.ts')).recoverCommand(settings(), id, flags),
+      ),
+    )
+
+  command(webhooks, 'enable', 'Send to a disabled endpoint again, from the next event on')
+    .argument('<id>')
+    .action((id, flags) =>
+      act(flags, async () => (await import('../webhooks-enable.ts')).enableCommand(settings(), id)),
+    )
+
+  command(webhooks, 'pause', 'Hold deliveries to an endpoint back')
+    .argument('<id>')
+    .action((id, flags) =>
+      act(flags, async () => (await import('../webhooks-enable.ts')).pauseCommand(settings(), id)),
+    )
+
+  command(webhooks, 'resume', 'Let deliveries to a paused endpoint go')
+    .argument('<id>')
+    .action((id, flags) =>
+      act(flags, async () => (await import('../webhooks-enable.ts')).resumeCommand(settings(), id)),
+    )
+
+  command(webhooks, 'rotate', 'Announce a new secret of an endpoint; shows it once')
+    .argument('<id>')
+    .option('--hours <n>', 'until it signs in place of the old one', '24')
+    .action((id, flags) =>
+      act(flags, async () =>
+        (await import('../webhooks-rotate.ts')).rotateSecretCommand(settings(), id, flags),
+      ),
+    )
+
+  command(webhooks, 'promote', 'Let the announced secret sign from now on')
+    .argument('<id>')
+    .action((id, flags) =>
+      act(flags, async () =>
+        (await import('../webhooks-enable.ts')).promoteCommand(settings(), id),
+      ),
+    )
+
+  command(webhooks, 'rewrap', 'Seal every secret under the first key of SECRETS_KEYRING').action(
+    (flags) =>
+      act(flags, async () => (await import('../webhooks-rewrap.ts')).rewrapCommand(settings())),
+  )
+}
