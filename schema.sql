@@ -722,6 +722,10 @@ create table webhook_events (
   withheld_at timestamp with time zone,
   "position" bigint
 );
+create table webhook_feed_floor (
+  only_row boolean default true not null,
+  "position" bigint not null
+);
 create table webhook_secrets (
   endpoint_id uuid not null,
   version integer not null,
@@ -977,6 +981,8 @@ alter table webhook_endpoints add constraint webhook_endpoints_url_check CHECK (
 alter table webhook_events add constraint webhook_events_id_key UNIQUE (id);
 alter table webhook_events add constraint webhook_events_position_key UNIQUE ("position");
 alter table webhook_events add constraint webhook_events_pkey PRIMARY KEY (seq);
+alter table webhook_feed_floor add constraint webhook_feed_floor_pkey PRIMARY KEY (only_row);
+alter table webhook_feed_floor add constraint webhook_feed_floor_only_row_check CHECK (only_row);
 alter table webhook_secrets add constraint webhook_secrets_pkey PRIMARY KEY (endpoint_id, version);
 alter table webhook_secrets add constraint webhook_secrets_prefix_check CHECK ((prefix ~ '^whsec_[A-Za-z0-9_-]{12}$'::text));
 alter table webhook_secrets add constraint webhook_secrets_sealed_check CHECK ((length(sealed) > 28));

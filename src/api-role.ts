@@ -26,6 +26,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   credit_audits: nothing,
   credit_purchases: readAndWrite,
   webhook_events: read,
+  webhook_feed_floor: read,
   webhook_endpoints: ['select', 'insert', 'update'],
   webhook_secrets: ['select', 'insert'],
   webhook_deliveries: ['select', 'update'],

@@ -37,8 +37,8 @@ import type { X402 } from './x402/open.ts'
 export interface ServeOptions {
   /** Prepares the demo and prints its commands. */
   demo: boolean
-  /** Whether background work runs in this process. */
-  worker: boolean
+  /** Where background work runs: in this process, in another one; `alone`: here, and no request is answered. */
+  worker: 'here' | 'elsewhere' | 'alone'
 }
 
 const root = join(import.meta.dirname, '..')
@@ -71,13 +71,19 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     ...(database.embedded ? [reviveJob(database, service)] : []),
   ]
   const metrics = createMetrics()
-  if (options.worker) {
+  if (options.worker !== 'elsewhere') {
     jobs.push(...workerJobs(parts, service))
     jobs.push(...(await deliveringJobs(parts, metrics, closing)))
   }
   stopJobsAtEnd(jobs, log, closing)
 
   if (stopping.asked.aborted) return
+  if (options.worker === 'alone') {
+    const metricsPort = await startMetrics(config, { metrics }, closing)
+    log.info('working', { metricsPort })
+    await untilAborted(stopping.asked)
+    return
+  }
   const own = { parts, service, metrics, url: database.url, closing }
   const serving = await startServing(config, own).catch((error: unknown) => {
     // Ctrl-C in a terminal also ends children that do not yet leave it to us.
@@ -267,7 +273,7 @@ async function listen(
 
 async function startMetrics(
   config: Config,
-  { metrics }: Serving,
+  { metrics }: Pick<Serving, 'metrics'>,
   closing: AsyncDisposableStack,
 ): Promise<number | null> {
   if (config.metricsPort === null) return null

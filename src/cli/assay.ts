@@ -44,6 +44,12 @@ command(program, 'serve', 'Answer requests until Ctrl-C or SIGTERM')
     act(flags, async () => (await import('./serve.ts')).serveCommand(settings(), flags)),
   )
 
+command(
+  program,
+  'worker',
+  'Do the background work alone, until Ctrl-C or SIGTERM: for servers that run with --no-worker',
+).action((flags) => act(flags, async () => (await import('./serve.ts')).workerCommand(settings())))
+
 command(program, 'migrate', 'Bring the database to the shape of this release')
   .option('--status', 'change nothing; list what is pending, and end with 1 if anything is')
   .option('--api-role <name>', 'let this role of the database do what a server needs, and no more')

@@ -1,4 +1,4 @@
-/** `assay serve`: the settings, with what the command line changes of them, to the serving process. */
+/** `assay serve` and `worker`: the settings, with what the command line changes of them, to the serving process. */
 import { type Config, settings } from '../config.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
@@ -17,8 +17,15 @@ export async function serveCommand(config: Config, flags: ServeFlags): Promise<O
   const { serve } = await import('../main.ts')
   await serve(
     { ...config, processes, logLevel },
-    { demo: flags.demo ?? false, worker: flags.worker },
+    { demo: flags.demo ?? false, worker: flags.worker ? 'here' : 'elsewhere' },
   )
+  return done({ ok: true }, [])
+}
+
+/** `assay worker`: the background work alone. */
+export async function workerCommand(config: Config): Promise<Outcome> {
+  const { serve } = await import('../main.ts')
+  await serve(config, { demo: false, worker: 'alone' })
   return done({ ok: true }, [])
 }
 

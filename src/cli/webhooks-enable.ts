@@ -21,10 +21,13 @@ function changed(action: EndpointAction, id: string, isChanged: boolean, now: st
 }
 
 export function enableCommand(config: Config, endpoint: string): Promise<Outcome> {
-  return changeEndpoint(config, endpoint, async (tx, id, at) => {
-    const before = await enableEndpoint(tx, id, at)
-    if (before === undefined) return refusalOf('no such endpoint')
-    return changed('webhooks.enabled', id, before.disabledAt !== null, 'receives events again')
+  const activeMax = config.webhookEndpointsMax
+  return changeEndpoint(config, endpoint, async (tx, endpointId, at) => {
+    const outcome = await enableEndpoint(tx, { endpointId, activeMax, at })
+    if (outcome === 'no such endpoint') return refusalOf(outcome)
+    if (outcome === 'at maximum')
+      return refusal(`Its account has ${activeMax} active endpoints, the maximum.`)
+    return changed('webhooks.enabled', endpointId, outcome === 'enabled', 'receives events again')
   })
 }
 

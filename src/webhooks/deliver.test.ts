@@ -229,7 +229,7 @@ test('after an endpoint is disabled nothing more is leased for it; enabled, it g
   await worker.deliver()
   assert.equal(received.length, 0)
   assert.deepEqual(await statuses(), ['cancelled', 'cancelled', 'cancelled'])
-  await db.transaction((tx) => enableEndpoint(tx, id, began))
+  await db.transaction((tx) => enableEndpoint(tx, { endpointId: id, activeMax: 20, at: began }))
   await happen(db)
   await worker.deliver()
   assert.equal(received.length, 1)
@@ -473,7 +473,9 @@ test('recovery sends what was missed since then, and nothing twice', async () =>
   worker.moveBy(60)
   await happen(db, 'score.updated', { count: 3, at: worker.now() })
   await worker.deliver()
-  await db.transaction((tx) => enableEndpoint(tx, id, worker.now()))
+  await db.transaction((tx) =>
+    enableEndpoint(tx, { endpointId: id, activeMax: 20, at: worker.now() }),
+  )
   const recover = () =>
     db.transaction((tx) => recoverSince(tx, { endpointId: id, since: began, at: worker.now() }))
   assert.deepEqual(await recover(), { outcome: 'queued', count: 3, more: false })
@@ -587,6 +589,25 @@ test('a month after their end deliveries, attempts and then events are forgotten
     select (select count(*)::int from webhook_events) as events,
       (select count(*)::int from webhook_attempts) as attempts`)
   assert.deepEqual(left, { events: 1, attempts: 1 })
+})
+
+test('an endpoint that was disabled a month ago is forgotten with its secrets; one that is active never', async () => {
+  const { url } = await receiver(ok)
+  const [old, active] = [await createEndpoint(db, url), await createEndpoint(db, url)]
+  await happen(db)
+  const worker = delivering()
+  await worker.deliver()
+  await disable(old.id, began)
+  worker.moveBy(29 * 86_400)
+  const later = await createEndpoint(db, url, { at: worker.now() })
+  await disable(later.id, worker.now())
+  worker.moveBy(2 * 86_400)
+  await forgetOldDeliveries(db, worker.now())
+  const left = await db.rows<{ id: string }>(sql`
+    select n.id from webhook_endpoints n join webhook_secrets s on s.endpoint_id = n.id`)
+  assert.deepEqual(left.map(({ id }) => id).sort(), [active.id, later.id].sort())
+  const secrets = await db.rows(sql`select 1 from webhook_secrets`)
+  assert.equal(secrets.length, 2)
 })
 
 test('a database that is away while an answer comes back: acknowledged later, sent once', async () => {

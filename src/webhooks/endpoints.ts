@@ -181,14 +181,23 @@ export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
       responses: {
         200: { description: 'The events.', schema: eventFeed, example: exampleFeed },
         ...refusals,
-        400: { description: 'The version is not supported, or a parameter is not valid.' },
+        400: {
+          description:
+            'The version is not supported, a parameter is not valid, or events after `after` were deleted for their age.',
+        },
       },
       async answer({ query }) {
-        return { status: 200, body: await readFeed(db, query) }
+        const feed = await readFeed(db, query)
+        return feed === null
+          ? refuse('invalid_parameter', { message: skippedMessage })
+          : { status: 200, body: feed }
       },
     }),
   ]
 }
+
+const skippedMessage =
+  'after: events behind it are too old and were deleted. Leave it out to begin with the oldest that is kept.'
 
 /** What every route here can answer with; the rest is declared beside it. */
 const refusals = {

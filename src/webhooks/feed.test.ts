@@ -13,6 +13,7 @@ import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
 import { eventFeed } from './feed.ts'
 import { type NewEvent, publishEvents } from './outbox.ts'
 import { placeEvents } from './place.ts'
+import { forgetOldDeliveries } from './retention.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -126,6 +127,24 @@ test('what a withdrawn consent holds back is not in the feed either', async () =
   await placeAll()
   assert.deepEqual(typesOf(await read()), ['candidate.consent_changed'])
   assert.deepEqual(typesOf(await read('types=score.updated')), [])
+})
+
+test('400: a reader whose next events were deleted for their age is told, and begins anew', async () => {
+  const wait = (days: number) => new Date(at.getTime() + days * 86_400_000)
+  await publish(...eventTypeNames.map((type) => event(type)))
+  await placeAll()
+  const first = await read('limit=2')
+  const last = await read('limit=6')
+  await forgetOldDeliveries(db, wait(31))
+  await db.transaction((tx) => publishEvents(tx, [event('score.updated')], wait(31)))
+  await placeAll()
+  const query = `types=score.updated&after=${first.next}`
+  const { status, json } = await edge.call('reader', { path: `${eventsPath}?${query}` })
+  assert.equal(status, 400)
+  assert.equal(json.error, 'invalid_parameter')
+  assert.match(String(json.message), /^after: .*deleted/)
+  assert.equal((await read()).events.length, 1)
+  assert.equal((await read(`after=${last.next}`)).events.length, 1, 'who had read all missed none')
 })
 
 test('400: parameters of another form', async () => {

@@ -7,7 +7,7 @@ import type { Queryable } from '../platform/db.ts'
 import { schemaVersion } from '../platform/identifiers.ts'
 import { eventTypeNames, eventTypes } from './event-types.ts'
 import { closed, envelopeOf } from './schema.ts'
-import { findEventsAfter, findTypesAfter } from './store.ts'
+import { findEventsAfter, findFeedFloor, findTypesAfter } from './store.ts'
 
 const limitUnlessGiven = 50
 /** Events looked at for one answer, however few of them were asked for. */
@@ -60,7 +60,11 @@ export interface Feed {
   hasMore: boolean
 }
 
-export async function readFeed(db: Queryable, query: Static<typeof feedQuery>): Promise<Feed> {
+/** Null where events after `after` were deleted for their age: going on would skip them in silence. */
+export async function readFeed(
+  db: Queryable,
+  query: Static<typeof feedQuery>,
+): Promise<Feed | null> {
   const after = Number(query.after ?? 0)
   const limit = Number(query.limit ?? limitUnlessGiven)
   const types = query.types?.split(',')
@@ -69,6 +73,8 @@ export async function readFeed(db: Queryable, query: Static<typeof feedQuery>): 
     types === undefined
       ? await findEventsAfter(db, { after, limit })
       : await findTypesAfter(db, { after, limit: lookAt, types })
+  // After the events: what is deleted between the two is noticed.
+  if (after > 0 && after < (await findFeedFloor(db))) return null
   const events: unknown[] = []
   let seen = 0
   for (; seen < rows.length && events.length < limit; seen++) {

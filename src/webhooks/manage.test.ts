@@ -7,6 +7,7 @@ import { testDatabase } from '../../test/support/database.ts'
 import { sql } from '../platform/db.ts'
 import { type Creation, type CreationWish, createEndpoint } from './create-endpoint.ts'
 import { disableEndpoint } from './disable-endpoint.ts'
+import { enableEndpoint } from './enable-endpoint.ts'
 import type { EndpointRequest } from './endpoint-schema.ts'
 import { findActiveIds, findEndpoints } from './management-store.ts'
 import { rewrapSecrets } from './rewrap.ts'
@@ -243,3 +244,24 @@ async function everythingStored(): Promise<string> {
     await client.end()
   }
 }
+
+test('enabling is no way around the active maximum, however many are enabled at once', async () => {
+  const userId = randomUUID()
+  const enable = (endpointId: string) =>
+    db.transaction((tx) => enableEndpoint(tx, { endpointId, activeMax: 3, at: later }))
+  const ids = await Promise.all(
+    Array.from({ length: 6 }, async () => made(await create(wishOf({ userId }))).endpoint.id),
+  )
+  for (const id of ids.slice(1)) await disable(id, userId)
+  const outcomes = await Promise.all(ids.slice(1).map(enable))
+  assert.deepEqual(outcomes.toSorted(), [
+    'at maximum',
+    'at maximum',
+    'at maximum',
+    'enabled',
+    'enabled',
+  ])
+  assert.equal((await activeOf(userId)).length, 3)
+  assert.equal(await enable(ids[0] ?? ''), 'active already')
+  assert.equal(await enable(randomUUID()), 'no such endpoint')
+})

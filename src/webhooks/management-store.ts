@@ -136,3 +136,23 @@ export async function updateSealed(tx: Tx, rows: readonly SealedRow[]): Promise<
       ${column('kid')}::text[], ${column('sealed')}::bytea[]) as new(endpoint_id, version, kid, sealed)
     where s.endpoint_id = new.endpoint_id and s.version = new.version`)
 }
+
+/** With their secrets and Idempotency-Keys. What was sent to them ended no later than they did, so it is gone by then. */
+export async function deleteDisabledEndpoints(
+  db: Queryable,
+  { before, limit }: { before: Date; limit: number },
+): Promise<number> {
+  const [row] = await db.rows<{ count: number }>(sql`
+    with old as materialized (
+      select n.id from webhook_endpoints n
+      where n.disabled_at < ${before}
+      order by n.id limit ${limit} for update skip locked
+    ), unsealed as (
+      delete from webhook_secrets s using old where s.endpoint_id = old.id
+    ), deleted as (
+      delete from webhook_endpoints n using old where n.id = old.id
+      returning n.id
+    )
+    select count(*)::int as count from deleted`)
+  return row?.count ?? 0
+}

@@ -1,6 +1,7 @@
-/** What is forgotten: deliveries and their attempts a month after they ended, then events that nothing refers to any more. */
+/** What is forgotten a month after it ended: deliveries with their attempts, events that nothing refers to any more, disabled endpoints. */
 import type { Db } from '../platform/db.ts'
 import { deleteFinishedDeliveries } from './delivery-store.ts'
+import { deleteDisabledEndpoints } from './management-store.ts'
 import { deleteOldEvents } from './store.ts'
 
 const keptMs = 30 * 86_400_000
@@ -10,7 +11,7 @@ const batch = 1_000
 export async function forgetOldDeliveries(db: Db, now: Date): Promise<number> {
   const before = new Date(now.getTime() - keptMs)
   let count = 0
-  for (const remove of [deleteFinishedDeliveries, deleteOldEvents])
+  for (const remove of [deleteFinishedDeliveries, deleteOldEvents, deleteDisabledEndpoints])
     for (let removed = batch; removed === batch; count += removed)
       removed = await remove(db, { before, limit: batch })
   return count

@@ -1,4 +1,4 @@
-/** All SQL of webhook_events. */
+/** All SQL of webhook_events and webhook_feed_floor. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
 import type { EventType } from './event-types.ts'
 
@@ -115,10 +115,25 @@ export async function deleteOldEvents(
   db: Queryable,
   { before, limit }: { before: Date; limit: number },
 ): Promise<number> {
-  return db.run(sql`
-    delete from webhook_events where seq in (
-      select e.seq from webhook_events e
-      where e.created_at < ${before} and (e.position is not null or e.withheld_at is not null)
-        and not exists (select from webhook_deliveries d where d.event_seq = e.seq)
-      order by e.created_at limit ${limit})`)
+  const [row] = await db.rows<{ count: number }>(sql`
+    with deleted as (
+      delete from webhook_events where seq in (
+        select e.seq from webhook_events e
+        where e.created_at < ${before} and (e.position is not null or e.withheld_at is not null)
+          and not exists (select from webhook_deliveries d where d.event_seq = e.seq)
+        order by e.created_at limit ${limit})
+      returning position
+    ), floor as (
+      update webhook_feed_floor f set position = gone.position
+      from (select max(position) as position from deleted) gone
+      where gone.position > f.position
+    )
+    select count(*)::int as count from deleted`)
+  return row?.count ?? 0
+}
+
+/** The highest position of which an event was deleted for its age; 0 while none was. */
+export async function findFeedFloor(db: Queryable): Promise<number> {
+  const [row] = await db.rows<{ position: number }>(sql`select position from webhook_feed_floor`)
+  return row?.position ?? 0
 }

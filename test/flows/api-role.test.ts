@@ -134,7 +134,7 @@ test('what the routes of webhooks and agent decisions do, the role may do', asyn
   const disabling = { endpointId, userId, reason: 'owner', now: new Date() } as const
   const disabled = await asServer.transaction((tx) => disableEndpoint(tx, disabling))
   assert.equal(disabled?.changed, true)
-  assert.deepEqual((await readFeed(asServer, { types: 'score.updated' })).events, [])
+  assert.deepEqual((await readFeed(asServer, { types: 'score.updated', after: '1' }))?.events, [])
   const content = contentOf({ decision: 'hired', subject: { kind: 'candidate', username: 'ada' } })
   const decision = { userId, apiKeyId: null, content, idempotencyKey: randomUUID() }
   const report = openReporting(asServer, 'unlocked')

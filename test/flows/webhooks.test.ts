@@ -9,7 +9,7 @@ import { eventTypes } from '../../src/webhooks/event-types.ts'
 import { publishEvents } from '../../src/webhooks/outbox.ts'
 import { verifySignature } from '../../src/webhooks/signature.ts'
 import { testDatabase } from '../support/database.ts'
-import { assay, report, startServer } from '../support/processes.ts'
+import { assay, eventually, report, spawnAssay, startServer } from '../support/processes.ts'
 import { type Received, startReceiver, testAuthority } from '../support/receiver.ts'
 
 const database = await testDatabase()
@@ -135,4 +135,20 @@ test('commands say what is wrong: no id, no endpoint, a time too far back', asyn
     assert.equal(ended, exitCode, words.join(' '))
     assert.match(out + err, message)
   }
+})
+
+test('a worker that is a process of its own delivers for servers that only answer, and ends on SIGTERM', async () => {
+  const before = receiver.received.length
+  const server = await startServer(env, ['--no-worker'])
+  await happen()
+  const worker = spawnAssay(['worker'], env)
+  const ended = new Promise((resolve) => worker.once('exit', resolve))
+  await eventually('the event arrives', {
+    withinMs: 20_000,
+    see: async () => receiver.received.length > before,
+  })
+  worker.kill('SIGTERM')
+  assert.equal(await ended, 0)
+  server.signal('SIGTERM')
+  assert.equal(await server.ended, 0)
 })
