@@ -7,7 +7,7 @@ import { deletePurchases } from './payments/credit-store.ts'
 import { openCreditDesk, purchasesEnd } from './payments/metering.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
-import { readKeyringFile } from './platform/keyring.ts'
+import { type Keyring, keyringFile, readKeyringFile } from './platform/keyring.ts'
 import type { Log } from './platform/log.ts'
 import type { PaymentPort } from './platform/payments.ts'
 import type { ServerOptions } from './server/server.ts'
@@ -59,6 +59,16 @@ export function admitting({ config, db, clock, payments }: AdmittingParts): Admi
 /** Where the peppers of API keys are unless the settings hold them. */
 export function pepperFile(dataDir: string): string {
   return join(dataDir, 'api-key-peppers')
+}
+
+/** Those of the settings, else of the file, which the first key of all makes. */
+export function peppersMade({
+  apiKeyPeppers,
+  dataDir,
+}: Pick<Config, 'apiKeyPeppers' | 'dataDir'>): Promise<Keyring> {
+  return apiKeyPeppers === undefined
+    ? keyringFile(pepperFile(dataDir))
+    : Promise.resolve(apiKeyPeppers)
 }
 
 /** Of a worker. Each runs once at the start, and then every hour. */

@@ -4,6 +4,7 @@
  */
 import cluster from 'node:cluster'
 import { join } from 'node:path'
+import { peppersMade } from './admitting.ts'
 import {
   forkServing,
   leaveParent,
@@ -21,6 +22,7 @@ import { engineHere } from './engine-here.ts'
 import { explainListening } from './listening-error.ts'
 import { systemClock } from './platform/clock.ts'
 import { type Db, openDb, sql } from './platform/db.ts'
+import type { Keyring } from './platform/keyring.ts'
 import { type Log, openLog } from './platform/log.ts'
 import { createMetrics, type Metrics, serveMetrics } from './platform/metrics.ts'
 import { pendingMigrations } from './platform/migrate.ts'
@@ -61,7 +63,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   if (database.embedded || options.demo) await migrateDatabase(database.url)
   const parts = await openParts(config, { url: database.url, log, closing, signers })
   await refuseUnfitDatabase(parts.db)
-  if (options.demo) await prepareDemo({ config, db: parts.db, now: systemClock(), log })
+  const hasDemo = options.demo && (await demoHere(parts, database.url))
 
   const service = createService(parts)
   await service.mirror.refresh()
@@ -93,7 +95,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   closing.defer(() => serving.kill())
   const metricsPort = await startMetrics(config, serving, closing)
   log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
-  if (options.demo) say(demoCommands({ publicUrl: config.publicUrl, dataDir: config.dataDir }))
+  if (hasDemo) say(demoCommands({ publicUrl: config.publicUrl, dataDir: config.dataDir }))
   await untilAborted(stopping.asked)
   const delayMs = stopping.asked.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
   await Promise.race([serving.drain(delayMs), untilAborted(stopping.hurried)])
@@ -166,6 +168,25 @@ async function openPayments(
   const x402 = await openX402({ settings, publicUrl, db, clock: systemClock, onTrouble })
   closing.defer(() => x402.close())
   return x402
+}
+
+/** Who makes it holds the lock of the keys for a second or two, longer than a request would wait: so it has connections of its own. */
+async function demoHere(parts: ServiceParts, url: string): Promise<boolean> {
+  const { config, log, engine } = parts
+  const db = openDb({
+    url,
+    connectionsMax: 2,
+    applicationName: 'assay demo',
+    statementTimeoutMs: 0,
+    onError: (error) => log.warn('a database connection was lost', { why: error.message }),
+  })
+  const peppers = (): Promise<Keyring> => peppersMade(config)
+  const options = { config, db, log, engine: engine.engine, peppers, now: systemClock() }
+  try {
+    return await prepareDemo(options)
+  } finally {
+    await db.close()
+  }
 }
 
 const clockSkewMsMax = 30_000

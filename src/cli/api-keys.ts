@@ -8,12 +8,11 @@ import {
 } from '../access/manage.ts'
 import { PepperRefused } from '../access/peppers.ts'
 import { findKeys } from '../access/store.ts'
-import { pepperFile } from '../admitting.ts'
+import { peppersMade } from '../admitting.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { type Environment, environments, type Scope, scopes } from '../platform/callers.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
-import { type Keyring, keyringFile } from '../platform/keyring.ts'
 import { accountNamed, nameGiven } from './accounts.ts'
 import { lineOfKey, toldKey } from './api-keys-told.ts'
 import { done, type Outcome } from './output.ts'
@@ -43,7 +42,7 @@ export function createApiKeyCommand(
     flags.expiresDays === undefined ? null : whole('--expires-days', flags.expiresDays, [1, 3_650])
   return withDatabase(config, async (db) => {
     const { id: accountId } = await accountNamed(db, named)
-    const peppers = await peppersHere(config)
+    const peppers = await peppersMade(config)
     const now = systemClock()
     const expiresAt = days === null ? null : new Date(now.getTime() + days * 86_400_000)
     const made = await db
@@ -93,7 +92,7 @@ export function rotateApiKeyCommand(
     ? 0
     : whole('--overlap-hours', flags.overlapHours, [0, overlapHoursMax])
   return withDatabase(config, async (db) => {
-    const peppers = await peppersHere(config)
+    const peppers = await peppersMade(config)
     const now = systemClock()
     const made = await db
       .transaction(async (tx) => {
@@ -147,13 +146,6 @@ export function revokeApiKeyCommand(config: Config, id: string): Promise<Outcome
         : 'is revoked: no request with it is served any more'
     return done({ ok: true, id: keyId, result }, [`${keyId} ${told}`])
   })
-}
-
-/** Those of the settings, else of the file, which the first key of all makes. */
-function peppersHere({ apiKeyPeppers, dataDir }: Config): Promise<Keyring> {
-  return apiKeyPeppers === undefined
-    ? keyringFile(pepperFile(dataDir))
-    : Promise.resolve(apiKeyPeppers)
 }
 
 function explainPepper(error: unknown): never {

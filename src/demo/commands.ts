@@ -1,7 +1,8 @@
 /** What the operator is shown when the demo is ready: three commands to paste. */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { verifyPath } from '../score-credentials/endpoints.ts'
-import { credentialFile } from './files.ts'
+import { credentialFile, demoFolder } from './files.ts'
 
 /** Lines to print. Each command works as it is in a shell of this machine; the demo must have been prepared. */
 export function demoCommands(demo: { publicUrl: string; dataDir: string }): string {
@@ -19,6 +20,8 @@ export function demoCommands(demo: { publicUrl: string; dataDir: string }): stri
     '',
     '# the status of one that its issuer revoked: "status":"revoked"',
     `curl -s -w '\\n' ${statusUrlOf(credentialFile(demo.dataDir, 'revoked'))}`,
+    '',
+    `Search, people and scores, with the demo's key: ${join(demoFolder(demo.dataDir), 'README.md')}`,
     '',
   ].join('\n')
 }

@@ -1,4 +1,4 @@
-/** The demo's files below the data directory: `credentials/*.json`, `README.md`, and `made.json`, which is written last. */
+/** The demo's files below the data directory; `made.json` is written last. */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -8,6 +8,11 @@ export function demoFolder(dataDir: string): string {
 
 export function credentialFile(dataDir: string, name: string): string {
   return join(demoFolder(dataDir), 'credentials', `${name}.json`)
+}
+
+/** Holds the API key of the demo's account. */
+export function apiKeyFile(dataDir: string): string {
+  return join(demoFolder(dataDir), 'api-key')
 }
 
 /** Says that all files were written, and for what. Missing or different: the files are made anew. */

@@ -1,5 +1,5 @@
 /**
- * The demo: a dozen issued credentials of fictional people, and their files. The files are written from what the registry has, and
+ * The demo: sixty fictional people whose story is in the database, and its files. The files are written from what the registry has, and
  * `made.json` last; so a start that is cut off anywhere is completed by the next one, and a second process finds what the first made.
  */
 import { generateKeyPairSync } from 'node:crypto'
@@ -7,95 +7,134 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db } from '../platform/db.ts'
+import type { Keyring } from '../platform/keyring.ts'
 import { alone } from '../platform/process-mark.ts'
 import { signCredential } from '../score-credentials/issue.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { type Signer, signerOfPem } from '../score-credentials/signing-key.ts'
 import { findCredentials, type StoredCredential } from '../score-credentials/store.ts'
-import { credentialFile, demoFolder, madeFile, removeFile, textOf, writeWhole } from './files.ts'
-import { scoreOf, storyCredentials } from './issue-story.ts'
-import { readmeOf } from './readme.ts'
+import type { Engine } from '../scores/engine.ts'
+import { loadVocabulary } from '../skill-standard/vocabulary.ts'
+import { demoAccount } from './account.ts'
+import { dayMs } from './days.ts'
+import { demoSources } from './evidence.ts'
 import {
-  credentialIdOf,
-  type DemoCredential,
-  foreign,
-  foreignUrl,
-  generationAt,
-  story,
-  tamperedScore,
-} from './story.ts'
+  apiKeyFile,
+  credentialFile,
+  demoFolder,
+  madeFile,
+  removeFile,
+  textOf,
+  writeWhole,
+} from './files.ts'
+import { readmeOf } from './readme.ts'
+import { type ToldStory, toldStory } from './registry.ts'
+import { foreign, foreignScore, lessons, tamperedScore, validityDays } from './story.ts'
 
 export interface DemoOptions {
   config: { publicUrl: string; dataDir: string; signingKeysDir: string }
   db: Db
   now: Date
-  log: { info(message: string): void }
+  log: { info(message: string): void; warn(message: string): void }
+  /** Null where it is refused: then nothing is made. */
+  engine: Engine | null
+  /** Of API keys; made where there are none. */
+  peppers: () => Promise<Keyring>
 }
 
 /**
- * Makes what is missing of the demo; where nothing is, one query. Adds to the registry its own credentials alone, and a signing key
- * where none is usable. Throws `KeyRefused` where the active key's file is on another machine.
+ * Makes what is missing of the demo; where nothing is, one query. Adds to the database its own people and account alone, and a signing
+ * key where none is usable. Throws `KeyRefused` where the active key's file is on another machine. False: there is no demo.
  */
-export async function prepareDemo({ config, db, now, log }: DemoOptions): Promise<void> {
-  const { publicUrl, dataDir } = config
-  const text = `${JSON.stringify({ publicUrl, generation: generationAt(now), version: 1 })}\n`
-  const made = { made: text, publicUrl, dataDir, now }
-  if (await isMade(db, made)) return
+export async function prepareDemo(options: DemoOptions): Promise<boolean> {
+  const { dataDir } = options.config
+  if (await isMade(options)) return true
+  const { engine, log } = options
+  if (engine === null) {
+    log.warn('there is no demo: its scores cannot be computed')
+    return false
+  }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   // Two that start at once, perhaps for two addresses, must not mix their files.
   await alone(join(dataDir, 'demo.lock'), otherMakesItWithinMs, async () => {
-    if (await isMade(db, made)) return
+    if (await isMade(options)) return
     log.info('making the demo')
-    await makeDemo(db, config, made)
+    await makeDemo({ ...options, engine })
     log.info('the demo is made')
   })
+  return true
 }
 
 const otherMakesItWithinMs = 60_000
+const vocabularyDirectory = join(import.meta.dirname, '../../vocabulary')
 
-async function makeDemo(
-  db: Db,
-  { signingKeysDir }: DemoOptions['config'],
-  { made, publicUrl, dataDir, now }: Made,
-): Promise<void> {
+async function makeDemo(options: DemoOptions & { engine: Engine }): Promise<void> {
+  const { config, db, now, engine, peppers } = options
+  const { publicUrl, dataDir, signingKeysDir } = config
   await removeFile(madeFile(dataDir))
-  const telling = {
+  const told = await toldStory(db, {
     publicUrl,
-    generation: generationAt(now),
     keysFolder: signingKeysDir,
+    engine,
+    records: loadVocabulary(vocabularyDirectory).records,
     now: wholeSecond(now),
-  }
-  const stored = await storyCredentials(db, telling)
-  const texts = new Map(
-    [...stored].map(([file, credential]) => [file, textOfFile(file, credential)]),
+  })
+  await demoAccount(db, dataDir, { peppers, now })
+  for (const [name, text] of textsOf(told, publicUrl, now))
+    await writeWhole(join(demoFolder(dataDir), name), text)
+  if (!hasLessons(dataDir))
+    throw new Error(
+      'The people of the demo are not those of its story any more. Start with `assay serve`, or with another ASSAY_DATA_DIR.',
+    )
+  await writeWhole(madeFile(dataDir), madeText(publicUrl))
+}
+
+function hasLessons(dataDir: string): boolean {
+  return Object.keys(lessons).every((lesson) => existsSync(credentialFile(dataDir, lesson)))
+}
+
+const otherFiles = ['README.md', 'people.ndjson', 'sources.ndjson', 'evidence.ndjson'] as const
+
+/** By file name. */
+function textsOf({ members, credentials }: ToldStory, publicUrl: string, now: Date) {
+  const texts = new Map<string, string>()
+  for (const [lesson, stored] of credentials)
+    texts.set(`credentials/${lesson}.json`, textOfLesson(lesson, stored))
+  texts.set('credentials/wrong-issuer.json', foreignText(publicUrl, now))
+  texts.set('people.ndjson', ndjson(members.map(({ line }) => line)))
+  texts.set('sources.ndjson', ndjson(demoSources))
+  texts.set(
+    'evidence.ndjson',
+    ndjson(members.flatMap(({ evidence }) => evidence.map(({ line }) => line))),
   )
-  texts.set(foreign.file, foreignText(publicUrl, now))
-  for (const [file, text] of texts) await writeWhole(credentialFile(dataDir, file), text)
-  await writeWhole(join(demoFolder(dataDir), 'README.md'), readmeOf(publicUrl))
-  await writeWhole(madeFile(dataDir), made)
+  return texts.set('README.md', readmeOf(publicUrl))
 }
 
-interface Made {
-  made: string
-  publicUrl: string
-  dataDir: string
-  now: Date
+function madeText(publicUrl: string): string {
+  return `${JSON.stringify({ publicUrl, version: 2 })}\n`
 }
 
-/** All files are there, they are for this address and half-year, and they are from this database and no earlier one. */
-async function isMade(db: Db, { made, publicUrl, dataDir, now }: Made): Promise<boolean> {
-  const files = [...story, foreign].map(({ file }) => credentialFile(dataDir, file))
-  if ((await textOf(madeFile(dataDir))) !== made || !files.every(existsSync)) return false
-  const valid = story.find(({ file }) => file === 'valid') as DemoCredential
-  const id = credentialIdOf(valid, { publicUrl, generation: generationAt(now) })
+/** All files are there, they are for this address, and they are from this database, no earlier one, and not about to expire. */
+async function isMade({ config, db, now }: DemoOptions): Promise<boolean> {
+  const { publicUrl, dataDir } = config
+  const others = [...otherFiles.map((name) => join(demoFolder(dataDir), name)), apiKeyFile(dataDir)]
+  const isThere = hasLessons(dataDir) && others.every(existsSync)
+  if (!isThere || (await textOf(madeFile(dataDir))) !== madeText(publicUrl)) return false
+  const text = (await textOf(credentialFile(dataDir, 'valid'))) ?? ''
+  const id = /^ {2}"id": "urn:uuid:([0-9a-f-]{36})"/m.exec(text)?.[1]
+  const validUntil = /^ {2}"validUntil": "([^"]+)"/m.exec(text)?.[1] ?? ''
+  if (id === undefined || !(Date.parse(validUntil) > now.getTime() + madeAgainDays * dayMs))
+    return false
   const [stored] = await findCredentials(db, [id])
-  if (stored === undefined) return false
-  return (await textOf(credentialFile(dataDir, 'valid'))) === textOfFile('valid', stored)
+  return stored !== undefined && text === textOfLesson('valid', stored)
 }
 
-function textOfFile(file: string, { payload, proof }: StoredCredential): string {
+/** Before a credential of the files expires the story is told again. */
+const madeAgainDays = 30
+
+function textOfLesson(lesson: string, { payload, proof }: StoredCredential): string {
   const credential = { ...JSON.parse(payload), proof: JSON.parse(proof) }
-  if (file === 'tampered') credential.credentialSubject.score = tamperedScore
+  if (lesson === 'tampered') credential.credentialSubject.score = tamperedScore
   return asFile(credential)
 }
 
@@ -103,19 +142,14 @@ function textOfFile(file: string, { payload, proof }: StoredCredential): string 
 function foreignText(publicUrl: string, now: Date): string {
   const { contextUrl } = originOf(publicUrl)
   const issuer = {
-    origin: { ...originOf(foreignUrl), contextUrl },
+    origin: { ...originOf(foreign.url), contextUrl },
     signer: throwAwaySigner(),
-    validityDays: foreign.validityDays,
+    validityDays,
     supersedeRevokes: false,
   }
-  const issuedAt = new Date(wholeSecond(now).getTime() - foreign.daysAgo * 86_400_000)
+  const issuedAt = new Date(wholeSecond(now).getTime() - foreign.daysAgo * dayMs)
   const slot = { token: '0'.repeat(64), listId: 'aaaaaaaaaa', index: 0 }
-  const score = {
-    ...scoreOf(foreign),
-    issuedAt,
-    id: credentialIdOf(foreign, { publicUrl, generation: 0 }),
-  }
-  return asFile(signCredential(issuer, score, slot).issued.credential)
+  return asFile(signCredential(issuer, { ...foreignScore, issuedAt }, slot).issued.credential)
 }
 
 function throwAwaySigner(): Signer {
@@ -125,6 +159,10 @@ function throwAwaySigner(): Signer {
 
 function asFile(credential: object): string {
   return `${JSON.stringify(credential, null, 2)}\n`
+}
+
+function ndjson(lines: readonly unknown[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
 
 function wholeSecond(time: Date): Date {

@@ -1,16 +1,18 @@
 /** Pure: the README beside the demo's files. */
-import { lessons, story } from './story.ts'
+import { lessons, revokedEvidence, withdrawn } from './story.ts'
 
 export function readmeOf(publicUrl: string): string {
   const rows = Object.entries(lessons).map(
     ([file, { reason, what }]) =>
       `| \`credentials/${file}.json\` | ${reason === null ? 'valid' : `\`${reason}\``} | ${what} |`,
   )
-  const others = story.filter(({ file }) => file.startsWith('demo-')).map(({ file }) => file)
   return `# The demo
 
-A dozen fictional people had their skills scored and hold credentials of this service, ${publicUrl}.
-Some of these credentials are not to be believed any more, and one never was. Ask the service:
+Sixty fictional people had their skills scored by this service, ${publicUrl}. Nobody here exists.
+
+## Credentials
+
+Some credentials are not to be believed any more, and one never was. Ask the service:
 
     curl -s -H 'Content-Type: application/json' --data-binary @credentials/revoked.json \\
       ${publicUrl}/api/v1/score-vc/verify
@@ -19,8 +21,21 @@ Some of these credentials are not to be believed any more, and one never was. As
 |---|---|---|
 ${rows.join('\n')}
 
-The others are valid: ${others.join(', ')}.
+## Search, people and scores
 
-Nobody here exists. The files are made again when one is missing or when PUBLIC_URL changes.
+The file \`api-key\` holds the key of the account \`demo\`, which has 1,000 credits. In this folder:
+
+    curl -s -H "Authorization: Bearer $(cat api-key)" "${publicUrl}/api/v1/candidates/search?q=typescript"
+    curl -s -H "Authorization: Bearer $(cat api-key)" ${publicUrl}/api/v1/candidates/demo-amara-okonkwo
+
+A person who is not found has not agreed to be. ${withdrawn.username} took back the consent to share a score, and the credentials went with it;
+evidence of ${revokedEvidence.username} turned out to be somebody else's, and the score was revised.
+
+## Where it comes from
+
+\`sources.ndjson\`, \`people.ndjson\` and \`evidence.ndjson\` are what was registered, as \`assay sources register\`, \`workers import\` and
+\`evidence import\` read it. To do the same with your own records, see docs/issue-scores.md.
+
+The files are made again when one is missing, when PUBLIC_URL changes, and before the credentials expire.
 `
 }

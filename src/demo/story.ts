@@ -1,18 +1,24 @@
 /**
- * Pure: the fictional people of the demo, what happened to their credentials, and what a verifier says of each. Their handles begin
- * with `demo-`: no real person's credential is ever superseded by one of these.
+ * Pure: what happens in the demo, and what a verifier says of the credentials in its files. Days are counted back from the moment at
+ * which the story is told.
  */
-import { hash } from 'node:crypto'
+import type { NewCredential } from '../score-credentials/issue.ts'
 
 /** The credentials that each show one finding, by file name: the reason that verification gives, or null; and what happened. */
 export const lessons = {
   valid: { reason: null, what: 'Genuine and current.' },
-  revoked: { reason: 'revoked', what: 'Genuine, and taken back by its issuer.' },
+  revoked: {
+    reason: 'revoked',
+    what: 'Genuine, and taken back by its issuer: the evidence behind it was not.',
+  },
   tampered: {
     reason: 'signature_invalid',
     what: 'Genuine once; then somebody wrote a better score into it.',
   },
-  expired: { reason: 'expired', what: 'Genuine, and past its last day.' },
+  expired: {
+    reason: 'expired',
+    what: 'Genuine, and past its last day: nobody has checked the person’s identity since.',
+  },
   superseded: {
     reason: null,
     what: 'Genuine and true of its date. The same person has a newer one: the verifier notes `superseded`.',
@@ -23,83 +29,49 @@ export const lessons = {
   },
 } as const
 
-export interface DemoCredential {
-  /** File name without `.json`: what it shows, or whose it is. */
-  file: string
-  username: string
-  score: number
-  confidenceLow: number
-  confidenceHigh: number
-  evidenceCount: number
-  /** Issued this long before the demo was made. */
-  daysAgo: number
-  validityDays: number
+export type Lesson = Exclude<keyof typeof lessons, 'wrong-issuer'>
+
+/** Whose credential teaches it. */
+export const heroes: Record<Lesson, string> = {
+  valid: 'demo-amara-okonkwo',
+  revoked: 'demo-lucia-marchetti',
+  tampered: 'demo-piotr-zielinski',
+  expired: 'demo-noor-haddad',
+  superseded: 'demo-teun-visser',
 }
 
-/** In the order of issue; of two for one person the later one is current. */
-export const story: readonly DemoCredential[] = [
-  issued('superseded', 'demo-teun-visser', 200, [438, 371, 517, 9]),
-  issued('expired', 'demo-noor-haddad', 150, [512, 461, 569, 14], 90),
-  issued('demo-sofia-lindqvist', 'demo-sofia-lindqvist', 90, [861, 829, 886, 58]),
-  issued('demo-kenji-morita', 'demo-kenji-morita', 75, [655, 611, 697, 23]),
-  issued('revoked', 'demo-lucia-marchetti', 60, [694, 640, 741, 26]),
-  issued('tampered', 'demo-piotr-zielinski', 45, [391, 322, 468, 7]),
-  issued('demo-ravi-menon', 'demo-ravi-menon', 33, [604, 548, 660, 17]),
-  issued('demo-elif-kaya', 'demo-elif-kaya', 21, [527, 466, 592, 12]),
-  issued('demo-teun-visser', 'demo-teun-visser', 15, [583, 536, 631, 21]),
-  issued('valid', 'demo-amara-okonkwo', 10, [742, 701, 778, 31]),
-  issued('demo-mateo-rojas', 'demo-mateo-rojas', 8, [334, 262, 421, 5]),
-  issued('demo-hana-svoboda', 'demo-hana-svoboda', 4, [268, 181, 389, 2]),
-]
+/** Took back the consent to share the score, and its credentials with it. */
+export const withdrawn = { username: 'demo-gideon-marsh', daysAgo: 50 }
 
-/** Issued by a made-up organisation, with a key of its own. */
-export const foreign = issued('wrong-issuer', 'demo-jonas-weber', 30, [905, 880, 927, 64])
-export const foreignUrl = 'https://scores.northwind.example'
+/** Whose evidence turned out to be somebody else’s; how many items were taken back. */
+export const revokedEvidence = { username: heroes.revoked, items: 2, daysAgo: 12 }
 
-/** The revoked one was revoked this long before the demo was made. */
-export const revokedDaysAgo = 12
+/** The check of this person’s identity ran out after the first score and was not repeated. */
+export const lapsed = { username: heroes.expired, daysAgo: 345 }
+
+/** On these days people were registered, evidence came in, and scores were computed; on the last one everybody’s. */
+export const chapterDays = [380, 300, 240, 180, 120, 70, 30, 14, 2] as const
+
+/** The demo's signing key is this much older than the story: it was active through all of it. */
+export const keyDaysAgo = 400
+
+/** Of the story's credentials, whatever the settings say: the first is meant to have expired. */
+export const validityDays = 365
 
 /** What the tampered one claims. */
 export const tamperedScore = 891
 
-/** The demo's signing key is this much older than the demo: it was active through all of the story. */
-export const keyDaysAgo = 400
+/** Issued by a made-up organisation, with a key of its own. */
+export const foreign = { url: 'https://scores.northwind.example', daysAgo: 30 }
 
-export const engine = {
-  engineVersion: '1.4.2',
-  engineBinarySha256: hash('sha256', 'the engine of a story', 'hex'),
-}
-
-/** A demo of an earlier half-year is told anew, so that what is valid in it stays valid. */
-const generationMs = 180 * 86_400_000
-
-export function generationAt(now: Date): number {
-  return Math.floor(now.getTime() / generationMs)
-}
-
-/** The same for whoever makes the same demo, so that what was made is found again (UUID version 8, RFC 9562). */
-export function credentialIdOf(
-  { file }: DemoCredential,
-  demo: { publicUrl: string; generation: number },
-): string {
-  const digest = hash('sha256', `demo ${demo.publicUrl} ${demo.generation} ${file}`, 'hex')
-  const [a, b, c, d, e] = [
-    digest.slice(0, 8),
-    digest.slice(8, 12),
-    digest.slice(13, 16),
-    digest.slice(17, 20),
-    digest.slice(20, 32),
-  ]
-  return `${a}-${b}-8${c}-8${d}-${e}`
-}
-
-function issued(
-  file: string,
-  username: string,
-  daysAgo: number,
-  [score, confidenceLow, confidenceHigh, evidenceCount]: readonly [number, number, number, number],
-  validityDays = 365,
-): DemoCredential {
-  const interval = { score, confidenceLow, confidenceHigh, evidenceCount }
-  return { file, username, ...interval, daysAgo, validityDays }
+export const foreignScore: Omit<NewCredential, 'issuedAt'> = {
+  id: '3f0c2f1e-6f0a-4c38-9a53-2b1d0c5e7a91',
+  username: 'demo-jonas-weber',
+  score: 905,
+  scoreBand: 'exceptional',
+  confidenceLow: 880,
+  confidenceHigh: 927,
+  evidenceCount: 64,
+  engineVersion: '7.0.1',
+  engineBinarySha256: '0'.repeat(64),
 }

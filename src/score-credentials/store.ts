@@ -125,6 +125,25 @@ export function findCredentials(
     where credential_id = any(${credentialIds}::uuid[])`)
 }
 
+/** As the registry has it, with what became of it. */
+export interface RegisteredCredential extends StoredCredential {
+  subject: string
+  issuedAt: Date
+  validUntil: Date
+  supersededAt: Date | null
+  revokedAt: Date | null
+}
+
+export function findIssued(
+  db: Queryable,
+  vcSha256s: readonly Buffer[],
+): Promise<RegisteredCredential[]> {
+  return db.rows<RegisteredCredential>(sql`
+    select credential_id as "credentialId", payload, proof, subject, issued_at as "issuedAt",
+      valid_until as "validUntil", superseded_at as "supersededAt", revoked_at as "revokedAt"
+    from score_credentials where vc_sha256 = any(${vcSha256s}::bytea[])`)
+}
+
 /** The one that no later one supersedes, revoked or not. */
 export async function findCurrentCredential(
   db: Queryable,

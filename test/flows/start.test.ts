@@ -259,7 +259,7 @@ test('two starts at once for two addresses: the files are those of one of them, 
   assert.ok(owner !== undefined, made.publicUrl)
   await assertStory(owner)
   const { length } = readdirSync(join(dataDir, 'demo/credentials'))
-  assert.equal(length, 13)
+  assert.equal(length, 6)
   for (const server of servers) await stop(server)
   assert.equal(postgresPid(dataDir), null)
 })

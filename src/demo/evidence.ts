@@ -1,0 +1,116 @@
+/** Pure: what the people of the demo have to show, and who vouches for it: the same items whoever tells the story. */
+import { hash } from 'node:crypto'
+import type { EvidenceLine, SourceLine } from '../evidence/schema.ts'
+import { dayAgo } from './days.ts'
+import type { DemoPerson, Strand } from './people.ts'
+
+const employers = {
+  harbour: 'Harbour Lane Software',
+  freight: 'Two Rivers Freight',
+  kitchen: 'The Copper Ladle',
+  clinic: 'Saint Elm Clinic',
+  ledger: 'Ledger and Larch',
+  college: 'Millpond College',
+  studio: 'Studio Halfmoon',
+  craft: 'Ironwood Craft Works',
+  chambers: 'Chambers at Fox Court',
+  fields: 'Long Acre Fields',
+}
+
+export const demoSources: readonly SourceLine[] = [
+  ...Object.entries(employers).map(
+    ([id, name]): SourceLine => ({
+      id: `demo-${id}`,
+      name: `${name} (fictional)`,
+      kind: 'organisation',
+      group: `demo-${id}`,
+    }),
+  ),
+  source('clients', 'Clients of freelancers', 'organisation'),
+  source('guild-exams', 'Guild of Examiners', 'accredited'),
+  source('open-exams', 'Open Skills Examinations', 'accredited'),
+  source('checks', 'Checks that a machine repeats', 'machine_verified'),
+  source('peers-east', 'Colleagues, east', 'verified_peer'),
+  source('peers-west', 'Colleagues, west', 'verified_peer'),
+  { id: 'demo-hearsay', name: 'Word of mouth (fictional)', kind: 'unverified_peer' },
+  { id: 'demo-claims', name: 'What people say of themselves (fictional)', kind: 'self' },
+]
+
+function source(id: string, name: string, kind: SourceLine['kind']): SourceLine {
+  return { id: `demo-${id}`, name: `${name} (fictional)`, kind, group: `demo-${id}` }
+}
+
+/** By evidence type: whom an item of it may come from; `null` is the person's employer. */
+const vouchers: Record<string, readonly (string | null)[]> = {
+  assessment: ['demo-open-exams', 'demo-checks', 'demo-guild-exams'],
+  credential: ['demo-guild-exams'],
+  employment_record: [null],
+  observation: [null, null, 'demo-clients'],
+  work_product: [null, 'demo-clients', 'demo-checks'],
+  peer_review: ['demo-peers-east', 'demo-peers-west', 'demo-peers-east', 'demo-hearsay'],
+}
+
+export interface DemoEvidence {
+  /** Observed so many days before the story was told. */
+  daysAgo: number
+  line: EvidenceLine
+}
+
+/** By skill id. */
+export type TypesOfSkills = ReadonlyMap<string, readonly string[]>
+
+/** Everything of one person, each skill in turn; at the end a claim that nobody vouches for. */
+export function evidenceOf(person: DemoPerson, types: TypesOfSkills, toldAt: Date): DemoEvidence[] {
+  const items = person.career.flatMap((strand) =>
+    Array.from({ length: strand.items }, (_, i) => itemOf(person, strand, { i, types })),
+  )
+  const [first] = person.career
+  const claims = first === undefined ? [] : [claimOf(person, first, types)]
+  return [...items, ...claims].map(({ daysAgo, ...item }, i) => {
+    const { username } = person
+    const name = { username, externalId: `${username}-${i + 1}` }
+    return { daysAgo, line: { ...name, ...item, observedOn: dayAgo(toldAt, daysAgo) } }
+  })
+}
+
+type Item = Omit<EvidenceLine, 'username' | 'externalId' | 'observedOn'> & { daysAgo: number }
+
+/** About one item a season, the newest first; the values lie around that of the strand. */
+function itemOf(
+  { username, employer }: DemoPerson,
+  { slug, value }: Strand,
+  { i, types }: { i: number; types: TypesOfSkills },
+): Item {
+  const [a, b, c] = dice(`${username} ${slug} ${i}`)
+  const skillId = `hss:${slug}`
+  const type = typeAt(types, skillId, i + (a % 2))
+  const from = vouchers[type] ?? [null]
+  return {
+    sourceId: from[b % from.length] ?? employer,
+    skillId,
+    type,
+    value: Math.min(1_000, value - 60 + (c % 121)),
+    daysAgo: 5 + i * 80 + (a % 75),
+    ...(type === 'work_product' && { private: { notes: `Piece of work ${i + 1}. Fictional.` } }),
+  }
+}
+
+function claimOf({ username }: DemoPerson, { slug }: Strand, types: TypesOfSkills): Item {
+  const [a] = dice(username)
+  const skillId = `hss:${slug}`
+  const type = typeAt(types, skillId, 0)
+  return { sourceId: 'demo-claims', skillId, type, value: 950, daysAgo: 20 + (a % 200) }
+}
+
+function typeAt(types: TypesOfSkills, skillId: string, i: number): string {
+  const known = types.get(skillId) ?? []
+  const type = known[i % known.length]
+  if (type === undefined) throw new Error(`${skillId} is no skill of the vocabulary`)
+  return type
+}
+
+/** Numbers that look thrown and are the same every time. */
+function dice(text: string): readonly [number, number, number] {
+  const bytes = hash('sha256', text, 'buffer')
+  return [bytes.readUInt16BE(0), bytes.readUInt16BE(2), bytes.readUInt16BE(4)]
+}
