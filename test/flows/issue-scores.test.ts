@@ -1,7 +1,7 @@
 /** docs/issue-scores.md: its commands, exactly as they are printed there, from an empty database to a credential that verifies. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../support/processes.ts'
@@ -18,7 +18,7 @@ const commands = indented(first)
 function clone(): string {
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'bin'))
-  symlinkSync(resolve('docs'), join(folder, 'docs'))
+  cpSync('docs', join(folder, 'docs'), { recursive: true })
   const script = `#!/bin/sh\nexec '${process.execPath}' '${resolve('src/cli/assay.ts')}' "$@"\n`
   writeFileSync(join(folder, 'bin/assay'), script, { mode: 0o755 })
   return folder
