@@ -160,17 +160,71 @@ AS $function$
   where t.kind = posted.kind and t.term = posted.term and t.rank = posted.rank
     and t.username = entry.username
 $function$;
+CREATE OR REPLACE FUNCTION public.search_kind(one smallint, prefix text, wanted integer, OUT names text[], OUT ranks smallint[])
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  few constant integer := 1200;
+  beyond constant text := prefix || chr(1114111);
+  first_two constant text := left(prefix, 2);
+  walks boolean := prefix = first_two;
+  step integer := wanted * 2;
+  met bigint;
+begin
+  if not walks then
+    select count(*) into met from (
+      select from search_terms t where t.kind = one and t.term >= prefix and t.term < beyond limit few + 1
+    ) terms;
+    if met = 0 then return; end if;
+    walks := met > few;
+  end if;
+  loop
+    if walks then
+      select sum(m.times), array_agg(m.username), array_agg(m.rank) into met, names, ranks from (
+        select w.username, min(w.rank) as rank, count(*) as times from (
+          select t.username, t.rank from search_terms t
+          where left(t.term, 2) = first_two and t.kind = one and starts_with(t.term, prefix)
+          order by t.rank, t.username limit step
+        ) w group by w.username
+      ) m;
+    else
+      select sum(m.times), array_agg(m.username), array_agg(m.rank) into met, names, ranks from (
+        select w.username, min(w.rank) as rank, count(*) as times from (
+          select t.username, t.rank from search_terms t
+          where t.kind = one and t.term >= prefix and t.term < beyond
+          order by t.rank, t.username limit step
+        ) w group by w.username
+      ) m;
+    end if;
+    exit when met is null or met < step or cardinality(names) >= wanted;
+    step := step * 4;
+  end loop;
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.search_more(already text[], among smallint[], prefix text, wanted integer)
  RETURNS text[]
  LANGUAGE plpgsql
  STABLE
 AS $function$
+declare
+  one smallint;
+  met record;
+  names text[] := '{}';
+  ranks smallint[] := '{}';
 begin
   if cardinality(already) >= wanted then return already; end if;
+  foreach one in array among loop
+    select k.names, k.ranks into met from search_kind(one, prefix, wanted) k;
+    names := names || met.names;
+    ranks := ranks || met.ranks;
+  end loop;
+  if cardinality(names) = 0 then return already; end if;
   return already || array(
-    select s.username from search_prefix(among, prefix, wanted) s
+    select s.username from unnest(names, ranks) as s(username, rank)
     where s.username <> all(already)
-    group by s.username order by min(s.rank), s.username limit wanted - cardinality(already));
+    group by s.username order by min(s.rank), s.username collate "C" limit wanted - cardinality(already));
 end
 $function$;
 CREATE OR REPLACE FUNCTION public.search_people(query text, handles_alone boolean, wanted integer)
@@ -210,54 +264,6 @@ begin
     already := search_more(already, '{4}', query, wanted);
   end if;
   return already;
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.search_prefix(among smallint[], prefix text, wanted integer)
- RETURNS TABLE(username text, rank smallint)
- LANGUAGE plpgsql
- STABLE
-AS $function$
-declare
-  few constant integer := 1200;
-  beyond constant text := prefix || chr(1114111);
-  one smallint;
-  terms_found integer;
-  step integer;
-  walked integer;
-  names text[];
-  ranks smallint[];
-begin
-  foreach one in array among loop
-    select count(*) into terms_found from (
-      select from search_terms t where t.kind = one and t.term >= prefix and t.term < beyond limit few + 1
-    ) terms;
-    step := wanted * 2;
-    loop
-      exit when terms_found = 0;
-      if terms_found > few then
-        select sum(met.times), array_agg(met.username), array_agg(met.rank) into walked, names, ranks from (
-          select w.username, min(w.rank) as rank, count(*) as times from (
-            select t.username, t.rank from search_terms t
-            where left(t.term, 2) = left(prefix, 2) and t.kind = one and starts_with(t.term, prefix)
-            order by t.rank, t.username limit step
-          ) w group by w.username
-        ) met;
-      else
-        select sum(met.times), array_agg(met.username), array_agg(met.rank) into walked, names, ranks from (
-          select w.username, min(w.rank) as rank, count(*) as times from (
-            select t.username, t.rank from search_terms t
-            where t.kind = one and t.term >= prefix and t.term < beyond
-            order by t.rank, t.username limit step
-          ) w group by w.username
-        ) met;
-      end if;
-      if walked < step or cardinality(names) >= wanted then
-        return query select * from unnest(names, ranks);
-        exit;
-      end if;
-      step := step * 4;
-    end loop;
-  end loop;
 end
 $function$;
 CREATE OR REPLACE FUNCTION public.search_touch(touched uuid[])
@@ -771,7 +777,7 @@ create table x402_payments (
 
 alter table accounts add constraint accounts_name_key UNIQUE (name);
 alter table accounts add constraint accounts_pkey PRIMARY KEY (id);
-alter table accounts add constraint accounts_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 120)) AND (name !~ '[[:cntrl:]]'::text)));
+alter table accounts add constraint accounts_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120) AND (name !~ '[[:cntrl:]]'::text)));
 alter table agent_decision_keys add constraint agent_decision_keys_pkey PRIMARY KEY (user_id, idempotency_key);
 alter table agent_decision_keys add constraint agent_decision_keys_check CHECK (((fingerprint IS NULL) = (report_id IS NULL)));
 alter table agent_decision_keys add constraint agent_decision_keys_fingerprint_check CHECK ((length(fingerprint) = 32));
@@ -797,8 +803,8 @@ alter table api_keys add constraint api_keys_pkey PRIMARY KEY (id);
 alter table api_keys add constraint api_keys_check CHECK ((expires_at > created_at));
 alter table api_keys add constraint api_keys_digest_check CHECK ((length(digest) = 32));
 alter table api_keys add constraint api_keys_environment_check CHECK ((environment = ANY (ARRAY['live'::text, 'test'::text])));
-alter table api_keys add constraint api_keys_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 120)) AND (name !~ '[[:cntrl:]]'::text)));
-alter table api_keys add constraint api_keys_scopes_check CHECK ((((cardinality(scopes) >= 1) AND (cardinality(scopes) <= 4)) AND (scopes <@ ARRAY['candidates:read'::text, 'scores:read'::text, 'webhooks:write'::text, 'agent-decisions:write'::text])));
+alter table api_keys add constraint api_keys_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 120) AND (name !~ '[[:cntrl:]]'::text)));
+alter table api_keys add constraint api_keys_scopes_check CHECK (((cardinality(scopes) >= 1) AND (cardinality(scopes) <= 4) AND (scopes <@ ARRAY['candidates:read'::text, 'scores:read'::text, 'webhooks:write'::text, 'agent-decisions:write'::text])));
 alter table api_keys add constraint api_keys_shown_check CHECK ((shown ~ '^svc_(live|test)_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$'::text));
 alter table audit_log add constraint audit_log_seq_hash_key UNIQUE (seq, hash);
 alter table audit_log add constraint audit_log_pkey PRIMARY KEY (seq);
