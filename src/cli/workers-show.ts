@@ -1,5 +1,7 @@
 /** `assay workers show`: one person with everything that decides what is public of them. For the operator: private fields as well. */
 import type { Config } from '../config.ts'
+import type { Dispute } from '../disputes/dispute.ts'
+import { findDisputes, findWorkerDisputeIds } from '../disputes/store.ts'
 import { identityAt } from '../people/identity-state.ts'
 import { missingFor } from '../people/onboard.ts'
 import { permissions } from '../people/schema.ts'
@@ -13,11 +15,14 @@ export function showWorkerCommand(config: Config, given: string): Promise<Outcom
   const username = usernameGiven(given)
   return withDatabase(config, async (db) => {
     const [person] = await findPeople(db, { usernames: [username] })
-    return person === undefined ? unknownPerson(username) : shown(person, systemClock())
+    if (person === undefined) return unknownPerson(username)
+    const disputes = await findDisputes(db, await findWorkerDisputeIds(db, person.workerId))
+    const open = disputes.filter(({ endedAt }) => endedAt === null)
+    return shown(person, open, systemClock())
   })
 }
 
-function shown(person: Person, now: Date): Outcome {
+function shown(person: Person, openDisputes: readonly Dispute[], now: Date): Outcome {
   const { workerId, externalId, profile, onboardedAt, consents, consentVersion } = person
   const missing = missingFor(person)
   const identity = {
@@ -39,6 +44,8 @@ function shown(person: Person, now: Date): Outcome {
     consentVersion,
     consents: allowed,
     identity,
+    openDisputes: openDisputes.map(({ id }) => id),
+    restricted: openDisputes.some(({ restricted }) => restricted),
   }
   const onboarded =
     onboardedAt === null ? `no, missing: ${missing.join(', ')}` : wireTime(onboardedAt)
@@ -50,6 +57,7 @@ function shown(person: Person, now: Date): Outcome {
     `  skills      ${profile.skills.length}`,
     `  onboarded   ${onboarded}`,
     `  identity    ${identity.state}${identity.verifiedUntil ? ` until ${identity.verifiedUntil}` : ''}`,
+    `  disputes    ${openDisputes.length} open${report.restricted ? ', the score is hidden' : ''}`,
     ...permissions.map((permission) => `  ${toldConsent(permission, person)}`),
   ]
   return done(report, lines)

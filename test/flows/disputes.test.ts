@@ -140,6 +140,9 @@ test('the operator chooses whether the score is hidden; a withdrawn dispute make
     scoreChanged: false,
   })
   assert.equal((await report(...open, '--restrict')).dispute.restricted, true)
+  const hidden = await report('workers', 'show', 'ada')
+  assert.equal(hidden.restricted, true)
+  assert.equal(hidden.openDisputes.length, 1)
   env.DISPUTE_RESTRICTS = 'true'
   const identity = ['disputes', 'open', 'ada', '--kind', 'identity', '--no-restrict']
   assert.equal((await report(...identity)).dispute.restricted, false)
