@@ -61,6 +61,7 @@ const allowed: Record<string, readonly string[]> = {
     'privacy',
     'discovery',
     'server',
+    'settings',
     '.',
   ],
   demo: [
@@ -75,8 +76,10 @@ const allowed: Record<string, readonly string[]> = {
     'scores',
     'agent-decisions',
   ],
+  settings: ['platform', 'payments', 'webhooks', 'x402'],
   '.': [
     'platform',
+    'settings',
     'access',
     'audit',
     'skill-standard',

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readConfig, settings } from '../config.ts'
+import { readConfig, settingAreas } from '../config.ts'
 import { openApiDocument } from '../discovery/openapi.ts'
 import { exampleRelease } from '../discovery/release-manifest.ts'
 import { engineHere } from '../engine-here.ts'
@@ -17,6 +17,7 @@ import { migrate } from '../platform/migrate.ts'
 import { dumpSchema } from '../platform/schema-dump.ts'
 import { bundleName, coreBundle } from '../scores/bundle.ts'
 import { createService } from '../service.ts'
+import type { SettingTable } from '../settings/setting.ts'
 import { dataSchema, webhookDeclarations } from '../webhooks/declarations.ts'
 import { eventTypeNames } from '../webhooks/event-types.ts'
 
@@ -106,25 +107,27 @@ ${rows.join('\n')}
 const settingsStart = '<!-- settings -->'
 const settingsEnd = '<!-- /settings -->'
 
-/** `docs/operate.md` with its table of settings made anew; the prose around it stays. */
+/** `docs/operate.md` with its tables of settings made anew; the prose around it stays. */
 function withSettings(root: string): string {
   const page = readFileSync(join(root, 'docs/operate.md'), 'utf8')
   const start = page.indexOf(settingsStart)
   const end = page.indexOf(settingsEnd)
   if (start === -1 || end < start)
     throw new Error(`docs/operate.md lacks ${settingsStart} … ${settingsEnd}`)
-  const rows = Object.entries(settings).map(
+  const areas = Object.entries(settingAreas).map(
+    ([heading, table]) => `### ${heading}\n\n${settingsTable(table)}\n\n`,
+  )
+  const made =
+    '<!-- Made from src/settings by `npm run generate`. Do not edit between these marks. -->'
+  return `${page.slice(0, start)}${settingsStart}\n${made}\n\n${areas.join('')}${page.slice(end)}`
+}
+
+function settingsTable(table: SettingTable): string {
+  const rows = Object.entries(table).map(
     ([name, { default: value, unit, effect }]) =>
       `| \`${name}\` | ${value === '' ? 'none' : value} | ${unit} | ${effect} |`,
   )
-  const table = `<!-- Made from src/config.ts by \`npm run generate\`. Do not edit between these marks. -->
-
-| setting | default | unit | what follows from it |
-|---|---|---|---|
-${rows.join('\n')}
-
-`
-  return `${page.slice(0, start)}${settingsStart}\n${table}${page.slice(end)}`
+  return `| setting | default | unit | what follows from it |\n|---|---|---|---|\n${rows.join('\n')}`
 }
 
 /** On a database made for this alone, and removed again. */

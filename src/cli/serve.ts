@@ -1,5 +1,6 @@
 /** `assay serve` and `worker`: the settings, with what the command line changes of them, to the serving process. */
-import { type Config, settings } from '../config.ts'
+import type { Config } from '../config.ts'
+import { servingSettings } from '../settings/serving.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 
@@ -31,7 +32,7 @@ export async function workerCommand(config: Config): Promise<Outcome> {
 
 function processesOf(text: string): number {
   try {
-    return settings.PROCESSES.parse(text)
+    return servingSettings.PROCESSES.parse(text)
   } catch (error) {
     throw new UsageError(
       `--processes must be ${error instanceof Error ? error.message : 'a number'}`,

@@ -1,5 +1,5 @@
 /** The settings of payments on the spot, held against each other: half a set-up stops the start. */
-import type { X402Settings } from './x402/open.ts'
+import type { X402Settings } from '../x402/open.ts'
 
 export interface X402Values {
   metering: boolean

@@ -1,0 +1,40 @@
+/** Settings: reports of agents’ decisions. */
+import { integer, oneOf, type Reading, readerOf, type SettingTable, setting } from './setting.ts'
+
+export const reportsSettings = {
+  AGENT_REPORTING_DEFAULT: setting({
+    default: 'locked',
+    unit: 'locked or unlocked',
+    effect:
+      'Whether an account may report agent decisions about which the operator has said nothing. See `assay reports unlock` and `lock`.',
+    parse: oneOf('locked', 'unlocked'),
+  }),
+  AGENT_REPORTS_PER_DAY: setting({
+    default: '5000',
+    unit: 'reports a day',
+    effect: 'Of one API key. One more is answered with 429.',
+    parse: integer(1, 100_000_000),
+  }),
+  AGENT_REPORTS_DAYS: setting({
+    default: '730',
+    unit: 'days',
+    effect:
+      'How long agent decision reports are kept. Older ones are deleted; their Idempotency-Keys stay used for ever.',
+    parse: integer(1, 36_500),
+  }),
+} as const satisfies SettingTable
+
+export interface ReportsConfig {
+  agentReportingDefault: 'locked' | 'unlocked'
+  agentReportsPerDay: number
+  agentReportsDays: number
+}
+
+export function readReports(reading: Reading): ReportsConfig {
+  const { readOr } = readerOf(reportsSettings, reading)
+  return {
+    agentReportingDefault: readOr('AGENT_REPORTING_DEFAULT'),
+    agentReportsPerDay: readOr('AGENT_REPORTS_PER_DAY'),
+    agentReportsDays: readOr('AGENT_REPORTS_DAYS'),
+  }
+}

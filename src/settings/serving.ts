@@ -1,0 +1,115 @@
+/** Settings: where the service listens, under which name, and for how many. */
+import {
+  anyText,
+  integer,
+  list,
+  networks,
+  originUrl,
+  type Reading,
+  readerOf,
+  type SettingTable,
+  setting,
+} from './setting.ts'
+
+export const servingSettings = {
+  PORT: setting({
+    default: '8080',
+    unit: 'TCP port',
+    effect: 'Where the service listens. 0 takes any free port.',
+    parse: integer(0, 65_535),
+  }),
+  HOST: setting({
+    default: '127.0.0.1',
+    unit: 'address',
+    effect:
+      'Which interface the service listens on. 0.0.0.0 for all: put a proxy with TLS in front.',
+    parse: anyText,
+  }),
+  PUBLIC_URL: setting({
+    default: 'http://localhost:PORT',
+    unit: 'origin',
+    effect:
+      'The only source of absolute URLs: issuer, key ids, status and context URLs are made from it. A change makes a new issuer: list the old one in FORMER_PUBLIC_URLS.',
+    parse: originUrl,
+  }),
+  FORMER_PUBLIC_URLS: setting({
+    default: '',
+    unit: 'origins, comma-separated',
+    effect: 'Earlier values of PUBLIC_URL. Credentials issued under them keep verifying here.',
+    parse: (text) => list(text).map(originUrl),
+  }),
+  PROCESSES: setting({
+    default: '1',
+    unit: 'processes',
+    effect: 'Serving processes that share the port; one a core.',
+    parse: integer(1, 64),
+  }),
+  NODES: setting({
+    default: '1',
+    unit: 'servers',
+    effect:
+      'How many servers share the database. Limits are exact on any number; this divides them only while the database does not answer and each server counts alone.',
+    parse: integer(1, 1_000),
+  }),
+  TRUSTED_PROXIES: setting({
+    default: '',
+    unit: 'addresses or CIDR networks, comma-separated',
+    effect:
+      'Whose X-Forwarded-For is believed. Without it the peer is the client, and behind a proxy all clients share one limit.',
+    parse: networks,
+  }),
+  CONNECTIONS_MAX: setting({
+    default: '10000',
+    unit: 'connections a process',
+    effect: 'Further connections are refused.',
+    parse: integer(1, 1_000_000),
+  }),
+  CONNECTIONS_PER_ADDRESS_MAX: setting({
+    default: '256',
+    unit: 'connections a process',
+    effect: 'Further connections from one address are refused; trusted proxies are exempt.',
+    parse: integer(1, 1_000_000),
+  }),
+  DRAIN_DELAY_SECONDS: setting({
+    default: '5',
+    unit: 'seconds',
+    effect:
+      'On SIGTERM the service reports that it is not ready and serves on for this long, so that load balancers look away first. SIGINT does not wait.',
+    parse: integer(0, 300),
+  }),
+} as const satisfies SettingTable
+
+export interface ServingConfig {
+  port: number
+  host: string
+  publicUrl: string
+  formerPublicUrls: string[]
+  processes: number
+  nodes: number
+  trustedProxies: string[]
+  connectionsMax: number
+  connectionsPerAddressMax: number
+  drainDelaySeconds: number
+}
+
+export function readServing(reading: Reading): ServingConfig {
+  const { read, readOr } = readerOf(servingSettings, reading)
+  const port = readOr('PORT')
+  const publicUrl = read('PUBLIC_URL')
+  if (port === 0 && publicUrl === undefined)
+    reading.problems.push(
+      'PUBLIC_URL must be set where PORT is 0: nobody could know the address before',
+    )
+  return {
+    port,
+    host: readOr('HOST'),
+    publicUrl: publicUrl ?? `http://localhost:${port}`,
+    formerPublicUrls: readOr('FORMER_PUBLIC_URLS'),
+    processes: readOr('PROCESSES'),
+    nodes: readOr('NODES'),
+    trustedProxies: readOr('TRUSTED_PROXIES'),
+    connectionsMax: readOr('CONNECTIONS_MAX'),
+    connectionsPerAddressMax: readOr('CONNECTIONS_PER_ADDRESS_MAX'),
+    drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
+  }
+}

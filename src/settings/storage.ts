@@ -1,0 +1,46 @@
+/** Settings: where everything is kept. */
+import { resolve } from 'node:path'
+import { integer, path, type Reading, readerOf, type SettingTable, setting } from './setting.ts'
+
+export const storageSettings = {
+  DATABASE_URL: setting({
+    default: 'the embedded PostgreSQL',
+    unit: 'postgres:// URL',
+    effect:
+      'PostgreSQL 15 to 18. Without it an embedded PostgreSQL 18 runs in the data directory, for one machine.',
+    confidential: true,
+    parse: (text) => {
+      if (!/^postgres(ql)?:\/\//.test(text)) throw new Error('a postgres:// URL')
+      return text
+    },
+  }),
+  DATABASE_CONNECTIONS_MAX: setting({
+    default: '10',
+    unit: 'connections a process',
+    effect: 'Calls beyond it wait half a second for a connection and are then answered with 503.',
+    parse: integer(2, 1_000),
+  }),
+  ASSAY_DATA_DIR: setting({
+    default: './.data, for root /var/lib/assay',
+    unit: 'folder',
+    effect: 'Signing keys, the embedded database and the demo live here. Back it up.',
+    parse: path,
+  }),
+} as const satisfies SettingTable
+
+export interface StorageConfig {
+  /** Undefined: the embedded database. */
+  databaseUrl: string | undefined
+  databaseConnectionsMax: number
+  dataDir: string
+}
+
+export function readStorage(reading: Reading): StorageConfig {
+  const { read, readOr } = readerOf(storageSettings, reading)
+  return {
+    databaseUrl: read('DATABASE_URL'),
+    databaseConnectionsMax: readOr('DATABASE_CONNECTIONS_MAX'),
+    dataDir:
+      read('ASSAY_DATA_DIR') ?? (process.getuid?.() === 0 ? '/var/lib/assay' : resolve('.data')),
+  }
+}
