@@ -103,6 +103,16 @@ test('503: a statement or a lock that takes too long is unavailable, and the con
   assert.deepEqual(await hasty.rows(sql`select 1 as one`), [{ one: 1 }])
 })
 
+test('who may work for long waits for a lock as others work for long: half the time of a statement', async () => {
+  const waitOf = async (statementTimeoutMs?: number) => {
+    const one = open(statementTimeoutMs === undefined ? {} : { statementTimeoutMs })
+    return one.rows(sql`select setting::int as ms from pg_settings where name = 'lock_timeout'`)
+  }
+  assert.deepEqual(await waitOf(), [{ ms: 1_000 }])
+  assert.deepEqual(await waitOf(60_000), [{ ms: 30_000 }])
+  assert.deepEqual(await waitOf(0), [{ ms: 0 }])
+})
+
 test('503: a connection that is lost during a call is unavailable, and the next call has a new one', async () => {
   const alone = open()
   await assert.rejects(

@@ -69,7 +69,7 @@ export interface DbOptions {
   applicationName: string
   /** `off` only for what may be lost in a crash of the database server (rate limit windows). */
   synchronousCommit?: 'on' | 'off'
-  /** Milliseconds; 0 for none (bulk work of the command line). */
+  /** Milliseconds, of which a statement waits for a lock at most half; 0 for none. */
   statementTimeoutMs?: number
   /** How long a statement waits for one of the connections, in milliseconds. */
   connectionWaitMs?: number
@@ -88,7 +88,8 @@ export function openDb(options: DbOptions): Db {
     statement_timeout: statementTimeoutMs,
     // The server may be frozen rather than slow: then only our own deadline ends the wait.
     query_timeout: statementTimeoutMs === 0 ? 0 : statementTimeoutMs + 500,
-    lock_timeout: statementTimeoutMs === 0 ? 0 : 1_000,
+    // Who may work for long meets others who do.
+    lock_timeout: Math.ceil(statementTimeoutMs / 2),
     options: `-c synchronous_commit=${options.synchronousCommit ?? 'on'} -c timezone=UTC -c plan_cache_mode=force_generic_plan`,
     keepAlive: true,
     types: columnTypes,
