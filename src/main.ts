@@ -61,7 +61,8 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   closing.defer(() => database.stop())
   if (stopping.asked.aborted) return
   if (database.embedded || options.demo) await migrateDatabase(database.url)
-  const parts = await openParts(config, { url: database.url, log, closing, signers })
+  const metrics = createMetrics()
+  const parts = await openParts(config, { url: database.url, log, closing, signers, metrics })
   await refuseUnfitDatabase(parts.db)
   const hasDemo = options.demo && (await demoHere(parts, database.url))
 
@@ -72,7 +73,6 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     ...service.servingJobs,
     ...(database.embedded ? [reviveJob(database, service)] : []),
   ]
-  const metrics = createMetrics()
   if (options.worker !== 'elsewhere') {
     jobs.push(...workerJobs(parts, service))
     jobs.push(...(await deliveringJobs(parts, metrics, closing)))
@@ -123,7 +123,7 @@ async function startChild(
   { url, log, closing, metrics }: ChildParts,
 ): Promise<Listener> {
   const signers = await openSigners(config.signingKeysDir)
-  const parts = await openParts(config, { url, log, closing, signers })
+  const parts = await openParts(config, { url, log, closing, signers, metrics })
   const service = createService(parts)
   await service.mirror.refresh()
   closing.defer(() => service.close())
@@ -136,11 +136,12 @@ interface Opened {
   log: Log
   closing: AsyncDisposableStack
   signers: Signers
+  metrics: Metrics
 }
 
 async function openParts(
   config: Config,
-  { url, log, closing, signers }: Opened,
+  { url, log, closing, signers, metrics }: Opened,
 ): Promise<ServiceParts> {
   const db = openDb({
     url,
@@ -149,7 +150,7 @@ async function openParts(
     onError: (error) => log.warn('a database connection was lost', { why: error.message }),
   })
   closing.defer(() => db.close())
-  const x402 = await openPayments(config, { db, log, closing })
+  const x402 = await openPayments(config, { db, log, closing, metrics })
   const secrets = await openSecretsKeyring(config)
   if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
   const release = await readReleaseFacts(root)
@@ -160,12 +161,19 @@ async function openParts(
 /** Imported where somebody can pay: a server without payments never needs the code. */
 async function openPayments(
   { x402: settings, publicUrl }: Config,
-  { db, log, closing }: { db: Db; log: Log; closing: AsyncDisposableStack },
+  { db, log, closing, metrics }: Omit<Opened, 'url' | 'signers'> & { db: Db },
 ): Promise<X402 | null> {
   if (settings === null) return null
   const { openX402 } = await import('./x402/open.ts')
   const onTrouble = (what: string, fields: Record<string, string>) => log.warn(what, fields)
-  const x402 = await openX402({ settings, publicUrl, db, clock: systemClock, onTrouble })
+  const x402 = await openX402({
+    settings,
+    publicUrl,
+    db,
+    clock: systemClock,
+    metrics,
+    onTrouble,
+  })
   closing.defer(() => x402.close())
   return x402
 }
@@ -278,6 +286,7 @@ async function listen(
     readiness: async () => ({
       database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer',
       engine: parts.engine.state,
+      ...(parts.x402 == null ? {} : { payments: paymentsState(parts.x402) }),
     }),
     log: parts.log,
     metrics,
@@ -290,6 +299,12 @@ async function listen(
   const explain = explainListening({ ...address, settings: { host: 'HOST', port: 'PORT' } })
   const { port } = await server.listen(address).catch(explain)
   return { port, drain: (delayMs) => server.drain(delayMs) }
+}
+
+/** Whoever has a key is served all the same. */
+function paymentsState(x402: X402): string | { degraded: string } {
+  const fitness = x402.fitness()
+  return fitness === 'ok' ? fitness : { degraded: fitness }
 }
 
 async function startMetrics(

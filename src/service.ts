@@ -128,7 +128,13 @@ export function createService(parts: ServiceParts): Service {
   )
   const { admissionJobs, ...admitted } = admitting({ config, db, clock, payments: x402?.port })
   const mirrorJob = { name: 'mirror', everyMs: mirrorRefreshMs, run: () => mirror.refresh() }
-  return { endpoints, mirror, ...admitted, servingJobs: [mirrorJob, ...admissionJobs] }
+  const paymentsJob = {
+    name: 'examine payments',
+    everyMs: 30_000,
+    run: async () => x402?.examine(),
+  }
+  const servingJobs = [mirrorJob, ...admissionJobs, ...(x402 == null ? [] : [paymentsJob])]
+  return { endpoints, mirror, ...admitted, servingJobs }
 }
 
 function keptEngines({ files }: ReleaseFacts): Set<string> {
@@ -197,6 +203,7 @@ function paymentJobs(x402: X402): Job[] {
   return [
     { name: 'reconcile payments', everyMs: 10_000, run: () => x402.reconcile() },
     { name: 'sweep payments', everyMs: 3_600_000, run: () => x402.sweep() },
+    { name: 'survey payments', everyMs: 15_000, run: () => x402.survey() },
   ]
 }
 

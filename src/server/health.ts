@@ -1,8 +1,11 @@
 /** Whether this process lives, and whether it should get traffic. For the operator's probes: not part of the contract. */
 import type { Answer } from '../platform/endpoint.ts'
 
-/** By name, what must work before traffic makes sense: `ok`, or in a few words why not. */
-export type Readiness = Record<string, string>
+/**
+ * By name, what must work before traffic makes sense: `ok`, or in a few words why not. `degraded`: why not, of what only some callers
+ * need; the others are served.
+ */
+export type Readiness = Record<string, string | { degraded: string }>
 
 const readinessTimeoutMs = 1_000
 
@@ -16,12 +19,20 @@ export async function readiness(
 ): Promise<Answer> {
   const found = await withinTimeout(checks)
   const all: Readiness = draining() ? { ...found, server: 'draining' } : found
-  const ready = Object.values(all).every((state) => state === 'ok')
+  const ready = Object.values(all).every((state) => state === 'ok' || typeof state === 'object')
   return {
     status: ready ? 200 : 503,
-    body: { status: ready ? 'ready' : 'not_ready', checks: all },
+    body: { status: ready ? 'ready' : 'not_ready', checks: toldOf(all) },
     ...(ready ? {} : { headers: { 'Retry-After': '1' } }),
   }
+}
+
+function toldOf(checks: Readiness): Record<string, string> {
+  const told = Object.entries(checks).map(([name, state]) => [
+    name,
+    typeof state === 'string' ? state : `degraded: ${state.degraded}`,
+  ])
+  return Object.fromEntries(told)
 }
 
 /** A probe that hangs says as little as one that fails. What it threw stays inside. */

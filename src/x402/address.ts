@@ -6,7 +6,7 @@ import { keccak256 } from './keccak.ts'
 export function checksummed(address: string): string {
   const digits = address.slice(2).toLowerCase()
   const hash = keccak256(Buffer.from(digits)).toString('hex')
-  const written = [...digits].map((digit, i) =>
+  const written = Array.from(digits, (digit, i) =>
     Number.parseInt(hash[i] ?? '0', 16) >= 8 ? digit.toUpperCase() : digit,
   )
   return `0x${written.join('')}`

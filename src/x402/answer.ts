@@ -7,6 +7,7 @@ import type { PaidRequest, PaymentPort } from '../platform/payments.ts'
 import { challengeOf, encodeHeader, type HeaderVersion } from './challenge.ts'
 import { matchPayment } from './match.ts'
 import { decodePayment, presentedPayment, type SignedPayment } from './payload.ts'
+import type { AttemptOutcome, PaymentMeter } from './payment-metrics.ts'
 import { type Order, type Purchase, purchase } from './purchase.ts'
 import { makeQuote, quoteRandomBytes } from './quote.ts'
 import type { PaymentReason } from './reasons.ts'
@@ -22,6 +23,7 @@ export interface Shop extends Till {
   amounts: Readonly<Record<MeterName, string>>
   maxTimeoutSeconds: number
   headerVersion: HeaderVersion
+  meter: PaymentMeter
 }
 
 export function paymentPort(shop: Shop): PaymentPort {
@@ -36,18 +38,30 @@ interface Sale {
 }
 
 async function answerPaid(shop: Shop, request: PaidRequest): Promise<Answer> {
-  const sale = { shop, request, terms: termsOf(shop, request) }
+  const { outcome, answer } = await attempt({ shop, request, terms: termsOf(shop, request) })
+  shop.meter.attempted(request.meter, outcome)
+  return answer
+}
+
+async function attempt(sale: Sale): Promise<{ outcome: AttemptOutcome; answer: Answer }> {
+  const { shop, request } = sale
   const presented = presentedPayment(request.headers)
-  if (presented.kind === 'none') return challenge(sale)
-  if (presented.kind !== 'header') return refuse('invalid_payment')
+  if (presented.kind === 'none') return { outcome: 'challenged', answer: challenge(sale) }
+  if (presented.kind !== 'header')
+    return { outcome: 'malformed', answer: refuse('invalid_payment') }
   const decoded = decodePayment(presented.text)
-  if ('reason' in decoded) return challenge(sale, { reason: decoded.reason })
+  if ('reason' in decoded) return refused(sale, { reason: decoded.reason })
   const { payment } = decoded
   const order = await orderOf(sale, payment)
-  if ('reason' in order) return challenge(sale, { reason: order.reason, payment })
+  if ('reason' in order) return refused(sale, { reason: order.reason, payment })
   const limited = await request.limit(payment.authorization.from)
-  if (limited !== null) return limited
-  return answerOf(sale, payment, await purchase(shop, order))
+  if (limited !== null) return { outcome: 'limited', answer: limited }
+  const made = await purchase(shop, order)
+  return { outcome: made.outcome, answer: answerOf(sale, payment, made) }
+}
+
+function refused(sale: Sale, why: Refused): { outcome: 'refused'; answer: Answer } {
+  return { outcome: 'refused', answer: challenge(sale, why) }
 }
 
 function termsOf(shop: Shop, request: PaidRequest): Terms {

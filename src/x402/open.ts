@@ -5,16 +5,20 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { openEgress } from '../platform/egress.ts'
 import { operatorRules } from '../platform/egress-rules.ts'
+import type { Metrics } from '../platform/metrics.ts'
 import type { PaymentPort } from '../platform/payments.ts'
+import { addressOf } from './address.ts'
 import { paymentPort, type Shop } from './answer.ts'
 import { chainOf } from './chain.ts'
 import type { HeaderVersion } from './challenge.ts'
 import { facilitatorOf, type OfficialFacilitator } from './facilitator.ts'
+import { balanceWei, type Fitness, nodeFitness, remoteFitness } from './fitness.ts'
+import { paymentMeter, timed } from './payment-metrics.ts'
 import { remoteFacilitator } from './remote.ts'
 import { reconcilePayments } from './resolve.ts'
 import { openRpc } from './rpc.ts'
-import { sweepPayments } from './store.ts'
-import type { NetworkName } from './terms.ts'
+import { countOpenPayments, sweepPayments } from './store.ts'
+import { type NetworkName, networks } from './terms.ts'
 
 export interface X402Settings {
   network: NetworkName
@@ -34,6 +38,7 @@ export interface X402Parts {
   publicUrl: string
   db: Db
   clock: Clock
+  metrics: Metrics
   onTrouble: Shop['onTrouble']
 }
 
@@ -43,30 +48,58 @@ export interface X402 {
   reconcile(): Promise<void>
   /** Forgets what came to nothing long ago. */
   sweep(): Promise<unknown>
+  /** Asks facilitator and node whether payments can be taken. */
+  examine(): Promise<void>
+  /** What they said last. */
+  fitness(): Fitness
+  /** Counts what is open, and looks what the relayer has left, for the metrics. One process does it. */
+  survey(): Promise<void>
   close(): Promise<void>
 }
 
 /** Throws, with a message for the operator, where the relayer's key cannot be read. */
 export async function openX402(parts: X402Parts): Promise<X402> {
   const { settings, publicUrl, db, clock, onTrouble } = parts
-  const { facilitator } = settings
+  const { facilitator, network } = settings
   const egress = openEgress({ rules: operatorRules })
   const rpc = facilitator.rpcUrl === null ? null : openRpc(egress, facilitator.rpcUrl)
+  const relayerKey =
+    facilitator.kind === 'local' ? await readRelayerKey(facilitator.relayerKeyFile) : null
+  const relayer = relayerKey && addressOf(relayerKey)
   const official =
     facilitator.kind === 'remote'
       ? remoteFacilitator(egress, facilitator)
-      : await localOf(parts, facilitator, rpc)
+      : localOf(parts, relayerKey, rpc)
+  const meter = paymentMeter(parts.metrics)
   const shop: Shop = {
     ...settings,
-    facilitator: facilitatorOf(facilitator.kind, official),
+    facilitator: timed(facilitatorOf(facilitator.kind, official), meter),
+    meter,
     chain: rpc === null ? null : chainOf(rpc),
     publicUrl,
     db,
     clock,
     onTrouble,
   }
+  const gas = async (): Promise<bigint | null> =>
+    rpc === null || relayer === null ? null : balanceWei(rpc, relayer)
+  const ask = async (): Promise<Fitness> => {
+    const node = rpc === null ? 'ok' : await nodeFitness(rpc, network)
+    if (node !== 'ok') return node
+    if (facilitator.kind === 'remote') return remoteFitness(egress, facilitator, network)
+    return (await gas()) === 0n ? 'the relayer has no ether for gas' : 'ok'
+  }
+  let fitness: Fitness = 'not asked yet'
   return {
     port: paymentPort(shop),
+    fitness: () => fitness,
+    async examine() {
+      const found = await ask()
+      if (found !== fitness && found !== 'ok') onTrouble('payments cannot be taken', { why: found })
+      fitness = found
+    },
+    survey: async () =>
+      meter.surveyed(await countOpenPayments(db, networks[network].chainId), await gas()),
     reconcile: () => reconcilePayments(shop),
     sweep: () => sweepPayments(db, new Date(clock().getTime() - keptMs)),
     close: () => egress.close(),
@@ -75,13 +108,13 @@ export async function openX402(parts: X402Parts): Promise<X402> {
 
 const keptMs = 30 * 24 * 3_600_000
 
-async function localOf(
+function localOf(
   { settings, db }: X402Parts,
-  { relayerKeyFile }: { relayerKeyFile: string },
+  relayerKey: string | null,
   rpc: ReturnType<typeof openRpc> | null,
-): Promise<OfficialFacilitator> {
-  if (rpc === null) throw new Error('a local facilitator needs a node of the chain')
-  const relayerKey = await readRelayerKey(relayerKeyFile)
+): OfficialFacilitator {
+  if (rpc === null || relayerKey === null)
+    throw new Error('a local facilitator needs a node of the chain and a relayer')
   const { network } = settings
   return whenAsked(async () => {
     const { localFacilitator } = await import('./local.ts')

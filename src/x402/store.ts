@@ -201,6 +201,20 @@ export function findOpenPayments(
     order by lease_until limit ${limit}`)
 }
 
+/** How many payments may have been made and are not settled, by what became of them last. */
+export interface OpenCounts {
+  settling: number
+  unknown: number
+}
+
+export async function countOpenPayments(db: Queryable, chainId: number): Promise<OpenCounts> {
+  const [row] = await db.rows<OpenCounts>(sql`
+    select (count(*) filter (where state = 'settling'))::integer as settling,
+      (count(*) filter (where state = 'unknown'))::integer as unknown
+    from x402_payments where state in ('settling', 'unknown') and chain_id = ${chainId}`)
+  return row ?? { settling: 0, unknown: 0 }
+}
+
 /** Forgets what came to nothing: of a released claim nothing was ever sent, and a failed one cannot be sent any more. */
 export function sweepPayments(db: Queryable, before: Date): Promise<number> {
   return db.run(sql`

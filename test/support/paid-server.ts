@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Db } from '../../src/platform/db.ts'
 import { type Answer, endpoint } from '../../src/platform/endpoint.ts'
 import { refuse } from '../../src/platform/errors.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 import { openX402, type X402, type X402Settings } from '../../src/x402/open.ts'
 import type { TestChain } from './chain/anvil.ts'
 import { publicUrl, startEdge } from './edge.ts'
@@ -22,6 +23,8 @@ export interface PaidServer extends X402 {
   troubles: string[]
   /** That are open. */
   connections(): Promise<number>
+  /** What is counted of payments, as Prometheus text. */
+  counted(): Promise<string>
   /** Every line of the log. */
   logged(): string
   stop(): Promise<void>
@@ -55,13 +58,15 @@ export async function startPaidServer(options: PaidServerOptions): Promise<PaidS
   }
   const onTrouble = (what: string, fields: Record<string, string>) =>
     void troubles.push(`${what} ${JSON.stringify(fields)}`)
-  const x402 = await openX402({ settings, publicUrl, db, clock, onTrouble })
+  const metrics = createMetrics()
+  const x402 = await openX402({ settings, publicUrl, db, clock, metrics, onTrouble })
   const paid: PaidServer = {
     ...x402,
     base: '',
     reads: 0,
     troubles,
     logged: () => '',
+    counted: () => metrics.text(),
     connections,
     stop,
   }

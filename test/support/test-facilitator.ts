@@ -26,6 +26,8 @@ export interface TestFacilitator {
   faults: { '/verify': Fault; '/settle': Fault }
   /** How often each was asked. */
   asked: { '/verify': number; '/settle': number }
+  /** What it says it takes; null: it does not answer that. */
+  kinds: readonly unknown[] | null
   /** Once a payment is on the chain and before anybody is told, whenever it is set. */
   onSettled?: (() => Promise<void>) | undefined
   stop(): Promise<void>
@@ -41,6 +43,12 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
   const server = createServer((request, response) => void answer(request, response))
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url === '/supported') {
+      const { kinds } = facilitator
+      if (kinds === null) request.socket.destroy()
+      else response.end(JSON.stringify({ kinds, extensions: [], signers: {} }))
+      return
+    }
     const path = request.url === '/verify' ? '/verify' : '/settle'
     asked[path]++
     const fault = faults[path]
@@ -67,7 +75,9 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
     close(server)
     await egress.close()
   }
-  const facilitator: TestFacilitator = { url: await listening(server), faults, asked, stop }
+  const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }]
+  const url = await listening(server)
+  const facilitator: TestFacilitator = { url, faults, asked, kinds, stop }
   return facilitator
 }
 
