@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Config } from './config.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
-import { openEgress } from './platform/egress.ts'
+import { type Egress, openEgress } from './platform/egress.ts'
 import type { Keyring } from './platform/keyring.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
@@ -23,6 +23,8 @@ export interface DeliveringParts {
   /** Opens the secrets of endpoints. */
   ring: Keyring
   metrics: Metrics
+  /** Another client around the usual one, for the demo. */
+  around?: ((usual: Egress) => Egress) | undefined
 }
 
 export interface Delivering {
@@ -32,10 +34,10 @@ export interface Delivering {
 }
 
 export async function openDelivering(parts: DeliveringParts): Promise<Delivering> {
-  const { db, log, clock, ring, metrics } = parts
+  const { db, log, clock, ring, metrics, around = (usual) => usual } = parts
   const { rules, proxyUrl, caFile, retryWaitsSeconds } = parts.config.webhooks
   const extraCa = caFile === undefined ? undefined : await readFile(caFile, 'utf8')
-  const egress = openEgress({ rules, proxyUrl, extraCa })
+  const egress = around(openEgress({ rules, proxyUrl, extraCa }))
   const meter = deliveryMeter(metrics)
   const deliverer = openDeliverer({ db, egress, clock, ring, meter, log, retryWaitsSeconds })
   const jobs: Job[] = [

@@ -17,6 +17,7 @@ import { type Database, migrateDatabase, migrationsDirectory, openDatabase } fro
 import { openDelivering } from './delivering.ts'
 import { demoCommands } from './demo/commands.ts'
 import { prepareDemo } from './demo/prepare.ts'
+import { openDemoReceiver } from './demo/receiver.ts'
 import { readReleaseFacts } from './discovery/release-facts.ts'
 import { engineHere } from './engine-here.ts'
 import { explainListening } from './listening-error.ts'
@@ -75,7 +76,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   ]
   if (options.worker !== 'elsewhere') {
     jobs.push(...workerJobs(parts, service))
-    jobs.push(...(await deliveringJobs(parts, metrics, closing)))
+    jobs.push(...(await deliveringJobs(parts, { metrics, hasDemo, closing })))
   }
   stopJobsAtEnd(jobs, log, closing)
 
@@ -219,14 +220,23 @@ function reviveJob(database: Database, { mirror }: Service): Job {
   return { name: 'embedded database', everyMs: 500, run }
 }
 
+interface DeliveringHere {
+  metrics: Metrics
+  hasDemo: boolean
+  closing: AsyncDisposableStack
+}
+
 /** Webhooks leave from wherever their secrets can be opened. What is under way at the end is waited for. */
 async function deliveringJobs(
   { config, db, log, clock, secrets: ring }: ServiceParts,
-  metrics: Metrics,
-  closing: AsyncDisposableStack,
+  { metrics, hasDemo, closing }: DeliveringHere,
 ): Promise<Job[]> {
   if (ring === null) return []
-  const delivering = await openDelivering({ config, db, log, clock, ring, metrics })
+  const activeMax = config.webhookEndpointsMax
+  const receiver = hasDemo ? await openDemoReceiver({ db, clock, ring, activeMax, say }) : null
+  closing.defer(() => receiver?.close())
+  const around = receiver?.reachedBeside
+  const delivering = await openDelivering({ config, db, log, clock, ring, metrics, around })
   closing.defer(() => delivering.close())
   return delivering.jobs
 }

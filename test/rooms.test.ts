@@ -43,6 +43,7 @@ const allowed: Record<string, readonly string[]> = {
   discovery: ['platform'],
   server: ['platform'],
   cli: [
+    'demo',
     'platform',
     'access',
     'payments',
@@ -74,6 +75,7 @@ const allowed: Record<string, readonly string[]> = {
     'people',
     'evidence',
     'scores',
+    'webhooks',
     'agent-decisions',
   ],
   settings: ['platform', 'payments', 'webhooks', 'x402'],

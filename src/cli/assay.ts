@@ -10,6 +10,7 @@ import { consentCommands } from './commands/consent.ts'
 import { credentialsCommands } from './commands/credentials.ts'
 import { creditsCommands } from './commands/credits.ts'
 import { act, command, settings } from './commands/declare.ts'
+import { demoCommands } from './commands/demo.ts'
 import { disputesCommands } from './commands/disputes.ts'
 import { evidenceCommands } from './commands/evidence.ts'
 import { identityCommands } from './commands/identity.ts'
@@ -86,6 +87,7 @@ webhooksCommands(program)
 reportsCommands(program)
 auditCommands(program)
 vocabularyCommands(program)
+demoCommands(program)
 
 command(
   program,

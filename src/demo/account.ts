@@ -12,7 +12,7 @@ import type { Db, Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/keyring.ts'
 import { apiKeyFile, textOf, writeWhole } from './files.ts'
 
-const accountName = 'demo'
+export const accountName = 'demo'
 const credits = 1_000
 
 /** Makes what is missing. A key whose file is gone is followed by another one: nobody can tell it any more. */

@@ -21,6 +21,9 @@ export function demoCommands(demo: { publicUrl: string; dataDir: string }): stri
     '# the status of one that its issuer revoked: "status":"revoked"',
     `curl -s -w '\\n' ${statusUrlOf(credentialFile(demo.dataDir, 'revoked'))}`,
     '',
+    '# something happens: its webhook is received, verified and shown here',
+    'bin/assay demo tick',
+    '',
     `Search, people and scores, with the demo's key: ${join(demoFolder(demo.dataDir), 'README.md')}`,
     '',
   ].join('\n')

@@ -9,7 +9,7 @@ import {
   type Socket,
 } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { type Authority, createAuthority } from './certificates.ts'
+import { type Authority, createAuthority } from '../../src/demo/certificates.ts'
 
 let shared: Authority | undefined
 

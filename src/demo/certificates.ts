@@ -1,4 +1,4 @@
-/** X.509 certificates for servers of tests, made in memory: an authority and what it signs, in as much DER as that takes. */
+/** X.509 certificates made in memory, for servers on this machine: an authority and what it signs, in as much DER as that takes. */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 
 export interface ServerCertificate {

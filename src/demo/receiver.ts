@@ -1,0 +1,119 @@
+/**
+ * The receiver of the demo: over TLS on 127.0.0.1, it verifies each event as a customer would and shows it in the terminal. It is a webhook
+ * endpoint of the account `demo`, registered anew at each start. Deliveries to it, and to nothing else, leave through a client of its own
+ * that may reach its address and knows its certificate: the rules for all other endpoints stay as they are.
+ */
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { findAccount } from '../access/store.ts'
+import { operator, recordAction } from '../audit/record.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import { type Egress, openEgress } from '../platform/egress.ts'
+import { type EgressRules, strangerRules } from '../platform/egress-rules.ts'
+import type { Keyring } from '../platform/keyring.ts'
+import { createEndpointInside } from '../webhooks/create-endpoint.ts'
+import { disableEndpoint } from '../webhooks/disable-endpoint.ts'
+import { readEndpointRequest } from '../webhooks/endpoint-request.ts'
+import { eventTypeNames } from '../webhooks/event-types.ts'
+import { findActiveIds, findEndpoints } from '../webhooks/management-store.ts'
+import { verifySignature } from '../webhooks/signature.ts'
+import { accountName } from './account.ts'
+import { createAuthority } from './certificates.ts'
+
+export interface DemoReceiverParts {
+  db: Db
+  clock: Clock
+  ring: Keyring
+  /** Active endpoints of one account. */
+  activeMax: number
+  say(line: string): void
+}
+
+export interface DemoReceiver {
+  /** A client that reaches the receiver too. */
+  reachedBeside(usual: Egress): Egress
+  close(): Promise<void>
+}
+
+/** Null where the demo has no account, or the account no room for the endpoint. */
+export async function openDemoReceiver(parts: DemoReceiverParts): Promise<DemoReceiver | null> {
+  const authority = createAuthority()
+  let secret = ''
+  const server = createServer(authority.certify('127.0.0.1'), (request, response) => {
+    answer(request, response, { secret, ...parts }).catch(() => response.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const url = `https://127.0.0.1:${port}/events`
+  const rules = strangerRules({ allowCidrs: ['127.0.0.1'], ports: [port] })
+  const own = openEgress({ rules, extraCa: authority.cert })
+  const close = async (): Promise<void> => {
+    await own.close()
+    server.close()
+    server.closeAllConnections()
+  }
+  const registered = await parts.db.transaction((tx) => register(tx, parts, { url, rules }))
+  if (registered === null) {
+    await close()
+    return null
+  }
+  secret = registered
+  return {
+    reachedBeside: (usual) => ({
+      send: (request) => (request.url === url ? own : usual).send(request),
+      close: () => usual.close(),
+    }),
+    close,
+  }
+}
+
+const description = 'The receiver in the terminal of the demo'
+
+/** The endpoint's secret. The one of an earlier start, which nobody listens to any more, is disabled. */
+async function register(
+  tx: Tx,
+  { clock, ring, activeMax }: DemoReceiverParts,
+  { url, rules }: { url: string; rules: EgressRules },
+): Promise<string | null> {
+  const account = await findAccount(tx, accountName)
+  if (account === undefined) return null
+  const now = clock()
+  const before = await findEndpoints(tx, await findActiveIds(tx, account.id), now)
+  const left = before.filter((one) => one.description === description).map(({ id }) => id)
+  for (const endpointId of left)
+    await disableEndpoint(tx, { endpointId, userId: account.id, reason: 'owner', now })
+  const read = readEndpointRequest({ url, events: [...eventTypeNames], description }, rules)
+  if ('fault' in read) throw new Error(`the demo's receiver: ${read.fault}`)
+  const wish = { userId: account.id, request: read.request, idempotencyKey: null, now }
+  const creation = await createEndpointInside(tx, { ring, activeMax }, wish)
+  const entry = { actor: operator(), details: {} }
+  for (const id of left)
+    await recordAction(tx, { ...entry, action: 'webhooks.disabled', subjects: [id] }, now)
+  if (creation.outcome !== 'created') return null
+  const subjects = [creation.endpoint.id]
+  await recordAction(tx, { ...entry, action: 'webhooks.created', subjects }, now)
+  return creation.signingSecret
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { secret, clock, say }: { secret: string } & Pick<DemoReceiverParts, 'clock' | 'say'>,
+): Promise<void> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(Buffer.from(chunk))
+  const body = Buffer.concat(chunks)
+  const header = String(request.headers['service-webhook-signature'] ?? '')
+  const nowSeconds = clock().getTime() / 1_000
+  if (!verifySignature(header, { secret, body, nowSeconds })) {
+    response.writeHead(400).end()
+    return
+  }
+  response.writeHead(204).end()
+  const { type, id, data } = JSON.parse(String(body))
+  say(`webhook ${type} received, signature verified: ${id} ${JSON.stringify(data)}`)
+}

@@ -1,0 +1,24 @@
+/** What `assay demo tick` takes back next: an item of evidence of whoever of the demo has most, and teaches no lesson. */
+import { findWorkerEvidence } from '../evidence/store.ts'
+import { findPeople } from '../people/store.ts'
+import type { Queryable } from '../platform/db.ts'
+import { demoPeople } from './people.ts'
+import { heroes, withdrawn } from './story.ts'
+
+/** The id of the item, or null where there is no demo, or nothing is left of it. */
+export async function nextEvidence(db: Queryable): Promise<string | null> {
+  const spared: string[] = [...Object.values(heroes), withdrawn.username]
+  const usernames = demoPeople
+    .filter(({ username, lacks }) => lacks.length === 0 && !spared.includes(username))
+    .map(({ username }) => username)
+  const people = await findPeople(db, { usernames })
+  const evidence = await findWorkerEvidence(
+    db,
+    people.map(({ workerId }) => workerId),
+  )
+  const active = evidence.filter(({ state }) => state === 'active')
+  const [richest = []] = [...Map.groupBy(active, ({ workerId }) => workerId).values()].sort(
+    (a, b) => b.length - a.length,
+  )
+  return richest[0]?.id ?? null
+}

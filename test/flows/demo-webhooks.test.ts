@@ -1,0 +1,24 @@
+/** The demo's webhooks: `assay demo tick` takes an item of evidence back, and the serving terminal shows the verified event. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { eventually, freePort, report, startServer, temporaryFolder } from '../support/processes.ts'
+
+const env = { ASSAY_DATA_DIR: join(temporaryFolder(), 'demo'), PORT: String(await freePort()) }
+
+test('a tick of the demo is seen in its terminal within a second, signature verified; also after a restart', async () => {
+  for (const start of ['the first', 'the second']) {
+    const server = await startServer(env, ['--demo'])
+    const ticked = await report(['demo', 'tick'], env)
+    assert.ok(Array.isArray(ticked.revoked) && ticked.revoked.length === 1)
+    const line = `webhook evidence.revoked received, signature verified: evt_`
+    await eventually(`${start} start shows the event`, {
+      withinMs: 1_000,
+      see: async () => server.out().includes(line) && server.out().includes(String(ticked.revoked)),
+    })
+    server.signal('SIGINT')
+    assert.equal(await server.ended, 0)
+  }
+  const { endpoints } = await report(['webhooks', 'endpoints'], env)
+  assert.ok(Array.isArray(endpoints) && endpoints.length === 1, 'one receiver, the last')
+})
