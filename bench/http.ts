@@ -2,14 +2,10 @@
  * Over HTTP: what a caller meets, beside a bare node:http server that answers the same bytes with the same headers, and beside bare
  * Ed25519 verification. All on one machine in one run, in turn; per second of the server's processor time where the system tells it.
  */
-import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { openDb } from '../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
@@ -17,15 +13,22 @@ import { issueCredentials, tendLists } from '../src/score-credentials/issue.ts'
 import { makeKeyFile, readSigners } from '../src/score-credentials/key-files.ts'
 import { originOf } from '../src/score-credentials/payload.ts'
 import { createKey } from '../src/score-credentials/rotate-keys.ts'
-import type { FixedAnswer } from './bare-server.ts'
-import type { LoadOrder, LoadReport } from './load.ts'
+import type { LoadOrder } from './load.ts'
+import {
+  bareServer,
+  cpuSeconds,
+  fetchAnswer,
+  load,
+  publicUrl,
+  requestsFile,
+  startService,
+} from './serving.ts'
 
 const roundSeconds = Number(process.env.BENCH_SECONDS ?? 2)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 7)
 const credentialsWanted = Number(process.env.BENCH_CREDENTIALS ?? 40_000)
 const connections = 64
 const warmUpRounds = 4
-const publicUrl = 'https://scores.example.org'
 const verifyPath = '/api/v1/score-vc/verify'
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
@@ -45,37 +48,9 @@ interface Measured {
 const median = (numbers: number[]): number =>
   numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 
-/** Seconds of processor time that processes have used so far; only Linux tells. */
-function cpuSeconds(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ')
-    return sum + (Number(fields[11]) + Number(fields[12])) / 100
-  }, 0)
-}
-
 function residentMiB(pid: number): number {
   const line = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
   return Number(line?.[1] ?? 0) / 1_024
-}
-
-async function load(order: LoadOrder): Promise<LoadReport> {
-  const child = fork(join(import.meta.dirname, 'load.ts'))
-  child.send(order)
-  const [report] = (await onceMessage(child)) as [LoadReport]
-  if (report.unexpected > 0)
-    throw new Error(
-      `${report.unexpected} unexpected answers, the first:\n${report.firstUnexpected}`,
-    )
-  return report
-}
-
-function onceMessage(child: ChildProcess): Promise<[unknown]> {
-  return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve([message]))
-    child.once('exit', (code) => reject(new Error(`a child ended with code ${code}`)))
-  })
 }
 
 async function measure(
@@ -91,55 +66,6 @@ async function measure(
     p50Ms: report.p50Ms,
     p99Ms: report.p99Ms,
   }
-}
-
-function fetchAnswer(port: number, request: { method: string; path: string; body?: string }) {
-  return new Promise<{ head: IncomingMessage; body: Buffer }>((resolve, reject) => {
-    const headers =
-      request.body === undefined
-        ? {}
-        : { 'Content-Type': 'application/json', 'X-Forwarded-For': '10.255.255.1' }
-    const { method, path } = request
-    const sent = httpRequest({ port, host: '127.0.0.1', method, path, headers }, (head) => {
-      const chunks: Buffer[] = []
-      head.on('data', (chunk: Buffer) => chunks.push(chunk))
-      head.on('end', () => resolve({ head, body: Buffer.concat(chunks) }))
-    })
-    sent.on('error', reject)
-    sent.end(request.body)
-  })
-}
-
-/** A bare server that answers what ours answered. */
-async function bareServer(answer: { head: IncomingMessage; body: Buffer }) {
-  const child = fork(join(import.meta.dirname, 'bare-server.ts'))
-  const dropped = new Set(['date', 'connection', 'keep-alive'])
-  const headers: string[] = []
-  for (let i = 0; i < answer.head.rawHeaders.length; i += 2) {
-    const name = answer.head.rawHeaders[i] as string
-    if (!dropped.has(name.toLowerCase()))
-      headers.push(name, answer.head.rawHeaders[i + 1] as string)
-  }
-  const fixed: FixedAnswer = {
-    status: answer.head.statusCode ?? 0,
-    headers,
-    body: answer.body.toString('base64'),
-  }
-  child.send(fixed)
-  const [{ port }] = (await onceMessage(child)) as [{ port: number }]
-  return { port, pids: [child.pid as number], stop: () => child.disconnect() }
-}
-
-function requestsFile(name: string, requests: readonly string[]): string {
-  const file = join(folder, name)
-  const parts = requests.flatMap((request) => {
-    const bytes = Buffer.from(request)
-    const length = Buffer.alloc(4)
-    length.writeUInt32LE(bytes.length)
-    return [length, bytes]
-  })
-  writeFileSync(file, Buffer.concat(parts))
-  return file
 }
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
@@ -190,51 +116,12 @@ async function prepare(url: string) {
   return credentials
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-async function startService(databaseUrl: string, processes: number) {
-  const port = await freePort()
-  const env = {
-    ...process.env,
-    PORT: String(port),
-    PUBLIC_URL: publicUrl,
-    DATABASE_URL: databaseUrl,
-    SIGNING_KEYS_DIR: keysDir,
-    TRUSTED_PROXIES: '127.0.0.1',
-    CONNECTIONS_PER_ADDRESS_MAX: '1000',
-    DRAIN_DELAY_SECONDS: '0',
-    METRICS_PORT: 'off',
-    PROCESSES: String(processes),
-  }
-  const command = ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'serve']
-  const child = spawn(process.execPath, command, { env, stdio: ['ignore', 'ignore', 'inherit'] })
-  for (let tries = 0; ; tries++) {
-    const answer = await fetchAnswer(port, { method: 'GET', path: '/readyz' }).catch(() => null)
-    if (answer?.head.statusCode === 200) break
-    if (tries > 200 || child.exitCode !== null) throw new Error('the service does not start')
-    await pause(50)
-  }
-  const parent = child.pid as number
-  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ')
-  return {
-    port,
-    pids: processes === 1 ? [parent] : children.map(Number),
-    parent,
-    stop: () =>
-      new Promise<void>((resolve) => {
-        child.once('exit', () => resolve())
-        child.kill('SIGTERM')
-      }),
-  }
-}
+const settings = (databaseUrl: string, processes: number): Record<string, string> => ({
+  DATABASE_URL: databaseUrl,
+  SIGNING_KEYS_DIR: keysDir,
+  TRUSTED_PROXIES: '127.0.0.1',
+  PROCESSES: String(processes),
+})
 
 /** Bare verifications a second of processor time, on this core, now. */
 function bareVerify(): number {
@@ -260,7 +147,10 @@ async function compareWithBare(
   path: string,
 ): Promise<void> {
   const answer = await fetchAnswer(service.port, { method: 'GET', path })
-  const order = { requestsFile: requestsFile('get', [get(path)]), expectedStatus: 200 }
+  const order = {
+    requestsFile: requestsFile(join(folder, 'get'), [get(path)]),
+    expectedStatus: 200,
+  }
   const bare = await bareServer(answer)
   const ours: Measured[] = []
   const limit: Measured[] = []
@@ -305,7 +195,7 @@ const postgres = await startEmbeddedPostgres({
 })
 try {
   const credentials = await prepare(postgres.url)
-  const one = await startService(postgres.url, 1)
+  const one = await startService(settings(postgres.url, 1))
   row([`at rest: ${residentMiB(one.parent).toFixed(0)} MiB resident`])
   row(['', 'bare/cpu s', 'ours/cpu s', 'ratio', 'ours/s', 'p50/p99 ms'])
   await compareWithBare(one, 'skill record (>= 0.80)', '/standard/v1/skills/typescript')
@@ -318,9 +208,9 @@ try {
   await compareWithBare(one, 'status list (>= 0.80)', new URL(status.statusListCredential).pathname)
   await compareWithBare(one, 'status token, live', new URL(status.id).pathname)
 
-  const distinct = requestsFile('verify', credentials.map(post))
+  const distinct = requestsFile(join(folder, 'verify'), credentials.map(post))
   const repeated = requestsFile(
-    'repeat',
+    join(folder, 'repeat'),
     credentials.map((_, i) => post(credentials[0] as string, i)),
   )
   row(['', 'bare Ed25519', 'ours/cpu s', 'ratio', 'ours/s', 'p50/p99 ms'])
@@ -345,7 +235,7 @@ try {
   row([`after load: ${residentMiB(one.parent).toFixed(0)} MiB resident`])
   await one.stop()
 
-  const two = await startService(postgres.url, 2)
+  const two = await startService(settings(postgres.url, 2))
   const double = await verifyRounds(two, { requestsFile: distinct, expectedStatus: 200 })
   report('verify, each new, 2 processes', double)
   const perSecond = (all: Measured[]) => median(all.map((m) => m.perSecond))

@@ -12,6 +12,7 @@ const benches = [
   'agent-decisions',
   'recompute',
   'search',
+  'credits',
   'webhooks',
   'http',
 ]

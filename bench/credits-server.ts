@@ -1,0 +1,162 @@
+/**
+ * The paid reads behind our own edge, two other ways. `free of a database`: keys, limits, rows and balances are in memory, the most that
+ * the edge can do. `one by one`: every look-up, read and debit is a statement of its own, as one would write it first. Reads its order
+ * from the first message.
+ */
+import { keyDigest } from '../src/access/api-key.ts'
+import { findValidKeys, type ValidKey } from '../src/access/store.ts'
+import { candidateEndpoints } from '../src/candidates/endpoints.ts'
+import { candidateDetail, publicScore } from '../src/candidates/public-read.ts'
+import { findBySnapshot, findByUsername } from '../src/candidates/public-store.ts'
+import type { CandidateReads } from '../src/candidates/reads.ts'
+import { candidateSearch } from '../src/candidates/search.ts'
+import { skillNames } from '../src/candidates/skill-names.ts'
+import { debitBatch } from '../src/payments/debit.ts'
+import type { Metering } from '../src/platform/admission.ts'
+import type { PresentedKey } from '../src/platform/callers.ts'
+import { type Db, openDb } from '../src/platform/db.ts'
+import { refuse } from '../src/platform/errors.ts'
+import { parseKeyring } from '../src/platform/keyring.ts'
+import { openLog } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { inProcessRateLimiter } from '../src/platform/rate-limit.ts'
+import { databaseRateLimiter } from '../src/platform/rate-limit-store.ts'
+import { originOf } from '../src/score-credentials/payload.ts'
+import { createServer, type ServerOptions } from '../src/server/server.ts'
+
+export interface CreditsServerOrder {
+  kind: 'free of a database' | 'one by one'
+  url: string
+  publicUrl: string
+  peppers: string
+  /** Who is read. */
+  username: string
+  scoreId: string
+}
+
+type Parts = Pick<ServerOptions, 'authenticate' | 'metering' | 'limiter'> & { live: CandidateReads }
+
+const limits = { perMinute: 60_000, perDay: 100_000_000 }
+
+process.once('message', (order: CreditsServerOrder) => void serve(order))
+process.once('disconnect', () => process.exit(0))
+
+async function serve(order: CreditsServerOrder): Promise<void> {
+  const { kind, url, publicUrl } = order
+  const db = openDb({
+    url,
+    connectionsMax: 10,
+    connectionWaitMs: 30_000,
+    applicationName: kind,
+    onError: () => {},
+  })
+  const { live, ...parts } =
+    kind === 'one by one' ? oneByOne(db, order) : await withoutDatabase(db, order)
+  const endpoints = candidateEndpoints({ live, sandbox: live, origin: originOf(publicUrl), limits })
+  const server = createServer({
+    endpoints,
+    publicUrl,
+    ...parts,
+    trustedProxies: [],
+    readiness: () => Promise.resolve({}),
+    log: openLog({ level: 'silent' }),
+    metrics: createMetrics(),
+    limits: { connectionsPerAddressMax: 1_000 },
+  })
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  process.send?.({ port })
+}
+
+function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Parts {
+  const [pepper] = [...parseKeyring(peppers).values()]
+  if (pepper === undefined) throw new Error('no pepper')
+  const limiterDb = openDb({
+    url,
+    connectionsMax: 2,
+    applicationName: 'limits',
+    synchronousCommit: 'off',
+    onError: () => {},
+  })
+  const metering: Metering = {
+    shortfall: () => null,
+    async charge({ caller, meter, operationId: operation, requestId: reference }) {
+      const { accountId, keyId } = caller
+      const debit = { accountId, keyId, amount: 1, reference, meter, operation }
+      const [debited] = await debitBatch(db, [debit])
+      return debited?.outcome === 'charged'
+        ? { charged: 1, remaining: debited.remaining }
+        : refuse('insufficient_credits')
+    },
+    undo: () => undefined,
+  }
+  return {
+    limiter: databaseRateLimiter({ db: limiterDb, fallback: inProcessRateLimiter({ nodes: 1 }) }),
+    metering,
+    async authenticate(authorization) {
+      const digest = keyDigest(authorization.slice('Bearer '.length), pepper)
+      const [key] = await findValidKeys(db, [digest], new Date())
+      return key === undefined ? null : presented(key)
+    },
+    live: singleReads(db, publicUrl),
+  }
+}
+
+function presented({ id, accountId, environment, scopes, balance, suspended }: ValidKey) {
+  const caller = { kind: 'key', keyId: id, accountId, environment } as const
+  return { caller, scopes, credits: { balance, suspended } } satisfies PresentedKey
+}
+
+function singleReads(db: Db, publicUrl: string): CandidateReads {
+  const moment = () => ({ origin: originOf(publicUrl), now: new Date() })
+  return {
+    search: (q, limit) => candidateSearch(db, skillNames([]))(q, limit),
+    async candidate(username) {
+      const [row] = await findByUsername(db, [username])
+      return row === undefined ? null : candidateDetail(row, moment())
+    },
+    async score(id) {
+      const [row] = await findBySnapshot(db, [id])
+      return row === undefined ? null : publicScore(row, moment())
+    },
+    credential: () => Promise.resolve({ missing: 'score' }),
+  }
+}
+
+/** The answers are of the database, read once. */
+async function withoutDatabase(
+  db: Db,
+  { publicUrl, username, scoreId }: CreditsServerOrder,
+): Promise<Parts> {
+  const reads = singleReads(db, publicUrl)
+  const [detail, score] = [await reads.candidate(username), await reads.score(scoreId)]
+  const found = await reads.search(username.slice(0, 3), 18)
+  await db.close()
+  const id = '0'.repeat(8)
+  const caller = { kind: 'key', keyId: id, accountId: id, environment: 'live' } as const
+  const key: PresentedKey = {
+    caller,
+    scopes: ['candidates:read', 'scores:read'],
+    credits: { balance: 1, suspended: false },
+  }
+  const verdict = {
+    allowed: true,
+    retryAfterSeconds: 0,
+    minute: { limit: 60_000, remaining: 1, resetSeconds: 60 },
+    day: { limit: 100_000_000, remaining: 1, resetSeconds: 60 },
+  }
+  return {
+    limiter: { take: () => Promise.resolve(verdict) },
+    metering: {
+      shortfall: () => null,
+      charge: () => Promise.resolve({ charged: 1, remaining: 1 }),
+      undo: () => undefined,
+    },
+    authenticate: () => Promise.resolve(key),
+    live: {
+      search: () => Promise.resolve(found),
+      candidate: () => Promise.resolve(detail),
+      score: () => Promise.resolve(score),
+      credential: () => Promise.resolve({ missing: 'score' }),
+    },
+  }
+}

@@ -1,0 +1,152 @@
+/** Serving processes for benchmarks, load on them, and what that costs. */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FixedAnswer } from './bare-server.ts'
+import type { LoadOrder, LoadReport } from './load.ts'
+
+export const publicUrl = 'https://scores.example.org'
+
+export interface Target {
+  port: number
+  /** Whose processor time counts as the server's. */
+  pids: readonly number[]
+}
+
+export interface Service extends Target {
+  parent: number
+  stop(): Promise<void>
+}
+
+/** Seconds of processor time that processes have used so far; only Linux tells. */
+export function cpuSeconds(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
+    return sum + (Number(fields[11]) + Number(fields[12])) / 100
+  }, 0)
+}
+
+export async function load(order: LoadOrder): Promise<LoadReport> {
+  const child = fork(join(import.meta.dirname, 'load.ts'))
+  child.send(order)
+  const [report] = (await onceMessage(child)) as [LoadReport]
+  if (report.unexpected > 0)
+    throw new Error(
+      `${report.unexpected} unexpected answers, the first:\n${report.firstUnexpected}`,
+    )
+  return report
+}
+
+export function onceMessage(child: ChildProcess): Promise<[unknown]> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve([message]))
+    child.once('exit', (code) => reject(new Error(`a child ended with code ${code}`)))
+  })
+}
+
+export interface Question {
+  method: string
+  path: string
+  body?: string
+  headers?: Record<string, string>
+}
+
+export function fetchAnswer(
+  port: number,
+  { method, path, body, headers = {} }: Question,
+): Promise<{ head: IncomingMessage; body: Buffer }> {
+  return new Promise<{ head: IncomingMessage; body: Buffer }>((resolve, reject) => {
+    const json = { 'Content-Type': 'application/json', 'X-Forwarded-For': '10.255.255.1' }
+    const sentHeaders = body === undefined ? headers : { ...json, ...headers }
+    const sent = httpRequest(
+      { port, host: '127.0.0.1', method, path, headers: sentHeaders },
+      (head) => {
+        const chunks: Buffer[] = []
+        head.on('data', (chunk: Buffer) => chunks.push(chunk))
+        head.on('end', () => resolve({ head, body: Buffer.concat(chunks) }))
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+/** A bare server that answers what ours answered. */
+export async function bareServer(answer: { head: IncomingMessage; body: Buffer }) {
+  const child = fork(join(import.meta.dirname, 'bare-server.ts'))
+  const dropped = new Set(['date', 'connection', 'keep-alive'])
+  const headers: string[] = []
+  for (let i = 0; i < answer.head.rawHeaders.length; i += 2) {
+    const name = answer.head.rawHeaders[i] as string
+    if (!dropped.has(name.toLowerCase()))
+      headers.push(name, answer.head.rawHeaders[i + 1] as string)
+  }
+  const fixed: FixedAnswer = {
+    status: answer.head.statusCode ?? 0,
+    headers,
+    body: answer.body.toString('base64'),
+  }
+  child.send(fixed)
+  const [{ port }] = (await onceMessage(child)) as [{ port: number }]
+  return { port, pids: [child.pid as number], stop: () => child.disconnect() }
+}
+
+export function requestsFile(file: string, requests: readonly string[]): string {
+  const parts = requests.flatMap((request) => {
+    const bytes = Buffer.from(request)
+    const length = Buffer.alloc(4)
+    length.writeUInt32LE(bytes.length)
+    return [length, bytes]
+  })
+  writeFileSync(file, Buffer.concat(parts))
+  return file
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** `assay serve` with these settings besides the least that it needs. */
+export async function startService(settings: Record<string, string>): Promise<Service> {
+  const port = await freePort()
+  const env = {
+    ...process.env,
+    PORT: String(port),
+    PUBLIC_URL: publicUrl,
+    CONNECTIONS_PER_ADDRESS_MAX: '1000',
+    DRAIN_DELAY_SECONDS: '0',
+    METRICS_PORT: 'off',
+    ...settings,
+  }
+  const command = ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'serve']
+  const child = spawn(process.execPath, command, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  for (let tries = 0; ; tries++) {
+    const answer = await fetchAnswer(port, { method: 'GET', path: '/readyz' }).catch(() => null)
+    if (answer?.head.statusCode === 200) break
+    if (tries > 200 || child.exitCode !== null) throw new Error('the service does not start')
+    await pause(50)
+  }
+  const parent = child.pid as number
+  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim()
+  return {
+    port,
+    pids: children === '' ? [parent] : children.split(' ').map(Number),
+    parent,
+    stop: () =>
+      new Promise<void>((resolve) => {
+        child.once('exit', () => resolve())
+        child.kill('SIGTERM')
+      }),
+  }
+}
