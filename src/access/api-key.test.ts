@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { bearerKey, isApiKey, keyDigest, newApiKey, shownKey } from './api-key.ts'
@@ -57,4 +58,5 @@ test('what is shown and kept of a key does not give it away', () => {
   const digest = keyDigest(key, Buffer.alloc(32, 1))
   assert.equal(digest.length, 32)
   assert.notDeepEqual(digest, keyDigest(key, Buffer.alloc(32, 2)))
+  assert.deepEqual(digest, keyDigest(key, createSecretKey(Buffer.alloc(32, 1))))
 })

@@ -1,17 +1,19 @@
 /**
- * Whose key it is. Nothing is remembered from one request to the next: a key that was revoked is refused by the next look-up, on every
- * node (decision D15). Presented keys of one turn of the event loop are looked up together.
+ * Whose key it is. Every request is decided by a look-up of its own: a key that was revoked is refused by the next one, on every node
+ * (decision D15). Whose it was the last time is remembered only so that the caller's limit can be counted meanwhile. Presented keys of one turn of the event loop are looked up together.
  *
  * Cast: `api_keys`, read here; the coalescer; `api_key_uses`, kept in memory and written every half minute by `recordUses`. A crash
  * loses at most that half minute of uses.
  */
-import type { Authenticate } from '../platform/admission.ts'
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import type { Authenticate, SeenKey } from '../platform/admission.ts'
 import type { PresentedKey } from '../platform/callers.ts'
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import type { Keyring } from '../platform/keyring.ts'
+import { RecentMap } from '../platform/recent-map.ts'
 import { bearerKey, keyDigest } from './api-key.ts'
 import { PepperRefused, refuseOtherPeppers } from './peppers.ts'
 import { findValidKeys, updateKeyUses, type ValidKey } from './store.ts'
@@ -25,6 +27,9 @@ export interface KeyDesk {
 /** A database that is frozen costs a caller this and what the limiter waits for it, together less than a second (decision D13). */
 const answerWithinMs = 450
 
+/** Keys remembered at most: of any more, the limit is counted after the look-up. */
+const seenMax = 10_000
+
 export interface KeyDeskOptions {
   db: Db
   /** A key may rest on any of them. Null while this machine has none; asked until it has. */
@@ -33,8 +38,9 @@ export interface KeyDeskOptions {
 }
 
 export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
-  let ring: readonly Uint8Array[] | undefined
+  let ring: readonly KeyObject[] | undefined
   let uses = new Map<string, Date>()
+  const seen = new RecentMap<SeenKey>(seenMax)
   const lookUp = coalesce<readonly Buffer[], ValidKey | undefined>({
     name: 'API keys',
     run: (presented) => findEach(db, presented, clock()),
@@ -42,15 +48,24 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
   })
 
   return {
-    async authenticate(authorization) {
+    async authenticate(authorization, onSeen) {
       const key = bearerKey(authorization)
       if (key === null) return null
       ring ??= await openRing(db, await peppers(), clock())
       if (ring === undefined) return null
-      const found = await lookUp(ring.map((pepper) => keyDigest(key, pepper)))
-      if (found === undefined) return null
+      const digests = ring.map((pepper) => keyDigest(key, pepper))
+      const name = String(digests[0]?.toString('latin1'))
+      const before = seen.get(name)
+      if (before !== undefined) onSeen?.(before)
+      const found = await lookUp(digests)
+      if (found === undefined) {
+        seen.delete(name)
+        return null
+      }
       uses.set(found.id, clock())
-      return presentedKey(found)
+      const presented = presentedKey(found)
+      if (before === undefined) seen.set(name, presented)
+      return presented
     },
 
     async recordUses() {
@@ -73,14 +88,14 @@ async function openRing(
   db: Db,
   ring: Keyring | null,
   now: Date,
-): Promise<readonly Uint8Array[] | undefined> {
+): Promise<readonly KeyObject[] | undefined> {
   try {
     await refuseOtherPeppers(db, ring ?? new Map(), now)
   } catch (error) {
     if (error instanceof PepperRefused) throw new UnavailableError(error.message)
     throw error
   }
-  return ring === null ? undefined : [...ring.values()]
+  return ring === null ? undefined : [...ring.values()].map((pepper) => createSecretKey(pepper))
 }
 
 /** One statement for all: who presents the same key at the same time shares its probe. */

@@ -4,9 +4,15 @@ import type { Refusal } from './errors.ts'
 
 /**
  * The key in an Authorization header as sent, or null for whatever is not a valid key: absent, revoked, expired and malformed are one
- * answer. Throws `UnavailableError` where it cannot tell.
+ * answer. Throws `UnavailableError` where it cannot tell. `onSeen` is called at once with a key that was valid the last time, before it is
+ * known whether it still is: for what may be begun meanwhile, and lets nobody in.
  */
-export type Authenticate = (authorization: string) => Promise<PresentedKey | null>
+export type Authenticate = (
+  authorization: string,
+  onSeen?: (key: SeenKey) => void,
+) => Promise<PresentedKey | null>
+
+export type SeenKey = Pick<PresentedKey, 'caller' | 'scopes'>
 
 /** A call that has been answered with 200 and is now to be paid for. */
 export interface MeteredCall {

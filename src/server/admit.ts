@@ -1,6 +1,6 @@
 /** Who may come in: key, scope and rate limit, in this order (decisions D16–D18, D24). */
 import type { IncomingMessage } from 'node:http'
-import type { Authenticate } from '../platform/admission.ts'
+import type { Authenticate, SeenKey } from '../platform/admission.ts'
 import type { PresentedKey } from '../platform/callers.ts'
 import type { Endpoint, Policy, RateLimits } from '../platform/endpoint.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
@@ -50,24 +50,42 @@ interface Presented {
   authorization: string
 }
 
-/** A presented key succeeds or fails as a key; it is never ignored (decision D17). */
+/**
+ * A presented key succeeds or fails as a key; it is never ignored (decision D17). The call of a key that was valid the last time is counted
+ * while the key is looked up: one round trip less to wait for. Should it be revoked meanwhile, what was counted is its own.
+ */
 async function admitKey(
   edge: AdmitParts,
   route: EndpointRoute,
   { exchange, policy, authorization }: Presented,
 ): Promise<Admitted | Refusal> {
-  const key = await edge.authenticate(authorization)
+  const count = (key: SeenKey): Promise<RateVerdict> =>
+    edge.limiter.take(bucketOf(key), { name: route.endpoint.operationId, ...policy.limits })
+  const early: { counted?: Promise<RateVerdict> } = {}
+  const key = await edge.authenticate(authorization, (seen) => {
+    if (outOfPlace(policy, seen) !== null || missesWaitMs(edge, seen) > 0) return
+    early.counted = count(seen)
+    // Whoever does not get so far does not hear of it.
+    early.counted.catch(() => {})
+  })
   if (key === null) return invalidKey(edge, route, exchange)
-  if (!key.scopes.includes(policy.scope)) return refuse('insufficient_scope')
-  // What a keyed route keeps is real: a test key has nothing there (decision D14).
-  if (policy.kind === 'keyed' && key.caller.environment === 'test') return refuse('test_key')
-  const spentUntil = edge.missesSpent.get(key.caller.keyId) ?? 0
-  const waitMs = spentUntil - performance.now()
+  const refusal = outOfPlace(policy, key)
+  if (refusal !== null) return refusal
+  const waitMs = missesWaitMs(edge, key)
   if (waitMs > 0) return tooMany(route, Math.ceil(waitMs / 1_000))
-  const caller = bucketOf(key)
-  const limits = { name: route.endpoint.operationId, ...policy.limits }
-  const limited = await rateProblem(edge, { route, exchange, caller, limits })
-  return limited ?? { key }
+  const verdict = await (early.counted ?? count(key))
+  return verdictProblem({ route, exchange }, verdict) ?? { key }
+}
+
+function outOfPlace({ kind, scope }: Presented['policy'], key: SeenKey): Refusal | null {
+  if (!key.scopes.includes(scope)) return refuse('insufficient_scope')
+  // What a keyed route keeps is real: a test key has nothing there (decision D14).
+  return kind === 'keyed' && key.caller.environment === 'test' ? refuse('test_key') : null
+}
+
+/** Until a key may miss again; 0 or less where it may. */
+function missesWaitMs({ missesSpent }: AdmitParts, { caller }: SeenKey): number {
+  return (missesSpent.get(caller.keyId) ?? 0) - performance.now()
 }
 
 /** Who guesses is slowed down; whoever shares the address and has a valid key never gets here (decision D16). */
@@ -97,7 +115,13 @@ export async function rateProblem(
   edge: Pick<AdmitParts, 'limiter'>,
   { route, exchange, caller, limits }: Counted,
 ): Promise<Refusal | null> {
-  const verdict = await edge.limiter.take(caller, limits)
+  return verdictProblem({ route, exchange }, await edge.limiter.take(caller, limits))
+}
+
+function verdictProblem(
+  { route, exchange }: Pick<Counted, 'route' | 'exchange'>,
+  verdict: RateVerdict,
+): Refusal | null {
   exchange.headers = rateHeaders(verdict)
   return verdict.allowed ? null : tooMany(route, verdict.retryAfterSeconds)
 }
@@ -115,7 +139,7 @@ export async function missProblem(
   return tooMany(route, retryAfterSeconds)
 }
 
-function bucketOf({ caller }: PresentedKey): ClientNetwork {
+function bucketOf({ caller }: SeenKey): ClientNetwork {
   return { buckets: [{ key: caller.keyId, factor: 1 }] }
 }
 
