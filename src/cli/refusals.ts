@@ -1,5 +1,5 @@
 /** What becomes of the lines of a bulk input that are refused: they go to a file of their own, each with its number and why. */
-import { statSync } from 'node:fs'
+import { statSync, unlinkSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Fault } from '../platform/shape-fault.ts'
 import type { Line } from './lines.ts'
@@ -29,10 +29,21 @@ export function errorsFileOf({ from, errors }: { from: string; errors?: string }
   return errors ?? (from === '-' ? null : `${from}.errors.ndjson`)
 }
 
-/** Without a file, refused lines are messages. */
+/** Without a file, refused lines are messages. A file is opened at once, to say so early where that cannot be, and no empty one is left. */
 export async function errorSink(file: string | null): Promise<Sink> {
-  if (file !== null) return openSink(file)
-  return { write: async (text) => note(text.trimEnd()), close: async () => {} }
+  if (file === null) return { write: async (text) => note(text.trimEnd()), close: async () => {} }
+  const sink = await openSink(file)
+  let isEmpty = true
+  return {
+    write(text) {
+      isEmpty = false
+      return sink.write(text)
+    },
+    async close() {
+      await sink.close()
+      if (isEmpty && statSync(file, { throwIfNoEntry: false })?.isFile()) unlinkSync(file)
+    },
+  }
 }
 
 /** Writing empties a file: the input must not be in it. */
