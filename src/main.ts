@@ -5,13 +5,6 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
 import { peppersMade } from './admitting.ts'
-import {
-  forkServing,
-  leaveParent,
-  reportFailedStart,
-  type Serving,
-  untilParentLeaves,
-} from './children.ts'
 import type { Config } from './config.ts'
 import { type Database, migrateDatabase, migrationsDirectory, openDatabase } from './database.ts'
 import { openDelivering } from './delivering.ts'
@@ -20,7 +13,6 @@ import { prepareDemo } from './demo/prepare.ts'
 import { openDemoReceiver } from './demo/receiver.ts'
 import { readReleaseFacts } from './discovery/release-facts.ts'
 import { engineHere } from './engine-here.ts'
-import { explainListening } from './listening-error.ts'
 import { systemClock } from './platform/clock.ts'
 import { type Db, openDb, sql } from './platform/db.ts'
 import type { Keyring } from './platform/keyring.ts'
@@ -29,11 +21,19 @@ import { createMetrics, type Metrics, serveMetrics } from './platform/metrics.ts
 import { pendingMigrations } from './platform/migrate.ts'
 import { inProcessRateLimiter } from './platform/rate-limit.ts'
 import { databaseRateLimiter } from './platform/rate-limit-store.ts'
+import {
+  forkServing,
+  leaveParent,
+  reportFailedStart,
+  type Serving,
+  untilParentLeaves,
+} from './process/children.ts'
+import { explainListening } from './process/listening-error.ts'
+import { untilAborted, watchStopSignals } from './process/stopping.ts'
 import { openSigners, type Signers } from './score-credentials/signers.ts'
 import { openSecretsKeyring } from './secrets-keyring.ts'
 import { createServer, type Server } from './server/server.ts'
 import { createService, type Service, type ServiceParts, workerJobs } from './service.ts'
-import { untilAborted, watchStopSignals } from './stopping.ts'
 import { type Job, runJobs } from './worker.ts'
 import type { X402 } from './x402/open.ts'
 

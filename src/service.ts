@@ -4,13 +4,12 @@ import { type Admission, admitting, creditJobs } from './admitting.ts'
 import { agentDecisionEndpoints } from './agent-decisions/endpoints.ts'
 import { sweepReports } from './agent-decisions/retention.ts'
 import { candidateEndpoints } from './candidates/endpoints.ts'
-import { adoptVocabulary, indexLeftovers } from './candidates/keep-index.ts'
+import { searchIndexer } from './candidates/keep-index.ts'
 import { candidateReads } from './candidates/reads.ts'
-import { type SkillNames, skillNames } from './candidates/skill-names.ts'
+import { skillNames } from './candidates/skill-names.ts'
 import type { Config } from './config.ts'
 import { discoveryEndpoints } from './discovery/endpoints.ts'
-import type { SigningFacts, StandardFacts } from './discovery/engine.ts'
-import type { EnvelopeSigner } from './discovery/provenance.ts'
+import type { StandardFacts } from './discovery/engine.ts'
 import type { ReleaseFacts } from './discovery/release-facts.ts'
 import type { EngineHere } from './engine-here.ts'
 import type { Clock } from './platform/clock.ts'
@@ -21,16 +20,13 @@ import type { Log } from './platform/log.ts'
 import { sweepRateWindows } from './platform/rate-limit-store.ts'
 import { sandboxReads } from './sandbox/reads.ts'
 import { scoreCredentialEndpoints } from './score-credentials/endpoints.ts'
-import { type Issuer, tendLists } from './score-credentials/issue.ts'
 import { type Mirror, mirrorRefreshMs, openMirror } from './score-credentials/mirror.ts'
 import { originOf } from './score-credentials/payload.ts'
-import { proofForms } from './score-credentials/proof.ts'
-import { publishDueLists } from './score-credentials/publish-lists.ts'
 import type { Signers } from './score-credentials/signers.ts'
-import type { Signer } from './score-credentials/signing-key.ts'
 import { scoreJobs } from './score-jobs.ts'
 import { issueRuleOf, scoringRulesOf } from './scores/scoring.ts'
 import { scoringVocabulary } from './scores/scoring-vocabulary.ts'
+import { signingHere, statusListJobs } from './signing.ts'
 import { skillCatalogOf, type Vocabulary } from './skill-standard/catalog.ts'
 import { skillStandardEndpoints } from './skill-standard/endpoints.ts'
 import { loadVocabulary } from './skill-standard/vocabulary.ts'
@@ -71,6 +67,7 @@ export function createService(parts: ServiceParts): Service {
   const origin = originOf(publicUrl)
   const formerOrigins = config.formerPublicUrls.map(originOf)
   const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
+  const signing = signingHere({ config, mirror, signers })
   const vocabulary = released()
   const names = skillNames(vocabulary.records)
   const endpoints: Endpoint[] = [
@@ -122,8 +119,8 @@ export function createService(parts: ServiceParts): Service {
       release,
       engine: engine.facts,
       standard: standardFacts(vocabulary, publicUrl),
-      signing: () => signingFacts(mirror, publicUrl),
-      signer: () => envelopeSigner(mirror, signers, publicUrl),
+      signing: signing.facts,
+      signer: signing.envelopeSigner,
     }),
   )
   const { admissionJobs, ...admitted } = admitting({ config, db, clock, payments: x402?.port })
@@ -147,22 +144,6 @@ function standardFacts(vocabulary: Vocabulary, publicUrl: string): StandardFacts
   return { version, catalogHash: catalog_hash, skillCount: count, license }
 }
 
-function signingFacts(mirror: Mirror, publicUrl: string): SigningFacts {
-  const { issuer } = originOf(publicUrl)
-  const kid = mirror.activeKey()?.kid
-  return { issuer, proofForms, verificationMethod: kid === undefined ? null : `${issuer}#${kid}` }
-}
-
-async function envelopeSigner(
-  mirror: Mirror,
-  signers: Signers,
-  publicUrl: string,
-): Promise<EnvelopeSigner | undefined> {
-  const { issuer } = originOf(publicUrl)
-  const signer = await activeSigner(mirror, signers)
-  return signer && { keyid: `${issuer}#${signer.kid}`, sign: (bytes) => signer.sign(bytes) }
-}
-
 /** What a worker does in the background. */
 export function workerJobs(
   { config, db, log, clock, x402, signers, engine: { engine } }: ServiceParts,
@@ -171,24 +152,16 @@ export function workerJobs(
   const vocabulary = released()
   const rules =
     engine && scoringRulesOf(engine, scoringVocabulary(vocabulary.records), issueRuleOf(config))
-  const withIssuer = async (work: (issuer: Issuer) => Promise<unknown>): Promise<void> => {
-    const issuer = await activeIssuer(config, mirror, signers)
-    if (issuer !== undefined) await work(issuer)
-  }
+  const { issuer } = signingHere({ config, mirror, signers })
   return [
-    {
-      name: 'publish status lists',
-      everyMs: 500,
-      run: () => withIssuer((issuer) => publishDueLists(db, issuer, clock())),
-    },
-    {
-      name: 'open and close status lists',
-      everyMs: 10_000,
-      run: () => withIssuer((issuer) => tendLists(db, issuer, clock())),
-    },
+    ...statusListJobs(db, clock, issuer),
     { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
-    { name: 'index people', everyMs: 1_000, run: indexer(db, skillNames(vocabulary.records)) },
-    ...scoreJobs({ db, clock, log, rules, issuer: () => activeIssuer(config, mirror, signers) }),
+    {
+      name: 'index people',
+      everyMs: 1_000,
+      run: searchIndexer(db, skillNames(vocabulary.records)),
+    },
+    ...scoreJobs({ db, clock, log, rules, issuer }),
     ...creditJobs({ db, log, clock }),
     {
       name: 'sweep agent decision reports',
@@ -207,37 +180,6 @@ function paymentJobs(x402: X402): Job[] {
   ]
 }
 
-/** Once in the life of a process the vocabulary: of two releases at work at the same time, the one that started last counts. */
-function indexer(db: Db, names: SkillNames): () => Promise<unknown> {
-  let adopted = false
-  return async () => {
-    if (!adopted) await adoptVocabulary(db, names)
-    adopted = true
-    return indexLeftovers(db, names)
-  }
-}
-
 function released(): Vocabulary {
   return loadVocabulary(join(import.meta.dirname, '../vocabulary'))
-}
-
-/** Who issues now, or undefined where no key is active or its file is on another machine. */
-async function activeIssuer(
-  config: Config,
-  mirror: Mirror,
-  signers: Signers,
-): Promise<Issuer | undefined> {
-  const signer = await activeSigner(mirror, signers)
-  if (signer === undefined) return undefined
-  return {
-    origin: originOf(config.publicUrl),
-    signer,
-    validityDays: config.credentialValidityDays,
-    supersedeRevokes: config.supersedeRevokes,
-  }
-}
-
-async function activeSigner(mirror: Mirror, signers: Signers): Promise<Signer | undefined> {
-  const active = mirror.activeKey()
-  return active === undefined ? undefined : signers.of(active.kid)
 }

@@ -78,9 +78,11 @@ const allowed: Record<string, readonly string[]> = {
     'webhooks',
     'agent-decisions',
   ],
+  process: ['platform'],
   settings: ['platform', 'payments', 'webhooks', 'x402'],
   '.': [
     'platform',
+    'process',
     'settings',
     'access',
     'audit',

@@ -55,6 +55,16 @@ export function adoptVocabulary(db: Db, names: SkillNames): Promise<boolean> {
   return db.transaction((tx) => replaceVocabulary(tx, names.sha256))
 }
 
+/** A worker's job. Once in the life of a process the vocabulary: of two releases at work at the same time, the one that started last counts. */
+export function searchIndexer(db: Db, names: SkillNames): () => Promise<unknown> {
+  let adopted = false
+  return async () => {
+    if (!adopted) await adoptVocabulary(db, names)
+    adopted = true
+    return indexLeftovers(db, names)
+  }
+}
+
 async function indexWorkers(tx: Tx, workerIds: readonly string[], names: SkillNames) {
   const people = await findPeople(tx, { workerIds })
   const entries = people

@@ -5,8 +5,8 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AggregatorRegistry } from 'prom-client'
-import type { Log } from './platform/log.ts'
-import type { Metrics } from './platform/metrics.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
 
 /** What answers requests: this process, or its children. */
 export interface Serving {
