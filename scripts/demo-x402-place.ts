@@ -1,15 +1,14 @@
 /**
- * What the demo of payments runs on: a chain, an assay of its own in a folder of its own that sells reads of the people in docs/, and a
+ * What the demo of payments runs on: a chain, an assay of its own in a folder of its own that sells reads of the demo's people, and a
  * wallet. All of it is gone at the end. What the machine's own assay has is not touched.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as pause } from 'node:timers/promises'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { startChain, type TestChain } from '../test/support/chain/anvil.ts'
 
@@ -28,7 +27,8 @@ export interface DemoPlace {
 
 const root = resolve(import.meta.dirname, '..')
 const assay = join(root, 'src/cli/assay.ts')
-const username = 'ada-lovelace'
+/** One of the demo's people. */
+const username = 'demo-amara-okonkwo'
 
 /** Throws where the platform has no program for a chain. What it starts is stopped by `closing`. */
 export async function openPlace(closing: AsyncDisposableStack): Promise<DemoPlace> {
@@ -62,26 +62,9 @@ export async function openPlace(closing: AsyncDisposableStack): Promise<DemoPlac
   const server = run(['serve', '--demo'])
   closing.defer(() => stop(server))
   await untilListening(server)
-  const scoreId = await withPeople(folder, run)
+  const { scores } = JSON.parse(await outputOf(run(['scores', 'show', username, '--json'])))
+  const scoreId = String(scores[0].snapshotId)
   return { chain, base, username, scoreId, wallet, payTo }
-}
-
-/** The example files of docs/issue-scores.md; the worker of the server scores them. Gives the id of the score. */
-async function withPeople(
-  folder: string,
-  run: (args: readonly string[]) => ChildProcess,
-): Promise<string> {
-  const files = { sources: 'register', workers: 'import', evidence: 'import' }
-  for (const [room, verb] of Object.entries(files)) {
-    const name = `${room === 'workers' ? 'people' : room}.ndjson`
-    cpSync(join(root, 'docs', name), join(folder, name))
-    await outputOf(run([room, verb, '--from', name]))
-  }
-  for (;;) {
-    const { scores } = JSON.parse(await outputOf(run(['scores', 'show', username, '--json'])))
-    if (scores.length > 0) return String(scores[0].snapshotId)
-    await pause(250)
-  }
 }
 
 async function outputOf(child: ChildProcess): Promise<string> {

@@ -33,7 +33,7 @@ async function show(place: DemoPlace): Promise<void> {
   const signed = { header: '' }
   const client = registerExactEvmScheme(new x402Client(), { signer: wallet })
   const buy = wrapFetchWithPayment(toldFetch(signed), client)
-  await buy(`${base}/api/v1/candidates/search?q=typescript`)
+  await buy(`${base}/api/v1/candidates/search?q=@${username}`)
   await buy(`${base}/api/v1/candidates/${username}`)
   await buy(`${base}/api/v1/scores/${scoreId}`)
   await tellBalances(place)
