@@ -14,6 +14,7 @@ const benches = [
   'search',
   'credits',
   'webhooks',
+  'x402',
   'http',
 ]
 

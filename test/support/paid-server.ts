@@ -32,7 +32,7 @@ export interface PaidServer extends X402 {
 
 export interface PaidServerOptions {
   db: Db
-  chain: TestChain
+  chain: Pick<TestChain, 'relayerKey' | 'url'>
   settings?: Partial<X402Settings>
   clock?: Clock
   /** `/things/404` is not there; any other thing is, unless this says otherwise. */
