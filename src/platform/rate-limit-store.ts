@@ -209,7 +209,7 @@ function takeRows(
 }
 
 /** 128 bits of SHA-256 as a UUID, as the database writes it. */
-function bucketId(name: string): string {
+export function bucketId(name: string): string {
   const hex = sha256Hex(name)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }

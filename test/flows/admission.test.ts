@@ -7,6 +7,7 @@ import { type Scope, scopes } from '../../src/platform/callers.ts'
 import { sql } from '../../src/platform/db.ts'
 import type { Endpoint } from '../../src/platform/endpoint.ts'
 import { parseKeyring } from '../../src/platform/keyring.ts'
+import { bucketId } from '../../src/platform/rate-limit-store.ts'
 import { ask, type Question, type Reply } from '../support/ask.ts'
 import { newKey, type TestKey } from '../support/keys.ts'
 import { startNode, things } from '../support/node.ts'
@@ -320,4 +321,21 @@ test('a machine without the pepper says that it cannot tell; with another one un
     assert.equal(reply.status, 503)
     assert.equal(bodyOf(reply).error, 'unavailable')
   }
+})
+
+test('every call of a key is counted once, the first and those that are counted while the key is looked up; a 403 is not counted', async () => {
+  const key = await newKey(db, { credits: 100, scopes: ['scores:read'] })
+  const remaining: string[] = []
+  for (let call = 0; call < 4; call++) {
+    const { headers } = await ask(two.base, thing('a', key))
+    remaining.push(/"minute";r=(\d+)/.exec(String(headers['ratelimit']))?.[1] ?? '')
+    const refused = await ask(two.base, { ...thing('a', key), method: 'DELETE' })
+    assert.equal(refused.status, 403)
+    assert.equal(refused.headers['ratelimit'], undefined)
+  }
+  assert.deepEqual(remaining, ['9999', '9998', '9997', '9996'])
+  const counted = await db.rows<{ calls: number }>(sql`
+    select cardinality(hits) as calls from rate_windows
+    where bucket = any(${[`getThing|${key.keyId}`, `deleteThing|${key.keyId}`].map(bucketId)}::uuid[])`)
+  assert.deepEqual(counted, [{ calls: 4 }])
 })
