@@ -4,7 +4,7 @@
  * and as a bare statement. All in one run, in turn; the ratios are of processor time for a read, the database's included, where it says so.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAccount, createKey } from '../src/access/manage.ts'
@@ -26,6 +26,7 @@ import { type Finding, median, report } from './measure.ts'
 import {
   bareServer,
   cpuSeconds,
+  endedChildrenSeconds,
   fetchAnswer,
   load,
   onceMessage,
@@ -94,18 +95,13 @@ async function makePeople(db: Db): Promise<void> {
   for (let i = 0; i < peopleCount; i++) await giveScore(db, username(i), scoreId(i))
 }
 
-/** The postmaster and everything that it started. */
-function postgresPids(): number[] {
+/** Of the postmaster, what it runs and what it has run: connections come and go. */
+function databaseSeconds(): number {
   const postmaster = runningServer(join(dataDir, 'postgres'))?.pid
   if (postmaster === undefined) throw new Error('PostgreSQL does not run')
   const task = `/proc/${postmaster}/task/${postmaster}/children`
-  return [postmaster, ...readFileSync(task, 'utf8').trim().split(' ').map(Number)]
-}
-
-/** Processes of before that have ended count nothing any more. */
-function databaseSeconds(): number {
-  const alive = new Set(readdirSync('/proc'))
-  return cpuSeconds(postgresPids().filter((pid) => alive.has(String(pid))))
+  const children = readFileSync(task, 'utf8').trim().split(' ').map(Number)
+  return cpuSeconds([postmaster, ...children]) + endedChildrenSeconds(postmaster)
 }
 
 interface Read {
@@ -251,6 +247,11 @@ async function readsOf(url: string, hot: Account, spread: readonly Account[]): P
         value: gain(at64['one account, one by one'], at64['one account']),
         unit: '×',
         target: { min: 6 },
+      },
+      {
+        name: 'ours / free of a database, server’s processor',
+        value: at64['free of a database'].serverUs / ours.serverUs,
+        unit: '×',
       },
       { name: 'ours / unmetered', value: gain(at64.unmetered), unit: '×' },
       { name: 'ours / node:http', value: gain(at64['node:http']), unit: '×' },

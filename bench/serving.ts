@@ -23,12 +23,19 @@ export interface Service extends Target {
 
 /** Seconds of processor time that processes have used so far; only Linux tells. */
 export function cpuSeconds(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ')
-    return sum + (Number(fields[11]) + Number(fields[12])) / 100
-  }, 0)
+  return pids.reduce((sum, pid) => sum + secondsOf(pid, 11), 0)
+}
+
+/** Seconds of processor time of the children of a process that have ended. */
+export function endedChildrenSeconds(pid: number): number {
+  return secondsOf(pid, 13)
+}
+
+/** In user and system mode: two fields of the line in /proc, the first of them at `first`. */
+function secondsOf(pid: number, first: number): number {
+  const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[first]) + Number(fields[first + 1])) / 100
 }
 
 export async function load(order: LoadOrder): Promise<LoadReport> {
