@@ -76,6 +76,7 @@ const allowed: Record<string, readonly string[]> = {
     'evidence',
     'scores',
     'webhooks',
+    'disputes',
     'agent-decisions',
   ],
   process: ['platform'],

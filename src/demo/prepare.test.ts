@@ -127,7 +127,7 @@ test('sixty people have scores of the real engine in every band, with a history,
   for (const username of [withdrawn.username, heroes.expired, 'demo-emrys-vaughan'])
     assert.ok(unseen.has(username), username)
   const events = await db.rows<{ type: string }>(sql`select distinct type from webhook_events`)
-  for (const type of ['score.updated', 'score.revised', 'evidence.revoked'])
+  for (const type of ['score.updated', 'score.revised', 'evidence.revoked', 'dispute.opened'])
     assert.ok(
       events.some((event) => event.type === type),
       type,

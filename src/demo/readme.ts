@@ -1,5 +1,5 @@
 /** Pure: the README beside the demo's files. */
-import { lessons, revokedEvidence, withdrawn } from './story.ts'
+import { disputing, lessons, revokedEvidence, withdrawn } from './story.ts'
 
 export function readmeOf(publicUrl: string): string {
   const rows = Object.entries(lessons).map(
@@ -29,7 +29,8 @@ The file \`api-key\` holds the key of the account \`demo\`, which has 1,000 cred
     curl -s -H "Authorization: Bearer $(cat api-key)" ${publicUrl}/api/v1/candidates/demo-amara-okonkwo
 
 A person who is not found has not agreed to be. ${withdrawn.username} took back the consent to share a score, and the credentials went with it;
-evidence of ${revokedEvidence.username} turned out to be somebody else's, and the score was revised.
+evidence of ${revokedEvidence.username} turned out to be somebody else's, and the score was revised. ${disputing.username} disputes a
+score, which is not shown until that is resolved: \`bin/assay disputes list\`.
 
 ## Where it comes from
 

@@ -43,6 +43,9 @@ export const heroes: Record<Lesson, string> = {
 /** Took back the consent to share the score, and its credentials with it. */
 export const withdrawn = { username: 'demo-gideon-marsh', daysAgo: 50 }
 
+/** Disputes the score, which is not shown until it is resolved. */
+export const disputing = { username: 'demo-marek-novotny', daysAgo: 3, dueDaysAgo: -27 }
+
 /** Whose evidence turned out to be somebody else’s; how many items were taken back. */
 export const revokedEvidence = { username: heroes.revoked, items: 2, daysAgo: 12 }
 

@@ -3,6 +3,7 @@
  * computed and issued, and some of it is taken back. All within the caller's transaction.
  */
 import type { Action } from '../audit/actions.ts'
+import { openDispute } from '../disputes/open-dispute.ts'
 import { readEvidenceLine } from '../evidence/evidence-line.ts'
 import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import { registerSource } from '../evidence/register-source.ts'
@@ -17,7 +18,7 @@ import { type ScoredWorker, scoreWorkers } from '../scores/score-workers.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { type DemoEvidence, demoSources } from './evidence.ts'
 import type { DemoPerson } from './people.ts'
-import { chapterDays, lapsed, revokedEvidence, withdrawn } from './story.ts'
+import { chapterDays, disputing, lapsed, revokedEvidence, withdrawn } from './story.ts'
 
 /** Who does it all, as kept with each change. */
 export const by = 'demo'
@@ -52,6 +53,7 @@ export async function tellStory(tx: Tx, stage: Stage): Promise<Action[]> {
     ...chapterDays.map((daysAgo) => ({ daysAgo, happens: tellChapter })),
     { daysAgo: withdrawn.daysAgo, happens: withdrawConsent },
     { daysAgo: revokedEvidence.daysAgo, happens: revokeEvidence },
+    { daysAgo: disputing.daysAgo, happens: disputeScore },
   ]
   for (const { daysAgo, happens } of steps.sort((a, b) => b.daysAgo - a.daysAgo))
     await happens(tx, { ...stage, told, daysAgo })
@@ -138,6 +140,22 @@ async function revokeEvidence(tx: Tx, { scoring, people, told, daysAgo, at }: Sc
   const { revoked, scored } = await revokeAndRescore(tx, scoring, ids, revocation)
   told.scored.push(...scored)
   told.turns.push({ action: 'evidence.revoked', subjects: revoked, details: { reason } })
+}
+
+async function disputeScore(tx: Tx, { told, daysAgo, at }: Scene): Promise<void> {
+  const workerId = idOf(told, disputing.username)
+  const wish = {
+    workerId,
+    kind: 'score',
+    evidenceIds: [],
+    restricted: true,
+    exclude: false,
+  } as const
+  const circumstances = { actor: by, now: at(daysAgo), dueAt: at(disputing.dueDaysAgo) }
+  const opening = await openDispute(tx, wish, circumstances)
+  if (opening.outcome !== 'opened') throw new Error(`the dispute of the demo: ${opening.outcome}`)
+  const details = { kind: wish.kind, restricted: wish.restricted, excluded: 0 }
+  told.turns.push({ action: 'disputes.opened', subjects: [opening.dispute.id], details })
 }
 
 function idOf({ workerIds }: Told, username: string): string {

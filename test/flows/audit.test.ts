@@ -273,6 +273,7 @@ test('the demo leaves what it did, once, as its operator would have', async () =
         'api_keys.created',
         'agent_reporting.unlocked',
         'accounts.created',
+        'disputes.opened',
         'evidence.revoked',
         'consent.withdrawn',
         'scores.recomputed',
