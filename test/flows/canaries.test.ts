@@ -87,6 +87,16 @@ test('no private word of 500 people is in any public answer, event, log line or 
     '--by',
     'CANARY clerk',
   )
+  const dispute = await run(
+    'disputes',
+    'open',
+    username(6),
+    '--kind',
+    'score',
+    '--by',
+    'CANARY clerk',
+  )
+  await run('disputes', 'review', dispute.dispute.id, '--by', 'CANARY clerk')
   await run('consent', 'withdraw', username(2), 'score_sharing', '--by', 'CANARY clerk')
   await run(
     'workers',
@@ -131,6 +141,7 @@ test('no private word of 500 people is in any public answer, event, log line or 
   assert.ok(scores.length >= count, `${scores.length} scores`)
   for (const { id, token } of scores) {
     await read(`/api/v1/scores/${id}`)
+    await read(`/api/v1/scores/${id}/credential`)
     if (token !== null) await read(`/standard/v1/score-vc-status/${token}`)
   }
   for (const path of [
