@@ -3,10 +3,10 @@
  * has committed; so after a crash the registry may hold a batch that was not written, which a second run writes again.
  */
 import { addAbortSignal } from 'node:stream'
-import { setFlagsFromString } from 'node:v8'
 import type { Config } from '../config.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
+import { keepMemoryFlat } from './flat-memory.ts'
 import { activeSigner, type Issuing } from './issue-batch.ts'
 import { checkLines, issueLines, type Tally } from './issue-lines.ts'
 import { type Input, openInput } from './lines.ts'
@@ -28,8 +28,7 @@ export interface IssueFlags {
 }
 
 export async function issueCommand(config: Config, flags: IssueFlags): Promise<Outcome> {
-  // A long run leaves much garbage behind; without this the engine gives it a hundred megabytes before it looks.
-  setFlagsFromString('--semi-space-growth-factor=1')
+  keepMemoryFlat()
   const form = proofFormOf(flags.proof)
   if (flags.json && flags.out === '-' && !flags.dryRun)
     throw new UsageError('With --json standard output carries the report: name a file with --out.')

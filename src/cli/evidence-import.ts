@@ -1,5 +1,4 @@
 /** `assay evidence import`: an item is taken in once, however often its line is read. */
-import { setFlagsFromString } from 'node:v8'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { readAchievements, readEvidenceLine } from '../evidence/evidence-line.ts'
@@ -29,8 +28,6 @@ export async function importEvidenceCommand(
   config: Config,
   flags: EvidenceImportFlags,
 ): Promise<Outcome> {
-  // A long run leaves much garbage behind; without this the engine gives it a hundred megabytes before it looks.
-  setFlagsFromString('--semi-space-growth-factor=1')
   const vocabulary = releasedVocabulary()
   const { achievements: file, acceptUncheckedStatus: acceptsUncheckedStatus = false } = flags
   const achievements = await achievementsOf(file)

@@ -7,6 +7,7 @@ import type { TSchema } from 'typebox'
 import type { Config } from '../config.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import type { Fault } from '../platform/shape-fault.ts'
+import { keepMemoryFlat } from './flat-memory.ts'
 import { type LineSource, openLines } from './line-source.ts'
 import type { Line, LineBatch } from './lines.ts'
 import type { Outcome } from './output.ts'
@@ -55,6 +56,7 @@ export async function importLines<Item extends object, Result extends string>(
   flags: ImportFlags,
   what: Import<Item, Result>,
 ): Promise<Outcome> {
+  keepMemoryFlat()
   const errorsFile = errorsFileOf(flags)
   refuseSameFile({ '--from': flags.from, '--errors': errorsFile })
   const { lineBytesMax: bytesMax, batchMax = usualBatchMax, shape } = what

@@ -1,5 +1,4 @@
 /** `assay recompute`: what a server does in the background, now and to the end. The queue says what is left; a second run takes it up. */
-import { setFlagsFromString } from 'node:v8'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../platform/clock.ts'
@@ -7,6 +6,7 @@ import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { countDue, recomputeEverybody, recomputeSome } from '../scores/recompute.ts'
 import type { ScoredWorker } from '../scores/score-workers.ts'
 import type { Scoring } from '../scores/scoring.ts'
+import { keepMemoryFlat } from './flat-memory.ts'
 import type { Outcome } from './output.ts'
 import { type Progress, showProgress } from './progress.ts'
 import { UsageError } from './run.ts'
@@ -21,8 +21,7 @@ export interface RecomputeFlags {
 const workersMax = 32
 
 export async function recomputeCommand(config: Config, flags: RecomputeFlags): Promise<Outcome> {
-  // A long run leaves much garbage behind; without this the engine gives it a hundred megabytes before it looks.
-  setFlagsFromString('--semi-space-growth-factor=1')
+  keepMemoryFlat()
   const lanes = lanesOf(flags.workers)
   const scoringNow = await openScoring(config)
   return withDatabase(
