@@ -6,6 +6,7 @@ import { systemClock } from './platform/clock.ts'
 import type { Tx } from './platform/db.ts'
 import { startEmbeddedPostgres } from './platform/embedded-postgres.ts'
 import { migrateRecorded } from './platform/migrate.ts'
+import type { Job } from './worker.ts'
 
 export interface Database {
   url: string
@@ -43,4 +44,13 @@ export function migrateDatabase(url: string): Promise<string[]> {
   const now = systemClock()
   const record = (tx: Tx, names: readonly string[]) => recordMigrations(tx, names, now)
   return migrateRecorded(url, { directory: migrationsDirectory, record }, now)
+}
+
+/** An embedded database that was killed is started again, within a second or two. `silentMs`: for how long it has not answered. */
+export function reviveJobs(database: Database, silentMs: () => number): Job[] {
+  if (!database.embedded) return []
+  const run = async (): Promise<void> => {
+    if (silentMs() > 1_000) await database.revive()
+  }
+  return [{ name: 'embedded database', everyMs: 500, run }]
 }

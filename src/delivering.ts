@@ -75,3 +75,14 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
     },
   }
 }
+
+/** Webhooks leave from wherever their secrets can be opened. What is under way at the end is waited for. */
+export async function deliveringJobs(
+  { ring, ...parts }: Omit<DeliveringParts, 'ring'> & { ring: Keyring | null },
+  closing: AsyncDisposableStack,
+): Promise<Job[]> {
+  if (ring === null) return []
+  const delivering = await openDelivering({ ...parts, ring })
+  closing.defer(() => delivering.close())
+  return delivering.jobs
+}

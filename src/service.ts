@@ -1,10 +1,7 @@
 /** The composition root: the only file that names every room. It opens nothing by itself and listens to nothing. */
-import { join } from 'node:path'
-import { type Admission, admitting, creditJobs } from './admitting.ts'
+import { type Admission, admitting } from './admitting.ts'
 import { agentDecisionEndpoints } from './agent-decisions/endpoints.ts'
-import { sweepReports } from './agent-decisions/retention.ts'
 import { candidateEndpoints } from './candidates/endpoints.ts'
-import { searchIndexer } from './candidates/keep-index.ts'
 import { candidateReads } from './candidates/reads.ts'
 import { skillNames } from './candidates/skill-names.ts'
 import type { Config } from './config.ts'
@@ -12,24 +9,21 @@ import { discoveryEndpoints } from './discovery/endpoints.ts'
 import type { StandardFacts } from './discovery/engine.ts'
 import type { ReleaseFacts } from './discovery/release-facts.ts'
 import type { EngineHere } from './engine-here.ts'
+import { payingJobs } from './paying.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import type { Endpoint } from './platform/endpoint.ts'
 import type { Keyring } from './platform/keyring.ts'
 import type { Log } from './platform/log.ts'
-import { sweepRateWindows } from './platform/rate-limit-store.ts'
 import { sandboxReads } from './sandbox/reads.ts'
 import { scoreCredentialEndpoints } from './score-credentials/endpoints.ts'
 import { type Mirror, mirrorRefreshMs, openMirror } from './score-credentials/mirror.ts'
 import { originOf } from './score-credentials/payload.ts'
 import type { Signers } from './score-credentials/signers.ts'
-import { scoreJobs } from './score-jobs.ts'
-import { issueRuleOf, scoringRulesOf } from './scores/scoring.ts'
-import { scoringVocabulary } from './scores/scoring-vocabulary.ts'
-import { signingHere, statusListJobs } from './signing.ts'
+import { signingHere } from './signing.ts'
 import { skillCatalogOf, type Vocabulary } from './skill-standard/catalog.ts'
 import { skillStandardEndpoints } from './skill-standard/endpoints.ts'
-import { loadVocabulary } from './skill-standard/vocabulary.ts'
+import { loadReleasedVocabulary } from './skill-standard/vocabulary.ts'
 import { webhookDeclarations } from './webhooks/declarations.ts'
 import { webhookEndpoints } from './webhooks/endpoints.ts'
 import type { Job } from './worker.ts'
@@ -68,7 +62,7 @@ export function createService(parts: ServiceParts): Service {
   const formerOrigins = config.formerPublicUrls.map(originOf)
   const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
   const signing = signingHere({ config, mirror, signers })
-  const vocabulary = released()
+  const vocabulary = loadReleasedVocabulary()
   const names = skillNames(vocabulary.records)
   const endpoints: Endpoint[] = [
     ...skillStandardEndpoints({ publicUrl, vocabulary }),
@@ -125,12 +119,7 @@ export function createService(parts: ServiceParts): Service {
   )
   const { admissionJobs, ...admitted } = admitting({ config, db, clock, payments: x402?.port })
   const mirrorJob = { name: 'mirror', everyMs: mirrorRefreshMs, run: () => mirror.refresh() }
-  const paymentsJob = {
-    name: 'examine payments',
-    everyMs: 30_000,
-    run: async () => x402?.examine(),
-  }
-  const servingJobs = [mirrorJob, ...admissionJobs, ...(x402 == null ? [] : [paymentsJob])]
+  const servingJobs = [mirrorJob, ...admissionJobs, ...payingJobs(x402)]
   return { endpoints, mirror, ...admitted, servingJobs }
 }
 
@@ -142,44 +131,4 @@ function keptEngines({ files }: ReleaseFacts): Set<string> {
 function standardFacts(vocabulary: Vocabulary, publicUrl: string): StandardFacts {
   const { version, catalog_hash, count, license } = skillCatalogOf(vocabulary, publicUrl)
   return { version, catalogHash: catalog_hash, skillCount: count, license }
-}
-
-/** What a worker does in the background. */
-export function workerJobs(
-  { config, db, log, clock, x402, signers, engine: { engine } }: ServiceParts,
-  { mirror }: Service,
-): Job[] {
-  const vocabulary = released()
-  const rules =
-    engine && scoringRulesOf(engine, scoringVocabulary(vocabulary.records), issueRuleOf(config))
-  const { issuer } = signingHere({ config, mirror, signers })
-  return [
-    ...statusListJobs(db, clock, issuer),
-    { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
-    {
-      name: 'index people',
-      everyMs: 1_000,
-      run: searchIndexer(db, skillNames(vocabulary.records)),
-    },
-    ...scoreJobs({ db, clock, log, rules, issuer }),
-    ...creditJobs({ db, log, clock }),
-    {
-      name: 'sweep agent decision reports',
-      everyMs: 3_600_000,
-      run: () => sweepReports(db, { days: config.agentReportsDays, now: clock() }),
-    },
-    ...(x402 == null ? [] : paymentJobs(x402)),
-  ]
-}
-
-function paymentJobs(x402: X402): Job[] {
-  return [
-    { name: 'reconcile payments', everyMs: 10_000, run: () => x402.reconcile() },
-    { name: 'sweep payments', everyMs: 3_600_000, run: () => x402.sweep() },
-    { name: 'survey payments', everyMs: 15_000, run: () => x402.survey() },
-  ]
-}
-
-function released(): Vocabulary {
-  return loadVocabulary(join(import.meta.dirname, '../vocabulary'))
 }

@@ -1,22 +1,17 @@
 /** The skill records of this release, as the engine and as search need them. */
-import { join } from 'node:path'
 import { type SkillNames, skillNames } from '../candidates/skill-names.ts'
 import { scoringVocabulary } from '../scores/scoring-vocabulary.ts'
 import type { Vocabulary } from '../scoring-core/evidence.ts'
-import { loadVocabulary } from '../skill-standard/vocabulary.ts'
+import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 
 export function releasedVocabulary(): Vocabulary {
-  return scoringVocabulary(records())
+  return scoringVocabulary(loadReleasedVocabulary().records)
 }
 
 let names: SkillNames | undefined
 
 /** Read once, and only by who needs them. */
 export function releasedSkillNames(): SkillNames {
-  names ??= skillNames(records())
+  names ??= skillNames(loadReleasedVocabulary().records)
   return names
-}
-
-function records() {
-  return loadVocabulary(join(import.meta.dirname, '../../vocabulary')).records
 }

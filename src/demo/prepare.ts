@@ -14,7 +14,7 @@ import { originOf } from '../score-credentials/payload.ts'
 import { type Signer, signerOfPem } from '../score-credentials/signing-key.ts'
 import { findCredentials, type StoredCredential } from '../score-credentials/store.ts'
 import type { Engine } from '../scores/engine.ts'
-import { loadVocabulary } from '../skill-standard/vocabulary.ts'
+import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { demoAccount } from './account.ts'
 import { dayMs } from './days.ts'
 import { demoSources } from './evidence.ts'
@@ -66,8 +66,6 @@ export async function prepareDemo(options: DemoOptions): Promise<boolean> {
 }
 
 const otherMakesItWithinMs = 60_000
-const vocabularyDirectory = join(import.meta.dirname, '../../vocabulary')
-
 async function makeDemo(options: DemoOptions & { engine: Engine }): Promise<void> {
   const { config, db, now, engine, peppers } = options
   const { publicUrl, dataDir, signingKeysDir } = config
@@ -76,7 +74,7 @@ async function makeDemo(options: DemoOptions & { engine: Engine }): Promise<void
     publicUrl,
     keysFolder: signingKeysDir,
     engine,
-    records: loadVocabulary(vocabularyDirectory).records,
+    records: loadReleasedVocabulary().records,
     now: wholeSecond(now),
   })
   await demoAccount(db, dataDir, { peppers, now })

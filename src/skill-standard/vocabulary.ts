@@ -33,6 +33,11 @@ export function loadVocabulary(directory: string): Vocabulary {
   return { records, controlled, deprecated, release }
 }
 
+/** The vocabulary of this release. */
+export function loadReleasedVocabulary(): Vocabulary {
+  return loadVocabulary(join(import.meta.dirname, '../../vocabulary'))
+}
+
 /** The files for `lintVocabulary`. Throws where a file is unreadable, not JSON, or one of the four that are no skill has a wrong shape. */
 export function readVocabulary(directory: string): VocabularyFiles {
   const faults: string[] = []

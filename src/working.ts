@@ -1,0 +1,41 @@
+/** What a worker does in the background, webhooks apart: those are `delivering.ts`. */
+import { creditJobs } from './admitting.ts'
+import { sweepReports } from './agent-decisions/retention.ts'
+import { searchIndexer } from './candidates/keep-index.ts'
+import { skillNames } from './candidates/skill-names.ts'
+import { paymentJobs } from './paying.ts'
+import { sweepRateWindows } from './platform/rate-limit-store.ts'
+import { scoreJobs } from './score-jobs.ts'
+import { issueRuleOf, scoringRulesOf } from './scores/scoring.ts'
+import { scoringVocabulary } from './scores/scoring-vocabulary.ts'
+import type { Service, ServiceParts } from './service.ts'
+import { signingHere, statusListJobs } from './signing.ts'
+import { loadReleasedVocabulary } from './skill-standard/vocabulary.ts'
+import type { Job } from './worker.ts'
+
+export function workerJobs(
+  { config, db, log, clock, x402, signers, engine: { engine } }: ServiceParts,
+  { mirror }: Service,
+): Job[] {
+  const vocabulary = loadReleasedVocabulary()
+  const rules =
+    engine && scoringRulesOf(engine, scoringVocabulary(vocabulary.records), issueRuleOf(config))
+  const { issuer } = signingHere({ config, mirror, signers })
+  return [
+    ...statusListJobs(db, clock, issuer),
+    { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
+    {
+      name: 'index people',
+      everyMs: 1_000,
+      run: searchIndexer(db, skillNames(vocabulary.records)),
+    },
+    ...scoreJobs({ db, clock, log, rules, issuer }),
+    ...creditJobs({ db, log, clock }),
+    {
+      name: 'sweep agent decision reports',
+      everyMs: 3_600_000,
+      run: () => sweepReports(db, { days: config.agentReportsDays, now: clock() }),
+    },
+    ...paymentJobs(x402),
+  ]
+}
