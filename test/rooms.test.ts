@@ -4,103 +4,102 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 
+/** From the ground up: a row names only rooms above it, in their order. */
 const allowed: Record<string, readonly string[]> = {
   platform: [],
+  process: ['platform'],
   'scoring-core': [],
-  'skill-standard': ['platform'],
-  'score-credentials': ['platform'],
   access: ['platform'],
   payments: ['platform'],
   x402: ['platform'],
   audit: ['platform'],
-  people: ['platform', 'webhooks'],
-  // Of score-credentials the pure parts of a proof: keys and signatures.
-  evidence: ['platform', 'people', 'scoring-core', 'score-credentials'],
-  scores: [
-    'platform',
-    'people',
-    'evidence',
-    'scoring-core',
-    'skill-standard',
-    'score-credentials',
-    'webhooks',
-  ],
   webhooks: ['platform'],
   'agent-decisions': ['platform'],
-  candidates: ['platform', 'people', 'score-credentials', 'skill-standard'],
-  disputes: ['platform', 'people', 'evidence', 'scores', 'score-credentials', 'webhooks'],
-  privacy: [
+  'skill-standard': ['platform'],
+  'score-credentials': ['platform'],
+  people: ['platform', 'webhooks'],
+  // Of score-credentials the pure parts of a proof: keys and signatures.
+  evidence: ['platform', 'scoring-core', 'score-credentials', 'people'],
+  scores: [
     'platform',
-    'people',
-    'evidence',
-    'scores',
-    'disputes',
-    'score-credentials',
+    'scoring-core',
     'webhooks',
-    'agent-decisions',
-  ],
-  sandbox: ['platform', 'people', 'candidates', 'score-credentials', 'skill-standard'],
-  discovery: ['platform'],
-  server: ['platform'],
-  cli: [
-    'demo',
-    'platform',
-    'access',
-    'payments',
-    'x402',
-    'audit',
     'skill-standard',
     'score-credentials',
     'people',
     'evidence',
-    'scores',
-    'candidates',
-    'scoring-core',
+  ],
+  disputes: ['platform', 'webhooks', 'score-credentials', 'people', 'evidence', 'scores'],
+  privacy: [
+    'platform',
     'webhooks',
     'agent-decisions',
+    'score-credentials',
+    'people',
+    'evidence',
+    'scores',
     'disputes',
-    'privacy',
-    'discovery',
-    'server',
-    'settings',
-    '.',
   ],
+  candidates: ['platform', 'skill-standard', 'score-credentials', 'people'],
+  sandbox: ['platform', 'skill-standard', 'score-credentials', 'people', 'candidates'],
+  discovery: ['platform'],
+  server: ['platform'],
+  settings: ['platform', 'payments', 'x402', 'webhooks'],
   demo: [
     'platform',
     'access',
     'payments',
     'audit',
+    'webhooks',
+    'agent-decisions',
     'skill-standard',
     'score-credentials',
     'people',
     'evidence',
     'scores',
-    'webhooks',
     'disputes',
-    'agent-decisions',
   ],
-  process: ['platform'],
-  settings: ['platform', 'payments', 'webhooks', 'x402'],
   '.': [
     'platform',
     'process',
-    'settings',
     'access',
-    'audit',
-    'skill-standard',
-    'score-credentials',
-    'people',
     'payments',
     'x402',
+    'audit',
+    'webhooks',
+    'agent-decisions',
+    'skill-standard',
+    'score-credentials',
     'evidence',
     'scores',
     'candidates',
     'sandbox',
-    'webhooks',
-    'agent-decisions',
     'discovery',
     'server',
+    'settings',
     'demo',
+  ],
+  cli: [
+    'platform',
+    'scoring-core',
+    'access',
+    'payments',
+    'x402',
+    'audit',
+    'webhooks',
+    'agent-decisions',
+    'skill-standard',
+    'score-credentials',
+    'people',
+    'evidence',
+    'scores',
+    'disputes',
+    'privacy',
+    'candidates',
+    'discovery',
+    'settings',
+    'demo',
+    '.',
   ],
 }
 
@@ -136,6 +135,16 @@ test('a room imports only the rooms of its row', () => {
       const fine = other === room || allowed[room]?.includes(other)
       assert.ok(fine, `${file} imports ${imported}: room ${room} may not import room ${other}`)
     }
+  }
+})
+
+test('the table is in order: every room imports rooms above it, and none that it does not need', () => {
+  const order = Object.keys(allowed)
+  for (const [room, row] of Object.entries(allowed)) {
+    const imported = sources.filter((file) => roomOf(file) === room).flatMap(importsOf)
+    const needed = new Set(imported.filter((file) => file.startsWith('src/')).map(roomOf))
+    const above = order.slice(0, order.indexOf(room)).filter((other) => needed.has(other))
+    assert.deepEqual(row, above, `row ${room}`)
   }
 })
 
