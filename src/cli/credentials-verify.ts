@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { UnavailableError } from '../platform/errors.ts'
+import { isJsonObject } from '../platform/json-object.ts'
 import { parseStrictJson } from '../platform/strict-json.ts'
 import { verifyBodyBytesMax, verifyPath } from '../score-credentials/endpoints.ts'
 import type { VerifyResult } from '../score-credentials/schema.ts'
@@ -9,7 +10,6 @@ import { signatureCache } from '../score-credentials/signature-cache.ts'
 import { findKeys, findStatuses } from '../score-credentials/store.ts'
 import { trustOf } from '../score-credentials/trust.ts'
 import { type RegisteredStatus, verifyCredential } from '../score-credentials/verify.ts'
-import { isObject } from './key-file.ts'
 import { readInput } from './lines.ts'
 import type { Outcome } from './output.ts'
 import { postJson } from './post.ts'
@@ -49,7 +49,7 @@ async function presentedIn(file: string): Promise<Presented> {
   const bytes = await readInput(file, verifyBodyBytesMax)
   const json = parseStrictJson(bytes)
   if (json.kind === 'invalid') throw new UsageError(`${file}: ${told(json.why)}`)
-  if (!isObject(json.value)) throw new UsageError(`${file}: not a JSON object`)
+  if (!isJsonObject(json.value)) throw new UsageError(`${file}: not a JSON object`)
   return { bytes, credential: json.value, ambiguity: json.kind === 'ambiguous' ? json.why : null }
 }
 
@@ -126,11 +126,11 @@ function endpointOf(address: string): URL {
 
 function isVerifyResult(value: unknown): value is VerifyResult {
   return (
-    isObject(value) &&
+    isJsonObject(value) &&
     typeof value.valid === 'boolean' &&
-    isObject(value.revocation) &&
+    isJsonObject(value.revocation) &&
     Array.isArray(value.notes) &&
-    isObject(value.presented)
+    isJsonObject(value.presented)
   )
 }
 

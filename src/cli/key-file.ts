@@ -1,4 +1,5 @@
 /** Pure: whom to believe offline, from the issuer's key document or its did.json. */
+import { isJsonObject } from '../platform/json-object.ts'
 import { kidOf, publicKeyOfKid } from '../score-credentials/signing-key.ts'
 import { type SigningKey, type Trust, trustOf } from '../score-credentials/trust.ts'
 
@@ -14,7 +15,7 @@ type Json = Record<string, unknown>
  * is signed. Throws `KeyFileRefused`, and `KeyRefused` for a key that is no sound point.
  */
 export function trustOfKeyFile(document: unknown, presented: Json): Trust {
-  if (!isObject(document)) throw new KeyFileRefused('it is not a JSON object')
+  if (!isJsonObject(document)) throw new KeyFileRefused('it is not a JSON object')
   const { issuer, keys } = Array.isArray(document.verificationMethod)
     ? keysOfDid(document)
     : keysOfKeyDocument(document)
@@ -24,7 +25,7 @@ export function trustOfKeyFile(document: unknown, presented: Json): Trust {
 }
 
 function keysOfKeyDocument({ issuer, verificationMethod }: Json): Keys {
-  if (typeof issuer !== 'string' || !isObject(verificationMethod))
+  if (typeof issuer !== 'string' || !isJsonObject(verificationMethod))
     throw new KeyFileRefused('it is neither a key document nor a DID document')
   const { id, publicKeyBase64url } = verificationMethod
   const publicKey = Buffer.from(String(publicKeyBase64url), 'base64url')
@@ -33,7 +34,7 @@ function keysOfKeyDocument({ issuer, verificationMethod }: Json): Keys {
 
 function keysOfDid({ id: issuer, verificationMethod, assertionMethod }: Json): Keys {
   if (typeof issuer !== 'string') throw new KeyFileRefused('the DID document has no id')
-  const methods = (verificationMethod as unknown[]).filter(isObject)
+  const methods = (verificationMethod as unknown[]).filter(isJsonObject)
   const asserting = Array.isArray(assertionMethod) ? assertionMethod : []
   const keys = methods.map(({ id, publicKeyMultibase, revoked }) => {
     const publicKey = publicKeyOfKid(String(publicKeyMultibase))
@@ -76,8 +77,4 @@ function publicUrlOf(issuer: string, presented: Json): string {
   const url = `${isPlain ? 'http' : 'https'}://${host}`
   if (!URL.canParse(url)) throw new KeyFileRefused(`${issuer} is not a did:web of a host`)
   return url
-}
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,11 +1,11 @@
 /** Pure: reads a revocation list that somebody fetched, after checking that its issuer signed it and that it is not too old. */
 import { verify } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
+import { isJsonObject } from '../platform/json-object.ts'
 import { w3cContext } from '../score-credentials/payload.ts'
 import { readProof, signedBytes } from '../score-credentials/proof.ts'
 import { statusListShape } from '../score-credentials/rdf.ts'
 import { signedWhileActive, type Trust, vcSha256Of } from '../score-credentials/trust.ts'
-import { isObject } from './key-file.ts'
 
 type Json = Record<string, unknown>
 
@@ -22,7 +22,7 @@ export function askStatusList(
   credential: Json,
   { trust, now }: { trust: Trust; now: Date },
 ): ListAnswer {
-  if (!isObject(list)) return unusable('it is not a JSON object')
+  if (!isJsonObject(list)) return unusable('it is not a JSON object')
   const why =
     notTheList(list, credential) ?? notSigned(list, credential, trust) ?? notCurrent(list, now)
   return why === null ? entryOf(list, credential) : unusable(why)
@@ -32,8 +32,8 @@ export function askStatusList(
 function notTheList(list: Json, credential: Json): string | null {
   const { credentialStatus: entry } = credential
   const { '@context': context, type, credentialSubject: subject } = list
-  if (!isObject(entry)) return 'the credential names no list'
-  if (!isObject(subject)) return 'it is not a status list'
+  if (!isJsonObject(entry)) return 'the credential names no list'
+  if (!isJsonObject(subject)) return 'it is not a status list'
   if (list.id !== entry.statusListCredential)
     return `it is ${JSON.stringify(list.id)}, the credential names ${JSON.stringify(entry.statusListCredential)}`
   if (list.issuer !== credential.issuer) return 'it is of another issuer'

@@ -26,7 +26,7 @@ function toldRevocation({ checked, revoked, revokedAt }: VerifyResult['revocatio
   return revokedAt ? `revoked on ${oneLine(revokedAt)}` : 'revoked'
 }
 
-/** What a credential says may hold anything: no line break and no control of the terminal comes from it. */
-function oneLine(value: unknown): string {
+/** What others wrote may hold anything: no line break and no control of the terminal comes from it. */
+export function oneLine(value: unknown): string {
   return String(value).replace(/[\p{C}\p{Z}]+/gu, ' ')
 }

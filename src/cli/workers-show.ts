@@ -1,4 +1,5 @@
 /** `assay workers show`: one person with everything that decides what is public of them. For the operator: private fields as well. */
+
 import type { Config } from '../config.ts'
 import type { Dispute } from '../disputes/dispute.ts'
 import { findDisputes, findWorkerDisputeIds } from '../disputes/store.ts'
@@ -9,6 +10,7 @@ import { findPeople, type Person } from '../people/store.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { done, type Outcome } from './output.ts'
 import { unknownPerson, usernameGiven } from './person.ts'
+import { oneLine } from './told-result.ts'
 import { withDatabase } from './with-database.ts'
 
 export function showWorkerCommand(config: Config, given: string): Promise<Outcome> {
@@ -76,9 +78,4 @@ function toldConsent(permission: (typeof permissions)[number], { consents }: Per
 
 function timeOrNull(time: Date | null): string | null {
   return time === null ? null : wireTime(time)
-}
-
-/** No line break and no control of the terminal comes from what a person calls themselves. */
-function oneLine(text: string): string {
-  return text.replace(/[\p{C}\p{Z}]+/gu, ' ')
 }

@@ -2,10 +2,12 @@
  * Pure: whether a credential is signed by one of the keys given. `eddsa-jcs-2022` alone (vc-di-eddsa §3.3): Ed25519 over
  * SHA-256(JCS(proof without its value)) ‖ SHA-256(JCS(document without proof)), which takes no JSON-LD and no context.
  */
+
 import { verify } from 'node:crypto'
 import { instantOf } from '../people/instant.ts'
 import { sha256 } from '../platform/bytes.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
+import { isJsonObject } from '../platform/json-object.ts'
 import { signatureOf } from '../score-credentials/proof.ts'
 import { publicKeyOfKid, trustedPublicKey } from '../score-credentials/signing-key.ts'
 
@@ -40,7 +42,7 @@ const proofsMax = 8
 
 /** The one that is checked, of several that are independent of each other. */
 function chosenProof(presented: unknown): { proof: Json } | Fault {
-  const proofs = (Array.isArray(presented) ? presented : [presented]).filter(isObject)
+  const proofs = (Array.isArray(presented) ? presented : [presented]).filter(isJsonObject)
   if (proofs.length === 0) return { field: 'proof', reason: 'is missing' }
   if (proofs.length > proofsMax) return { field: 'proof', reason: `are more than ${proofsMax}` }
   const isOf = (suite: string) => (proof: Json) =>
@@ -79,10 +81,6 @@ function keyOf(kid: string) {
   const publicKey = publicKeyOfKid(kid)
   if (publicKey === null) throw new Error('a source has a key that is none')
   return trustedPublicKey(publicKey)
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function fault(field: string, reason: string): Fault {

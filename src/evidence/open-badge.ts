@@ -2,7 +2,9 @@
  * Pure: an Open Badge 3.0 as evidence. It is believed if it is of the issuer whose keys the operator registered with the source, signed by
  * one of them, valid today, and of an achievement that the operator has mapped to a skill. Nothing that it names is fetched.
  */
+
 import { instantOf } from '../people/instant.ts'
+import { isJsonObject } from '../platform/json-object.ts'
 import type { Fault } from '../platform/shape-fault.ts'
 import { badgeProofFault } from './badge-proof.ts'
 import type { Achievement } from './schema.ts'
@@ -94,21 +96,17 @@ function dateOf(ms: number): string {
 }
 
 function achievementOf({ credentialSubject: subject }: Json): string | null {
-  return isObject(subject) ? idOf(subject.achievement) : null
+  return isJsonObject(subject) ? idOf(subject.achievement) : null
 }
 
 /** Of a node that may stand for itself or by its id alone. */
 function idOf(node: unknown): string | null {
-  const id = isObject(node) ? node.id : node
+  const id = isJsonObject(node) ? node.id : node
   return typeof id === 'string' ? id : null
 }
 
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [value]
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function fault(field: string, reason: string): Fault {

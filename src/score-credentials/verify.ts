@@ -3,9 +3,11 @@
  * The verdict is their conjunction, the reason the first that fails. Nothing is fetched, nothing is thrown for a bad credential,
  * and no verdict is kept: only that a signature verifies under a key is remembered.
  */
+
 import { verify as verifyEd25519 } from 'node:crypto'
 import { wireTime } from '../platform/clock.ts'
 import { credentialType, schemaVersion } from '../platform/identifiers.ts'
+import { isJsonObject } from '../platform/json-object.ts'
 import { w3cContext } from './payload.ts'
 import { type ReadProof, readProof, type SignedDocument, signedBytes } from './proof.ts'
 import { type Reason, reasonMessage } from './reasons.ts'
@@ -131,8 +133,8 @@ function malformedWhy(
   if (!Array.isArray(type) || type[0] !== 'VerifiableCredential' || type[1] !== credentialType)
     return `type must be ["VerifiableCredential", "${credentialType}"].`
   if (typeof payload.issuer !== 'string') return 'issuer must be a string.'
-  if (!isObject(payload.credentialSubject)) return 'credentialSubject must be an object.'
-  if (payload.credentialStatus !== undefined && !isObject(payload.credentialStatus))
+  if (!isJsonObject(payload.credentialSubject)) return 'credentialSubject must be an object.'
+  if (payload.credentialStatus !== undefined && !isJsonObject(payload.credentialStatus))
     return 'credentialStatus must be an object.'
   for (const name of ['issuanceDate', 'validFrom', 'validUntil']) {
     if (payload[name] !== undefined && !isDateTime(payload[name]))
@@ -140,10 +142,6 @@ function malformedWhy(
   }
   if (proof === undefined) return 'proof is missing.'
   return null
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const dateTimePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
@@ -224,7 +222,7 @@ function signatureHolds(
 
 /** The token of a status URL under our own prefix, else null. The URL is compared as text and never fetched. */
 function tokenOf(payload: Record<string, unknown>, { origin }: TrustedIssuer): Buffer | null {
-  const id = isObject(payload.credentialStatus) ? payload.credentialStatus.id : undefined
+  const id = isJsonObject(payload.credentialStatus) ? payload.credentialStatus.id : undefined
   if (typeof id !== 'string' || !id.startsWith(origin.statusUrlPrefix)) return null
   const token = id.slice(origin.statusUrlPrefix.length)
   return /^[0-9a-f]{64}$/.test(token) ? Buffer.from(token, 'hex') : null
