@@ -11,6 +11,7 @@ import {
   type GoneSnapshot,
 } from '../scores/history-store.ts'
 import { openMakers, replay } from '../scores/replay.ts'
+import { keepMemoryFlat } from './flat-memory.ts'
 import { done, note, type Outcome } from './output.ts'
 import { showProgress } from './progress.ts'
 import { Interrupted, UsageError } from './run.ts'
@@ -28,6 +29,7 @@ export function replayScoresCommand(
 ): Promise<Outcome> {
   if ((given !== undefined) === (flags.all ?? false))
     throw new UsageError('Name one score, or --all.')
+  keepMemoryFlat()
   const id = given === undefined ? null : snapshotIdGiven(given)
   return withDatabase(
     config,
