@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
 import { KeyRefused, type Signer } from '../score-credentials/signing-key.ts'
+import { EngineRefused, loadEngine } from '../scores/engine.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 export function nodeVersion(version: string): Finding {
@@ -31,6 +32,18 @@ export async function dataFolder(folder: string): Promise<Finding> {
   return mode & 0o007
     ? warn(check, `${folder} is open to every user of this machine: chmod o-rwx ${folder}`)
     : ok(check, folder)
+}
+
+/** Held against its golden vectors, as at the start of a server. */
+export async function scoringEngine(): Promise<Finding> {
+  const check = 'engine'
+  try {
+    const { id, version, binarySha256 } = await loadEngine()
+    return ok(check, `${id} ${version}, SHA-256 ${binarySha256}`)
+  } catch (error) {
+    if (!(error instanceof EngineRefused)) throw error
+    return fail(check, `no score is computed: ${error.message}. Restore the files of the release.`)
+  }
 }
 
 /** Also gives the signers, for whoever looks on. */

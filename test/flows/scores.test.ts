@@ -211,6 +211,12 @@ test('one flipped byte in the engine: readiness turns red and names it, nothing 
   )
   assert.partialDeepStrictEqual(await manifest.json(), { binary: { sha256: null } })
 
+  const doctor = await assay(['doctor', '--json'], env, file)
+  const { findings } = JSON.parse(doctor.out)
+  const engineFinding = findings.find(({ check }: { check: string }) => check === 'engine')
+  assert.deepEqual([doctor.ended, engineFinding.level], [1, 'fail'])
+  assert.match(engineFinding.told, /^no score is computed: engines\/.* has the SHA-256 /)
+
   const refused = await assay(['recompute', '--all'], env, file)
   assert.equal(refused.ended, 1)
   assert.match(refused.err, /Scores cannot be computed: engines\/.* has the SHA-256/)
