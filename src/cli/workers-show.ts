@@ -1,5 +1,4 @@
 /** `assay workers show`: one person with everything that decides what is public of them. For the operator: private fields as well. */
-
 import type { Config } from '../config.ts'
 import type { Dispute } from '../disputes/dispute.ts'
 import { findDisputes, findWorkerDisputeIds } from '../disputes/store.ts'

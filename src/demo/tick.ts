@@ -7,9 +7,9 @@ import { heroes, withdrawn } from './story.ts'
 
 /** The id of the item, or null where there is no demo, or nothing is left of it. */
 export async function nextEvidence(db: Queryable): Promise<string | null> {
-  const spared: string[] = [...Object.values(heroes), withdrawn.username]
+  const spared = new Set<string>([...Object.values(heroes), withdrawn.username])
   const usernames = demoPeople
-    .filter(({ username, lacks }) => lacks.length === 0 && !spared.includes(username))
+    .filter(({ username, lacks }) => lacks.length === 0 && !spared.has(username))
     .map(({ username }) => username)
   const people = await findPeople(db, { usernames })
   const evidence = await findWorkerEvidence(

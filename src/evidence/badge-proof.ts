@@ -2,7 +2,6 @@
  * Pure: whether a credential is signed by one of the keys given. `eddsa-jcs-2022` alone (vc-di-eddsa §3.3): Ed25519 over
  * SHA-256(JCS(proof without its value)) ‖ SHA-256(JCS(document without proof)), which takes no JSON-LD and no context.
  */
-
 import { verify } from 'node:crypto'
 import { instantOf } from '../people/instant.ts'
 import { sha256 } from '../platform/bytes.ts'

@@ -2,7 +2,6 @@
  * Pure: an Open Badge 3.0 as evidence. It is believed if it is of the issuer whose keys the operator registered with the source, signed by
  * one of them, valid today, and of an achievement that the operator has mapped to a skill. Nothing that it names is fetched.
  */
-
 import { instantOf } from '../people/instant.ts'
 import { isJsonObject } from '../platform/json-object.ts'
 import type { Fault } from '../platform/shape-fault.ts'

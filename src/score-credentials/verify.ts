@@ -3,7 +3,6 @@
  * The verdict is their conjunction, the reason the first that fails. Nothing is fetched, nothing is thrown for a bad credential,
  * and no verdict is kept: only that a signature verifies under a key is remembered.
  */
-
 import { verify as verifyEd25519 } from 'node:crypto'
 import { wireTime } from '../platform/clock.ts'
 import { credentialType, schemaVersion } from '../platform/identifiers.ts'
