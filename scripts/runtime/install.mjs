@@ -69,8 +69,23 @@ async function installPackages(root, runtime, node) {
   say('installing packages …')
   const began = Date.now()
   await npmCi(root, { runtime, node })
+  compileAhead(root, node)
   stamp(root, join(root, 'package-lock.json'))
   say(`packages are there (${((Date.now() - began) / 1000).toFixed(1)} s)`)
+}
+
+/** Node keeps there what it made of our TypeScript: later starts are faster and hold 20 MB less. Where it cannot write, it does without. */
+export function compileCache(root) {
+  return join(root, '.runtime/compile-cache')
+}
+
+/** Else the first server would keep the compiler in memory for as long as it runs. */
+function compileAhead(root, node) {
+  const load =
+    "for (const name of ['main', 'cli/serve', 'cli/assay']) await import(`./src/${name}.ts`)"
+  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache(root) }
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', load]
+  spawnSync(node, args, { cwd: root, env, stdio: 'ignore' })
 }
 
 function isInstalled(folder, lockFile) {

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ensureInstalled } from './install.mjs'
+import { compileCache, ensureInstalled } from './install.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const assay = join(root, 'src/cli/assay.ts')
@@ -36,7 +36,8 @@ export async function run(name, more) {
   try {
     const node = await ensureInstalled(root)
     const args = ['--disable-warning=ExperimentalWarning', ...command.args(more)]
-    passOn(spawn(node, args, { stdio: 'inherit', cwd: command.cwd ?? root }))
+    const env = { NODE_COMPILE_CACHE: compileCache(root), ...process.env }
+    passOn(spawn(node, args, { stdio: 'inherit', cwd: command.cwd ?? root, env }))
   } catch (error) {
     console.error(error.message)
     process.exit(1)
