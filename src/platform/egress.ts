@@ -2,7 +2,7 @@
  * The one client that opens connections to other servers: webhooks, payments, anything. Nothing else in this project may. It follows no
  * redirect, and every exchange ends within its deadlines and sizes, whatever the other side does.
  */
-import { Agent, type Dispatcher, ProxyAgent } from 'undici'
+import type { Dispatcher } from 'undici'
 import { dialer, trusting } from './egress-dial.ts'
 import { EgressError, type EgressFailure, exchangeFailure } from './egress-failures.ts'
 import { ownResolver, type Resolve, systemResolver } from './egress-names.ts'
@@ -72,7 +72,12 @@ const idleMsMax = 30_000
 
 export function openEgress(options: EgressOptions): Egress {
   const deadlines = { ...defaultDeadlines, ...options.deadlines }
-  const dispatcher = dispatcherOf(options, deadlines)
+  let opened: Promise<Dispatcher> | undefined
+  // Who sends nothing does not load the client: it is the largest of all packages.
+  const dispatcher = (): Promise<Dispatcher> => {
+    opened ??= dispatcherOf(options, deadlines)
+    return opened
+  }
   return {
     async send(request) {
       const vetted = vetUrl(request.url, options.rules)
@@ -81,18 +86,22 @@ export function openEgress(options: EgressOptions): Egress {
       const expire = (): void => deadline.abort(new EgressError('timeout', 'no answer in time'))
       const timer = setTimeout(expire, request.totalMs ?? deadlines.totalMs)
       try {
-        return await exchange(dispatcher, { request, url: vetted.url, deadline })
+        return await exchange(await dispatcher(), { request, url: vetted.url, deadline })
       } catch (error) {
         return failed(error)
       } finally {
         clearTimeout(timer)
       }
     },
-    close: () => dispatcher.destroy(),
+    close: async () => (await opened)?.destroy(),
   }
 }
 
-function dispatcherOf(options: EgressOptions, deadlines: EgressDeadlines): Dispatcher {
+async function dispatcherOf(
+  options: EgressOptions,
+  deadlines: EgressDeadlines,
+): Promise<Dispatcher> {
+  const { Agent, ProxyAgent } = await import('undici')
   const { rules, proxyUrl, extraCa, resolve } = options
   const shared = {
     // Many receivers share one host: a slow one must not hold the connections of the others. The caller bounds how many are open.
