@@ -1,8 +1,10 @@
 /** What `assay doctor` asks the database: its version, migrations, clock, keys and lists. */
+import type { Config } from '../config.ts'
 import { migrationsDirectory } from '../database.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { type Db, type Queryable, sql } from '../platform/db.ts'
 import { pendingMigrations } from '../platform/migrate.ts'
+import { originOf } from '../score-credentials/payload.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { findKeys, findPublications } from '../score-credentials/store.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
@@ -10,12 +12,13 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 /** Each line of the answer is a check that could be made; the first that fails ends it where the others depend on it. */
 export async function databaseFindings(
   db: Db,
+  config: Config,
   signers: ReadonlyMap<string, Signer>,
 ): Promise<Finding[]> {
   const findings = [await version(db), await clock(db)]
   const migrations = await migrated(db)
   findings.push(migrations)
-  if (migrations.level === 'ok') findings.push(await keys(db, signers), await lists(db))
+  if (migrations.level === 'ok') findings.push(await keys(db, signers), await lists(db, config))
   return findings
 }
 
@@ -65,11 +68,25 @@ async function keys(db: Queryable, signers: ReadonlyMap<string, Signer>): Promis
     : warn(check, `the file of ${active.kid} is not here: this machine verifies, it cannot issue.`)
 }
 
-/** Lists are signed anew every six hours and hold for a day. */
-async function lists(db: Queryable): Promise<Finding> {
+/**
+ * Lists are signed anew every six hours and hold for a day. They tell who issued last: a command and a server that were given different
+ * addresses are two issuers on one database, and neither takes the other's credentials for valid.
+ */
+async function lists(db: Queryable, config: Config): Promise<Finding> {
   const check = 'status lists'
   const found = await findPublications(db, { listIds: [], publications: [] })
-  const ends = found.flatMap(({ fresh }) => (fresh === null ? [] : [new Date(fresh.validUntil)]))
+  const published = found.flatMap(({ fresh }) => fresh ?? [])
+  const [issuer, ...former] = [config.publicUrl, ...config.formerPublicUrls].map(
+    (url) => originOf(url).issuer,
+  )
+  const issuers = new Set(published.map(({ payload }) => String(JSON.parse(payload).issuer)))
+  const other = [...issuers].find((name) => name !== issuer && !former.includes(name))
+  if (other !== undefined)
+    return warn(
+      check,
+      `they are of ${other}, and PUBLIC_URL makes this ${issuer}: set it to the same for the server and every command (after a move FORMER_PUBLIC_URLS).`,
+    )
+  const ends = published.map(({ validUntil }) => new Date(validUntil))
   const first = ends.sort((a, b) => a.getTime() - b.getTime())[0]
   if (first === undefined) return ok(check, 'none yet')
   const hoursLeft = (first.getTime() - systemClock().getTime()) / 3_600_000

@@ -51,7 +51,7 @@ async function database(config: Config, signers: ReadonlyMap<string, Signer>): P
       await using closing = new AsyncDisposableStack()
       const db = openCommandDb(url)
       closing.defer(() => db.close())
-      return await databaseFindings(db, signers)
+      return await databaseFindings(db, config, signers)
     })
   } catch (error) {
     const { message, cause } = error instanceof Error ? error : new Error(String(error))

@@ -7,6 +7,7 @@ import {
   linkSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -487,6 +488,15 @@ test('doctor: says what is wrong and what to do, and ends with 1 only for what s
   const broken = await run(['doctor'])
   assert.equal(broken.code, 1)
   assert.match(broken.out, /^fail +key files .*broken\.pem/m)
+  rmSync(join(keys, 'broken.pem'))
+  await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1)]))
+  assert.match((await run(['doctor'])).out, /^ok +status lists/m)
+  env.PUBLIC_URL = 'http://localhost:9000'
+  const elsewhere = await run(['doctor'])
+  assert.equal(elsewhere.code, 0)
+  assert.match(elsewhere.out, /^warn +status lists .*scores\.example\.org.*localhost%3A9000/m)
+  env.FORMER_PUBLIC_URLS = 'https://scores.example.org'
+  assert.match((await run(['doctor'])).out, /^ok +status lists/m)
   env.NODES = '-1'
   assert.match((await run(['doctor'])).out, /^fail +settings .*NODES/m)
   assert.ok(existsSync(file('data')))
