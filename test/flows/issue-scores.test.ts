@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../support/processes.ts'
+import { programs, temporaryFolder } from '../support/processes.ts'
 
 const page = readFileSync('docs/issue-scores.md', 'utf8')
 
@@ -25,7 +25,7 @@ function clone(): string {
 }
 
 function shell(folder: string, command: string) {
-  const env = { PATH: process.env.PATH ?? '', ASSAY_DATA_DIR: join(folder, 'data') }
+  const env = { ...programs, ASSAY_DATA_DIR: join(folder, 'data') }
   const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', command], {
     cwd: folder,
     env,

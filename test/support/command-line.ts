@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { programs } from './processes.ts'
 
 export interface Ended {
   code: number | null
@@ -27,7 +28,7 @@ const tellPeak = `data:text/javascript,process.on('exit',()=>process.stderr.writ
 export function commandLine(databaseUrl: string): CommandLine {
   const folder = mkdtempSync(join(tmpdir(), 'assay-cli-'))
   const env = {
-    PATH: process.env.PATH ?? '',
+    ...programs,
     DATABASE_URL: databaseUrl,
     ASSAY_DATA_DIR: join(folder, 'data'),
     PUBLIC_URL: 'https://scores.example.org',

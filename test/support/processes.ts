@@ -13,9 +13,17 @@ import { processStart } from '../../src/platform/process-mark.ts'
 
 export type Env = Record<string, string>
 
+/** Where programs are, and what Node keeps of those it has run before: else each child compiles the sources anew. */
+export const programs: Env = {
+  PATH: process.env.PATH ?? '',
+  ...(process.env.NODE_COMPILE_CACHE === undefined
+    ? {}
+    : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+}
+
 /** Nothing of the environment of the tests but where programs and temporary files are. */
 const common: Env = {
-  PATH: process.env.PATH ?? '',
+  ...programs,
   HOME: process.env.HOME ?? '',
   TMPDIR: tmpdir(),
   HOST: '127.0.0.1',
