@@ -89,12 +89,15 @@ chainTest(
     const wallet = await loop.richWallet()
     const header = await signedFor(prices.score, wallet)
     const held = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
     let holding: Promise<void> | undefined
     await payAndKill(header, async (server) => {
       holding = db.transaction(async (tx) => {
         await tx.rows(sql`select 1 from x402_payments for update`)
+        locked.resolve()
         await held.promise
       })
+      await locked.promise
       void eventually('the ledger is being written', { withinMs: 5_000, see: isWriting })
         .then(() => killed(server))
         .finally(() => held.resolve())
