@@ -11,6 +11,8 @@ export interface LoadOrder {
   seconds: number
   /** A file of requests, each preceded by its length in 4 bytes; sent in turn, over and over. */
   requestsFile: string
+  /** How many of them were sent before this order: it goes on from there. 0 unless given. */
+  sentBefore?: number
   /** Every answer must have this status; others are counted. */
   expectedStatus: number
 }
@@ -53,7 +55,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const requests = readRequests(order.requestsFile)
   const expected = `HTTP/1.1 ${order.expectedStatus} `
   const latencies: number[] = []
-  let next = 0
+  let next = (order.sentBefore ?? 0) % requests.length
   let answers = 0
   let unexpected = 0
   let firstUnexpected = ''
