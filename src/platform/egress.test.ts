@@ -40,6 +40,15 @@ function failureOf(answer: EgressAnswer): string {
   return answer.outcome === 'failed' ? answer.failure : `status ${answer.status}`
 }
 
+test('after closing nothing leaves, also where nothing had left before', async () => {
+  const { port, received } = await open(startReceiver(names, (response) => response.end()))
+  const egress = client()
+  await egress.close()
+  const answer = await egress.send({ ...post, url: `https://hooks.example:${port}/` })
+  assert.equal(failureOf(answer), 'reset')
+  assert.deepEqual(received, [])
+})
+
 test('the vetted address is dialled; Host, SNI and certificate are those of the name', async () => {
   const { port, received } = await open(startReceiver(names, (response) => response.end('thanks')))
   const asked: string[] = []

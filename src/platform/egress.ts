@@ -73,8 +73,10 @@ const idleMsMax = 30_000
 export function openEgress(options: EgressOptions): Egress {
   const deadlines = { ...defaultDeadlines, ...options.deadlines }
   let opened: Promise<Dispatcher> | undefined
+  let closed = false
   // Who sends nothing does not load the client: it is the largest of all packages.
   const dispatcher = (): Promise<Dispatcher> => {
+    if (closed) throw new EgressError('reset', 'closed')
     opened ??= dispatcherOf(options, deadlines)
     return opened
   }
@@ -93,7 +95,10 @@ export function openEgress(options: EgressOptions): Egress {
         clearTimeout(timer)
       }
     },
-    close: async () => (await opened)?.destroy(),
+    async close() {
+      closed = true
+      await (await opened)?.destroy()
+    },
   }
 }
 

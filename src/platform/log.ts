@@ -1,8 +1,9 @@
 /**
- * The log: one JSON line each, written in the background; a killed process loses the last fifth of a second. What enters a line is
+ * The log: one JSON line each, written some hundreds at a time; a killed process loses the last fifth of a second. What enters a line is
  * chosen by name, never a header, a body or a query; and what looks like a secret is blanked on the way out all the same.
  */
 import { fstatSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { destination, pino } from 'pino'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -122,18 +123,18 @@ function timed(at: number): string {
   return timedText
 }
 
-/** A file takes lines at once, and waking a thread for it costs more. A pipe may have a slow reader, whom no request waits for. */
+/** A file takes lines at once, and waking a thread for it costs more. A pipe or a terminal may have a slow reader, whom no request waits for. */
 function standardOutput(): LogDestination {
   const kind = fstatSync(1)
-  return destination({ dest: 1, sync: !(kind.isFIFO() || kind.isSocket()), maxWrite: 262_144 })
+  const mayBeSlow = kind.isFIFO() || kind.isSocket() || isatty(1)
+  return destination({ dest: 1, sync: !mayBeSlow, maxWrite: 262_144 })
 }
 
 const heldMax = 256
 const heldMs = 200
 
 /**
- * Lines leave together, so that a request waits neither for a disk nor for a system call; and they become text together, which costs
- * half of what it costs between two requests.
+ * Lines leave together, and become text only then: one request in hundreds pays for a write, the others put an object on a list.
  */
 function holding(to: LogDestination) {
   let held: (string | Held)[] = []
