@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
+import { pipeline, Readable, type Writable } from 'node:stream'
 import { after } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { runningServer } from '../../src/platform/postgres-cluster.ts'
@@ -33,17 +33,23 @@ const common: Env = {
   DRAIN_DELAY_SECONDS: '0',
 }
 
-export type Child = ChildProcessByStdio<null, Readable, Readable>
+export type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
 const ownFile = join(import.meta.dirname, '../../src/cli/assay.ts')
 
-/** In a group of its own, which is killed after the test. `file`: the command of another release. */
-export function spawnAssay(args: readonly string[], env: Env, file = ownFile): Child {
+/** In a group of its own, which is killed after the test. `file`: the command of another release; `input`: what it reads, at its pace. */
+export function spawnAssay(
+  args: readonly string[],
+  env: Env,
+  { file = ownFile, input = [] }: { file?: string | undefined; input?: Iterable<string> } = {},
+): Child {
   const child = spawn(process.execPath, [file, ...args], {
     env: { ...common, ...env },
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  // A process may end before it has read everything: what it says and how it ends tells what became of it.
+  pipeline(Readable.from(input), child.stdin, () => {})
   after(() => killGroup(child))
   return child
 }
@@ -73,7 +79,7 @@ export interface Ran {
 /** Runs a command to its end. */
 export async function assay(args: readonly string[], env: Env, file?: string): Promise<Ran> {
   const startedAt = performance.now()
-  const child = spawnAssay(args, env, file)
+  const child = spawnAssay(args, env, { file })
   const [out, err] = [textOf(child.stdout), textOf(child.stderr)]
   const ended = await endOf(child)
   return { ended, out: out(), err: err(), ms: performance.now() - startedAt }
@@ -135,7 +141,7 @@ export function spawnServer(
   args: readonly string[] = [],
   file?: string,
 ): Omit<ServerProcess, 'port' | 'base' | 'startMs'> {
-  const child = spawnAssay(['serve', ...args], env, file)
+  const child = spawnAssay(['serve', ...args], env, { file })
   const { pid } = child
   if (pid === undefined) throw new Error('node could not be started')
   return {
