@@ -1,9 +1,18 @@
-/** `assay credentials show`: the credential that a person has now, to hand out or to verify. */
+/**
+ * `assay credentials show`: the credential that a person has now, to hand out or to verify: 0 it stands, 1 there is none or it does not.
+ */
 import type { Config } from '../config.ts'
-import { originOf, subjectUrl } from '../score-credentials/payload.ts'
+import { sha256 } from '../platform/bytes.ts'
+import { systemClock, wireTime } from '../platform/clock.ts'
+import type { Queryable } from '../platform/db.ts'
+import { originOf, type Payload, subjectUrl } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
-import { findCurrentCredential } from '../score-credentials/store.ts'
-import { done, type Outcome } from './output.ts'
+import {
+  findCurrentCredential,
+  findStatuses,
+  type StoredCredential,
+} from '../score-credentials/store.ts'
+import { note, type Outcome } from './output.ts'
 import { usernameGiven } from './person.ts'
 import { inFormGiven, proofFormOf } from './proof-form.ts'
 import { withDatabase } from './with-database.ts'
@@ -27,6 +36,24 @@ export function showCredentialCommand(
     const signers = await openSigners(signingKeysDir)
     const origins = [publicUrl, ...formerPublicUrls].map(originOf)
     const credential = await inFormGiven(native, form, { origins, signers })
-    return done({ ok: true, credential }, [JSON.stringify(credential, null, 2)])
+    const lines = [JSON.stringify(credential, null, 2)]
+    const flaw = await flawOf(db, stored)
+    if (flaw === null) return { exitCode: 0, report: { ok: true, credential }, lines }
+    const message = `${username}: ${flaw}.`
+    note(message)
+    return { exitCode: 1, report: { ok: false, username, message, credential }, lines }
   })
+}
+
+/** Why nobody accepts it any more, or null. */
+async function flawOf(db: Queryable, { payload }: StoredCredential): Promise<string | null> {
+  const [status] = await findStatuses(db, [{ token: null, vcSha256: sha256(payload) }])
+  if (status?.kind !== 'registered')
+    throw new Error('a credential is registered under another digest')
+  const { revokedAt, keyRevokedAt } = status
+  if (revokedAt !== null) return `the credential was revoked on ${wireTime(revokedAt)}`
+  if (keyRevokedAt !== null)
+    return `the key that signed the credential was revoked on ${wireTime(keyRevokedAt)}`
+  const { validUntil } = JSON.parse(payload) as Payload
+  return validUntil <= wireTime(systemClock()) ? `the credential expired on ${validUntil}` : null
 }

@@ -24,6 +24,7 @@ import { publishDueLists } from '../../src/score-credentials/publish-lists.ts'
 import { findKeys, findPublications } from '../../src/score-credentials/store.ts'
 import { assay, commandLine, ended } from '../support/command-line.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/database.ts'
+import { issueOne, issuer, testRegistry } from '../support/registry.ts'
 
 async function place(database: TestDatabase) {
   const line = commandLine(database.url)
@@ -369,6 +370,39 @@ test('revoke: by every kind of name, once and for ever; 1 when one is not found'
     [1, 1, 1, 1, 1, 0],
   )
   assert.equal(await issuedCount(db), 6)
+})
+
+test('show: 0 for a credential that stands; one that is revoked or expired is printed all the same, with a note, and 1', async () => {
+  const { run, db } = await placeWithKey()
+  await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1), scoreLine(2)]))
+  const show = (n: number, ...flags: string[]) =>
+    run(['credentials', 'show', `user-${n}`, ...flags])
+  const standing = await show(1)
+  assert.deepEqual([standing.code, standing.err], [0, ''])
+  const { id } = JSON.parse(standing.out)
+  await run(['credentials', 'revoke', '--id', id])
+  const revoked = await show(1)
+  assert.equal(revoked.code, 1)
+  assert.equal(revoked.out, standing.out)
+  assert.match(revoked.err, /^user-1: the credential was revoked on \d{4}-\d\d-\d\dT[\d:]{8}Z\.$/m)
+  const [report] = parsed((await show(1, '--json')).out)
+  assert.partialDeepStrictEqual(report, { ok: false, credential: { id } })
+  assert.match(report.message, /revoked on/)
+  await db.run(sql`update signing_keys set state = 'revoked', revoked_at = '2026-05-14'`)
+  const unsigned = await show(2)
+  assert.equal(unsigned.code, 1)
+  assert.match(unsigned.err, /the key that signed the credential was revoked on 2026-05-14/)
+})
+
+test('show: 1 for a credential that has expired', async () => {
+  const registry = await testRegistry()
+  const { run } = await place(registry)
+  const issuedAt = new Date('2020-01-01T00:00:00Z')
+  await issueOne(registry.db, { username: 'ada', issuedAt }, { ...issuer, validityDays: 30 })
+  const { code, out, err } = await run(['credentials', 'show', 'ada'])
+  assert.equal(code, 1)
+  assert.equal(JSON.parse(out).validUntil, '2020-01-31T00:00:00Z')
+  assert.equal(err.trim(), 'ada: the credential expired on 2020-01-31T00:00:00Z.')
 })
 
 test('verify: offline from files alone, no database: 0, 1 or 2', async () => {

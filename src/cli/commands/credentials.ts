@@ -20,7 +20,11 @@ export function credentialsCommands(program: Command): void {
       ),
     )
 
-  command(credentials, 'show', 'Print the credential that a person has now')
+  command(
+    credentials,
+    'show',
+    'Print the credential that a person has now: ends with 1 where there is none, or it is revoked or expired',
+  )
     .argument('<username>')
     .option('--proof <form>', 'native, eddsa-jcs-2022 or eddsa-rdfc-2022', 'native')
     .action((username, flags) =>
