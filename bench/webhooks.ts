@@ -173,7 +173,12 @@ const nowhere: Egress = {
 try {
   await migrate(server.url, join(import.meta.dirname, '../migrations'), new Date())
   const options = { connectionsMax: 8, applicationName: 'bench', onError: () => {} }
-  const db = openDb({ url: server.url, ...options, statementTimeoutMs: 30_000 })
+  const db = openDb({
+    url: server.url,
+    ...options,
+    statementTimeoutMs: 30_000,
+    connectionWaitMs: 30_000,
+  })
   await bareSends(1_000, '/hook', 64)
   const raw = await bareSends(eventCount * fanOut, '/hook', 64)
   const leasing = await drained(db, nowhere, '/hook')

@@ -1,6 +1,7 @@
 /** The part of a worker that sends webhooks: its client, its deliverer and its jobs. */
 import { readFile } from 'node:fs/promises'
 import type { Config } from './config.ts'
+import { createBell } from './platform/bell.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import { type Egress, openEgress } from './platform/egress.ts'
@@ -39,14 +40,19 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
   const extraCa = caFile === undefined ? undefined : await readFile(caFile, 'utf8')
   const egress = around(openEgress({ rules, proxyUrl, extraCa }))
   const meter = deliveryMeter(metrics)
-  const deliverer = openDeliverer({ db, egress, clock, ring, meter, log, retryWaitsSeconds })
+  const bell = createBell()
+  const deliverer = openDeliverer({ db, egress, clock, ring, meter, log, bell, retryWaitsSeconds })
   const jobs: Job[] = [
     {
       name: 'place events',
       everyMs: 25,
-      run: () => placeWaiting(db, (event) => meter.placed(event.type)),
+      run: () =>
+        placeWaiting(db, (event) => {
+          meter.placed(event.type)
+          bell.ring()
+        }),
     },
-    { name: 'deliver webhooks', everyMs: 25, run: (signal) => deliverer.work(signal) },
+    { name: 'deliver webhooks', everyMs: 25, bell, run: (signal) => deliverer.work(signal) },
     {
       name: 'free lost deliveries',
       everyMs: 5_000,

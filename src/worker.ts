@@ -2,12 +2,14 @@
  * Background work: each job runs at once and then again after its pause, until the signal. A failure is logged and the job goes on;
  * every job is a transaction that a crash leaves undone or done, so any number of workers may run.
  */
-import { setTimeout as pause } from 'node:timers/promises'
+import { type Bell, createBell } from './platform/bell.ts'
 import type { Log } from './platform/log.ts'
 
 export interface Job {
   name: string
   everyMs: number
+  /** Ends the pause early. */
+  bell?: Bell
   /** A long one ends early, in good order, when the signal comes. */
   run(signal: AbortSignal): Promise<unknown>
 }
@@ -18,6 +20,7 @@ export async function runJobs(jobs: readonly Job[], log: Log, signal: AbortSigna
 }
 
 async function runJob(job: Job, log: Log, signal: AbortSignal): Promise<void> {
+  const { bell = createBell() } = job
   let failing = false
   while (!signal.aborted) {
     try {
@@ -29,6 +32,6 @@ async function runJob(job: Job, log: Log, signal: AbortSignal): Promise<void> {
       if (!failing) log.error('a job fails', error, { job: job.name })
       failing = true
     }
-    await pause(job.everyMs, undefined, { signal }).catch(() => undefined)
+    await bell.pause(job.everyMs, signal)
   }
 }

@@ -610,6 +610,50 @@ test('an endpoint that was disabled a month ago is forgotten with its secrets; o
   assert.equal(secrets.length, 2)
 })
 
+test('a connection that stands too late again and again is not a failure of the receiver: the same attempt goes on', async () => {
+  const { url, received } = await receiver(ok)
+  await createEndpoint(db, url)
+  await happen(db)
+  let late = 5
+  const error = new Error('connected too late')
+  const worker = delivering({
+    around: (usual) => ({
+      ...usual,
+      send: (request) =>
+        late-- > 0
+          ? Promise.resolve({ outcome: 'failed', failure: 'not_begun', error })
+          : usual.send(request),
+    }),
+  })
+  await worker.deliver()
+  assert.equal(received.length, 1)
+  const [delivery] = await deliveriesIn(db)
+  assert.deepEqual([delivery?.status, delivery?.attempts], ['succeeded', 1])
+  assert.match(
+    await worker.metrics.text(),
+    /webhook_attempts_total\{code_class="2xx",error="none"\} 1\n/,
+  )
+})
+
+test('cancelled while its connection stood too late: it is not sent', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db)
+  const error = new Error('connected too late')
+  const worker = delivering({
+    around: () => ({
+      send: async () => {
+        await disable(id, began)
+        return { outcome: 'failed', failure: 'not_begun', error }
+      },
+      close: () => Promise.resolve(),
+    }),
+  })
+  await worker.deliver()
+  assert.equal(received.length, 0)
+  assert.deepEqual(await statuses(), ['cancelled'])
+})
+
 test('a database that is away while an answer comes back: acknowledged later, sent once', async () => {
   const { url, received } = await receiver(ok)
   await createEndpoint(db, url)

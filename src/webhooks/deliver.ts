@@ -4,6 +4,7 @@
  * leaves a lease that runs out; then the delivery is due again (at least once, under the same event id).
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { type Bell, createBell } from '../platform/bell.ts'
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db.ts'
@@ -19,14 +20,13 @@ import {
   type ClaimedDelivery,
   claimDeliveries,
   findDueEndpoints,
-  isLeased,
-  releaseDeliveries,
+  findLeased,
 } from './delivery-store.ts'
 import { findSecrets, type SecretRow } from './endpoint-store.ts'
 import { outcomeOf } from './outcome.ts'
 import { nextAttemptAt, retryWaitsSeconds } from './retry.ts'
 import { signingSecrets } from './signing-secrets.ts'
-import { type DueEndpoint, dealSlots } from './slots.ts'
+import { type DueEndpoint, dealSlots, type Grant } from './slots.ts'
 import { startWithinMs } from './start-window.ts'
 
 export interface DelivererParts {
@@ -36,6 +36,8 @@ export interface DelivererParts {
   ring: Keyring
   meter: DeliveryMeter
   log: Log
+  /** Rung when something may have become due. */
+  bell?: Bell
   retryWaitsSeconds?: readonly number[]
   /** Attempts under way at most. */
   slotsMax?: number
@@ -59,7 +61,7 @@ const pollMs = 25
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
 export function openDeliverer(parts: DelivererParts): Deliverer {
-  const { db, clock, slotsMax = 256, meter } = parts
+  const { db, clock, slotsMax = 256, meter, bell = createBell() } = parts
   const underWay = new Set<Promise<void>>()
   const acknowledge = patiently(
     coalesce<AttemptEnd, void>({
@@ -77,8 +79,6 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
   const unopened = new Map<string, number>()
   let cursor = beforeAll
   let failingUnderWay = 0
-  /** Resolved when the next attempt ends. */
-  let ended = Promise.withResolvers<void>()
   meter.watch(() => underWay.size)
 
   async function pass(): Promise<number> {
@@ -86,21 +86,25 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     if (slots === 0) return 0
     const due = await dueEndpoints()
     const failingSlots = Math.floor(slotsMax / 4) - failingUnderWay
-    const grants = dealSlots(due, { slots, failingSlots })
-    if (grants.length === 0) return 0
+    const dealt = dealSlots(due, { slots, failingSlots })
     // Where slots ran out, the next pass begins behind the last that got one.
-    const dealt = grants.reduce((sum, grant) => sum + grant.count, 0)
-    if (dealt === slots) cursor = grants.at(-1)?.endpointId ?? beforeAll
+    if (countOf(dealt) === slots) cursor = dealt.at(-1)?.endpointId ?? beforeAll
     const now = clock()
+    const secrets = await secretsOf(dealt, now)
+    const grants = dealt.filter(({ endpointId }) => secrets.has(endpointId))
+    if (grants.length === 0) return 0
     const leasedAt = performance.now()
     const claimed = await claimDeliveries(db, grants, {
-      ids: Array.from({ length: dealt }, () => uuidV7(now)),
+      ids: Array.from({ length: countOf(grants) }, () => uuidV7(now)),
       now,
       until: new Date(now.getTime() + leaseMs),
     })
     const failing = new Set(due.filter((one) => one.isFailing).map((one) => one.endpointId))
-    for (const [delivery, secrets] of await withSecrets(claimed, now))
-      begin({ delivery, secrets, leasedAt }, failing.has(delivery.endpointId))
+    for (const delivery of claimed) {
+      const signing = secrets.get(delivery.endpointId)
+      if (signing === undefined) throw new Error('leased without a grant')
+      begin({ delivery, secrets: signing, leasedAt }, failing.has(delivery.endpointId))
+    }
     return claimed.length
   }
 
@@ -118,25 +122,19 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     return found.filter((one) => (unopened.get(one.endpointId) ?? 0) <= now.getTime())
   }
 
-  async function withSecrets(
-    claimed: readonly ClaimedDelivery[],
+  /** Opened before anything is leased: an endpoint whose secret cannot be opened here gets no lease that would have to be given back. */
+  async function secretsOf(
+    grants: readonly Grant[],
     now: Date,
-  ): Promise<[ClaimedDelivery, SigningSecrets][]> {
-    if (claimed.length === 0) return []
-    try {
-      const ids = [...new Set(claimed.map((delivery) => delivery.endpointId))]
-      const rows = Map.groupBy(await findSecrets(db, ids, now), (row) => row.endpointId)
-      const opened = new Map(ids.map((id) => [id, openedSecrets(id, rows.get(id) ?? [], now)]))
-      const closed = claimed.filter((delivery) => !opened.get(delivery.endpointId))
-      if (closed.length > 0) await releaseDeliveries(db, closed.map(leaseOf))
-      return claimed.flatMap((delivery): [ClaimedDelivery, SigningSecrets][] => {
-        const secrets = opened.get(delivery.endpointId)
-        return secrets ? [[delivery, secrets]] : []
-      })
-    } catch (error) {
-      await releaseDeliveries(db, claimed.map(leaseOf)).catch(() => undefined)
-      throw error
-    }
+  ): Promise<Map<string, SigningSecrets>> {
+    if (grants.length === 0) return new Map()
+    const ids = grants.map(({ endpointId }) => endpointId)
+    const rows = Map.groupBy(await findSecrets(db, ids, now), (row) => row.endpointId)
+    const opened = ids.flatMap((id): [string, SigningSecrets][] => {
+      const secrets = openedSecrets(id, rows.get(id) ?? [], now)
+      return secrets === null ? [] : [[id, secrets]]
+    })
+    return new Map(opened)
   }
 
   function openedSecrets(id: string, rows: readonly SecretRow[], now: Date): SigningSecrets | null {
@@ -162,9 +160,9 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
       )
       .finally(() => {
         underWay.delete(sending)
-        ended.resolve()
-        ended = Promise.withResolvers<void>()
         if (isFailing) failingUnderWay--
+        // What ends makes room, for its endpoint or for all.
+        bell.ring()
       })
     underWay.add(sending)
   }
@@ -176,8 +174,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
         const begun = await pass()
         if (begun > 0 && underWay.size < slotsMax) continue
         if (underWay.size === 0) return
-        // What ends makes room, for its endpoint or for all; and something else may have become due.
-        await Promise.race([ended.promise, pause(pollMs, undefined, { ref: false })])
+        await bell.pause(pollMs, signal)
       }
     },
     async finish() {
@@ -186,8 +183,8 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
   }
 }
 
-function leaseOf(delivery: ClaimedDelivery): string {
-  return delivery.leaseId
+function countOf(grants: readonly Grant[]): number {
+  return grants.reduce((sum, grant) => sum + grant.count, 0)
 }
 
 const acknowledgePauseMs = 250
@@ -218,13 +215,21 @@ interface Leased {
 function sender(parts: DelivererParts) {
   const { clock, meter, chance = Math.random } = parts
   const waits = parts.retryWaitsSeconds ?? retryWaitsSeconds
+  const isLeased = coalesce<ClaimedDelivery, boolean>({
+    name: 'ask for leases',
+    run: async (deliveries) => {
+      const leased = await findLeased(parts.db, deliveries)
+      return deliveries.map(({ leaseId }) => leased.has(leaseId))
+    },
+    deadlineMs: 10_000,
+  })
   return async (leased: Leased): Promise<AttemptEnd> => {
     const { delivery } = leased
     const { trigger, attempt } = delivery
     const startedAt = clock()
     const began = performance.now()
     const isTest = trigger === 'test'
-    const answer = await post(parts, leased)
+    const answer = await post({ ...parts, isLeased }, leased)
     // Consent was withdrawn since, or the endpoint disabled.
     if (answer === null) {
       meter.settled('cancelled')
@@ -248,18 +253,22 @@ function sender(parts: DelivererParts) {
   }
 }
 
-/** How often one that connects slowly is begun; a connection that stands by then is there for the next time. */
-const beginningsMax = 3
+/** How long one whose connection is slow to stand, on either side, is begun again: what connected too late is there for the next time. */
+const beginAgainMs = 14_000
+
+interface PostParts extends DelivererParts {
+  isLeased(delivery: ClaimedDelivery): Promise<boolean>
+}
 
 /** Null where it may no longer leave: nothing was sent. */
 async function post(
-  { db, egress, clock }: DelivererParts,
+  { egress, clock, isLeased }: PostParts,
   { delivery, secrets, leasedAt }: Leased,
 ): Promise<EgressAnswer | null> {
   const { body, leaseId: id, trigger, url } = delivery
   if (body === null) return null
-  let mayBeginFrom = leasedAt
-  for (let beginning = 1; ; beginning++) {
+  const giveUpAt = performance.now() + beginAgainMs
+  for (let mayBeginFrom = leasedAt; ; ) {
     const attempt = { ...delivery, id, body, isTest: trigger === 'test' }
     const answer = await egress.send({
       method: 'POST',
@@ -269,8 +278,8 @@ async function post(
       beginBy: mayBeginFrom + startWithinMs,
     })
     const isTooLate = answer.outcome === 'failed' && answer.failure === 'not_begun'
-    if (!isTooLate || beginning === beginningsMax) return answer
+    if (!isTooLate || performance.now() > giveUpAt) return answer
     mayBeginFrom = performance.now()
-    if (!(await isLeased(db, delivery))) return null
+    if (!(await isLeased(delivery))) return null
   }
 }

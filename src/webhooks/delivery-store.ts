@@ -1,5 +1,5 @@
 /** All SQL of webhook_deliveries and webhook_attempts. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Db, type Queryable, sql, type Tx } from '../platform/db.ts'
 import type { DueEndpoint, Grant } from './slots.ts'
 
 /**
@@ -87,9 +87,13 @@ export interface Lease {
   until: Date
 }
 
-/** Leases what is due, oldest first for each endpoint; skips what another worker holds, so workers never wait for each other. */
+/**
+ * Leases what is due, oldest first for each endpoint; skips what another worker holds, so workers never wait for each other. The commit
+ * is seen at once and reaches the disk soon after: nothing waits for it. Were it lost in a crash of the database, the delivery would be
+ * leased once more, as one whose worker died; not in a transaction of the caller, which would be lost with it.
+ */
 export function claimDeliveries(
-  db: Queryable,
+  db: Db,
   grants: readonly Grant[],
   { ids, now, until }: Lease,
 ): Promise<ClaimedDelivery[]> {
@@ -100,6 +104,7 @@ export function claimDeliveries(
       select n.id as endpoint_id, n.url, g.count
       from unnest(${endpointIds}::uuid[], ${counts}::int[]) as g(endpoint_id, count)
       join webhook_endpoints n on n.id = g.endpoint_id and n.disabled_at is null
+      cross join (select set_config('synchronous_commit', 'off', true)) as later
     ), picked as materialized (
       select due.id, g.url from granted g cross join lateral (
         select d.id from webhook_deliveries d
@@ -126,15 +131,17 @@ export function claimDeliveries(
     order by l.id`)
 }
 
-/** Whether the delivery is still its worker's: not cancelled, and not taken for dead. */
-export async function isLeased(
+/** Which of these leases still hold: the delivery is neither cancelled nor taken for dead. */
+export async function findLeased(
   db: Queryable,
-  { id, leaseId }: Pick<ClaimedDelivery, 'id' | 'leaseId'>,
-): Promise<boolean> {
-  const rows = await db.rows(sql`
-    select 1 from webhook_deliveries
-    where id = ${id} and lease_id = ${leaseId}::uuid and status = 'sending'`)
-  return rows.length > 0
+  deliveries: readonly Pick<ClaimedDelivery, 'id' | 'leaseId'>[],
+): Promise<ReadonlySet<string>> {
+  const ids = deliveries.map(({ id }) => id)
+  const leaseIds = deliveries.map(({ leaseId }) => leaseId)
+  const rows = await db.rows<{ leaseId: string }>(sql`
+    select lease_id as "leaseId" from webhook_deliveries
+    where id = any(${ids}::bigint[]) and lease_id = any(${leaseIds}::uuid[])`)
+  return new Set(rows.map(({ leaseId }) => leaseId))
 }
 
 export interface Acknowledgement {
@@ -196,14 +203,6 @@ export async function settleDeliveries(
         duration_ms, response_status, error_code, response_body, next_attempt_at)
     join webhook_deliveries d on d.id = a.delivery_id
     on conflict (id) do nothing`)
-}
-
-/** Gives back what was leased and not begun; nothing was sent, so nothing counts. */
-export async function releaseDeliveries(db: Queryable, leaseIds: readonly string[]): Promise<void> {
-  await db.run(sql`
-    update webhook_deliveries set status = 'pending', attempts = attempts - 1, lease_id = null,
-      lease_until = null
-    where status = 'sending' and lease_id = any(${leaseIds}::uuid[])`)
 }
 
 /**

@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Db, sql } from '../../src/platform/db.ts'
-import { type EgressOptions, openEgress } from '../../src/platform/egress.ts'
+import { type Egress, type EgressOptions, openEgress } from '../../src/platform/egress.ts'
 import { strangerRules } from '../../src/platform/egress-rules.ts'
 import { openLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
@@ -61,8 +61,13 @@ export function startDelivering(
   db: Db,
   {
     egress,
+    around = (usual) => usual,
     ...parts
-  }: Partial<Omit<DelivererParts, 'egress'>> & { egress?: Partial<EgressOptions> } = {},
+  }: Partial<Omit<DelivererParts, 'egress'>> & {
+    egress?: Partial<EgressOptions>
+    /** Another client around the usual one. */
+    around?: (usual: Egress) => Egress
+  } = {},
 ) {
   const time = { now: began }
   const metrics = createMetrics()
@@ -76,7 +81,7 @@ export function startDelivering(
   })
   const deliverer = openDeliverer({
     db,
-    egress: client,
+    egress: around(client),
     clock: () => time.now,
     ring: testRing,
     meter: deliveryMeter(metrics),
