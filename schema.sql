@@ -4,7 +4,7 @@ set check_function_bodies = off;
 
 create sequence webhook_event_positions as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 
-CREATE OR REPLACE FUNCTION public.decide_rate(INOUT hits timestamp with time zone[], INOUT quarters timestamp with time zone[], INOUT totals integer[], INOUT base integer, INOUT now timestamp with time zone, wanted integer, per_minute integer, per_day integer, OUT granted integer)
+CREATE OR REPLACE FUNCTION public.decide_rate(INOUT hits timestamp with time zone[], INOUT hit_totals integer[], INOUT hit_base integer, INOUT quarters timestamp with time zone[], INOUT totals integer[], INOUT base integer, INOUT now timestamp with time zone, wanted integer, per_minute integer, per_day integer, OUT granted integer)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
@@ -14,11 +14,14 @@ declare
   known integer := cardinality(hits);
   last integer := cardinality(quarters);
   before integer;
+  minute_total integer;
   total integer;
 begin
   if hits[known] > now then
     before := width_bucket(now, hits);
-    hits := hits[:before] || array_fill(now, array[known - before]);
+    hits := hits[:before] || now;
+    hit_totals := hit_totals[:before] || hit_totals[known];
+    known := before + 1;
   end if;
   if quarters[last] > quarter then
     before := width_bucket(quarter - interval '1 microsecond', quarters);
@@ -29,7 +32,9 @@ begin
 
   before := width_bucket(now - interval '60 seconds', hits);
   if before > 0 then
+    hit_base := hit_totals[before];
     hits := hits[before + 1:];
+    hit_totals := hit_totals[before + 1:];
     known := known - before;
   end if;
   before := width_bucket(quarter - interval '24 hours 15 minutes', quarters);
@@ -39,16 +44,37 @@ begin
     totals := totals[before + 1:];
     last := last - before;
   end if;
+  -- Running totals must not grow for ever.
+  if hit_base > 1000000000 then
+    hit_totals := array(select t - hit_base from unnest(hit_totals) with ordinality as h(t, place) order by place);
+    hit_base := 0;
+  end if;
+  if base > 1000000000 then
+    totals := array(select t - base from unnest(totals) with ordinality as q(t, place) order by place);
+    base := 0;
+  end if;
+  minute_total := coalesce(hit_totals[known], hit_base);
   total := coalesce(totals[last], base);
 
-  if wanted < 0 then
-    granted := wanted;
-    hits := hits[:known + wanted];
-  else
-    granted := greatest(0, least(wanted, per_minute - known, per_day - (total - base)));
-    if granted > 0 then hits := hits || array_fill(now, array[granted]); end if;
+  if wanted < 0 then granted := wanted;
+  else granted := greatest(0, least(wanted, per_minute - (minute_total - hit_base), per_day - (total - base)));
   end if;
   if granted = 0 then return; end if;
+
+  minute_total := minute_total + granted;
+  if granted < 0 and minute_total = coalesce(hit_totals[known - 1], hit_base) then
+    hits := hits[:known - 1];
+    hit_totals := hit_totals[:known - 1];
+  elsif granted < 0 then
+    hit_totals[known] := minute_total;
+  elsif hits[known] = now
+    or per_minute > 120 and hits[known] >= date_bin('500 milliseconds', now, 'epoch') then
+    hits[known] := now;
+    hit_totals[known] := minute_total;
+  else
+    hits := hits || now;
+    hit_totals := hit_totals || minute_total;
+  end if;
 
   total := total + granted;
   if granted < 0 and total = coalesce(totals[last - 1], base) then
@@ -520,8 +546,10 @@ create table rate_windows (
   granted integer not null,
   per_minute integer not null,
   per_day integer not null,
-  decided_at timestamp with time zone not null
-) with (fillfactor=50);
+  decided_at timestamp with time zone not null,
+  hit_totals integer[] not null,
+  hit_base integer not null
+) with (fillfactor=50, toast_tuple_target=8160);
 create table schema_migrations (
   name text not null,
   sha256 text not null,

@@ -8,7 +8,15 @@ import { UnavailableError } from './errors.ts'
 import { inProcessRateLimiter } from './rate-limit.ts'
 import { databaseRateLimiter, sweepRateWindows } from './rate-limit-store.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from './rate-limiter.ts'
-import { decide, emptyLog, fillOf, quarterMs, type RateLog, verdictOf } from './rate-window.ts'
+import {
+  decide,
+  emptyLog,
+  fillOf,
+  quarterMs,
+  type RateLog,
+  type Run,
+  verdictOf,
+} from './rate-window.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -65,48 +73,70 @@ async function pass(seconds: number): Promise<void> {
 
 interface Row {
   hits: Date[]
+  hitTotals: number[]
+  hitBase: number
   quarters: Date[]
   totals: number[]
   base: number
   granted: number
 }
 
-function logOf({ hits, quarters, totals, base }: Row): RateLog {
-  return {
-    hits: hits.map((hit) => hit.getTime()),
-    quarters: quarters.map((start, i) => ({
-      start: start.getTime(),
-      count: (totals[i] as number) - (totals[i - 1] ?? base),
-    })),
-  }
+function logOf({ hits, hitTotals, hitBase, quarters, totals, base }: Row): RateLog {
+  return { minute: runsOf(hits, hitTotals, hitBase), day: runsOf(quarters, totals, base) }
+}
+
+function runsOf(times: readonly Date[], totals: readonly number[], base: number): Run[] {
+  return times.map((time, i) => ({
+    at: time.getTime(),
+    count: (totals[i] as number) - (totals[i - 1] ?? base),
+  }))
 }
 
 const waits = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 30_000 }) },
+  { weight: 4, arbitrary: fc.integer({ min: 0, max: 600 }) },
   { weight: 2, arbitrary: fc.integer({ min: 59_999, max: 60_001 }) },
   fc.integer({ min: quarterMs - 1, max: quarterMs + 1 }),
   fc.integer({ min: dayMs - 1, max: dayMs + quarterMs + 1 }),
   fc.integer({ min: 0, max: dayMs }),
   fc.integer({ min: -dayMs, max: 0 }),
 )
-const limitsArbitrary = fc.record({
+const exactLimits = fc.record({
   perMinute: fc.integer({ min: 1, max: 6 }),
   perDay: fc.integer({ min: 1, max: 20 }),
 })
-const schedules = fc.array(fc.tuple(waits, fc.integer({ min: 0, max: 8 })), {
+const limitsArbitrary = fc.oneof(
+  exactLimits,
+  // From 121 on they are counted by half seconds.
+  fc.record({
+    perMinute: fc.integer({ min: 119, max: 130 }),
+    perDay: fc.integer({ min: 1, max: 400 }),
+  }),
+)
+const calls = fc.oneof(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 100 }))
+const schedules = fc.array(fc.tuple(waits, calls), {
   maxLength: 40,
   size: 'max',
 })
 
 function decideInDatabase(row: Row, now: number, wanted: number, limits: RateLimits) {
   return db.rows<Row>(sql`
-    select hits, quarters, totals, base, granted
-    from decide_rate(${row.hits}::timestamptz[], ${row.quarters}::timestamptz[], ${row.totals}::integer[],
+    select hits, hit_totals as "hitTotals", hit_base as "hitBase", quarters, totals, base, granted
+    from decide_rate(${row.hits}::timestamptz[], ${row.hitTotals}::integer[], ${row.hitBase}::integer,
+      ${row.quarters}::timestamptz[], ${row.totals}::integer[],
       ${row.base}::integer, ${new Date(now)}::timestamptz, ${wanted}::integer,
       ${limits.perMinute}::integer, ${limits.perDay}::integer)`)
 }
 
-const emptyRow: Row = { hits: [], quarters: [], totals: [], base: 0, granted: 0 }
+const emptyRow: Row = {
+  hits: [],
+  hitTotals: [],
+  hitBase: 0,
+  quarters: [],
+  totals: [],
+  base: 0,
+  granted: 0,
+}
 const epoch = Date.parse('2026-05-14T09:00:00Z')
 
 test('the database and the process decide alike on any schedule, with a clock that also goes back', async () => {
@@ -130,7 +160,7 @@ test('the database and the process decide alike on any schedule, with a clock th
 
 test('what is taken back leaves the windows as if it had never been granted', async () => {
   await fc.assert(
-    fc.asyncProperty(schedules, limitsArbitrary, fc.nat(), async (schedule, limits, part) => {
+    fc.asyncProperty(schedules, exactLimits, fc.nat(), async (schedule, limits, part) => {
       let row = emptyRow
       let now = epoch
       for (const [waitMs, wanted] of schedule) {
@@ -148,6 +178,37 @@ test('what is taken back leaves the windows as if it had never been granted', as
   )
 })
 
+test('a key with 60,000 calls a minute has at most 121 runs in its row, whatever it does', async () => {
+  const limits = { perMinute: 60_000, perDay: 100_000_000 }
+  let row = emptyRow
+  for (let now = epoch; now < epoch + 70_000; now += 97)
+    row = (await decideInDatabase(row, now, 20, limits))[0] as Row
+  assert.ok(row.hits.length <= 121, `${row.hits.length}`)
+  const counted = Math.ceil(60_000 / 97) * 20
+  const { minute } = logOf(row)
+  const count = minute.reduce((sum, run) => sum + run.count, 0)
+  assert.ok(count >= counted && count <= counted + Math.ceil(500 / 97) * 20, `${count}`)
+})
+
+test('running totals start anew before they are too large for the row', async () => {
+  const limits = { perMinute: 60_000, perDay: 100_000_000 }
+  const at = new Date(epoch - 59_000)
+  const [row] = await decideInDatabase(
+    {
+      ...emptyRow,
+      hits: [new Date(epoch - 61_000), at],
+      hitTotals: [2_000_000_000, 2_000_000_007],
+      quarters: [new Date(epoch - 2 * dayMs), new Date(epoch)],
+      totals: [2_100_000_000, 2_100_000_005],
+    },
+    epoch,
+    3,
+    limits,
+  )
+  assert.ok(row)
+  assert.deepEqual([row.hitTotals, row.hitBase, row.totals, row.base], [[7, 10], 0, [8], 0])
+})
+
 test('the verdict from the database is the one the pure rules give for the row it leaves', async () => {
   const limiter = process()
   await fc.assert(
@@ -162,17 +223,22 @@ test('the verdict from the database is the one the pure rules give for the row i
         now += Math.abs(waitMs)
         row = (await decideInDatabase(row, now, wanted, limits))[0] as Row
       }
-      const { hits, quarters, totals, base } = row
+      const { hits, hitTotals, hitBase, quarters, totals, base } = row
       await db.run(sql`
-        update rate_windows set hits = ${hits}, quarters = ${quarters}, totals = ${totals}, base = ${base}`)
+        update rate_windows set hits = ${hits}, hit_totals = ${hitTotals}, hit_base = ${hitBase}, quarters = ${quarters}, totals = ${totals}, base = ${base}`)
       const verdict = await limiter.take(caller, own)
       const [left] = await db.rows<Row & { decidedMs: number; hitsMs: number[] }>(sql`
-        select hits, quarters, totals, base, granted,
+        select hits, hit_totals as "hitTotals", hit_base as "hitBase", quarters, totals, base, granted,
           extract(epoch from decided_at)::float8 * 1000 as "decidedMs",
           array(select extract(epoch from hit)::float8 * 1000 from unnest(hits) hit) as "hitsMs"
         from rate_windows`)
       assert.ok(left)
-      const log = { hits: left.hitsMs, quarters: logOf(left).quarters }
+      const { minute, day } = logOf(left)
+      // A `Date` has no microseconds.
+      const log = {
+        minute: minute.map((run, i) => ({ ...run, at: left.hitsMs[i] as number })),
+        day,
+      }
       const fill = fillOf(log, left.decidedMs, limits)
       const fills = [{ name: '', factor: 1, fill: rounded(fill) }]
       assert.deepEqual(verdict, verdictOf(left.granted === 1, limits, fills))
@@ -247,7 +313,7 @@ test('a network of many hosts gets ten times the limit, and what it refuses is n
   )
   assert.equal(allowedOf(verdicts.flat()), 600)
   const rows = await db.rows<{ perMinute: number; hits: number; total: number }>(sql`
-    select per_minute as "perMinute", cardinality(hits) as hits, totals[cardinality(totals)] as total
+    select per_minute as "perMinute", coalesce(hit_totals[cardinality(hit_totals)], 0) as hits, totals[cardinality(totals)] as total
     from rate_windows order by decided_at desc, per_minute limit 12`)
   const narrow = rows.filter(({ perMinute }) => perMinute === 60)
   assert.equal(

@@ -175,8 +175,9 @@ function takeRows(
 ): Promise<(RateFill & { bucket: string; granted: number })[]> {
   return db.rows(sql`
     insert into rate_windows as w
-      (bucket, hits, quarters, totals, base, granted, per_minute, per_day, decided_at)
-    select bucket, array_fill(now, array[greatest(n, 0)]),
+      (bucket, hits, hit_totals, hit_base, quarters, totals, base, granted, per_minute, per_day, decided_at)
+    select bucket, case when n > 0 then array[now] else '{}' end,
+      case when n > 0 then array[n] else '{}' end, 0,
       case when n > 0 then array[date_bin('15 minutes', now, 'epoch')] else '{}' end,
       case when n > 0 then array[n] else '{}' end, 0, n, per_minute, per_day, now
     from (
@@ -190,19 +191,21 @@ function takeRows(
       offset 0
     ) as proposed
     on conflict (bucket) do update set
-      (hits, quarters, totals, base, granted, per_minute, per_day, decided_at) = (
-        select d.hits, d.quarters, d.totals, d.base, d.granted, excluded.per_minute, excluded.per_day, d.now
-        from decide_rate(w.hits, w.quarters, w.totals, w.base, clock_timestamp(),
+      (hits, hit_totals, hit_base, quarters, totals, base, granted, per_minute, per_day, decided_at) = (
+        select d.hits, d.hit_totals, d.hit_base, d.quarters, d.totals, d.base, d.granted,
+          excluded.per_minute, excluded.per_day, d.now
+        from decide_rate(w.hits, w.hit_totals, w.hit_base, w.quarters, w.totals, w.base, clock_timestamp(),
           excluded.granted, excluded.per_minute, excluded.per_day) as d
       )
     returning bucket, granted,
-      cardinality(hits) as "minuteCount",
+      coalesce(hit_totals[cardinality(hit_totals)] - hit_base, 0) as "minuteCount",
       rate_ms(decided_at, hits[1] + interval '60 seconds') as "minuteResetMs",
       coalesce(totals[cardinality(totals)] - base, 0) as "dayCount",
       rate_ms(decided_at, quarters[1] + interval '24 hours 15 minutes') as "dayResetMs",
       rate_ms(decided_at, greatest(
-        case when cardinality(hits) >= per_minute
-          then hits[cardinality(hits) - per_minute + 1] + interval '60 seconds' end,
+        case when hit_totals[cardinality(hit_totals)] - hit_base >= per_minute
+          then hits[1 + width_bucket(hit_totals[cardinality(hit_totals)] - per_minute, hit_totals)]
+            + interval '60 seconds' end,
         case when totals[cardinality(totals)] - base >= per_day
           then quarters[1 + width_bucket(totals[cardinality(totals)] - per_day, totals)]
             + interval '24 hours 15 minutes' end)) as "freeMs"`)

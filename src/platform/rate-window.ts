@@ -1,7 +1,8 @@
 /**
  * Pure: the exact sliding windows of a rate limit (decision D11). Never more than `perMinute` grants in any 60 seconds, nor more than
- * `perDay` in any 24 hours. The minute is a log of times; the day is counted by quarter hours, and a quarter hour leaves as a whole,
- * so the day may refuse up to 15 minutes early, never late. `decide_rate` of the migrations decides by the same rules in the database.
+ * `perDay` in any 24 hours. The minute is a log of times, of half seconds where the limit is large; the day is counted by quarter hours. Such
+ * a run of grants leaves as a whole, so a refusal may be half a second or 15 minutes early, never late. `decide_rate` of the migrations decides
+ * by the same rules in the database.
  */
 import type { RateLimits } from './endpoint.ts'
 import type { ClientNetwork, RateVerdict, RateWindow } from './rate-limiter.ts'
@@ -10,20 +11,25 @@ export const minuteMs = 60_000
 export const quarterMs = 900_000
 const dayMs = 86_400_000
 
-/** What one bucket remembers. Times are milliseconds of one clock, ascending. */
-export interface RateLog {
-  /** When the calls of the last minute were granted. */
-  readonly hits: readonly number[]
-  /** Quarter hours with a grant: when each began, and its grants. */
-  readonly quarters: readonly { readonly start: number; readonly count: number }[]
+/** Grants that leave together. */
+export interface Run {
+  /** When its last grant was made, in the minute; when its quarter hour began, in the day. */
+  readonly at: number
+  readonly count: number
 }
 
-export const emptyLog: RateLog = { hits: [], quarters: [] }
+/** What one bucket remembers. Times are milliseconds of one clock, ascending. */
+export interface RateLog {
+  readonly minute: readonly Run[]
+  readonly day: readonly Run[]
+}
+
+export const emptyLog: RateLog = { minute: [], day: [] }
 
 /** How full a bucket is, after a decision. */
 export interface RateFill {
   minuteCount: number
-  /** Milliseconds until the oldest counted call leaves the minute; 0 where none counts. */
+  /** Milliseconds until the oldest counted run leaves the minute; 0 where none counts. */
   minuteResetMs: number
   dayCount: number
   dayResetMs: number
@@ -45,72 +51,97 @@ export function decide(
   wanted: number,
   limits: RateLimits,
 ): { granted: number; log: RateLog } {
-  const { hits, quarters } = current(log, now)
-  const room = Math.min(limits.perMinute - hits.length, limits.perDay - dayCount(quarters))
+  const { minute, day } = current(log, now)
+  const room = Math.min(limits.perMinute - countOf(minute), limits.perDay - countOf(day))
   const granted = Math.max(0, Math.min(wanted, room))
-  if (granted === 0) return { granted, log: { hits, quarters } }
-  hits.push(...Array<number>(granted).fill(now))
-  addTo(quarters, quarterOf(now), granted)
-  return { granted, log: { hits, quarters } }
+  if (granted === 0) return { granted, log: { minute, day } }
+  return {
+    granted,
+    log: {
+      minute: withGrants(minute, now, granted, limits),
+      day: added(day, { at: quarterOf(now), count: granted }),
+    },
+  }
+}
+
+/** Up to so many calls a minute every time is kept. */
+const exactUpTo = 120
+/** Above, the grants of so long are one run: a row of the database would hold thousands of times. */
+const grainMs = 500
+
+function withGrants(
+  minute: readonly Run[],
+  now: number,
+  count: number,
+  { perMinute }: RateLimits,
+): readonly Run[] {
+  const last = minute.at(-1)
+  const joins = perMinute > exactUpTo && last !== undefined && last.at >= floor(now, grainMs)
+  return joins
+    ? [...minute.slice(0, -1), { at: now, count: last.count + count }]
+    : added(minute, { at: now, count })
 }
 
 /** `log` as `decide` returned it for the same `now`. */
-export function fillOf(log: RateLog, now: number, limits: RateLimits): RateFill {
-  const { hits, quarters } = log
-  const count = dayCount(quarters)
-  const minuteLeaves = (hit: number | undefined): number =>
-    hit === undefined ? 0 : hit + minuteMs - now
-  const dayLeaves = (start: number | undefined): number =>
-    start === undefined ? 0 : start + quarterMs + dayMs - now
-  const minuteFull = hits.length >= limits.perMinute
+export function fillOf({ minute, day }: RateLog, now: number, limits: RateLimits): RateFill {
+  const [minuteCount, dayCount] = [countOf(minute), countOf(day)]
+  const leaves = (run: Run | undefined, ms: number): number =>
+    run === undefined ? 0 : run.at + ms - now
+  const dayLeavesMs = quarterMs + dayMs
   return {
-    minuteCount: hits.length,
-    minuteResetMs: minuteLeaves(hits[0]),
-    dayCount: count,
-    dayResetMs: dayLeaves(quarters[0]?.start),
+    minuteCount,
+    minuteResetMs: leaves(minute[0], minuteMs),
+    dayCount,
+    dayResetMs: leaves(day[0], dayLeavesMs),
     freeMs: Math.max(
-      minuteFull ? minuteLeaves(hits[hits.length - limits.perMinute]) : 0,
-      dayLeaves(freeing(quarters, count - limits.perDay)),
+      leaves(freeing(minute, minuteCount - limits.perMinute), minuteMs),
+      leaves(freeing(day, dayCount - limits.perDay), dayLeavesMs),
     ),
   }
 }
 
-/** The start of the quarter hour with whose leaving `excess` turns below zero; undefined where it is. */
-function freeing(quarters: RateLog['quarters'], excess: number): number | undefined {
+/** The run with whose leaving `excess` turns below zero; undefined where it is. */
+function freeing(runs: readonly Run[], excess: number): Run | undefined {
   if (excess < 0) return undefined
   let left = excess
-  return quarters.find((quarter) => {
-    left -= quarter.count
+  return runs.find(({ count }) => {
+    left -= count
     return left < 0
-  })?.start
+  })
 }
 
 /** What still counts. Where the clock was set back, calls of the future count as calls of now. */
-function current(log: RateLog, now: number) {
-  const start = quarterOf(now)
-  const hits = log.hits.filter((hit) => hit > now - minuteMs).map((hit) => Math.min(hit, now))
-  const quarters: { start: number; count: number }[] = []
-  for (const quarter of log.quarters) {
-    if (quarter.start > start - quarterMs - dayMs)
-      addTo(quarters, Math.min(quarter.start, start), quarter.count)
+function current({ minute, day }: RateLog, now: number): RateLog {
+  const quarter = quarterOf(now)
+  return {
+    minute: since(minute, now - minuteMs, now),
+    day: since(day, quarter - quarterMs - dayMs, quarter),
   }
-  return { hits, quarters }
 }
 
-function addTo(quarters: { start: number; count: number }[], start: number, count: number): void {
-  const last = quarters.at(-1)
-  if (last?.start === start) last.count += count
-  else quarters.push({ start, count })
+function since(runs: readonly Run[], start: number, now: number): readonly Run[] {
+  const kept = runs.filter(({ at }) => at > start && at <= now)
+  const future = countOf(runs.filter(({ at }) => at > now))
+  return future === 0 ? kept : added(kept, { at: now, count: future })
+}
+
+function added(runs: readonly Run[], { at, count }: Run): readonly Run[] {
+  const last = runs.at(-1)
+  return last?.at === at
+    ? [...runs.slice(0, -1), { at, count: last.count + count }]
+    : [...runs, { at, count }]
 }
 
 function quarterOf(now: number): number {
-  return Math.floor(now / quarterMs) * quarterMs
+  return floor(now, quarterMs)
 }
 
-function dayCount(quarters: RateLog['quarters']): number {
-  let count = 0
-  for (const quarter of quarters) count += quarter.count
-  return count
+function floor(now: number, stepMs: number): number {
+  return Math.floor(now / stepMs) * stepMs
+}
+
+function countOf(runs: readonly Run[]): number {
+  return runs.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** The limits of one of a caller's buckets. */
