@@ -1,8 +1,9 @@
 /**
  * The verify module, without HTTP and database: from the bytes of a body to the verdict, beside its limit (bare Ed25519 verification
- * with the key kept parsed) and beside the reference libraries, which get their contexts locally and look at no status.
+ * with the key kept parsed; by Node, and by the library that verifies here) and beside the reference libraries, which get their contexts locally and look at no status.
  */
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
+import { ed25519Library } from '../src/platform/ed25519.ts'
 import { parseStrictJson } from '../src/platform/strict-json.ts'
 import { type Issuer, signCredential } from '../src/score-credentials/issue.ts'
 import { makeProof, type ProofForm, proofForms } from '../src/score-credentials/proof.ts'
@@ -111,8 +112,15 @@ function bare(): Contestant[] {
     if (!verify(null, bytes, publicKey, signature)) throw new Error('a signature verifies')
   })
   const signOne = inTurn(signed, ({ bytes }) => sign(null, bytes, privateKey))
+  const { verify: verifyHere, name } = ed25519Library()
+  const x = publicKey.export({ format: 'jwk' }).x ?? ''
+  const key = { publicKey: Buffer.from(x, 'base64url'), keyObject: publicKey }
+  const verifyOneHere = inTurn(signed, ({ bytes, signature }) => {
+    if (!verifyHere(bytes, key, signature)) throw new Error('a signature verifies')
+  })
   return [
     { name: 'bare verify', run: verifyOne, operations: 1_000 },
+    { name: `bare verify by ${name}`, run: verifyOneHere, operations: 2_000 },
     { name: 'bare sign', run: signOne, operations: 2_000 },
   ]
 }
@@ -151,6 +159,7 @@ function rebuild(): Contestant {
   return { name: 'list rebuild', run: () => signList({ origin, signer }, list), operations: 100 }
 }
 
+const here = ed25519Library().name
 const costs = await costsOf([
   ...bare(),
   ...proofForms.map(ours),
@@ -173,6 +182,7 @@ function ratio(name: string, [fast, slow]: readonly [string, string], min?: numb
 report('verify module', [
   ...costs.names.map(perSecond),
   ratio('native / bare verify', ['native', 'bare verify'], 0.68),
+  ratio(`native / bare verify by ${here}`, ['native', `bare verify by ${here}`]),
   ratio('eddsa-rdfc-2022 / bare verify', ['eddsa-rdfc-2022', 'bare verify'], 0.6),
   ratio('eddsa-jcs-2022 / bare verify', ['eddsa-jcs-2022', 'bare verify']),
   ratio('native / peer rdfc verify', ['native', 'peer eddsa-rdfc-2022'], 10),

@@ -3,6 +3,7 @@ import { access, constants, readdir, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
+import { ed25519Library } from '../platform/ed25519.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
 import { KeyRefused, type Signer } from '../score-credentials/signing-key.ts'
 import { EngineRefused, loadEngine } from '../scores/engine.ts'
@@ -32,6 +33,13 @@ export async function dataFolder(folder: string): Promise<Finding> {
   return mode & 0o007
     ? warn(check, `${folder} is open to every user of this machine: chmod o-rwx ${folder}`)
     : ok(check, folder)
+}
+
+/** Node's own library gives the same verdicts, each for twice the time. */
+export function signatureLibrary(): Finding {
+  const { name, whyNotSodium } = ed25519Library()
+  const told = `Ed25519 is verified by ${name}`
+  return ok('signatures', whyNotSodium === undefined ? told : `${told}: ${whyNotSodium}`)
 }
 
 /** Held against its golden vectors, as at the start of a server. */

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { databaseFindings } from './doctor-database.ts'
-import { dataFolder, keyFiles, nodeVersion, portFree, scoringEngine } from './doctor-machine.ts'
+import {
+  dataFolder,
+  keyFiles,
+  nodeVersion,
+  portFree,
+  scoringEngine,
+  signatureLibrary,
+} from './doctor-machine.ts'
 import { type Finding, fail, ok } from './finding.ts'
 import { done, type Outcome, withoutSecrets } from './output.ts'
 import { openCommandDb, withServer } from './with-database.ts'
@@ -28,6 +35,7 @@ async function examine(env: Record<string, string | undefined>): Promise<Finding
     ok('settings', `PUBLIC_URL is ${config.publicUrl}`),
     await dataFolder(config.dataDir),
     files,
+    signatureLibrary(),
     await scoringEngine(),
     ...(await database(config, signers)),
     await portFree(config),

@@ -1,6 +1,6 @@
 /** Pure: reads a revocation list that somebody fetched, after checking that its issuer signed it and that it is not too old. */
-import { verify } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
+import { verifyEd25519 } from '../platform/ed25519.ts'
 import { isJsonObject } from '../platform/json-object.ts'
 import { w3cContext } from '../score-credentials/payload.ts'
 import { readProof, signedBytes } from '../score-credentials/proof.ts'
@@ -59,7 +59,7 @@ function notSigned(list: Json, credential: Json, trust: Trust): string | null {
     bytes !== null &&
     read.signature !== null &&
     signedWhileActive(key, read.created) &&
-    verify(null, bytes, key.keyObject, read.signature)
+    verifyEd25519(bytes, key, read.signature)
   return holds ? null : 'its signature does not match'
 }
 

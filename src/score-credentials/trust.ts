@@ -1,9 +1,9 @@
 /**
  * Pure: whom we believe. Built from the key table and the deployment's own addresses; nothing in a presented credential adds to it.
  */
-import type { KeyObject } from 'node:crypto'
 import { sha256 } from '../platform/bytes.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
+import type { Ed25519Key } from '../platform/ed25519.ts'
 import { type Origin, originOf } from './payload.ts'
 import { trustedPublicKey } from './signing-key.ts'
 
@@ -20,10 +20,7 @@ export interface SigningKey {
   revokedAt: Date | null
 }
 
-export interface TrustedKey extends SigningKey {
-  /** Parsed once: parsing it for each call would halve the speed. */
-  keyObject: KeyObject
-}
+export interface TrustedKey extends SigningKey, Ed25519Key {}
 
 export interface TrustedIssuer {
   origin: Origin

@@ -3,8 +3,8 @@
  * The verdict is their conjunction, the reason the first that fails. Nothing is fetched, nothing is thrown for a bad credential,
  * and no verdict is kept: only that a signature verifies under a key is remembered.
  */
-import { verify as verifyEd25519 } from 'node:crypto'
 import { wireTime } from '../platform/clock.ts'
+import { verifyEd25519 } from '../platform/ed25519.ts'
 import { credentialType, schemaVersion } from '../platform/identifiers.ts'
 import { isJsonObject } from '../platform/json-object.ts'
 import { w3cContext } from './payload.ts'
@@ -215,7 +215,7 @@ function signatureHolds(
   const { signature } = read
   if (signature === null) return false
   return signatures.holds({ kid: key.kid, bytes, signature }, () =>
-    verifyEd25519(null, bytes, key.keyObject, signature),
+    verifyEd25519(bytes, key, signature),
   )
 }
 
