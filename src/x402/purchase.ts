@@ -1,31 +1,38 @@
 /**
- * A purchase: claim → verify → read → settle → answer (decision D22). Writes x402_payments through the store. Nobody is charged for an answer
- * that is not 200, nobody is served before the payment is final, and the same payment sent again is served again, without being taken again.
- * A crash leaves the row: before `settling` nothing was sent and the claim lapses; from there on the next who asks, or the reconciler, finds
- * out what became of it.
+ * A purchase: claim → verify, while the claim is made fast → read → settle → answer (decision D22). Writes x402_payments through the store.
+ * Nobody is charged for an answer that is not 200, nobody is served before the payment is final, and the same payment sent again is served
+ * again, without being taken again.
+ *
+ * One write is waited for until it is on the disk, and it is on its way there while the facilitator verifies: `settling`. Nothing is sent
+ * before it stands, so it holds against every crash that this payment, for this resource, under this key, may have reached the chain. What
+ * is written before it may be lost, for nothing was sent; what is written after it may be lost where the chain can be asked, for then the
+ * row is `settling` again, and the next who asks, or the reconciler, finds out what became of it: the same transaction, the same receipt.
+ * Where the chain cannot be asked, the end of a payment waits for the disk as well.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sha256 } from '../platform/bytes.ts'
-import { sqlState } from '../platform/db.ts'
 import type { Answer } from '../platform/endpoint.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
 import { expiredReason } from './match.ts'
 import type { SignedPayment } from './payload.ts'
 import type { PaymentReason } from './reasons.ts'
-import { openPaymentOf, resolvePayment, settleAgain, type Till } from './resolve.ts'
+import { isLedgerAlone, openPaymentOf, resolvePayment, settleAgain, type Till } from './resolve.ts'
 import { sealNonceBytes, sealPayment } from './seal.ts'
 import {
   claimPayment,
-  closePayment,
+  failPayment,
   findPayment,
   findPurchase,
   freePurchaseKey,
+  holdPayment,
+  type Lease,
+  leaveOpen,
   markSettled,
   markUnknown,
   type PaymentIdentity,
   type PaymentRow,
-  startSettling,
+  releasePayment,
   takeOver,
 } from './store.ts'
 import { resourceKey, type Terms } from './terms.ts'
@@ -83,8 +90,9 @@ async function attempt(till: Till, order: Order): Promise<Step> {
   const now = till.clock()
   const expired = expiredReason(order.payment, now)
   const claim = newClaim(till, order, now)
-  if (expired === null && (await claimPayment(db, claim, leaseFrom(now))))
-    return buy(till, order, claim.id)
+  const lease = leaseFrom(now)
+  if (expired === null && (await claimPayment(db, claim, lease)))
+    return buy(till, order, { id: claim.id, leaseUntil: lease.leaseUntil })
   const row = await findPayment(db, claim)
   if (row === undefined) return expired === null ? 'wait' : { outcome: 'refused', reason: expired }
   const isSame =
@@ -129,55 +137,60 @@ function dateOf(seconds: string): Date {
   return new Date(Number(BigInt(seconds) < last ? BigInt(seconds) : last) * 1_000)
 }
 
-function leaseFrom(now: Date): { now: Date; leaseUntil: Date } {
+function leaseFrom(now: Date): Lease {
   return { now, leaseUntil: new Date(now.getTime() + leaseMs) }
 }
 
-/** Under a claim. Whatever ends it before settling gives the claim back. */
-async function buy(till: Till, order: Order, id: string): Promise<Step> {
+/** What is ours alone until then. */
+interface Claim {
+  id: string
+  leaseUntil: Date
+}
+
+async function buy(till: Till, order: Order, claim: Claim): Promise<Step> {
+  const offer = await offerUnder(till, order, claim)
+  return 'ended' in offer ? offer.ended : settle(till, order, { id: claim.id, answer: offer.ready })
+}
+
+type Offer = { ready: Answer } | { ended: Step }
+
+/** Whatever ends it before the payment is sent gives the claim back. */
+async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer> {
+  const { db, clock } = till
+  const { id, leaseUntil } = claim
   const release = (reason: PaymentReason | null) =>
-    closePayment(till.db, id, { state: 'released', reason, now: till.clock() })
+    releasePayment(db, id, { leaseUntil, reason, now: clock(), durably: isLedgerAlone(till) })
   try {
-    const step = await untilSettling(till, order, id)
-    if ('ready' in step) return await settle(till, order, { id, answer: step.ready })
-    const { ended } = step
+    const offer = await untilSettling(till, order, claim)
+    if ('ready' in offer) return offer
+    const { ended } = offer
     await release(ended !== 'wait' && ended.outcome === 'refused' ? ended.reason : null)
-    return ended
+    return offer
   } catch (error) {
-    // Where the payment is settling already, this changes nothing.
     await release(null).catch(() => undefined)
     throw error
   }
 }
 
-/** `ready`: the answer is 200 and the row says that the payment may be sent. */
-async function untilSettling(
-  till: Till,
-  order: Order,
-  id: string,
-): Promise<{ ready: Answer } | { ended: Step }> {
-  const { db, facilitator } = till
-  const verified = await facilitator.verify(order.payment, order.terms)
+/** `ready`: the answer is 200, and the row says that the payment may be sent. */
+async function untilSettling(till: Till, order: Order, { id, leaseUntil }: Claim): Promise<Offer> {
+  const { db, facilitator, clock } = till
+  const [verified, hold] = await Promise.all([
+    facilitator.verify(order.payment, order.terms),
+    holdPayment(db, id, clock()),
+  ])
   if (verified.outcome === 'no answer') {
     till.onTrouble('a payment could not be verified', { why: verified.why })
     return { ended: { outcome: 'facilitator unavailable' } }
   }
   if (verified.outcome === 'refused') return { ended: verified }
-  const twin = await waiting(() => twinPurchase(till, order))
-  if (twin !== null) return { ended: twin }
+  if (hold === 'lost') return { ended: 'wait' }
+  if (hold === 'twin') return { ended: (await waiting(() => twinPurchase(till, order))) ?? 'wait' }
   const answer = await order.read()
   if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
-  try {
-    const isOurs = await startSettling(db, id, leaseFrom(till.clock()))
-    return isOurs ? { ready: answer } : { ended: 'wait' }
-  } catch (error) {
-    // A twin of the same purchase has begun to settle in between.
-    if (sqlState(error) === uniqueViolation) return { ended: 'wait' }
-    throw error
-  }
+  // Whoever came back for it may be sending it by now.
+  return clock() < leaseUntil ? { ready: answer } : { ended: 'wait' }
 }
-
-const uniqueViolation = '23505'
 
 /** The same payer, whose signature is proved by now, has made this purchase before, or is making it. Null: it has not. */
 async function twinPurchase(till: Till, order: Order): Promise<Step | null> {
@@ -208,14 +221,14 @@ async function settle(
   if (settlement.outcome === 'settled')
     return paid(till, id, { transaction: settlement.transaction, answer })
   if (settlement.outcome === 'refused') {
-    await closePayment(db, id, { state: 'failed', reason: settlement.reason, now: clock() })
+    await failPayment(db, id, { reason: settlement.reason, now: clock() })
     return settlement
   }
   till.onTrouble('whether a payment was made is not known', { payment: id, why: settlement.why })
   const fate = await till.chain?.fateOf(payment.authorization, terms, since)
   if (fate?.fate === 'paid') return paid(till, id, { transaction: fate.transaction, answer })
   if (fate?.fate === 'void') {
-    await closePayment(db, id, { state: 'failed', reason: used.reason, now: clock() })
+    await failPayment(db, id, { reason: used.reason, now: clock() })
     return used
   }
   await markUnknown(db, id, { reason: settlement.reason, now: clock() })
@@ -227,7 +240,8 @@ async function paid(
   id: string,
   { transaction, answer }: { transaction: string; answer: Answer },
 ): Promise<Purchase> {
-  await markSettled(till.db, id, { txHash: transaction, now: till.clock() })
+  const durably = isLedgerAlone(till)
+  await markSettled(till.db, id, { txHash: transaction, now: till.clock(), durably })
   return { outcome: 'paid', transaction, answer }
 }
 
@@ -240,7 +254,7 @@ async function finish(till: Till, order: Order, row: PaymentRow): Promise<Step> 
   if (resolved.state === 'settled') return 'wait'
   const answer = await order.read()
   if (isSold(answer)) return (await settleAgain(till, open)) ? 'wait' : { outcome: 'pending' }
-  await markUnknown(till.db, row.id, { reason: null, now: till.clock() })
+  await leaveOpen(till.db, row.id, till.clock())
   return { outcome: 'unsold', answer }
 }
 

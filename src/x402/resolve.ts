@@ -11,8 +11,9 @@ import type { SignedPayment } from './payload.ts'
 import type { PaymentReason } from './reasons.ts'
 import { openPayment } from './seal.ts'
 import {
-  closePayment,
+  failPayment,
   findOpenPayments,
+  leaveOpen,
   markSettled,
   markUnknown,
   type PaymentRow,
@@ -31,6 +32,11 @@ export interface Till {
   secrets: readonly [string, ...string[]]
   /** Told in our own words alone. */
   onTrouble(what: string, fields: Record<string, string>): void
+}
+
+/** Nothing but the ledger can tell what became of a payment: not even an end may be lost. */
+export function isLedgerAlone({ chain }: Till): boolean {
+  return chain === null
 }
 
 /** A payment that is being worked on again. The caller holds its lease. */
@@ -69,7 +75,7 @@ export async function resolvePayment(till: Till, open: OpenPayment): Promise<Res
   const fate = await chain?.fateOf(payment.authorization, priceOf(till, payment), claimedAt)
   const now = till.clock()
   if (fate?.fate === 'paid') {
-    await markSettled(db, id, { txHash: fate.transaction, now })
+    await markSettled(db, id, { txHash: fate.transaction, now, durably: true })
     return { state: 'settled' }
   }
   if (fate?.fate !== 'void' && fate?.fate !== 'expired') return { state: 'open' }
@@ -77,7 +83,7 @@ export async function resolvePayment(till: Till, open: OpenPayment): Promise<Res
     fate.fate === 'void'
       ? 'invalid_transaction_state'
       : 'invalid_exact_evm_payload_authorization_valid_before'
-  await closePayment(db, id, { state: 'failed', reason, now })
+  await failPayment(db, id, { reason, now })
   return { state: 'failed', reason }
 }
 
@@ -86,7 +92,7 @@ export async function settleAgain(till: Till, { id, payment }: OpenPayment): Pro
   const settlement = await till.facilitator.settle(payment, priceOf(till, payment))
   const now = till.clock()
   if (settlement.outcome === 'settled') {
-    await markSettled(till.db, id, { txHash: settlement.transaction, now })
+    await markSettled(till.db, id, { txHash: settlement.transaction, now, durably: true })
     return true
   }
   await markUnknown(till.db, id, { reason: settlement.reason, now })
@@ -118,9 +124,18 @@ async function reconcile(till: Till, row: PaymentRow): Promise<void> {
   if (open === null)
     till.onTrouble('an open payment cannot be read: is its secret gone?', { payment: row.id })
   else if ((await resolvePayment(till, open)).state !== 'open') return
-  else if (till.chain === null && expiredReason(open.payment, till.clock()) === null) {
+  else if (
+    wasSent(row) &&
+    isLedgerAlone(till) &&
+    expiredReason(open.payment, till.clock()) === null
+  ) {
     await settleAgain(till, open)
     return
   }
-  await markUnknown(till.db, row.id, { reason: null, now: till.clock() })
+  await leaveOpen(till.db, row.id, till.clock())
+}
+
+/** Once at least. One that is `settling` may never have got so far that there was an answer to pay for. */
+function wasSent({ state }: PaymentRow): boolean {
+  return state === 'unknown'
 }

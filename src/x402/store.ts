@@ -1,5 +1,8 @@
-/** All SQL of x402_payments. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+/**
+ * All SQL of x402_payments. A write that a crash of the database may take back does not wait for the disk: `synchronous_commit` is set for
+ * its own transaction where it touches a row. Which ones may, and what finds out afterwards, stands in `purchase.ts`.
+ */
+import { type Queryable, sql, sqlState, type Tx } from '../platform/db.ts'
 
 export const paymentStates = [
   'claimed',
@@ -46,11 +49,20 @@ export interface PaymentRow {
   sealedPayment: Buffer | null
 }
 
-/** Takes the authorization up, where nobody else has it and nothing may have been sent; false where somebody has, or it was used. */
+/** Whose work a payment is for the moment. */
+export interface Lease {
+  now: Date
+  leaseUntil: Date
+}
+
+/**
+ * Takes the authorization up, where nobody else has it and nothing may have been sent; false where somebody has, or it was used. Does not
+ * wait for the disk: of a claim alone nothing is sent.
+ */
 export async function claimPayment(
   db: Queryable,
   payment: NewPayment,
-  { now, leaseUntil }: { now: Date; leaseUntil: Date },
+  { now, leaseUntil }: Lease,
 ): Promise<boolean> {
   const count = await db.run(sql`
     insert into x402_payments as p (id, chain_id, asset, payer, auth_nonce, signature_hash, resource_key, endpoint, amount,
@@ -66,7 +78,8 @@ export async function claimPayment(
       facilitator = excluded.facilitator, sealed_payment = excluded.sealed_payment, state = 'claimed',
       lease_until = excluded.lease_until, claimed_at = excluded.claimed_at, state_at = excluded.state_at,
       tx_hash = null, error_reason = null
-    where p.state in ('released', 'failed') or (p.state = 'claimed' and p.lease_until < ${now})`)
+    where p.state in ('released', 'failed') or (p.state = 'claimed' and p.lease_until < ${now})
+    returning set_config('synchronous_commit', 'off', true)`)
   return count === 1
 }
 
@@ -105,23 +118,32 @@ export async function freePurchaseKey(db: Queryable, id: string): Promise<void> 
     update x402_payments set idempotency_key = null where id = ${id} and state = 'settled'`)
 }
 
-/** From here on the payment may reach the chain. False where the claim has passed to somebody else. Throws 23505 beside a twin purchase. */
-export async function startSettling(
-  db: Queryable,
-  id: string,
-  { now, leaseUntil }: { now: Date; leaseUntil: Date },
-): Promise<boolean> {
-  const count = await db.run(sql`
-    update x402_payments set state = 'settling', lease_until = ${leaseUntil}, state_at = ${now}
-    where id = ${id} and state = 'claimed'`)
-  return count === 1
+export type Hold =
+  | 'held'
+  /** The claim has passed to somebody else. */
+  | 'lost'
+  /** Another payment of the same purchase is held, or has made it. */
+  | 'twin'
+
+/** On the disk when it returns `held`: from then on the payment may reach the chain. */
+export async function holdPayment(db: Queryable, id: string, now: Date): Promise<Hold> {
+  try {
+    const count = await db.run(sql`
+      update x402_payments set state = 'settling', state_at = ${now} where id = ${id} and state = 'claimed'`)
+    return count === 1 ? 'held' : 'lost'
+  } catch (error) {
+    if (sqlState(error) === uniqueViolation) return 'twin'
+    throw error
+  }
 }
+
+const uniqueViolation = '23505'
 
 /** Takes an open payment over from whoever worked on it, once. */
 export async function takeOver(
   db: Queryable,
   id: string,
-  { now, leaseUntil }: { now: Date; leaseUntil: Date },
+  { now, leaseUntil }: Lease,
 ): Promise<boolean> {
   const count = await db.run(sql`
     update x402_payments set lease_until = ${leaseUntil}
@@ -129,19 +151,26 @@ export async function takeOver(
   return count === 1
 }
 
+/** How an end is written: `durably` waits for the disk. */
+export interface Ending {
+  now: Date
+  durably: boolean
+}
+
 /** That a payment is on the chain is true whoever says so, and whenever. */
 export async function markSettled(
   db: Queryable,
   id: string,
-  { txHash, now }: { txHash: string; now: Date },
+  { txHash, now, durably }: { txHash: string } & Ending,
 ): Promise<void> {
   await db.run(sql`
     update x402_payments
     set state = 'settled', tx_hash = ${txHash}, settled_at = ${now}, state_at = ${now}, sealed_payment = null, error_reason = null
-    where id = ${id} and state in ('settling', 'unknown')`)
+    where id = ${id} and state in ('settling', 'unknown')
+    returning set_config('synchronous_commit', case when ${durably}::boolean then 'on' else 'off' end, true)`)
 }
 
-/** Open still, and free for the next who asks. */
+/** It was sent, and nobody knows what became of it. Free for the next who asks. */
 export async function markUnknown(
   db: Queryable,
   id: string,
@@ -153,20 +182,38 @@ export async function markUnknown(
     where id = ${id} and state in ('settling', 'unknown')`)
 }
 
-/** `released`: of a claim. `failed`: of a payment that was sent or meant to be, and certainly did not happen. */
-export async function closePayment(
+/** As open as before, and free for the next who asks. */
+export async function leaveOpen(db: Queryable, id: string, now: Date): Promise<void> {
+  await db.run(sql`
+    update x402_payments set lease_until = ${now} where id = ${id} and state in ('settling', 'unknown')`)
+}
+
+/** Gives up what was claimed or held until `leaseUntil`, of which nothing was sent; what somebody has taken over stays theirs. */
+export async function releasePayment(
   db: Queryable,
   id: string,
-  { state, reason, now }: { state: 'released' | 'failed'; reason: string | null; now: Date },
+  { leaseUntil, reason, now, durably }: { leaseUntil: Date; reason: string | null } & Ending,
 ): Promise<void> {
   await db.run(sql`
     update x402_payments
-    set state = ${state}, error_reason = ${reason}, state_at = ${now}, sealed_payment = null
-    where id = ${id} and case ${state}::text
-      when 'released' then state = 'claimed' else state in ('settling', 'unknown') end`)
+    set state = 'released', error_reason = ${reason}, state_at = ${now}, sealed_payment = null
+    where id = ${id} and lease_until = ${leaseUntil} and state in ('claimed', 'settling')
+    returning set_config('synchronous_commit', case when ${durably}::boolean then 'on' else 'off' end, true)`)
 }
 
-/** The transaction by which a facilitator in this process has sent a payment, kept before it is known to be final. */
+/** Sent, or meant to be, and certainly not paid. */
+export async function failPayment(
+  db: Queryable,
+  id: string,
+  { reason, now }: { reason: string; now: Date },
+): Promise<void> {
+  await db.run(sql`
+    update x402_payments
+    set state = 'failed', error_reason = ${reason}, state_at = ${now}, sealed_payment = null
+    where id = ${id} and state in ('settling', 'unknown')`)
+}
+
+/** The transaction by which a facilitator in this process has sent a payment, kept before it is known to be final. The chain knows it, too. */
 export async function keepPendingTransaction(
   db: Queryable,
   signatureHash: Buffer,
@@ -174,7 +221,8 @@ export async function keepPendingTransaction(
 ): Promise<void> {
   await db.run(sql`
     update x402_payments set tx_hash = ${txHash}
-    where signature_hash = ${signatureHash} and state in ('settling', 'unknown')`)
+    where signature_hash = ${signatureHash} and state in ('settling', 'unknown')
+    returning set_config('synchronous_commit', 'off', true)`)
 }
 
 export async function findPendingTransaction(

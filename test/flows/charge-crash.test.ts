@@ -10,11 +10,9 @@ import {
 import { newKey } from '../support/keys.ts'
 import { assertCharged, type Calls, payingLoad, sumOf } from '../support/paying-load.ts'
 import {
-  childrenOf,
   type Env,
   eventually,
-  isAlive,
-  postgresPid,
+  killPostgres,
   startServer,
   temporaryFolder,
 } from '../support/processes.ts'
@@ -85,7 +83,7 @@ test('SIGKILL of PostgreSQL: every 200 is in the books once, every 503 is free, 
   const { calls, ended, stop } = payingLoad(server.base, key)
   for (let round = 0; round < postgresKills; round++) {
     await answersBeforeKill(calls, round)
-    await killPostgres()
+    await killPostgres(folder)
   }
   await answersBeforeKill(calls, postgresKills)
   stop()
@@ -96,12 +94,3 @@ test('SIGKILL of PostgreSQL: every 200 is in the books once, every 503 is free, 
   const told = await assertCharged(db, key, { calls, credits, refusedMax: 0 })
   t.diagnostic(`${postgresKills} times SIGKILL of PostgreSQL under load. ${told}`)
 })
-
-/** The postmaster and everything that it started. */
-async function killPostgres(): Promise<void> {
-  const postmaster = postgresPid(folder)
-  assert.ok(postmaster !== null, 'PostgreSQL runs')
-  const pids = [postmaster, ...(await childrenOf(postmaster))]
-  for (const pid of pids) process.kill(pid, 'SIGKILL')
-  await eventually('PostgreSQL is gone', { withinMs: 5_000, see: async () => !pids.some(isAlive) })
-}

@@ -5,10 +5,10 @@ import { after, test } from 'node:test'
 import { uuidV7 } from '../../src/platform/uuid-v7.ts'
 import {
   claimPayment,
-  closePayment,
+  holdPayment,
   markSettled,
   markUnknown,
-  startSettling,
+  releasePayment,
 } from '../../src/x402/store.ts'
 import { commandLine } from '../support/command-line.ts'
 import { testDatabase } from '../support/database.ts'
@@ -46,7 +46,7 @@ async function claimed(endpoint: string, at: Date): Promise<string> {
 }
 async function settling(endpoint: string, at: Date): Promise<string> {
   const id = await claimed(endpoint, at)
-  assert.ok(await startSettling(db, id, { now: at, leaseUntil: at }))
+  assert.equal(await holdPayment(db, id, at), 'held')
   return id
 }
 
@@ -67,11 +67,12 @@ test('payments by state, revenue by day, and what was left open for too long', a
   const day = now.toISOString().slice(0, 10)
   const transactions = [hex(32), hex(32), hex(32)]
   for (const txHash of transactions)
-    await markSettled(db, await settling('score_lookup', now), { txHash, now })
+    await markSettled(db, await settling('score_lookup', now), { txHash, now, durably: true })
   const txHash = hex(32)
-  await markSettled(db, await settling('candidate_search', now), { txHash, now })
+  await markSettled(db, await settling('candidate_search', now), { txHash, now, durably: true })
   const released = await claimed('score_lookup', now)
-  await closePayment(db, released, { state: 'released', reason: 'insufficient_funds', now })
+  const ending = { reason: 'insufficient_funds', now, durably: true }
+  await releasePayment(db, released, { leaseUntil: now, ...ending })
   const open = await settling('candidate_lookup', minutesAgo(10))
   await markUnknown(db, open, { reason: 'unexpected_settle_error', now })
   await settling('candidate_lookup', minutesAgo(1))

@@ -142,10 +142,10 @@ chainTest(
       await killed(server)
       await lost
     })
-    assert.equal(await stateOf(wallet), 'claimed')
+    assert.equal(await stateOf(wallet), 'settling')
     assert.equal(await loop.spent(wallet), 0)
     const next = await start(remote)
-    await db.run(sql`update x402_payments set lease_until = now() - interval '1 second'`)
+    await db.run(sql`update x402_payments set lease_until = now()`)
     assertPaid(await payFor(next.base, header, question))
     assert.equal(await loop.spent(wallet), prices.score)
   },

@@ -199,6 +199,15 @@ export function postgresPid(dataDir: string): number | null {
   return runningServer(join(dataDir, 'postgres'))?.pid ?? null
 }
 
+/** The postmaster and everything that it started. */
+export async function killPostgres(dataDir: string): Promise<void> {
+  const postmaster = postgresPid(dataDir)
+  if (postmaster === null) throw new Error('PostgreSQL does not run')
+  const pids = [postmaster, ...(await childrenOf(postmaster))]
+  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  await eventually('PostgreSQL is gone', { withinMs: 5_000, see: async () => !pids.some(isAlive) })
+}
+
 export function isAlive(pid: number): boolean {
   return processStart(pid) !== null
 }

@@ -1,0 +1,188 @@
+/**
+ * PostgreSQL is killed right after a paid answer, before that the payment is settled has reached the disk. What was written before the
+ * payment was sent, and the chain, tell the rest: one charge, the same receipt, the books complete.
+ */
+import assert from 'node:assert/strict'
+import { after, before } from 'node:test'
+import { migrationsDirectory } from '../../src/database.ts'
+import { type Clock, systemClock } from '../../src/platform/clock.ts'
+import { type Db, openDb, sql } from '../../src/platform/db.ts'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/platform/embedded-postgres.ts'
+import { migrate } from '../../src/platform/migrate.ts'
+import { revenueByDay } from '../../src/x402/reports-store.ts'
+import {
+  assertError,
+  assertPaid,
+  assertRefused,
+  chainTest,
+  pay,
+  signedHeader,
+  startLoopServer,
+  startPaidLoop,
+} from '../support/paid-loop.ts'
+import type { PaidServer } from '../support/paid-server.ts'
+import { killPostgres, temporaryFolder } from '../support/processes.ts'
+import { startFacilitator } from '../support/test-facilitator.ts'
+
+const loop = await startPaidLoop()
+const facilitator = await startFacilitator(loop)
+let postgres: EmbeddedPostgres
+let db: Db
+let server: PaidServer
+let blind: PaidServer
+after(async () => {
+  await server.stop()
+  await blind.stop()
+  await db.close()
+  await postgres.stop()
+  await facilitator.stop()
+  await loop.stop()
+})
+const folder = temporaryFolder()
+let aheadMs = 0
+const clock: Clock = () => new Date(systemClock().getTime() + aheadMs)
+
+before(async () => {
+  await startPostgres()
+  await migrate(postgres.url, migrationsDirectory, new Date())
+  db = openDb({
+    url: postgres.url,
+    connectionsMax: 4,
+    applicationName: 'x402',
+    statementTimeoutMs: 60_000,
+    connectionWaitMs: 60_000,
+    onError: () => {},
+  })
+  // Its commits would bring others to the disk.
+  await db.run(sql`alter system set autovacuum = off`)
+  await db.rows(sql`select pg_reload_conf()`)
+  const { url } = facilitator
+  const secrets = ['a secret of at least thirty-two characters'] as const
+  const at = (rpcUrl: string | null) =>
+    ({ kind: 'remote', url, authorization: null, rpcUrl }) as const
+  const parts = { db, clock }
+  const { chain } = loop
+  server = await startLoopServer(loop, {
+    ...parts,
+    settings: { secrets, facilitator: at(chain.url) },
+  })
+  blind = await startLoopServer(loop, { ...parts, settings: { secrets, facilitator: at(null) } })
+})
+
+async function startPostgres(): Promise<void> {
+  postgres = await startEmbeddedPostgres({ dataDir: folder, durable: false, log: () => {} })
+}
+
+async function stateOf(header: string): Promise<string | undefined> {
+  const { payload } = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
+  const [row] = await db.rows<{ state: string }>(sql`
+    select state from x402_payments where auth_nonce = ${payload.authorization.nonce}`)
+  return row?.state
+}
+
+/** Stops whoever else would bring a commit to the disk that nobody waits for. */
+async function holdWalWriter(): Promise<void> {
+  const [writer] = await db.rows<{ pid: number }>(sql`
+    select pid from pg_stat_activity where backend_type = 'walwriter'`)
+  assert.ok(writer)
+  process.kill(writer.pid, 'SIGSTOP')
+}
+
+/** Pays, and loses every commit that nobody waited for. */
+async function payAndLose(one: PaidServer, header: string, headers = {}): Promise<string> {
+  await holdWalWriter()
+  const transaction = assertPaid(await pay(one, header, { headers }))
+  await killPostgres(folder)
+  await startPostgres()
+  return transaction
+}
+
+async function later(seconds: number, work: () => Promise<void>): Promise<void> {
+  aheadMs = seconds * 1_000
+  try {
+    await work()
+  } finally {
+    aheadMs = 0
+  }
+}
+
+chainTest(
+  'served, then forgotten by the database: the same payment again gets the same receipt, a new one under the same key as well, another thing nothing; charged once',
+  async () => {
+    const wallet = await loop.richWallet()
+    const headers = { 'Idempotency-Key': 'one-purchase-that-is-lost' }
+    const header = await signedHeader(wallet)
+    const transaction = await payAndLose(server, header, headers)
+    assert.equal(await stateOf(header), 'settling', 'the commit was lost')
+    assert.equal(await loop.spent(wallet), 10_000)
+
+    const sent = facilitator.asked['/settle']
+    const again = await signedHeader(wallet)
+    assertError(await pay(server, header), 503, 'payment_settlement_pending')
+    await later(31, async () => {
+      const elsewhere = await pay(server, header, { path: '/things/2' })
+      assertRefused(elsewhere, 'invalid_transaction_state')
+      assert.equal(assertPaid(await pay(server, again, { headers })), transaction)
+      assert.equal(assertPaid(await pay(server, header)), transaction)
+      const other = { headers, path: '/things/2' }
+      assertError(await pay(server, await signedHeader(wallet), other), 400, 'purchase_key_reused')
+    })
+    assert.equal(facilitator.asked['/settle'], sent, 'the chain told; nothing was sent again')
+    assert.equal(await stateOf(header), 'settled')
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest('served, forgotten, and nobody comes back: the books have it all the same', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedHeader(wallet)
+  const before = await revenue()
+  await payAndLose(server, header)
+  assert.equal(await stateOf(header), 'settling', 'the commit was lost')
+  assert.deepEqual(await revenue(), before)
+  await later(61, () => server.reconcile())
+  assert.deepEqual(await revenue(), {
+    payments: before.payments + 1,
+    amount: before.amount + 10_000,
+  })
+  assert.equal(await loop.spent(wallet), 10_000)
+})
+
+async function revenue(): Promise<{ payments: number; amount: number }> {
+  const days = await revenueByDay(db, new Date(0))
+  return {
+    payments: days.reduce((sum, { payments }) => sum + payments, 0),
+    amount: days.reduce((sum, { amount }) => sum + Number(amount), 0),
+  }
+}
+
+chainTest(
+  'where the chain cannot be asked, a paid answer is on the disk before it leaves',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const transaction = await payAndLose(blind, header)
+    assert.equal(await stateOf(header), 'settled')
+    const asked = { ...facilitator.asked }
+    assert.equal(assertPaid(await pay(blind, header)), transaction)
+    assert.deepEqual(facilitator.asked, asked)
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest('a payment that nobody could have sent yet may be lost: it then buys, once', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedHeader(wallet)
+  facilitator.faults['/verify'] = 'error'
+  await holdWalWriter()
+  assertError(await pay(server, header), 503, 'payment_facilitator_unavailable')
+  facilitator.faults['/verify'] = 'none'
+  await killPostgres(folder)
+  await startPostgres()
+  assert.equal(await stateOf(header), 'settling', 'that it was given back was lost')
+  await later(31, async () => void assertPaid(await pay(server, header)))
+  assert.equal(await loop.spent(wallet), 10_000)
+})
