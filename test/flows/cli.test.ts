@@ -24,6 +24,7 @@ import { publishDueLists } from '../../src/score-credentials/publish-lists.ts'
 import { findKeys, findPublications } from '../../src/score-credentials/store.ts'
 import { assay, commandLine, ended } from '../support/command-line.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/database.ts'
+import { holdInserts } from '../support/hold.ts'
 import { issueOne, issuer, testRegistry } from '../support/registry.ts'
 
 async function place(database: TestDatabase) {
@@ -33,7 +34,7 @@ async function place(database: TestDatabase) {
     await database.drop()
   })
   const file = (name: string): string => join(line.folder, name)
-  return { ...line, db: database.db, file, keys: join(line.folder, 'data/keys') }
+  return { ...line, ...database, file, keys: join(line.folder, 'data/keys') }
 }
 
 async function placeWithKey() {
@@ -277,17 +278,23 @@ test('issue: without the active key here, a clear message, and the output file i
   assert.equal(readFileSync(file('out'), 'utf8'), 'of an earlier run')
 })
 
+/** Stands still before the credential of `user-N`. */
+function holdIssuing(url: string, n: number) {
+  return holdInserts(url, { table: 'score_credentials', when: `new.subject like '%/user-${n}'` })
+}
+
 test('issue: SIGKILL in the middle; run again, each line is issued once and written in order', async () => {
-  const { run, start, file, db } = await placeWithKey()
+  const { run, start, file, db, url } = await placeWithKey()
   const lines = Array.from({ length: 3_000 }, (_, i) => scoreLine(i))
   writeFileSync(file('scores.ndjson'), ndjson(lines))
   const issue = ['credentials', 'issue', '--from', 'scores.ndjson']
+  const held = await holdIssuing(url, 1_500)
   const child = start(issue)
   const killed = ended(child)
-  assert.ok(child.stdout !== null)
-  await once(child.stdout, 'data')
+  await held.reached(child)
   child.kill('SIGKILL')
   const written = (await killed).out.split('\n').slice(0, -1)
+  await held.release()
   const committed = await issuedCount(db)
   assert.ok(written.length > 0 && written.length <= committed && committed < lines.length)
   const { code, out, err } = await run(issue)
@@ -306,20 +313,23 @@ test('issue: SIGKILL in the middle; run again, each line is issued once and writ
 })
 
 test('issue: Ctrl-C ends after the batch in hand, and says how to go on', async () => {
-  const { start, file, db } = await placeWithKey()
+  const { start, file, db, url } = await placeWithKey()
   writeFileSync(
     file('scores.ndjson'),
     ndjson(Array.from({ length: 20_000 }, (_, i) => scoreLine(i))),
   )
+  const held = await holdIssuing(url, 1_500)
   const child = start(['credentials', 'issue', '--from', 'scores.ndjson'])
   const stopped = ended(child)
-  assert.ok(child.stdout !== null)
-  await once(child.stdout, 'data')
+  await held.reached(child)
   child.kill('SIGINT')
+  await held.release()
   const { code, out, err } = await stopped
   assert.equal(code, 1)
   assert.match(err, /Interrupted/)
-  assert.equal(parsed(out).length, await issuedCount(db))
+  const issued = await issuedCount(db)
+  assert.ok(issued < 20_000)
+  assert.equal(parsed(out).length, issued)
 })
 
 test('issue: 50,000 lines in less than 200 MB', async () => {

@@ -1,5 +1,6 @@
 /** Real processes, as an operator runs them: `assay serve`, the other commands, PostgreSQL; and waiting for what they bring about. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -10,6 +11,7 @@ import { after } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { runningServer } from '../../src/platform/postgres-cluster.ts'
 import { processStart } from '../../src/platform/process-mark.ts'
+import { signalAll } from './signal-all.ts'
 
 export type Env = Record<string, string>
 
@@ -55,11 +57,7 @@ export function spawnAssay(
 }
 
 function killGroup({ pid }: Child): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
-  }
+  if (pid !== undefined) signalAll([-pid], 'SIGKILL')
 }
 
 function textOf(stream: Readable): () => string {
@@ -125,7 +123,6 @@ export async function startServer(
   const startedAt = performance.now()
   const server = spawnServer(env, args, file)
   const { value: port } = await eventually(`listens: assay serve ${args.join(' ')}`, {
-    withinMs: 60_000,
     see: async () => {
       if (server.hasEnded()) throw new Error(`assay serve ended: ${server.out()}${server.err()}`)
       return Number(/^.*"port":(\d+).*"msg":"listening"/m.exec(server.out())?.[1])
@@ -154,10 +151,13 @@ export function spawnServer(
   }
 }
 
+/** For what must come: no machine and no load that tests run under is as slow. */
+const patienceMs = 180_000
+
 /** Polls until `see` gives something truthy, and says how long that took. Throws with what it saw last. */
 export async function eventually<Value>(
   what: string,
-  { withinMs, see }: { withinMs: number; see: () => Promise<Value> },
+  { withinMs = patienceMs, see }: { withinMs?: number; see: () => Promise<Value> },
 ): Promise<{ value: Value; ms: number }> {
   const startedAt = performance.now()
   for (;;) {
@@ -169,15 +169,31 @@ export async function eventually<Value>(
   }
 }
 
-/** A port that was free a moment ago: for what must know its port before it starts. */
+/**
+ * A port that was free a moment ago: for what must know its port before it starts. None of those that the system gives to whoever connects or
+ * asks for any, for then it might be gone by the time it is needed.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  server.close()
-  await once(server, 'close')
-  return address.port
+  for (;;) {
+    const port = randomInt(10_240, firstGivenPort())
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    server.close()
+    if (isFree) return port
+  }
+}
+
+function firstGivenPort(): number {
+  try {
+    const range = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8')
+    const first = Number.parseInt(range, 10)
+    return first > 11_000 ? first : 32_768
+  } catch {
+    return 32_768
+  }
 }
 
 /** Open to the server's user, as root. Removed after the test, with the PostgreSQL that still runs in it. */
@@ -187,9 +203,10 @@ export function temporaryFolder(): string {
   after(() => {
     for (const name of ['.', ...readdirSync(path)]) {
       const server = runningServer(join(path, name, 'postgres'))
-      if (server !== null) process.kill(server.pid, 'SIGKILL')
+      if (server !== null) signalAll([server.pid], 'SIGKILL')
     }
-    rmSync(path, { recursive: true, force: true, maxRetries: 5 })
+    // What the dead server had started may write for a moment.
+    rmSync(path, { recursive: true, force: true, maxRetries: 20 })
   })
   return path
 }
@@ -199,13 +216,21 @@ export function postgresPid(dataDir: string): number | null {
   return runningServer(join(dataDir, 'postgres'))?.pid ?? null
 }
 
-/** The postmaster and everything that it started. */
-export async function killPostgres(dataDir: string): Promise<void> {
+/** Stops the embedded PostgreSQL of a data directory where it stands, and gives its processes: the postmaster first, so that it starts no other. */
+export async function freezePostgres(dataDir: string): Promise<number[]> {
   const postmaster = postgresPid(dataDir)
   if (postmaster === null) throw new Error('PostgreSQL does not run')
-  const pids = [postmaster, ...(await childrenOf(postmaster))]
-  for (const pid of pids) process.kill(pid, 'SIGKILL')
-  await eventually('PostgreSQL is gone', { withinMs: 5_000, see: async () => !pids.some(isAlive) })
+  process.kill(postmaster, 'SIGSTOP')
+  const children = await childrenOf(postmaster)
+  signalAll(children, 'SIGSTOP')
+  return [postmaster, ...children]
+}
+
+/** The postmaster and everything that it started. */
+export async function killPostgres(dataDir: string): Promise<void> {
+  const pids = await freezePostgres(dataDir)
+  signalAll(pids, 'SIGKILL')
+  await eventually('PostgreSQL is gone', { see: async () => !pids.some(isAlive) })
 }
 
 export function isAlive(pid: number): boolean {

@@ -19,6 +19,7 @@ import { migrate } from '../../src/platform/migrate.ts'
 import { runningServer } from '../../src/platform/postgres-cluster.ts'
 import { processStart } from '../../src/platform/process-mark.ts'
 import { databaseUrl, onServer } from './database.ts'
+import { signalAll } from './signal-all.ts'
 
 const migrations = resolve(import.meta.dirname, '../../migrations')
 const template = `assay_template_${process.pid}`
@@ -79,7 +80,8 @@ function removeLeftovers(): void {
 function remove(path: string): void {
   for (const file of globSync('{*,*/*,*/*/*,*/*/*/*}/postmaster.pid', { cwd: path })) {
     const server = runningServer(join(path, dirname(file)))
-    if (server !== null) process.kill(server.pid, 'SIGKILL')
+    if (server !== null) signalAll([server.pid], 'SIGKILL')
   }
-  rmSync(path, { recursive: true, force: true, maxRetries: 5 })
+  // What a dead server had started may write for a moment.
+  rmSync(path, { recursive: true, force: true, maxRetries: 20 })
 }
