@@ -1,98 +1,162 @@
-/** Workers that are killed while they deliver: every committed event reaches every endpoint, and what comes twice has the same id. */
+/** A worker or its PostgreSQL is killed under load: every committed event reaches every endpoint, and what comes twice has the same id. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { after, test } from 'node:test'
-import { sql } from '../../src/platform/db.ts'
-import { eventTypes } from '../../src/webhooks/event-types.ts'
-import { publishEvents } from '../../src/webhooks/outbox.ts'
-import { testDatabase } from '../support/database.ts'
-import type { LoopSettings } from '../support/deliver-loop.ts'
-import { startReceiver, testAuthority } from '../support/receiver.ts'
-import { createEndpoint, testRing } from '../support/webhooks.ts'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type Db, openDb, sql } from '../../src/platform/db.ts'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/platform/embedded-postgres.ts'
+import {
+  type Arrivals,
+  assertArrived,
+  eventLoad,
+  isDrained,
+  startArrivals,
+} from '../support/event-load.ts'
+import {
+  type Child,
+  type Env,
+  eventually,
+  killPostgres,
+  report,
+  spawnAssay,
+  temporaryFolder,
+} from '../support/processes.ts'
+import { testAuthority } from '../support/receiver.ts'
+import { roundsOf } from '../support/rounds.ts'
+import { testPeppers } from '../support/service.ts'
+import { testRingText } from '../support/webhooks.ts'
 
-const database = await testDatabase()
-const { db } = database
-after(() => database.drop())
+const workerKills = roundsOf('CHAOS_WORKER_KILLS', 3)
+const postgresKills = roundsOf('CHAOS_DELIVERING_POSTGRES_KILLS', 1)
+const endpointCount = 10
+/** A thousand deliveries a second. */
+const eventsASecond = 100
 
-const ring = [...testRing]
-  .map(([kid, key]) => `${kid}:${Buffer.from(key).toString('base64')}`)
-  .join(',')
+let db: Db
+let postgres: EmbeddedPostgres
+// Before the folder: it is removed by a hook of its own, and they run in order.
+after(async () => {
+  await db.close()
+  await postgres.stop()
+})
 
-function startLoop(turn: number): ChildProcess {
-  const settings: LoopSettings = {
-    url: database.url,
-    ca: testAuthority().cert,
-    ring,
-    forwardMs: turn * 61_000,
-  }
-  const child = spawn(
-    process.execPath,
-    ['test/support/deliver-loop.ts', JSON.stringify(settings)],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
-  )
-  after(() => child.kill('SIGKILL'))
-  return child
+const folder = temporaryFolder()
+const caFile = join(folder, 'ca.pem')
+writeFileSync(caFile, testAuthority().cert)
+const env: Env = {
+  ASSAY_DATA_DIR: folder,
+  PUBLIC_URL: 'https://scores.example.org',
+  API_KEY_PEPPERS: testPeppers,
+  SECRETS_KEYRING: testRingText,
+  WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
+  WEBHOOK_PORTS: 'any',
+  WEBHOOK_CA_FILE: caFile,
+  WEBHOOK_RETRY_SCHEDULE: '1,1,1,1,1,1,1,1,1',
 }
 
-async function until(met: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 5))
+before(async () => {
+  // We hold the database as well, so that it outlives every worker.
+  postgres = await startEmbeddedPostgres({ dataDir: folder, durable: true, log: () => {} })
+  await report(['migrate'], env)
+  const options = { connectionsMax: 4, applicationName: 'chaos', onError: () => {} }
+  db = openDb({ url: postgres.url, statementTimeoutMs: 30_000, ...options })
+})
+
+function startWorker(): Child {
+  const worker = spawnAssay(['worker'], env)
+  worker.stdout.resume()
+  worker.stderr.resume()
+  return worker
 }
 
-const kills = 10
-const endpointCount = 3
-const batch = 40
+async function endOf(worker: Child, signal: NodeJS.Signals): Promise<void> {
+  const ended = once(worker, 'exit')
+  worker.kill(signal)
+  await ended
+}
 
-test('SIGKILL ten times while delivering: every committed event at every endpoint, none that was rolled back', async () => {
-  const { port, received, close } = await startReceiver(['127.0.0.1'], (response) => response.end())
-  after(close)
-  const began = new Date(Date.now() - 1_000)
-  for (let i = 0; i < endpointCount; i++)
-    await createEndpoint(db, `https://127.0.0.1:${port}/${i}`, { at: began })
-
-  const publish = (count: number, fails: boolean) =>
-    db
-      .transaction(async (tx) => {
-        const events = Array.from({ length: count }, () => {
-          const workerId = randomUUID()
-          const data = { ...eventTypes['score.updated'].example, workerId }
-          return { type: 'score.updated', workerId, data } as const
-        })
-        await publishEvents(tx, events, new Date())
-        if (fails) throw new Error('rolled back')
-      })
-      .catch((error: Error) => assert.equal(error.message, 'rolled back'))
-
-  for (let turn = 0; turn < kills; turn++) {
-    const loop = startLoop(turn)
-    await publish(batch, false)
-    await publish(5, true)
-    const enough = received.length + batch + turn * 7
-    await until(() => received.length >= enough)
-    loop.kill('SIGKILL')
-  }
-  startLoop(kills)
-  await until(async () => {
-    const [row] = await db.rows<{ open: number; placed: boolean }>(sql`
-      select (select count(*)::int from webhook_deliveries where finished_at is null) as open,
-        not exists (select from webhook_events where position is null) as placed`)
-    return row?.open === 0 && row.placed
+/** Another number of requests each round, so that kills meet every step of a delivery. */
+async function arrivalsBeforeKill(arrivals: Arrivals, round: number): Promise<void> {
+  const count = arrivals.count() + 500 + ((round * 371) % 1_500)
+  await eventually(`${count} requests`, {
+    see: async () => arrivals.count() >= count,
   })
+}
 
-  const events = await db.rows<{ id: string; body: string }>(
-    sql`select id, body from webhook_events`,
-  )
-  assert.equal(events.length, kills * batch)
-  const bodies = new Map(events.map(({ id, body }) => [id, body]))
-  const arrived = new Set<string>()
-  for (const { path, headers, body } of received) {
-    const id = String(headers['service-webhook-id'])
-    assert.equal(body, bodies.get(id), 'an event that was never committed, or other bytes')
-    arrived.add(`${path} ${id}`)
+/** While no worker lives. What the dead one held runs out now in place of in a minute. */
+async function letLeasesRunOut(): Promise<number> {
+  return db.run(sql`
+    update webhook_deliveries set lease_until = now() - interval '1 second'
+    where status = 'sending'`)
+}
+
+async function drained(): Promise<void> {
+  await eventually('every delivery has ended', {
+    withinMs: 240_000,
+    see: () => isDrained(db).catch(() => false),
+  })
+}
+
+async function clean(): Promise<void> {
+  await db.run(sql`truncate webhook_events, webhook_deliveries, webhook_attempts`)
+  await db.run(sql`truncate webhook_secrets, webhook_endpoints`)
+}
+
+test('SIGKILL of the worker: every committed event at every endpoint, none that was rolled back', async (t) => {
+  const arrivals = await startArrivals(db, endpointCount)
+  after(() => arrivals.close())
+  const load = eventLoad(db, arrivals, eventsASecond)
+  const began = performance.now()
+  let interrupted = 0
+  for (let round = 0; round < workerKills; round++) {
+    const worker = startWorker()
+    await arrivalsBeforeKill(arrivals, round)
+    await endOf(worker, 'SIGKILL')
+    interrupted += await letLeasesRunOut()
   }
-  assert.equal(arrived.size, events.length * endpointCount)
-  const attempts = received.map(({ headers }) => headers['service-webhook-delivery'])
-  assert.equal(new Set(attempts).size, attempts.length, 'an attempt has an id of its own')
-  const statuses = await db.rows(sql`select distinct status from webhook_deliveries`)
-  assert.deepEqual(statuses, [{ status: 'succeeded' }])
+  load.stop()
+  await load.ended
+  const perSecond = (arrivals.count() / (performance.now() - began)) * 1_000
+  const last = startWorker()
+  await drained()
+  await endOf(last, 'SIGTERM')
+  const { repeats, told } = await assertArrived(db, load.published, arrivals)
+  assert.ok(repeats <= interrupted, `${repeats} repeats of ${interrupted} interrupted attempts`)
+  await clean()
+  t.diagnostic(
+    `${workerKills} times SIGKILL of the worker at ${perSecond.toFixed(0)} deliveries a second, its starts included; ` +
+      `${interrupted} attempts were under way. ${told}`,
+  )
+})
+
+test('SIGKILL of PostgreSQL: every committed event at every endpoint, and the worker goes on by itself', async (t) => {
+  const arrivals = await startArrivals(db, endpointCount)
+  after(() => arrivals.close())
+  const load = eventLoad(db, arrivals, eventsASecond)
+  const worker = startWorker()
+  const began = performance.now()
+  for (let round = 0; round < postgresKills; round++) {
+    await arrivalsBeforeKill(arrivals, round)
+    await killPostgres(folder)
+  }
+  await arrivalsBeforeKill(arrivals, postgresKills)
+  load.stop()
+  await load.ended
+  const perSecond = (arrivals.count() / (performance.now() - began)) * 1_000
+  await endOf(worker, 'SIGTERM')
+  // Leases whose worker was never told that it had them: their commit was cut off.
+  const orphaned = await letLeasesRunOut()
+  const last = startWorker()
+  await drained()
+  await endOf(last, 'SIGTERM')
+  const { told } = await assertArrived(db, load.published, arrivals)
+  await clean()
+  t.diagnostic(
+    `${postgresKills} times SIGKILL of PostgreSQL at ${perSecond.toFixed(0)} deliveries a second, its restarts included; ` +
+      `${orphaned} leases were nobody's. ${told}`,
+  )
 })

@@ -9,18 +9,18 @@ import { untilNothingStarts } from '../../src/webhooks/start-window.ts'
 import { testDatabase } from '../support/database.ts'
 import type { LoopSettings } from '../support/deliver-loop.ts'
 import { listening, startReceiver, testAuthority } from '../support/receiver.ts'
-import { createEndpoint, happen, testRing } from '../support/webhooks.ts'
+import { createEndpoint, happen, testRingText } from '../support/webhooks.ts'
 
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
 
-const ring = [...testRing]
-  .map(([kid, key]) => `${kid}:${Buffer.from(key).toString('base64')}`)
-  .join(',')
-
 function startLoop(): ChildProcess {
-  const settings: LoopSettings = { url: database.url, ca: testAuthority().cert, ring, forwardMs: 0 }
+  const settings: LoopSettings = {
+    url: database.url,
+    ca: testAuthority().cert,
+    ring: testRingText,
+  }
   const child = spawn(
     process.execPath,
     ['test/support/deliver-loop.ts', JSON.stringify(settings)],

@@ -1,5 +1,6 @@
-/** A process that places and delivers until it is killed. Its clock is set forward, so that what a dead one had leased has run out. */
+/** A process that places and delivers until it is killed. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { systemClock } from '../../src/platform/clock.ts'
 import { openDb } from '../../src/platform/db.ts'
 import { openEgress } from '../../src/platform/egress.ts'
 import { strangerRules } from '../../src/platform/egress-rules.ts'
@@ -15,19 +16,17 @@ export interface LoopSettings {
   url: string
   ca: string
   ring: string
-  forwardMs: number
 }
 
-const { url, ca, ring, forwardMs }: LoopSettings = JSON.parse(process.argv[2] ?? '')
+const { url, ca, ring }: LoopSettings = JSON.parse(process.argv[2] ?? '')
 const db = openDb({ url, connectionsMax: 8, applicationName: 'deliver loop', onError: () => {} })
-const clock = () => new Date(Date.now() + forwardMs)
 const deliverer = openDeliverer({
   db,
   egress: openEgress({
     rules: strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any' }),
     extraCa: ca,
   }),
-  clock,
+  clock: systemClock,
   ring: parseKeyring(ring),
   meter: deliveryMeter(createMetrics()),
   log: openLog({ level: 'silent' }),
@@ -47,5 +46,5 @@ process.stdout.write('delivering\n')
 await Promise.all([
   forEver(() => placeWaiting(db)),
   forEver(() => deliverer.work(signal)),
-  forEver(() => reapLeases(db, clock())),
+  forEver(() => reapLeases(db, systemClock())),
 ])

@@ -16,6 +16,12 @@ import { newSecret, sealSecret, secretPrefix } from '../../src/webhooks/secret.t
 import { testAuthority } from './receiver.ts'
 
 export const testRing = new Map([['k1', randomBytes(32)]])
+
+/** The same as SECRETS_KEYRING. */
+export const testRingText = [...testRing]
+  .map(([kid, key]) => `${kid}:${key.toString('base64')}`)
+  .join(',')
+
 const log = openLog({ level: 'silent' })
 
 export const began = new Date('2026-05-14T09:00:00.000Z')

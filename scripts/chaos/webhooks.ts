@@ -1,0 +1,16 @@
+/** What crashes and races do to webhooks: the tests of the suite, with as many rounds as it takes to believe them. */
+import { runRounds } from './rounds.ts'
+
+await runRounds(
+  [
+    'test/flows/webhooks-crash.test.ts',
+    'test/flows/webhooks-two-nodes.test.ts',
+    'src/webhooks/feed.test.ts',
+  ],
+  {
+    CHAOS_WORKER_KILLS: '10',
+    CHAOS_DELIVERING_POSTGRES_KILLS: '5',
+    CHAOS_LOAD_SECONDS: '60',
+    CHAOS_FEED_EVENTS: '100000',
+  },
+)

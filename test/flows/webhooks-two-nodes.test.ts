@@ -1,0 +1,109 @@
+/** Two processes that answer, place and deliver on one database at full load: nothing is sent twice, and neither waits for the other for ever. */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { openDb, sql } from '../../src/platform/db.ts'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
+import { ask } from '../support/ask.ts'
+import {
+  assertArrived,
+  isDrained,
+  noneYet,
+  publishBatch,
+  startArrivals,
+} from '../support/event-load.ts'
+import {
+  type Env,
+  eventually,
+  report,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/processes.ts'
+import { testAuthority } from '../support/receiver.ts'
+import { roundsOf } from '../support/rounds.ts'
+import { testPeppers } from '../support/service.ts'
+import { testRingText } from '../support/webhooks.ts'
+
+const loadSeconds = roundsOf('CHAOS_LOAD_SECONDS', 3)
+const endpointCount = 20
+/** Deliveries that wait all the time. */
+const backlog = 4_000
+const nothingWasSent = new Set(['not_begun', 'connect_timeout'])
+
+test(`two server-and-worker processes, ${loadSeconds} seconds of full load: each delivery once, by one of them, and no deadlock`, async (t) => {
+  // Before the folder: it is removed by a hook of its own, and they run in order.
+  after(async () => {
+    await db.close()
+    await postgres.stop()
+  })
+  const folder = temporaryFolder()
+  const postgres = await startEmbeddedPostgres({ dataDir: folder, durable: true, log: () => {} })
+  const db = openDb({
+    url: postgres.url,
+    connectionsMax: 4,
+    applicationName: 'load',
+    statementTimeoutMs: 60_000,
+    onError: () => {},
+  })
+  const caFile = join(folder, 'ca.pem')
+  writeFileSync(caFile, testAuthority().cert)
+  const env: Env = {
+    ASSAY_DATA_DIR: folder,
+    PUBLIC_URL: 'https://scores.example.org',
+    API_KEY_PEPPERS: testPeppers,
+    SECRETS_KEYRING: testRingText,
+    METRICS_PORT: '0',
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
+    WEBHOOK_PORTS: 'any',
+    WEBHOOK_CA_FILE: caFile,
+  }
+  await report(['migrate'], env)
+  const arrivals = await startArrivals(db, endpointCount)
+  after(() => arrivals.close())
+  const nodes = await Promise.all([startServer(env), startServer(env)])
+
+  const published = noneYet()
+  const began = performance.now()
+  while (performance.now() - began < loadSeconds * 1_000) {
+    const waiting = published.committed.size * endpointCount - arrivals.count()
+    if (waiting > backlog) await pause(5)
+    else await publishBatch(db, published, { count: 50, isRolledBack: false })
+  }
+  await eventually('every delivery has ended', { withinMs: 240_000, see: () => isDrained(db) })
+  const seconds = (performance.now() - began) / 1_000
+
+  const { repeats, told } = await assertArrived(db, published, arrivals)
+  const failed = await db.rows<{ code: string; count: number }>(sql`
+    select error_code as code, count(*)::int as count from webhook_attempts
+    where result <> 'succeeded' group by 1`)
+  // A machine that is slow enough runs into the deadlines of an attempt: then it is made again.
+  const unsure = failed.filter(({ code }) => !nothingWasSent.has(code))
+  const mayRepeat = unsure.reduce((sum, { count }) => sum + count, 0)
+  assert.ok(repeats <= mayRepeat, `${repeats} repeats, ${JSON.stringify(failed)}`)
+  const shares = await Promise.all(nodes.map(succeededBy))
+  assert.equal(
+    shares.reduce((sum, share) => sum + share, 0),
+    arrivals.times.size,
+  )
+  for (const share of shares) assert.ok(share > 0, 'both deliver')
+  for (const node of nodes) {
+    node.signal('SIGTERM')
+    assert.equal(await node.ended, 0, node.err())
+    assert.doesNotMatch(node.out(), /a job fails|is not acknowledged/)
+  }
+  assert.doesNotMatch(readFileSync(join(folder, 'postgres.log'), 'utf8'), /deadlock/)
+  t.diagnostic(
+    `${loadSeconds} s of full load and the rest: ${(arrivals.count() / seconds).toFixed(0)} deliveries a second, ` +
+      `${shares.join(' and ')} by the two processes; no deadlock; attempts that failed: ${JSON.stringify(failed)}. ${told}`,
+  )
+})
+
+async function succeededBy({ out }: ServerProcess): Promise<number> {
+  const port = Number(/"metricsPort":(\d+).*"msg":"listening"/.exec(out())?.[1])
+  const { body } = await ask(`http://127.0.0.1:${port}`, { path: '/metrics' })
+  const counted = /^webhook_deliveries_total\{result="succeeded"\} (\d+)$/m.exec(body.toString())
+  return Number(counted?.[1])
+}
