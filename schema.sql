@@ -128,6 +128,19 @@ begin
   raise exception 'a settled payment stays settled' using errcode = 'integrity_constraint_violation';
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.keep_recall()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'UPDATE' then
+    if old.marked_at is null and to_jsonb(new) - 'marked_at' = to_jsonb(old) - 'marked_at' then
+      return new;
+    end if;
+  end if;
+  raise exception 'an engine that was recalled stays so' using errcode = 'integrity_constraint_violation';
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.keep_revoked()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -483,6 +496,14 @@ create table disputes (
   opened_at timestamp with time zone not null,
   due_at timestamp with time zone not null,
   ended_at timestamp with time zone
+);
+create table engine_recalls (
+  engine_sha256 bytea not null,
+  engine_version text not null,
+  reason text not null,
+  actor text not null,
+  recalled_at timestamp with time zone not null,
+  marked_at timestamp with time zone
 );
 create table evidence (
   evidence_id uuid not null,
@@ -887,6 +908,10 @@ alter table disputes add constraint disputes_check4 CHECK (((resolution IS DISTI
 alter table disputes add constraint disputes_kind_check CHECK ((kind = ANY (ARRAY['score'::text, 'evidence'::text, 'identity'::text])));
 alter table disputes add constraint disputes_resolution_check CHECK ((resolution = ANY (ARRAY['upheld'::text, 'partly_upheld'::text, 'rejected'::text])));
 alter table disputes add constraint disputes_state_check CHECK ((state = ANY (ARRAY['open'::text, 'under_review'::text, 'resolved'::text, 'withdrawn'::text])));
+alter table engine_recalls add constraint engine_recalls_pkey PRIMARY KEY (engine_sha256);
+alter table engine_recalls add constraint engine_recalls_actor_check CHECK (((char_length(actor) >= 1) AND (char_length(actor) <= 200)));
+alter table engine_recalls add constraint engine_recalls_engine_sha256_check CHECK ((length(engine_sha256) = 32));
+alter table engine_recalls add constraint engine_recalls_reason_check CHECK ((reason = ANY (ARRAY['wrong_result'::text, 'wrong_algorithm'::text, 'unfair'::text, 'compromised'::text])));
 alter table evidence add constraint evidence_source_id_external_id_key UNIQUE (source_id, external_id);
 alter table evidence add constraint evidence_pkey PRIMARY KEY (evidence_id);
 alter table evidence add constraint evidence_check CHECK ((expires_on > observed_on));
@@ -936,7 +961,7 @@ alter table score_credentials add constraint score_credentials_vc_sha256_check C
 alter table score_evaluations add constraint score_evaluations_pkey PRIMARY KEY (worker_id);
 alter table score_evaluations add constraint score_evaluations_rules_sha256_check CHECK ((length(rules_sha256) = 32));
 alter table score_recomputations add constraint score_recomputations_pkey PRIMARY KEY (worker_id);
-alter table score_recomputations add constraint score_recomputations_reason_check CHECK ((reason = ANY (ARRAY['evidence_added'::text, 'evidence_revoked'::text, 'evidence_excluded'::text, 'evidence_restored'::text, 'evidence_expired'::text, 'source_changed'::text, 'sharing_allowed'::text, 'rules_changed'::text, 'evaluation_due'::text, 'operator'::text])));
+alter table score_recomputations add constraint score_recomputations_reason_check CHECK ((reason = ANY (ARRAY['evidence_added'::text, 'evidence_revoked'::text, 'evidence_excluded'::text, 'evidence_restored'::text, 'evidence_expired'::text, 'source_changed'::text, 'sharing_allowed'::text, 'rules_changed'::text, 'evaluation_due'::text, 'operator'::text, 'engine_recalled'::text])));
 alter table score_snapshots add constraint score_snapshots_vc_sha256_key UNIQUE (vc_sha256);
 alter table score_snapshots add constraint score_snapshots_pkey PRIMARY KEY (snapshot_id);
 alter table score_snapshots add constraint score_snapshots_band_check CHECK ((band = ANY (ARRAY['emerging'::text, 'developing'::text, 'verified'::text, 'strong'::text, 'exceptional'::text])));
@@ -1172,6 +1197,7 @@ CREATE TRIGGER search_updated AFTER UPDATE ON public.consents REFERENCING NEW TA
 CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
 CREATE TRIGGER dispute_changes_stay BEFORE UPDATE ON public.dispute_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER disputes_stay_ended BEFORE UPDATE ON public.disputes FOR EACH ROW WHEN ((old.state = ANY (ARRAY['resolved'::text, 'withdrawn'::text]))) EXECUTE FUNCTION keep_dispute_ended();
+CREATE TRIGGER engine_recalls_stay BEFORE DELETE OR UPDATE ON public.engine_recalls FOR EACH ROW EXECUTE FUNCTION keep_recall();
 CREATE TRIGGER evidence_stays_revoked BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION keep_evidence_revoked();
 CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change_but_forget_actor();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();

@@ -52,6 +52,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   score_snapshots: nothing,
   score_workings: nothing,
   score_evaluations: nothing,
+  engine_recalls: read,
   disputes: nothing,
   dispute_targets: nothing,
   dispute_changes: nothing,

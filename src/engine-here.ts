@@ -1,5 +1,6 @@
 /** The scoring engine as this process found it when it started: what scores, what readiness says, and what is published of it. */
 import type { EngineFacts, LoadedEngine } from './discovery/engine-facts.ts'
+import type { Db } from './platform/db.ts'
 import type { Log } from './platform/log.ts'
 import {
   type Engine,
@@ -9,6 +10,8 @@ import {
   releasedEngine,
 } from './scores/engine.ts'
 import { type EngineChange, engineChange } from './scores/engine-change.ts'
+import { recalledEngines } from './scores/recall-engine.ts'
+import type { Job } from './worker.ts'
 
 export interface EngineHere {
   /** Null where it is refused: then no score is computed. */
@@ -29,6 +32,32 @@ export async function engineHere(log: Log, root?: string): Promise<EngineHere> {
     log.error('the scoring engine is refused: no score is computed', error)
     const state = error.fault
     return { engine: null, state, facts: { ...releasedEngine, state, loaded: null } }
+  }
+}
+
+/** The engine as it stands now: the operator may recall it while the process runs. */
+export interface EngineWatch {
+  /** As readiness tells it. A recall is the same on every node and no reason to send traffic elsewhere: everything else is answered. */
+  state(): string | { degraded: string }
+  facts(): EngineFacts
+  /** Looks whether it was recalled. */
+  job: Job
+}
+
+export function watchEngine({ engine, state, facts }: EngineHere, db: Db, log: Log): EngineWatch {
+  let isRecalled = false
+  return {
+    state: () => (isRecalled ? { degraded: 'recalled' } : state),
+    facts: () => (isRecalled ? { ...facts, state: 'recalled' } : facts),
+    job: {
+      name: 'look for a recall of the engine',
+      everyMs: 5_000,
+      async run() {
+        if (engine === null || isRecalled) return
+        isRecalled = (await recalledEngines(db)).has(engine.binarySha256)
+        if (isRecalled) log.error('the scoring engine was recalled: no score is computed', null)
+      },
+    },
   }
 }
 

@@ -56,7 +56,7 @@ export async function listen(
     trustedProxies: config.trustedProxies,
     readiness: async () => ({
       database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer',
-      engine: parts.engine.state,
+      engine: service.engineState(),
       ...(parts.x402 == null ? {} : { payments: paymentsState(parts.x402) }),
     }),
     log: parts.log,

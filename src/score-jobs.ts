@@ -4,6 +4,7 @@ import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import type { Log } from './platform/log.ts'
 import type { Issuer } from './score-credentials/issue.ts'
+import { markRecalled } from './scores/recall-engine.ts'
 import { markFaded, markOutdated, recomputeSome } from './scores/recompute.ts'
 import type { ScoringRules } from './scores/scoring.ts'
 import type { Job } from './worker.ts'
@@ -64,6 +65,8 @@ function finder(db: Db, rules: ScoringRules, clock: Clock): () => Promise<void> 
   return async () => {
     if (!outdatedFound) await markOutdated(db, rules, clock())
     outdatedFound = true
+    // What a command began that was cut off.
+    await markRecalled(db, clock())
     await markFaded(db, clock())
   }
 }

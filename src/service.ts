@@ -8,7 +8,7 @@ import type { Config } from './config.ts'
 import { discoveryEndpoints } from './discovery/endpoints.ts'
 import type { StandardFacts } from './discovery/engine.ts'
 import type { ReleaseFacts } from './discovery/release-facts.ts'
-import type { EngineHere } from './engine-here.ts'
+import { type EngineHere, type EngineWatch, watchEngine } from './engine-here.ts'
 import { payingJobs } from './paying.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
@@ -48,6 +48,7 @@ export interface Service {
   endpoints: readonly Endpoint[]
   mirror: Mirror
   admission: Admission
+  engineState: EngineWatch['state']
   /** What every serving process does beside answering. */
   servingJobs: Job[]
   /** Writes down what is still in memory. */
@@ -64,6 +65,7 @@ export function createService(parts: ServiceParts): Service {
   const signing = signingHere({ config, mirror, signers })
   const vocabulary = loadReleasedVocabulary()
   const names = skillNames(vocabulary.records)
+  const watch = watchEngine(engine, db, log)
   const endpoints: Endpoint[] = [
     ...skillStandardEndpoints({ publicUrl, vocabulary }),
     ...scoreCredentialEndpoints({
@@ -111,7 +113,7 @@ export function createService(parts: ServiceParts): Service {
       endpoints: () => endpoints,
       webhooks: webhookDeclarations,
       release,
-      engine: engine.facts,
+      engine: watch.facts,
       standard: standardFacts(vocabulary, publicUrl),
       signing: signing.facts,
       signer: signing.envelopeSigner,
@@ -119,8 +121,8 @@ export function createService(parts: ServiceParts): Service {
   )
   const { admissionJobs, ...admitted } = admitting({ config, db, clock, payments: x402?.port })
   const mirrorJob = { name: 'mirror', everyMs: mirrorRefreshMs, run: () => mirror.refresh() }
-  const servingJobs = [mirrorJob, ...admissionJobs, ...payingJobs(x402)]
-  return { endpoints, mirror, ...admitted, servingJobs }
+  const servingJobs = [mirrorJob, watch.job, ...admissionJobs, ...payingJobs(x402)]
+  return { endpoints, mirror, ...admitted, engineState: watch.state, servingJobs }
 }
 
 function keptEngines({ files }: ReleaseFacts): Set<string> {

@@ -164,6 +164,18 @@ export const actions = {
       closed,
     ),
   }),
+  'engines.recalled': facts({
+    meaning: 'An engine was found to be wrong; `active` scores of it are made again.',
+    subject: digest,
+    details: Type.Object(
+      {
+        version: Type.String({ pattern: '^[0-9]+(\\.[0-9]+){2}$' }),
+        reason: Type.Enum(['wrong_result', 'wrong_algorithm', 'unfair', 'compromised']),
+        active: countOrNone,
+      },
+      closed,
+    ),
+  }),
   'evidence.revoked': facts({
     meaning: 'Evidence was revoked: the subjects.',
     subject: uuid,

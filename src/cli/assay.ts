@@ -12,6 +12,7 @@ import { creditsCommands } from './commands/credits.ts'
 import { act, command, settings } from './commands/declare.ts'
 import { demoCommands } from './commands/demo.ts'
 import { disputesCommands } from './commands/disputes.ts'
+import { enginesCommands } from './commands/engines.ts'
 import { evidenceCommands } from './commands/evidence.ts'
 import { identityCommands } from './commands/identity.ts'
 import { keysCommands } from './commands/keys.ts'
@@ -79,6 +80,7 @@ command(program, 'recompute', 'Compute the scores that are due, and issue what i
     act(flags, async () => (await import('./recompute.ts')).recomputeCommand(settings(), flags)),
   )
 
+enginesCommands(program)
 accountsCommands(program)
 apiKeysCommands(program)
 creditsCommands(program)

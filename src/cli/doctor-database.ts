@@ -7,6 +7,8 @@ import { pendingMigrations } from '../platform/migrate.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { findKeys, findPublications } from '../score-credentials/store.ts'
+import { keptEngines, releasedEngine } from '../scores/engine.ts'
+import { recalledEngines } from '../scores/recall-engine.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** Each line of the answer is a check that could be made; the first that fails ends it where the others depend on it. */
@@ -18,7 +20,8 @@ export async function databaseFindings(
   const findings = [await version(db), await clock(db)]
   const migrations = await migrated(db)
   findings.push(migrations)
-  if (migrations.level === 'ok') findings.push(await keys(db, signers), await lists(db, config))
+  if (migrations.level === 'ok')
+    findings.push(await keys(db, signers), await lists(db, config), ...(await recall(db)))
   return findings
 }
 
@@ -66,6 +69,15 @@ async function keys(db: Queryable, signers: ReadonlyMap<string, Signer>): Promis
   return signers.has(active.kid)
     ? ok(check, `${active.kid} is active and its file is here`)
     : warn(check, `the file of ${active.kid} is not here: this machine verifies, it cannot issue.`)
+}
+
+/** Nothing to tell where the engine of this release was not recalled. */
+async function recall(db: Queryable): Promise<Finding[]> {
+  const recalled = await recalledEngines(db)
+  const runs = keptEngines().filter(({ version }) => version === releasedEngine.version)
+  return runs.some(({ binarySha256 }) => recalled.has(binarySha256))
+    ? [fail('engine', 'it was recalled, so no score is computed: install a release with another.')]
+    : []
 }
 
 /**

@@ -5,6 +5,7 @@ import { originOf } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { KeyRefused } from '../score-credentials/signing-key.ts'
 import { type Engine, EngineRefused, loadEngine } from '../scores/engine.ts'
+import { recalledEngines, refuseRecalled } from '../scores/recall-engine.ts'
 import { issueRuleOf, type Scoring, scoringRulesOf } from '../scores/scoring.ts'
 import { activeSigner } from './issue-batch.ts'
 import { note } from './output.ts'
@@ -20,15 +21,19 @@ export async function openScoring(config: Config): Promise<(db: Queryable) => Pr
   )
   const keysFolder = config.signingKeysDir
   const signers = await openSigners(keysFolder)
-  return async (db) => ({
-    ...rules,
-    issuer: {
-      origin: originOf(config.publicUrl),
-      signer: await activeSigner(db, { signers, keysFolder }),
-      validityDays: config.credentialValidityDays,
-      supersedeRevokes: config.supersedeRevokes,
-    },
-  })
+  return async (db) => {
+    const recalled = await recalledEngines(db)
+    await orCommandError(async () => refuseRecalled(rules.engine, recalled))
+    return {
+      ...rules,
+      issuer: {
+        origin: originOf(config.publicUrl),
+        signer: await activeSigner(db, { signers, keysFolder }),
+        validityDays: config.credentialValidityDays,
+        supersedeRevokes: config.supersedeRevokes,
+      },
+    }
+  }
 }
 
 /** Null, and a note why, where scores can be neither computed nor issued here: for what must not wait for it. */
@@ -44,9 +49,13 @@ export async function scoringIfAny(config: Config, db: Queryable): Promise<Scori
 }
 
 /** The engine of this release. Throws `CommandError` where it is refused. */
-export async function releasedEngineHere(): Promise<Engine> {
+export function releasedEngineHere(): Promise<Engine> {
+  return orCommandError(() => loadEngine())
+}
+
+async function orCommandError<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
-    return await loadEngine()
+    return await work()
   } catch (error) {
     if (error instanceof EngineRefused)
       throw new CommandError(`Scores cannot be computed: ${error.message}.`, { cause: error })

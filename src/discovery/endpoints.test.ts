@@ -33,8 +33,13 @@ const elsewhere: [operationId: string, path: string][] = [
 ]
 
 function rooms(engine: EngineFacts = exampleEngine) {
-  const state: { verificationMethod: string | null; signer?: EnvelopeSigner } = {
+  const state: {
+    verificationMethod: string | null
+    signer?: EnvelopeSigner
+    engine: EngineFacts
+  } = {
     verificationMethod: null,
+    engine,
   }
   const endpoints: Endpoint[] = elsewhere.map(([operationId, path]) =>
     endpoint({
@@ -55,7 +60,7 @@ function rooms(engine: EngineFacts = exampleEngine) {
       endpoints: () => endpoints,
       webhooks: [],
       release: exampleRelease,
-      engine,
+      engine: () => state.engine,
       standard,
       signing: () => ({
         issuer,
@@ -181,6 +186,20 @@ test('discovery: an engine that was refused is told as refused, and the manifest
   state.signer = { keyid: `${issuer}#z6Mk`, sign: () => Buffer.alloc(64) }
   const answer = await answerOf(endpoints, provenancePath)
   assert.ok('refusal' in answer && answer.refusal === 'unavailable')
+})
+
+test('discovery: an engine that is recalled while the service runs is told as recalled, and still by its bytes', async () => {
+  const { endpoints, state } = rooms()
+  const before = await documentOf(endpoints, manifestPath)
+  assert.equal(await documentOf(endpoints, manifestPath), before)
+  await documentOf(endpoints, enginePath)
+  state.engine = { ...exampleEngine, state: 'recalled' }
+  const { engine } = parsed(await documentOf(endpoints, enginePath))
+  const { lifecycle, binary_sha256 } = Object(engine)
+  assert.deepEqual([lifecycle, binary_sha256], ['recalled', exampleEngine.loaded.binarySha256])
+  const manifest = parsed(await documentOf(endpoints, manifestPath))
+  assert.equal(Object(manifest.engine).state, 'recalled')
+  assert.equal(Object(manifest.binary).sha256, exampleEngine.loaded.binarySha256)
 })
 
 test('discovery: the release manifest has the shape of spec §2.7', async () => {

@@ -35,7 +35,8 @@ export interface DiscoveryOptions {
   endpoints: () => readonly Endpoint[]
   webhooks: readonly WebhookDeclaration[]
   release: ReleaseFacts
-  engine: EngineFacts
+  /** Asked for at each request: the engine may be recalled while the service runs. */
+  engine: () => EngineFacts
   standard: StandardFacts
   /** Asked for at each request: a key may become active while the service runs. */
   signing: () => SigningFacts
@@ -59,7 +60,7 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
       ),
   )
   const pages = made(() => pageDocuments(release))
-  const manifest = made(() => jsonDocument(releaseManifestOf({ release, engine, urlOf })))
+  const manifest = madeFor()
   const description = madeFor()
   const provenance = madeFor()
 
@@ -122,10 +123,9 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
         ...commonResponses,
       },
       answer() {
-        const facts = signing()
-        const make = () =>
-          jsonDocument(engineDiscoveryOf({ standard, engine, signing: facts, urlOf }))
-        return { document: description(facts.verificationMethod, make) }
+        const facts = { standard, engine: engine(), signing: signing(), urlOf }
+        const key = `${facts.engine.state} ${facts.signing.verificationMethod}`
+        return { document: description(key, () => jsonDocument(engineDiscoveryOf(facts))) }
       },
     }),
     endpoint({
@@ -143,7 +143,11 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
         },
         ...commonResponses,
       },
-      answer: () => ({ document: manifest() }),
+      answer() {
+        const facts = { release, engine: engine(), urlOf }
+        const make = () => jsonDocument(releaseManifestOf(facts))
+        return { document: manifest(facts.engine.state, make) }
+      },
     }),
     endpoint({
       ...shared,
@@ -167,11 +171,12 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
         },
       },
       async answer() {
-        if (engine.loaded === null)
+        const { loaded } = engine()
+        if (loaded === null)
           return refuse('unavailable', { message: 'The engine of this release was refused.' })
         const by = await signer()
         if (by === undefined) return refuse('signing_not_configured')
-        const facts = { engine: engine.loaded, release, issuer: signing().issuer, urlOf }
+        const facts = { engine: loaded, release, issuer: signing().issuer, urlOf }
         return { document: provenance(by.keyid, () => jsonDocument(envelopeOf(facts, by))) }
       },
     }),
@@ -229,8 +234,8 @@ function made<Made>(make: () => Made): () => Made {
 }
 
 /** Made anew where it is wanted for another key than the last time. */
-function madeFor(): (key: string | null, make: () => PublicDocument) => PublicDocument {
-  let last: { key: string | null; document: PublicDocument } | undefined
+function madeFor(): (key: string, make: () => PublicDocument) => PublicDocument {
+  let last: { key: string; document: PublicDocument } | undefined
   return (key, make) => {
     if (last === undefined || last.key !== key) last = { key, document: make() }
     return last.document

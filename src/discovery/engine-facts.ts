@@ -3,7 +3,7 @@
 export interface EngineFacts {
   id: string
   version: string
-  /** `ok`, or why the engine of this release was refused at start: then nothing is scored. */
+  /** `ok`, or why nothing is scored: why the engine of this release was refused at start, or `recalled`. */
   state: string
   /** Null where it was refused. */
   loaded: LoadedEngine | null

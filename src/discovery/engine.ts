@@ -50,7 +50,7 @@ export function engineDiscoveryOf({
     engine: {
       id,
       version,
-      ...(loaded === null ? refused(engine) : told(loaded)),
+      ...(loaded === null ? refused(engine) : told(loaded, engine.state)),
       score_scale: { min: 0, max: 1_000 },
       credential_fields: ['engineId', 'engineVersion', 'engineBinarySha256'],
       algorithm_url: pageUrl(urlOf, 'scoring'),
@@ -86,10 +86,16 @@ function refused({ state }: EngineFacts): Record<string, unknown> {
   }
 }
 
+const recalled = {
+  lifecycle: 'recalled',
+  description:
+    'The operator found the engine of this release to be wrong: no score is computed or issued until another one is installed.',
+}
+
 /** The parameters have the names of the published algorithm. */
-function told(engine: LoadedEngine): Record<string, unknown> {
+function told(engine: LoadedEngine, state: string): Record<string, unknown> {
   return {
-    lifecycle: 'stable',
+    ...(state === 'recalled' ? recalled : { lifecycle: 'stable' }),
     binary_sha256: engine.binarySha256,
     golden_vectors_sha256: engine.goldenSha256,
     parameters: {

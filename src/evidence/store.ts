@@ -248,6 +248,7 @@ export type RecomputationReason =
   | 'rules_changed'
   | 'evaluation_due'
   | 'operator'
+  | 'engine_recalled'
 
 /**
  * The scores of these workers no longer follow from their evidence. A row that is there already keeps its time and reason, and is

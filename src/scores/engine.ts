@@ -46,6 +46,8 @@ export type EngineFault =
   | 'unusable'
   /** A golden vector comes out differently. */
   | 'wrong_result'
+  /** The operator found it to be wrong. */
+  | 'recalled'
 
 /** No score may be computed: issuing answers 503 and readiness turns red. The message is for the operator. */
 export class EngineRefused extends Error {
@@ -118,6 +120,16 @@ export async function previousEngine(root = ownRoot): Promise<PastEngine | null>
     root,
     bundleFound(root, (name) => name.startsWith(start), `version ${version}`),
   )
+}
+
+/** Every engine that lies in `engines/`, by the bytes of its file: none of them is run. Throws `EngineRefused`. */
+export function keptEngines(root = ownRoot): { version: string; binarySha256: string }[] {
+  return namesIn(join(root, 'engines')).flatMap((name) => {
+    const version = /-([^-]+)-[0-9a-f]{12}\.mjs$/.exec(name)?.[1]
+    return version === undefined
+      ? []
+      : { version, binarySha256: sha256Hex(read(root, `engines/${name}`)) }
+  })
 }
 
 /** By semantic versioning; engines have no pre-releases. */

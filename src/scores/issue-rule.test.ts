@@ -9,7 +9,13 @@ const issuedAt = new Date('2026-05-14T09:00:00Z')
 const now = new Date('2026-05-20T09:00:00Z')
 const ids = (...names: string[]) => new Set(names)
 
-const held: Held = { evidenceIds: ids('a', 'b', 'c'), score: 640, band: 'strong', issuedAt }
+const held: Held = {
+  evidenceIds: ids('a', 'b', 'c'),
+  score: 640,
+  band: 'strong',
+  issuedAt,
+  isRecalled: false,
+}
 
 function fresh(
   result: Partial<NonNullable<Fresh['result']>> | null,
@@ -38,6 +44,13 @@ const table: readonly [what: string, held: Held | null, fresh: Fresh, Decision][
   ['a correction that changes nothing', held, fresh({}, { isCorrection: true }), 'keep'],
   ['refused by the engine', held, fresh(null), 'keep'],
   ['wrong and refused by the engine', held, fresh(null, { isCorrection: true }), 'withdraw'],
+  ['by a recalled engine and the same', { ...held, isRecalled: true }, fresh({}), 'issue'],
+  [
+    'by a recalled engine and fallen below the minimum',
+    { ...held, isRecalled: true },
+    fresh({ evidenceCount: 2 }),
+    'withdraw',
+  ],
   ['a day too young', held, fresh({}, { now: new Date('2027-02-11T09:00:00Z') }), 'keep'],
   ['old enough', held, fresh({}, { now: new Date('2027-02-12T09:00:00Z') }), 'issue'],
 ]
@@ -63,7 +76,8 @@ test('for any evidence: what has just been issued is kept, so the rule comes to 
     fc.property(freshResults, idSets, fc.boolean(), (result, evidenceIds, isCorrection) => {
       const after = { evidenceIds, result, isCorrection, now }
       const decision = decide(held, after, rule)
-      const issued = { evidenceIds, score: result.score, band: result.band, issuedAt: now }
+      const { score, band } = result
+      const issued = { evidenceIds, score, band, issuedAt: now, isRecalled: false }
       if (decision === 'issue') assert.equal(decide(issued, after, rule), 'keep')
       else if (decision === 'withdraw') assert.equal(decide(null, after, rule), 'none')
       else assert.equal(decide(held, after, rule), decision)

@@ -25,7 +25,9 @@ export interface Standing {
   evidence: readonly Evidence[]
   /** Ids. */
   revoked: ReadonlySet<string>
-  /** Told by the caller; that the score held rests on revoked evidence is seen here. */
+  /** The engine that made the score held was recalled since. */
+  isRecalled: boolean
+  /** Told by the caller; that the score held rests on revoked evidence, or on a recalled engine, is seen here. */
   correction: Correction | null
 }
 
@@ -52,8 +54,8 @@ export function scoreChangeOf(
   rules: ScoringRules,
   { now, nonce }: Moment,
 ): ScoreChange {
-  const { active, evidence } = standing
-  const held = heldOf(active)
+  const { evidence } = standing
+  const held = heldOf(standing)
   const correction = correctionOf(standing, held?.evidenceIds)
   const result = resultOf(rules, evidence, Math.floor(now.getTime() / dayMs))
   const fresh = {
@@ -70,22 +72,23 @@ export function scoreChangeOf(
   return { decision, snapshot, correction, result }
 }
 
-function heldOf(active: ActiveSnapshot | null) {
+function heldOf({ active, isRecalled }: Standing) {
   if (active === null) return null
   // Our own canonical JSON of exactly such items.
   const items = JSON.parse(active.evidence) as Evidence[]
   const { score, band, issuedAt } = active
-  return { evidenceIds: scoredIds(items), score, band, issuedAt }
+  return { evidenceIds: scoredIds(items), score, band, issuedAt, isRecalled }
 }
 
-/** A score that rests on what has been revoked was wrong, whoever notices. */
+/** A score that rests on what has been revoked or recalled was wrong, whoever notices. */
 function correctionOf(
-  { correction, revoked }: Standing,
+  { correction, revoked, isRecalled }: Standing,
   held: ReadonlySet<string> | undefined,
 ): Correction | null {
   if (held === undefined) return null
   if (correction !== null) return correction
-  return held.isDisjointFrom(revoked) ? null : { reason: 'evidence_revoked', disputeId: null }
+  if (!held.isDisjointFrom(revoked)) return { reason: 'evidence_revoked', disputeId: null }
+  return isRecalled ? { reason: 'engine_correction', disputeId: null } : null
 }
 
 /** Null where the engine refuses the evidence: one such worker must not stand in the way of the others. */

@@ -17,7 +17,8 @@ import {
 import { excludeEvidence, restoreEvidence } from '../evidence/exclude-evidence.ts'
 import { revokeEvidence } from '../evidence/revoke-evidence.ts'
 import { sql } from '../platform/db.ts'
-import { type DueWorker, scoreWorkers } from './score-workers.ts'
+import { scoreWorkers } from './score-workers.ts'
+import type { DueWorker } from './standings.ts'
 
 const registry = await testRegistry()
 const { db } = registry

@@ -4,8 +4,6 @@
  * score rests on holds the worker's lock first (`lockWorkers`), so that a worker has one change at a time and events keep their order.
  */
 import { randomBytes } from 'node:crypto'
-import { deleteRecomputations, findWorkerEvidence } from '../evidence/store.ts'
-import { findPersonFacts, lockWorkers } from '../people/store.ts'
 import type { Tx } from '../platform/db.ts'
 import {
   type IssuedCredential,
@@ -13,32 +11,22 @@ import {
   type NewCredential,
 } from '../score-credentials/issue.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
-import type { Evidence } from '../scoring-core/evidence.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 import { type NewEvent, publishEvents } from '../webhooks/outbox.ts'
-import { type Correction, type ScoreChange, type Standing, scoreChangeOf } from './score-change.ts'
+import { type ScoreChange, type Standing, scoreChangeOf } from './score-change.ts'
 import { type SharedSnapshot, scoreRevised, scoreUpdated } from './score-events.ts'
 import type { Scoring } from './scoring.ts'
 import { mayShare } from './sharing.ts'
 import type { NewSnapshot, Snapshot } from './snapshot.ts'
 import { nonceBytes } from './snapshot-id.ts'
+import { type DueWorker, standingsOf } from './standings.ts'
 import {
   endSnapshots,
-  findActiveSnapshots,
   insertSnapshots,
   keepVocabulary,
   markEvaluated,
   setCredentials,
 } from './store.ts'
-
-export interface DueWorker {
-  workerId: string
-  /**
-   * Null: facts moved on. Else the score held is wrong, and its credential is revoked with it. A score that rests on evidence revoked
-   * since is wrong whatever the caller says.
-   */
-  correction: Correction | null
-}
 
 export interface ScoredWorker {
   workerId: string
@@ -54,6 +42,7 @@ export interface ScoredWorker {
 /**
  * Scores the workers, each named once, from their evidence as it is now: issues what the issue rule lets through, ends what it replaces,
  * and publishes the events. They no longer wait for recomputation. Up to some hundreds a call. A worker that is not there is left out.
+ * @throws EngineRefused where the engine was recalled
  */
 export async function scoreWorkers(
   tx: Tx,
@@ -73,7 +62,7 @@ export async function rescore(
   due: readonly DueWorker[],
   now: Date,
 ): Promise<{ scored: ScoredWorker[]; events: NewEvent[] }> {
-  const standings = await standingsOf(tx, due)
+  const standings = await standingsOf(tx, scoring.engine, due)
   if (standings.length === 0) return { scored: [], events: [] }
   const nonces = randomBytes(nonceBytes * standings.length)
   const steps = standings.map((standing, i): Step => {
@@ -96,35 +85,6 @@ export async function rescore(
 interface Step {
   standing: Standing
   change: ScoreChange
-}
-
-/** Under the workers' locks; the marks are taken before the evidence is read, so that a later change marks again. */
-async function standingsOf(tx: Tx, due: readonly DueWorker[]): Promise<Standing[]> {
-  const asked = due.map(({ workerId }) => workerId)
-  const locked = new Set((await lockWorkers(tx, asked)).map(({ workerId }) => workerId))
-  const there = due.filter(({ workerId }) => locked.has(workerId))
-  const ids = there.map(({ workerId }) => workerId)
-  if (ids.length === 0) return []
-  await deleteRecomputations(tx, ids)
-  const standings = new Map<string, Standing & { evidence: Evidence[]; revoked: Set<string> }>()
-  for (const { workerId, correction } of there) {
-    const nothing = { person: null, active: null, evidence: [], revoked: new Set<string>() }
-    standings.set(workerId, { workerId, correction, ...nothing })
-  }
-  for (const person of await findPersonFacts(tx, ids)) of(person).person = person
-  for (const active of await findActiveSnapshots(tx, ids)) of(active).active = active
-  for (const { workerId, state, ...item } of await findWorkerEvidence(tx, ids)) {
-    const { evidence, revoked } = of({ workerId })
-    if (state === 'active') evidence.push(item)
-    if (state === 'revoked') revoked.add(item.id)
-  }
-  return [...standings.values()]
-
-  function of({ workerId }: { workerId: string }) {
-    const standing = standings.get(workerId)
-    if (standing === undefined) throw new Error('a row of a worker nobody asked for')
-    return standing
-  }
 }
 
 async function endReplaced(tx: Tx, steps: readonly Step[], now: Date): Promise<void> {

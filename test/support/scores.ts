@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { ingestEvidence } from '../../src/evidence/ingest-evidence.ts'
 import type { EvidenceLine } from '../../src/evidence/schema.ts'
+import { sha256Hex } from '../../src/platform/bytes.ts'
 import { type Db, type Queryable, sql } from '../../src/platform/db.ts'
 import type { Issuer } from '../../src/score-credentials/issue.ts'
-import { loadEngine } from '../../src/scores/engine.ts'
+import { type Engine, loadEngine } from '../../src/scores/engine.ts'
 import { type Scoring, scoringRulesOf } from '../../src/scores/scoring.ts'
+import { bandOf } from '../../src/scoring-core/parameters.ts'
 import { addSource, smallVocabulary } from './evidence.ts'
 import { publicLine, register } from './people.ts'
 import { issuer } from './registry.ts'
@@ -21,6 +23,20 @@ const engine = await loadEngine()
 export const scoring: Scoring = {
   ...scoringRulesOf(engine, smallVocabulary, { evidenceMin: 3, groupsMin: 2, renewAfterDays: 274 }),
   issuer,
+}
+
+/** As a release scored whose engine was wrong: it takes the low end of the range for the score. */
+export function scoringWrongly(version = '0.9.0'): Scoring {
+  const wrong: Engine = {
+    ...engine,
+    version,
+    binarySha256: sha256Hex(`engine ${version}`),
+    score(input) {
+      const result = engine.score(input)
+      return { ...result, score: result.low, band: bandOf(result.low) }
+    },
+  }
+  return { ...scoringRulesOf(wrong, scoring.vocabulary, scoring.issueRule), issuer }
 }
 
 export function scoringBy(by: Issuer): Scoring {

@@ -1,0 +1,44 @@
+/** The engines that an operator may speak of: those that are kept here, and those that made a score. */
+import type { Queryable } from '../platform/db.ts'
+import { keptEngines, releasedEngine } from '../scores/engine.ts'
+import { countScoresByEngine, findRecalls, type RecallReason } from '../scores/recall-store.ts'
+
+export interface KnownEngine {
+  version: string
+  /** Of its bundle, 64 lowercase digits. */
+  sha256: string
+  /** Its bundle is kept here, so that its scores can be computed again. */
+  isKept: boolean
+  /** It is the engine of this release. */
+  isReleased: boolean
+  scores: number
+  active: number
+  recall: { recalledAt: Date; reason: RecallReason } | null
+}
+
+/** The one that made a score first comes first. */
+export async function knownEngines(db: Queryable): Promise<KnownEngine[]> {
+  const kept = new Map(keptEngines().map((engine) => [engine.binarySha256, engine.version]))
+  const recalls = new Map(
+    (await findRecalls(db)).map((recall) => [recall.engineSha256.toString('hex'), recall]),
+  )
+  const made = (await countScoresByEngine(db)).map(
+    ({ engineSha256, engineVersion, ...counts }) => ({
+      version: engineVersion,
+      sha256: engineSha256.toString('hex'),
+      ...counts,
+    }),
+  )
+  const idle = [...kept].flatMap(([sha256, version]) =>
+    made.some((engine) => engine.sha256 === sha256)
+      ? []
+      : { version, sha256, scores: 0, active: 0 },
+  )
+  return [...made, ...idle].map((engine) => {
+    const isKept = kept.has(engine.sha256)
+    const isReleased = isKept && engine.version === releasedEngine.version
+    const { recalledAt, reason } = recalls.get(engine.sha256) ?? {}
+    const recall = recalledAt && reason ? { recalledAt, reason } : null
+    return { ...engine, isKept, isReleased, recall }
+  })
+}

@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { boundedDb, cutOffEverywhere, Fault } from '../../test/support/faults.ts'
+import { testRegistry } from '../../test/support/registry.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  daysAfter,
+  enough,
+  eventsOf,
+  isMarked,
+  scoredAt,
+  scoresOf,
+  scoring,
+  scoringWrongly,
+} from '../../test/support/scores.ts'
+import { type Db, sql } from '../platform/db.ts'
+import { EngineRefused } from './engine.ts'
+import { changeConsent } from './keep-sharing.ts'
+import { markRecalled, recallEngine } from './recall-engine.ts'
+import { findRecalls } from './recall-store.ts'
+import { recomputeSome } from './recompute.ts'
+import { revokeAndRescore } from './revoke-evidence.ts'
+import { scoreWorkers } from './score-workers.ts'
+import type { Scoring } from './scoring.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+await addSources(db)
+
+const now = daysAfter(1)
+let releases = 0
+
+/** A release of its own for each test: what is recalled stays so. */
+function wrongRelease(): Scoring {
+  return scoringWrongly(`0.9.${releases++}`)
+}
+
+function score(workerId: string, by: Scoring, at = scoredAt, from: Db = db) {
+  return from.transaction((tx) => scoreWorkers(tx, by, [{ workerId, correction: null }], at))
+}
+
+/** Somebody with a score of that release. */
+async function scoredBy(release: Scoring, over: Record<string, unknown> = {}) {
+  const [workerId = ''] = await addPeople(db, 1, over)
+  const evidence = await addEvidence(db, workerId, enough)
+  await score(workerId, release)
+  return { workerId, evidence }
+}
+
+function recall({ engine }: Scoring, from: Db = db) {
+  const engineSha256 = Buffer.from(engine.binarySha256, 'hex')
+  const { version: engineVersion } = engine
+  const entry = { engineSha256, engineVersion, reason: 'wrong_result', recalledAt: now } as const
+  return from.transaction((tx) => recallEngine(tx, entry, 'test'))
+}
+
+async function recompute(by = scoring, at = now, from: Db = db): Promise<void> {
+  const some = () => from.transaction((tx) => recomputeSome(tx, by, { limit: 100, now: at }))
+  for (let scored = await some(); scored.length > 0; scored = await some());
+}
+
+async function recallAndRecompute(release: Scoring): Promise<void> {
+  await recall(release)
+  await markRecalled(db, now)
+  await recompute()
+}
+
+test('each score that stands is made again: score.revised with engine_correction, the old credential revoked, nobody waits', async () => {
+  const release = wrongRelease()
+  const { workerId } = await scoredBy(release)
+  await recallAndRecompute(release)
+  const [wrong, right, ...more] = await scoresOf(db, workerId)
+  assert.deepEqual(more, [])
+  assert.partialDeepStrictEqual(wrong, { state: 'superseded', vcRevokedAt: now })
+  assert.partialDeepStrictEqual(right, {
+    state: 'active',
+    change: 'revised',
+    reason: 'engine_correction',
+    previous: wrong?.id,
+    vcRevokedAt: null,
+  })
+  const [, revised, ...others] = await eventsOf(db, workerId)
+  assert.deepEqual(others, [])
+  assert.equal(revised?.type, 'score.revised')
+  assert.partialDeepStrictEqual(revised?.data, {
+    snapshotId: right?.id,
+    score: right?.score,
+    scoreVcSha256: right?.vc,
+    previousSnapshotId: wrong?.id,
+    previousScore: wrong?.score,
+    previousScoreVcSha256: wrong?.vc,
+    reason: 'engine_correction',
+    disputeId: null,
+    revisedAt: '2026-05-15T09:00:00Z',
+  })
+  assert.equal(await isMarked(db, workerId), false)
+})
+
+test('also where the right engine comes to the same: the credential names the wrong one', async () => {
+  const release = wrongRelease()
+  const same = { ...release, engine: { ...release.engine, score: scoring.engine.score } }
+  const { workerId } = await scoredBy(same)
+  await recallAndRecompute(release)
+  const [before, after] = await scoresOf(db, workerId)
+  assert.equal(before?.score, after?.score)
+  assert.partialDeepStrictEqual(before, { state: 'superseded', vcRevokedAt: now })
+  assert.equal(after?.reason, 'engine_correction')
+})
+
+test('scores of other engines stay, with their credentials; a second recall changes nothing', async () => {
+  const [release, other] = [wrongRelease(), wrongRelease()]
+  const { workerId } = await scoredBy(other)
+  const { workerId: theirs } = await scoredBy(release)
+  await recallAndRecompute(release)
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'active', vcRevokedAt: null },
+  ])
+  const before = [await scoresOf(db, theirs), await eventsOf(db, theirs)]
+  assert.equal(await recall(release), false)
+  await markRecalled(db, daysAfter(2))
+  await recompute(scoring, daysAfter(2))
+  assert.deepEqual([await scoresOf(db, theirs), await eventsOf(db, theirs)], before)
+})
+
+test('a score of before that the engine made: its credential is revoked, and the one that stands is not touched', async () => {
+  const release = wrongRelease()
+  const { workerId } = await scoredBy(release)
+  await addEvidence(db, workerId, [{ value: 950 }])
+  await score(workerId, scoring, daysAfter(0.5))
+  await recallAndRecompute(release)
+  const scores = await scoresOf(db, workerId)
+  assert.partialDeepStrictEqual(scores, [
+    { state: 'superseded', vcRevokedAt: now },
+    { state: 'active', change: 'updated', vcRevokedAt: null },
+  ])
+  assert.deepEqual(
+    (await eventsOf(db, workerId)).map(({ type }) => type),
+    ['score.updated', 'score.updated'],
+  )
+})
+
+test('too little evidence by now: the score is withdrawn with its credential, and nothing is told of a new one', async () => {
+  const release = wrongRelease()
+  const { workerId } = await scoredBy(release)
+  await recall(release)
+  await markRecalled(db, now)
+  await recompute({ ...scoring, issueRule: { ...scoring.issueRule, evidenceMin: 10 } })
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'withdrawn', vcRevokedAt: now },
+  ])
+  assert.equal((await eventsOf(db, workerId)).length, 1)
+})
+
+test('who does not share the score, or took that back: it is made again, and nobody is told', async () => {
+  const release = wrongRelease()
+  const consents = [{ permission: 'public_profile', textVersion: '1' }]
+  const never = await scoredBy(release, { consents })
+  const noMore = await scoredBy(release, { username: 'no-more' })
+  await db.transaction((tx) => {
+    const wish = { permission: 'score_sharing', textVersion: null } as const
+    return changeConsent(tx, 'no-more', { ...wish, by: 'test', at: daysAfter(0.5) })
+  })
+  await recallAndRecompute(release)
+  for (const { workerId } of [never, noMore]) {
+    assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+      { state: 'superseded' },
+      { state: 'active', reason: 'engine_correction', vc: null },
+    ])
+    assert.deepEqual(await eventsOf(db, workerId), [])
+  }
+})
+
+test('whoever scores first corrects: evidence revoked before the recomputation came round', async () => {
+  const release = wrongRelease()
+  const { workerId, evidence } = await scoredBy(release)
+  await recall(release)
+  const revocation = { reason: 'policy', actor: 'test', now } as const
+  await db.transaction((tx) => revokeAndRescore(tx, scoring, evidence.slice(3), revocation))
+  await markRecalled(db, now)
+  await recompute()
+  assert.deepEqual(
+    (await eventsOf(db, workerId)).map(({ type, data }) => [type, data.reason]),
+    [
+      ['score.updated', undefined],
+      ['evidence.revoked', 'policy'],
+      ['score.revised', 'evidence_revoked'],
+    ],
+  )
+})
+
+test('the engine that runs: from the recall on it scores nobody, and what it scored stands until another engine comes', async () => {
+  const release = wrongRelease()
+  const { workerId, evidence } = await scoredBy(release)
+  await recall(release)
+  await markRecalled(db, now)
+  const isRefused = (error: unknown) => error instanceof EngineRefused && error.fault === 'recalled'
+  await assert.rejects(recompute(release), isRefused)
+  await assert.rejects(score(workerId, release), isRefused)
+  const revocation = { reason: 'policy', actor: 'test', now } as const
+  const revoke = (by: Scoring | null) =>
+    db.transaction((tx) => revokeAndRescore(tx, by, evidence.slice(3), revocation))
+  await assert.rejects(revoke(release), isRefused)
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'active', vcRevokedAt: null },
+  ])
+  assert.equal(await isMarked(db, workerId), true)
+  await revoke(null)
+  await recompute(scoring, daysAfter(3))
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'superseded', vcRevokedAt: now },
+    { state: 'active', change: 'revised' },
+  ])
+})
+
+test('a recall waits for whoever is scoring, so that nothing the engine makes is missed', async () => {
+  const release = wrongRelease()
+  const [workerId = ''] = await addPeople(db, 1)
+  await addEvidence(db, workerId, enough)
+  const order: string[] = []
+  let recalling = Promise.resolve(false)
+  await db.transaction(async (tx) => {
+    await scoreWorkers(tx, release, [{ workerId, correction: null }], scoredAt)
+    recalling = recall(release).finally(() => order.push('recalled'))
+    await untilSomebodyWaits()
+    order.push('scored')
+  })
+  assert.equal(await recalling, true)
+  assert.deepEqual(order, ['scored', 'recalled'])
+  await markRecalled(db, now)
+  await recompute()
+  assert.equal((await scoresOf(db, workerId)).at(-1)?.reason, 'engine_correction')
+})
+
+/** For the lock of recalls. */
+async function untilSomebodyWaits(): Promise<void> {
+  for (;;) {
+    const waiting = await registry.client.query(
+      "select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())",
+    )
+    if (waiting.rows.length > 0) return
+  }
+}
+
+test('what was recalled stays so: no statement takes it back, or gives it another reason', async () => {
+  const release = wrongRelease()
+  await recall(release)
+  const sha256 = Buffer.from(release.engine.binarySha256, 'hex')
+  for (const statement of [
+    sql`delete from engine_recalls where engine_sha256 = ${sha256}`,
+    sql`update engine_recalls set reason = 'unfair' where engine_sha256 = ${sha256}`,
+    sql`update engine_recalls set recalled_at = now() where engine_sha256 = ${sha256}`,
+  ])
+    await assert.rejects(db.run(statement), /stays so/)
+  await markRecalled(db, now)
+  await assert.rejects(
+    db.run(sql`update engine_recalls set marked_at = null where engine_sha256 = ${sha256}`),
+    /stays so/,
+  )
+})
+
+test('cut off at every boundary of a recall: it is there whole or not at all', async () => {
+  const release = wrongRelease()
+  const count = async () => (await findRecalls(db)).length
+  const before = await count()
+  const boundaries = await cutOffEverywhere(
+    db,
+    (from) => recall(release, from),
+    async (cutOff) => assert.equal(await count(), before + (cutOff ? 0 : 1)),
+  )
+  assert.ok(boundaries >= 3, `${boundaries} boundaries`)
+})
+
+test('cut off at every boundary of the marking and of the recomputation, and gone on with: the same as undisturbed', async () => {
+  let boundaries = 0
+  for (let cutAt = 0; ; cutAt++) {
+    const release = wrongRelease()
+    const people = [await scoredBy(release), await scoredBy(release)]
+    await score(people[1]?.workerId ?? '', scoring, daysAfter(0.5))
+    await recall(release)
+    boundaries = 0
+    const mortal = boundedDb(db, () => {
+      if (boundaries++ === cutAt) throw new Fault(`at boundary ${cutAt}`)
+    })
+    const follow = async (from: Db): Promise<void> => {
+      await markRecalled(from, now)
+      await recompute(scoring, now, from)
+    }
+    const cutOff = await follow(mortal).then(
+      () => false,
+      (error: unknown) => {
+        if (error instanceof Fault) return true
+        throw error
+      },
+    )
+    await follow(db)
+    const [standing, replaced] = await Promise.all(
+      people.map(async ({ workerId }) => ({
+        scores: await scoresOf(db, workerId),
+        events: (await eventsOf(db, workerId)).map(({ type }) => type),
+        marked: await isMarked(db, workerId),
+      })),
+    )
+    assert.partialDeepStrictEqual(standing, {
+      scores: [
+        { state: 'superseded', vcRevokedAt: now },
+        { state: 'active', reason: 'engine_correction', vcRevokedAt: null },
+      ],
+      events: ['score.updated', 'score.revised'],
+      marked: false,
+    })
+    assert.partialDeepStrictEqual(replaced, {
+      scores: [
+        { state: 'superseded', vcRevokedAt: now },
+        { state: 'active', change: 'updated', vcRevokedAt: null },
+      ],
+      events: ['score.updated', 'score.updated'],
+      marked: false,
+    })
+    if (!cutOff) break
+  }
+  assert.ok(boundaries >= 25, `${boundaries} boundaries`)
+})

@@ -1,0 +1,160 @@
+/** An engine that was found to be wrong, as its operator meets it: real commands, a real server. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { systemClock } from '../../src/platform/clock.ts'
+import { tendLists } from '../../src/score-credentials/issue.ts'
+import { readSigners } from '../../src/score-credentials/key-files.ts'
+import { originOf } from '../../src/score-credentials/payload.ts'
+import { loadEngine } from '../../src/scores/engine.ts'
+import { scoreWorkers } from '../../src/scores/score-workers.ts'
+import { ask } from '../support/ask.ts'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+import { eventually, startServer } from '../support/processes.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  enough,
+  eventsOf,
+  scoresOf,
+  scoringWrongly,
+} from '../support/scores.ts'
+
+const database = await testDatabase()
+const { db } = database
+const line = commandLine(database.url)
+after(async () => {
+  line.remove()
+  await database.drop()
+})
+
+async function command(...args: string[]) {
+  const { code, out, err } = await line.run([...args, '--json'])
+  return { code, err, report: out === '' ? null : JSON.parse(out) }
+}
+
+await command('keys', 'create')
+const [signer] = (await readSigners(join(line.folder, 'data/keys'))).values()
+assert.ok(signer !== undefined)
+const now = systemClock()
+const origin = originOf('https://scores.example.org')
+const issuer = { origin, signer, validityDays: 3_650, supersedeRevokes: false }
+await tendLists(db, issuer, now)
+await addSources(db)
+const wrong = { ...scoringWrongly(), issuer }
+const { version, binarySha256: sha256 } = wrong.engine
+const [workerId = ''] = await addPeople(db, 1, { username: 'ada-lovelace' })
+const evidence = await addEvidence(db, workerId, enough)
+await db.transaction((tx) => scoreWorkers(tx, wrong, [{ workerId, correction: null }], now))
+const released = await loadEngine()
+
+const recall = (...args: string[]) => command('engines', 'recall', ...args)
+
+test('list: the engine of this release, and every other that made a score', async () => {
+  const { code, report } = await command('engines', 'list')
+  assert.equal(code, 0)
+  assert.deepEqual(report.engines, [
+    {
+      version,
+      sha256,
+      scores: 1,
+      active: 1,
+      isKept: false,
+      isReleased: false,
+      recalledAt: null,
+      reason: null,
+    },
+    {
+      version: released.version,
+      sha256: released.binarySha256,
+      scores: 0,
+      active: 0,
+      isKept: true,
+      isReleased: true,
+      recalledAt: null,
+      reason: null,
+    },
+  ])
+})
+
+test('recall: 1 for an engine that is not there, by version and SHA-256 both; 2 for what is none, and without --yes', async () => {
+  const reason = ['--reason', 'wrong_result']
+  assert.equal((await recall('9.9.9', sha256, ...reason, '--yes')).code, 1)
+  assert.equal((await recall(version, 'f'.repeat(64), ...reason, '--yes')).code, 1)
+  assert.equal((await recall(version, 'abc', ...reason, '--yes')).code, 2)
+  assert.equal((await recall(version, sha256, '--reason', 'whatever', '--yes')).code, 2)
+  const told = await line.run(['engines', 'recall', version, sha256, ...reason])
+  assert.equal(told.code, 2)
+  assert.match(told.out, /1 scores that stand .*\n[^]*Nothing was done/)
+  assert.equal((await command('engines', 'list')).report.engines[0].recalledAt, null)
+})
+
+test('recall and recompute: the score is corrected, its credential revoked, and both are in the audit log; a second recall changes nothing', async () => {
+  const shown = await line.run(['credentials', 'show', 'ada-lovelace'])
+  assert.equal(shown.code, 0, shown.err)
+  const recalled = await recall(version, sha256.toUpperCase(), '--reason', 'wrong_result', '--yes')
+  assert.deepEqual([recalled.code, recalled.report.outcome], [0, 'recalled'])
+  const again = await recall(version, sha256, '--reason', 'unfair')
+  assert.deepEqual([again.code, again.report.outcome], [0, 'already_recalled'])
+  const { report } = await command('recompute')
+  assert.partialDeepStrictEqual(report, { ok: true, scored: 1, issued: 1 })
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'superseded' },
+    { state: 'active', reason: 'engine_correction' },
+  ])
+  assert.partialDeepStrictEqual((await eventsOf(db, workerId)).at(-1), {
+    type: 'score.revised',
+    data: { reason: 'engine_correction' },
+  })
+  const old = await line.run(['credentials', 'verify', '-', '--json'], shown.out)
+  assert.deepEqual([old.code, JSON.parse(old.out).reason], [1, 'revoked'])
+  const { entries } = (await command('audit', 'list', '--action', 'engines.recalled')).report
+  assert.equal(entries.length, 1)
+  assert.deepEqual(JSON.parse(entries[0].subjects), [sha256])
+  assert.deepEqual(JSON.parse(entries[0].details), { active: 1, reason: 'wrong_result', version })
+})
+
+test('the engine that runs: at once nothing is scored, the server tells it and answers everything else, evidence can still be revoked', async () => {
+  const server = await startServer(line.env)
+  const readiness = async () => {
+    const { status, body } = await ask(server.base, { path: '/readyz' })
+    const { checks } = JSON.parse(body.toString())
+    return { status, engine: checks.engine }
+  }
+  assert.equal((await readiness()).engine, 'ok')
+  const own = [released.version, released.binarySha256] as const
+  const told = await line.run(['engines', 'recall', ...own, '--reason', 'unfair'])
+  assert.match(told.out, /engine of this release: no score is computed until/)
+  assert.equal((await recall(...own, '--reason', 'unfair', '--yes')).code, 0)
+
+  const { value } = await eventually('readiness tells of the recall', {
+    withinMs: 120_000,
+    see: async () => {
+      const seen = await readiness()
+      return seen.engine === 'ok' ? null : seen
+    },
+  })
+  assert.deepEqual(value, { status: 200, engine: 'degraded: recalled' })
+  const { body } = await ask(server.base, { path: '/.well-known/service-engine.json' })
+  assert.equal(JSON.parse(body.toString()).engine.lifecycle, 'recalled')
+
+  const recomputed = await command('recompute', '--all')
+  assert.equal(recomputed.code, 1)
+  assert.match(recomputed.report.message, /cannot be computed: engine hsc [\d.]+ was recalled/)
+  const [id = ''] = evidence
+  const revoked = await command('evidence', 'revoke', id, '--reason', 'policy')
+  assert.equal(revoked.code, 0)
+  assert.match(revoked.err, /was recalled.*left to the next recomputation/)
+  const doctor = await command('doctor')
+  assert.equal(doctor.code, 1)
+  assert.ok(
+    doctor.report.findings.some(
+      ({ check, told: what }: Record<string, string>) =>
+        check === 'engine' && what?.includes('recalled'),
+    ),
+  )
+  assert.equal((await scoresOf(db, workerId)).length, 2)
+  assert.equal(server.hasEnded(), false)
+})
