@@ -63,6 +63,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   search_vocabulary: nothing,
   public_candidates: read,
   x402_payments: ['select', 'insert', 'update'],
+  x402_prices: ['select', 'insert', 'update'],
 }
 
 export type Granted =

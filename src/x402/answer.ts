@@ -4,11 +4,13 @@ import type { MeterName } from '../platform/callers.ts'
 import type { Answer } from '../platform/endpoint.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import type { PaidRequest, PaymentPort } from '../platform/payments.ts'
+import type { Order, Purchase } from './buy.ts'
 import { challengeOf, encodeHeader, type HeaderVersion } from './challenge.ts'
-import { matchPayment } from './match.ts'
+import { type Match, matchPayment } from './match.ts'
 import { decodePayment, presentedPayment, type SignedPayment } from './payload.ts'
 import type { AttemptOutcome, PaymentMeter } from './payment-metrics.ts'
-import { type Order, type Purchase, purchase } from './purchase.ts'
+import type { PriceBoard } from './price-board.ts'
+import { isTakenUp, purchase } from './purchase.ts'
 import { makeQuote, quoteRandomBytes } from './quote.ts'
 import type { PaymentReason } from './reasons.ts'
 import type { Till } from './resolve.ts'
@@ -24,6 +26,7 @@ export interface Shop extends Till {
   maxTimeoutSeconds: number
   headerVersion: HeaderVersion
   meter: PaymentMeter
+  board: PriceBoard
 }
 
 export function paymentPort(shop: Shop): PaymentPort {
@@ -46,7 +49,7 @@ async function answerPaid(shop: Shop, request: PaidRequest): Promise<Answer> {
 async function attempt(sale: Sale): Promise<{ outcome: AttemptOutcome; answer: Answer }> {
   const { shop, request } = sale
   const presented = presentedPayment(request.headers)
-  if (presented.kind === 'none') return { outcome: 'challenged', answer: challenge(sale) }
+  if (presented.kind === 'none') return { outcome: 'challenged', answer: await challenge(sale) }
   if (presented.kind !== 'header')
     return { outcome: 'malformed', answer: refuse('invalid_payment') }
   const decoded = decodePayment(presented.text)
@@ -57,11 +60,11 @@ async function attempt(sale: Sale): Promise<{ outcome: AttemptOutcome; answer: A
   const limited = await request.limit(payment.authorization.from)
   if (limited !== null) return { outcome: 'limited', answer: limited }
   const made = await purchase(shop, order)
-  return { outcome: made.outcome, answer: answerOf(sale, payment, made) }
+  return { outcome: made.outcome, answer: await answerOf(sale, payment, made) }
 }
 
-function refused(sale: Sale, why: Refused): { outcome: 'refused'; answer: Answer } {
-  return { outcome: 'refused', answer: challenge(sale, why) }
+async function refused(sale: Sale, why: Refused): Promise<{ outcome: 'refused'; answer: Answer }> {
+  return { outcome: 'refused', answer: await challenge(sale, why) }
 }
 
 function termsOf(shop: Shop, request: PaidRequest): Terms {
@@ -79,11 +82,11 @@ function termsOf(shop: Shop, request: PaidRequest): Terms {
 
 /** The payment is for this, and the payer's own: as far as can be said without asking anybody. */
 async function orderOf(
-  { shop, request, terms }: Sale,
+  sale: Sale,
   payment: SignedPayment,
 ): Promise<Order | { reason: PaymentReason }> {
-  const { idempotencyKey, read } = request
-  const match = matchPayment(payment, terms, { secrets: shop.secrets, now: shop.clock() })
+  const { idempotencyKey, read } = sale.request
+  const match = await agreementOf(sale, payment)
   if ('reason' in match) return match
   if (!(await maySpend(payment, match.terms)))
     return { reason: 'invalid_exact_evm_payload_signature' }
@@ -95,13 +98,37 @@ async function orderOf(
   }
 }
 
+/** What we ask now; or what we asked when this payment was taken up, or when its payer was told. */
+async function agreementOf({ shop, terms }: Sale, payment: SignedPayment): Promise<Match> {
+  const options = { secrets: shop.secrets, now: shop.clock() }
+  const match = matchPayment(payment, terms, options)
+  if ('terms' in match || !isOfTerms(match.reason)) return match
+  const { to: payTo, value: amount } = payment.authorization
+  if (await isTakenUp(shop, payment, terms)) return { terms: { ...terms, payTo, amount } }
+  if (amount === terms.amount || payment.accepted?.quote != null) return match
+  // No quote came back, for version 1 has no place for it.
+  const former = matchPayment(payment, { ...terms, amount }, options)
+  if ('reason' in former || !(await maySpend(payment, terms))) return match
+  return (await shop.board.isPayable(terms.endpoint, amount)) ? former : match
+}
+
+/** What a change of ours may have brought about. */
+function isOfTerms(reason: PaymentReason): boolean {
+  return (
+    reason === 'invalid_payment_requirements' ||
+    reason === 'invalid_exact_evm_payload_recipient_mismatch' ||
+    reason === 'invalid_exact_evm_payload_authorization_value'
+  )
+}
+
 interface Refused {
   reason: PaymentReason
   payment?: SignedPayment
 }
 
 /** 402. The closed body has no room for a reason: it stands in the receipt. */
-function challenge({ shop, request, terms }: Sale, refused?: Refused): Answer {
+async function challenge({ shop, request, terms }: Sale, refused?: Refused): Promise<Answer> {
+  await shop.board.post()
   const random = randomBytes(quoteRandomBytes)
   const quote = makeQuote(terms, { secret: shop.secrets[0], random, now: shop.clock() })
   const idempotencyKey = request.idempotencyKey ?? randomBytes(24).toString('base64url')
@@ -119,7 +146,7 @@ function challenge({ shop, request, terms }: Sale, refused?: Refused): Answer {
   return { status: 402, body, headers: { ...headers, ...receiptHeaders(receipt) } }
 }
 
-function answerOf(sale: Sale, payment: SignedPayment, made: Purchase): Answer {
+async function answerOf(sale: Sale, payment: SignedPayment, made: Purchase): Promise<Answer> {
   if (made.outcome === 'paid') return withReceipt(made, payment)
   if (made.outcome === 'unsold') return made.answer
   if (made.outcome === 'refused') return challenge(sale, { reason: made.reason, payment })

@@ -14,6 +14,7 @@ import type { HeaderVersion } from './challenge.ts'
 import { facilitatorOf, type OfficialFacilitator } from './facilitator.ts'
 import { balanceWei, type Fitness, nodeFitness, remoteFitness } from './fitness.ts'
 import { paymentMeter, timed } from './payment-metrics.ts'
+import { priceBoard } from './price-board.ts'
 import { remoteFacilitator } from './remote.ts'
 import { reconcilePayments } from './resolve.ts'
 import { openRpc } from './rpc.ts'
@@ -71,8 +72,12 @@ export async function openX402(parts: X402Parts): Promise<X402> {
       ? remoteFacilitator(egress, facilitator)
       : localOf(parts, relayerKey, rpc)
   const meter = paymentMeter(parts.metrics)
+  const { chainId, asset } = networks[network]
+  const counter = { chainId, asset: asset.toLowerCase(), payTo: settings.payTo.toLowerCase() }
+  const { amounts: prices, maxTimeoutSeconds } = settings
   const shop: Shop = {
     ...settings,
+    board: priceBoard({ ...counter, db, clock, prices, maxTimeoutSeconds }),
     facilitator: timed(facilitatorOf(facilitator.kind, official), meter),
     meter,
     chain: rpc === null ? null : chainOf(rpc),
@@ -98,8 +103,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
       if (found !== fitness && found !== 'ok') onTrouble('payments cannot be taken', { why: found })
       fitness = found
     },
-    survey: async () =>
-      meter.surveyed(await countOpenPayments(db, networks[network].chainId), await gas()),
+    survey: async () => meter.surveyed(await countOpenPayments(db, chainId), await gas()),
     reconcile: () => reconcilePayments(shop),
     sweep: () => sweepPayments(db, new Date(clock().getTime() - keptMs)),
     close: () => egress.close(),

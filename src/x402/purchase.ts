@@ -12,50 +12,25 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sha256 } from '../platform/bytes.ts'
-import type { Answer } from '../platform/endpoint.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
+import { buy, type Claim, isSold, type Order, type Purchase } from './buy.ts'
 import { expiredReason } from './match.ts'
 import type { SignedPayment } from './payload.ts'
-import type { PaymentReason } from './reasons.ts'
-import { isLedgerAlone, openPaymentOf, resolvePayment, settleAgain, type Till } from './resolve.ts'
+import { usedReason } from './reasons.ts'
+import { openPaymentOf, resolvePayment, settleAgain, type Till } from './resolve.ts'
 import { sealNonceBytes, sealPayment } from './seal.ts'
 import {
   claimPayment,
-  failPayment,
   findPayment,
   findPurchase,
   freePurchaseKey,
-  holdPayment,
   type Lease,
   leaveOpen,
-  markSettled,
-  markUnknown,
   type PaymentIdentity,
   type PaymentRow,
-  releasePayment,
   takeOver,
 } from './store.ts'
 import { resourceKey, type Terms } from './terms.ts'
-
-export interface Order {
-  payment: SignedPayment
-  terms: Terms
-  /** Names the purchase, however often it is signed for. */
-  idempotencyKey: string | null
-  /** What is bought. It may be asked more than once, and must change nothing. */
-  read(): Promise<Answer>
-}
-
-export type Purchase =
-  /** Paid once, now or before. `answer` may be other than 200 where what was bought is there no more. */
-  | { outcome: 'paid'; transaction: string; answer: Answer }
-  /** Not charged: the answer is not 200. */
-  | { outcome: 'unsold'; answer: Answer }
-  | { outcome: 'refused'; reason: PaymentReason }
-  | { outcome: 'key reused' }
-  | { outcome: 'facilitator unavailable' }
-  /** It may have been paid: only the same payment again may follow. */
-  | { outcome: 'pending' }
 
 const waitMsMax = 5_000
 const waitMs = 50
@@ -92,12 +67,10 @@ async function attempt(till: Till, order: Order): Promise<Step> {
   const claim = newClaim(till, order, now)
   const lease = leaseFrom(now)
   if (expired === null && (await claimPayment(db, claim, lease)))
-    return buy(till, order, { id: claim.id, leaseUntil: lease.leaseUntil })
+    return buyOrTwin(till, order, { id: claim.id, leaseUntil: lease.leaseUntil })
   const row = await findPayment(db, claim)
   if (row === undefined) return expired === null ? 'wait' : { outcome: 'refused', reason: expired }
-  const isSame =
-    row.signatureHash.equals(claim.signatureHash) && row.resourceKey.equals(claim.resourceKey)
-  if (!isSame) return used
+  if (!isSame(row, order)) return used
   if (row.state === 'settled') return serveAgain(row, order, { now, keptMs: entitlementMs })
   if (row.state === 'settling' || row.state === 'unknown') {
     const taken = row.leaseUntil <= now && (await takeOver(db, row.id, leaseFrom(now)))
@@ -106,7 +79,24 @@ async function attempt(till: Till, order: Order): Promise<Step> {
   return expired === null ? 'wait' : { outcome: 'refused', reason: expired }
 }
 
-const used = { outcome: 'refused', reason: 'invalid_transaction_state' } as const satisfies Purchase
+/** The very payment, for the very resource. */
+function isSame(row: PaymentRow, { payment, terms }: Pick<Order, 'payment' | 'terms'>): boolean {
+  const isSigned = row.signatureHash.equals(sha256(payment.signature))
+  return isSigned && row.resourceKey.equals(resourceKey(terms.resource))
+}
+
+/** May have been paid, or was: what was agreed then holds, whatever we ask for since. */
+export async function isTakenUp(
+  { db }: Till,
+  payment: SignedPayment,
+  terms: Terms,
+): Promise<boolean> {
+  const row = await findPayment(db, identityOf(payment, terms))
+  if (row === undefined || !isSame(row, { payment, terms })) return false
+  return row.state === 'settling' || row.state === 'unknown' || row.state === 'settled'
+}
+
+const used = { outcome: 'refused', reason: usedReason } as const satisfies Purchase
 
 function newClaim(till: Till, { payment, terms, idempotencyKey }: Order, now: Date) {
   const id = uuidV7(now)
@@ -141,55 +131,9 @@ function leaseFrom(now: Date): Lease {
   return { now, leaseUntil: new Date(now.getTime() + leaseMs) }
 }
 
-/** What is ours alone until then. */
-interface Claim {
-  id: string
-  leaseUntil: Date
-}
-
-async function buy(till: Till, order: Order, claim: Claim): Promise<Step> {
-  const offer = await offerUnder(till, order, claim)
-  return 'ended' in offer ? offer.ended : settle(till, order, { id: claim.id, answer: offer.ready })
-}
-
-type Offer = { ready: Answer } | { ended: Step }
-
-/** Whatever ends it before the payment is sent gives the claim back. */
-async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer> {
-  const { db, clock } = till
-  const { id, leaseUntil } = claim
-  const release = (reason: PaymentReason | null) =>
-    releasePayment(db, id, { leaseUntil, reason, now: clock(), durably: isLedgerAlone(till) })
-  try {
-    const offer = await untilSettling(till, order, claim)
-    if ('ready' in offer) return offer
-    const { ended } = offer
-    await release(ended !== 'wait' && ended.outcome === 'refused' ? ended.reason : null)
-    return offer
-  } catch (error) {
-    await release(null).catch(() => undefined)
-    throw error
-  }
-}
-
-/** `ready`: the answer is 200, and the row says that the payment may be sent. */
-async function untilSettling(till: Till, order: Order, { id, leaseUntil }: Claim): Promise<Offer> {
-  const { db, facilitator, clock } = till
-  const [verified, hold] = await Promise.all([
-    facilitator.verify(order.payment, order.terms),
-    holdPayment(db, id, clock()),
-  ])
-  if (verified.outcome === 'no answer') {
-    till.onTrouble('a payment could not be verified', { why: verified.why })
-    return { ended: { outcome: 'facilitator unavailable' } }
-  }
-  if (verified.outcome === 'refused') return { ended: verified }
-  if (hold === 'lost') return { ended: 'wait' }
-  if (hold === 'twin') return { ended: (await waiting(() => twinPurchase(till, order))) ?? 'wait' }
-  const answer = await order.read()
-  if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
-  // Whoever came back for it may be sending it by now.
-  return clock() < leaseUntil ? { ready: answer } : { ended: 'wait' }
+async function buyOrTwin(till: Till, order: Order, claim: Claim): Promise<Step> {
+  const bought = await buy(till, order, claim)
+  return bought === 'twin' ? ((await waiting(() => twinPurchase(till, order))) ?? 'wait') : bought
 }
 
 /** The same payer, whose signature is proved by now, has made this purchase before, or is making it. Null: it has not. */
@@ -208,41 +152,6 @@ async function twinPurchase(till: Till, order: Order): Promise<Step | null> {
   if (row.settledAt !== null) return serveAgain(row, order, { now, keptMs: purchaseMs })
   const taken = row.leaseUntil <= now && (await takeOver(db, row.id, leaseFrom(now)))
   return taken ? finish(till, order, row) : 'wait'
-}
-
-async function settle(
-  till: Till,
-  { payment, terms }: Order,
-  { id, answer }: { id: string; answer: Answer },
-): Promise<Purchase> {
-  const { db, clock } = till
-  const since = clock()
-  const settlement = await till.facilitator.settle(payment, terms)
-  if (settlement.outcome === 'settled')
-    return paid(till, id, { transaction: settlement.transaction, answer })
-  if (settlement.outcome === 'refused') {
-    await failPayment(db, id, { reason: settlement.reason, now: clock() })
-    return settlement
-  }
-  till.onTrouble('whether a payment was made is not known', { payment: id, why: settlement.why })
-  const fate = await till.chain?.fateOf(payment.authorization, terms, since)
-  if (fate?.fate === 'paid') return paid(till, id, { transaction: fate.transaction, answer })
-  if (fate?.fate === 'void') {
-    await failPayment(db, id, { reason: used.reason, now: clock() })
-    return used
-  }
-  await markUnknown(db, id, { reason: settlement.reason, now: clock() })
-  return { outcome: 'pending' }
-}
-
-async function paid(
-  till: Till,
-  id: string,
-  { transaction, answer }: { transaction: string; answer: Answer },
-): Promise<Purchase> {
-  const durably = isLedgerAlone(till)
-  await markSettled(till.db, id, { txHash: transaction, now: till.clock(), durably })
-  return { outcome: 'paid', transaction, answer }
 }
 
 /** What was left open, and is asked for again: by the same payment, or by another of the same purchase. The row is ours for the moment. */
@@ -273,8 +182,4 @@ async function serveAgain(
   )
   if (now.getTime() > end) return used
   return { outcome: 'paid', transaction: row.txHash, answer: await order.read() }
-}
-
-function isSold(answer: Answer): boolean {
-  return 'status' in answer && answer.status === 200
 }

@@ -19,6 +19,9 @@ export const paymentReasons = [
 ] as const
 export type PaymentReason = (typeof paymentReasons)[number]
 
+/** Used before, or cancelled. */
+export const usedReason = 'invalid_transaction_state' satisfies PaymentReason
+
 /** Other names in use for the same. */
 const synonyms: Readonly<Record<string, PaymentReason>> = {
   invalid_exact_evm_signature: 'invalid_exact_evm_payload_signature',

@@ -8,7 +8,7 @@ import type { Chain } from './chain.ts'
 import type { Facilitator } from './facilitator.ts'
 import { expiredReason } from './match.ts'
 import type { SignedPayment } from './payload.ts'
-import type { PaymentReason } from './reasons.ts'
+import { type PaymentReason, usedReason } from './reasons.ts'
 import { openPayment } from './seal.ts'
 import {
   failPayment,
@@ -80,9 +80,7 @@ export async function resolvePayment(till: Till, open: OpenPayment): Promise<Res
   }
   if (fate?.fate !== 'void' && fate?.fate !== 'expired') return { state: 'open' }
   const reason =
-    fate.fate === 'void'
-      ? 'invalid_transaction_state'
-      : 'invalid_exact_evm_payload_authorization_valid_before'
+    fate.fate === 'void' ? usedReason : 'invalid_exact_evm_payload_authorization_valid_before'
   await failPayment(db, id, { reason, now })
   return { state: 'failed', reason }
 }

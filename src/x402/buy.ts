@@ -1,0 +1,123 @@
+/** What is bought, under a claim: the way of `purchase.ts` from the claim to the answer. */
+import type { Answer } from '../platform/endpoint.ts'
+import type { SignedPayment } from './payload.ts'
+import { type PaymentReason, usedReason } from './reasons.ts'
+import { isLedgerAlone, type Till } from './resolve.ts'
+import { failPayment, holdPayment, markSettled, markUnknown, releasePayment } from './store.ts'
+import type { Terms } from './terms.ts'
+
+export interface Order {
+  payment: SignedPayment
+  terms: Terms
+  /** Names the purchase, however often it is signed for. */
+  idempotencyKey: string | null
+  /** What is bought. It may be asked more than once, and must change nothing. */
+  read(): Promise<Answer>
+}
+
+export type Purchase =
+  /** Paid once, now or before. `answer` may be other than 200 where what was bought is there no more. */
+  | { outcome: 'paid'; transaction: string; answer: Answer }
+  /** Not charged: the answer is not 200. */
+  | { outcome: 'unsold'; answer: Answer }
+  | { outcome: 'refused'; reason: PaymentReason }
+  | { outcome: 'key reused' }
+  | { outcome: 'facilitator unavailable' }
+  /** It may have been paid: only the same payment again may follow. */
+  | { outcome: 'pending' }
+
+/** What is ours alone until then. */
+export interface Claim {
+  id: string
+  leaseUntil: Date
+}
+
+/**
+ * Under a claim: verify, while the claim is made fast; read; settle. `wait`: it has passed to somebody else. `twin`: the signature is right,
+ * and another payment of the same purchase was first.
+ */
+export async function buy(till: Till, order: Order, claim: Claim): Promise<Bought> {
+  const offer = await offerUnder(till, order, claim)
+  return 'ended' in offer ? offer.ended : settle(till, order, { id: claim.id, answer: offer.ready })
+}
+
+type Bought = Purchase | 'wait' | 'twin'
+type Offer = { ready: Answer } | { ended: Bought }
+
+/** Whatever ends it before the payment is sent gives the claim back. */
+async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer> {
+  const { db, clock } = till
+  const { id, leaseUntil } = claim
+  const release = (reason: PaymentReason | null) =>
+    releasePayment(db, id, { leaseUntil, reason, now: clock(), durably: isLedgerAlone(till) })
+  try {
+    const offer = await untilSettling(till, order, claim)
+    if ('ready' in offer) return offer
+    const { ended } = offer
+    const isRefused = typeof ended === 'object' && ended.outcome === 'refused'
+    await release(isRefused ? ended.reason : null)
+    return offer
+  } catch (error) {
+    await release(null).catch(() => undefined)
+    throw error
+  }
+}
+
+/** `ready`: the answer is 200, and the row says that the payment may be sent. */
+async function untilSettling(till: Till, order: Order, { id, leaseUntil }: Claim): Promise<Offer> {
+  const { db, facilitator, clock } = till
+  const [verified, hold] = await Promise.all([
+    facilitator.verify(order.payment, order.terms),
+    holdPayment(db, id, clock()),
+  ])
+  if (verified.outcome === 'no answer') {
+    till.onTrouble('a payment could not be verified', { why: verified.why })
+    return { ended: { outcome: 'facilitator unavailable' } }
+  }
+  if (verified.outcome === 'refused') return { ended: verified }
+  if (hold === 'lost') return { ended: 'wait' }
+  if (hold === 'twin') return { ended: 'twin' }
+  const answer = await order.read()
+  if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
+  // Whoever came back for it may be sending it by now.
+  return clock() < leaseUntil ? { ready: answer } : { ended: 'wait' }
+}
+
+async function settle(
+  till: Till,
+  { payment, terms }: Order,
+  { id, answer }: { id: string; answer: Answer },
+): Promise<Purchase> {
+  const { db, clock } = till
+  const since = clock()
+  const settlement = await till.facilitator.settle(payment, terms)
+  if (settlement.outcome === 'settled')
+    return paid(till, id, { transaction: settlement.transaction, answer })
+  if (settlement.outcome === 'refused') {
+    await failPayment(db, id, { reason: settlement.reason, now: clock() })
+    return settlement
+  }
+  till.onTrouble('whether a payment was made is not known', { payment: id, why: settlement.why })
+  const fate = await till.chain?.fateOf(payment.authorization, terms, since)
+  if (fate?.fate === 'paid') return paid(till, id, { transaction: fate.transaction, answer })
+  if (fate?.fate === 'void') {
+    await failPayment(db, id, { reason: usedReason, now: clock() })
+    return { outcome: 'refused', reason: usedReason }
+  }
+  await markUnknown(db, id, { reason: settlement.reason, now: clock() })
+  return { outcome: 'pending' }
+}
+
+async function paid(
+  till: Till,
+  id: string,
+  { transaction, answer }: { transaction: string; answer: Answer },
+): Promise<Purchase> {
+  const durably = isLedgerAlone(till)
+  await markSettled(till.db, id, { txHash: transaction, now: till.clock(), durably })
+  return { outcome: 'paid', transaction, answer }
+}
+
+export function isSold(answer: Answer): boolean {
+  return 'status' in answer && answer.status === 200
+}

@@ -1,0 +1,188 @@
+/** A price changes while payers hold challenges: who was told the old one pays the old one, for as long as the challenge said, and no more. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after } from 'node:test'
+import { type Clock, systemClock } from '../../src/platform/clock.ts'
+import type { X402Settings } from '../../src/x402/open.ts'
+import { ask } from '../support/ask.ts'
+import {
+  assertError,
+  assertPaid,
+  assertRefused,
+  chainTest,
+  pay,
+  startLoopServer,
+  startPaidLoop,
+  terms,
+} from '../support/paid-loop.ts'
+import type { PaidServer } from '../support/paid-server.ts'
+import { base64Json, payloadV1, payloadV2, signAuthorization } from '../support/payments.ts'
+import { startFacilitator } from '../support/test-facilitator.ts'
+
+const loop = await startPaidLoop()
+const facilitator = await startFacilitator(loop)
+const secrets = [randomBytes(32).toString('hex')] as const
+let aheadMs = 0
+const clock: Clock = () => new Date(systemClock().getTime() + aheadMs)
+const servers: PaidServer[] = []
+after(async () => {
+  for (const server of servers) await server.stop()
+  await facilitator.stop()
+  await loop.stop()
+})
+
+/** A server that asks for so much. */
+async function asking(amount: string, more: Partial<X402Settings> = {}): Promise<PaidServer> {
+  const amounts = { score_lookup: amount, candidate_lookup: '77001', candidate_search: '77002' }
+  const settings = { secrets, amounts, ...more }
+  const server = await startLoopServer(loop, { clock, settings })
+  servers.push(server)
+  return server
+}
+
+/** What a caller without a payment is told. */
+async function challengeOf(server: PaidServer): Promise<{ amount: string; nonce: string }> {
+  const reply = await ask(server.base, { path: '/things/1' })
+  const { amount, extra } = JSON.parse(reply.body.toString()).accepts[0]
+  return { amount, nonce: extra.nonce }
+}
+
+/** Over when a challenge of now is. */
+const overSeconds = 61 + terms.maxTimeoutSeconds
+
+async function later(seconds: number, work: () => Promise<void>): Promise<void> {
+  aheadMs = seconds * 1_000
+  try {
+    await work()
+  } finally {
+    aheadMs = 0
+  }
+}
+
+type Wallet = Awaited<ReturnType<typeof loop.richWallet>>
+
+const longLived = () => ({ validBefore: String(Math.floor(Date.now() / 1_000) + 7_200) })
+
+async function signedV1(wallet: Wallet, amount: string): Promise<string> {
+  const told = { ...terms, amount }
+  return base64Json(payloadV1(await signAuthorization(wallet, told, longLived()), told))
+}
+
+async function signedV2(wallet: Wallet, amount: string, extra = {}): Promise<string> {
+  const told = { ...terms, amount }
+  return base64Json(payloadV2(await signAuthorization(wallet, told, longLived()), told, extra))
+}
+
+const valueReason = 'invalid_exact_evm_payload_authorization_value'
+const termsReason = 'invalid_payment_requirements'
+
+for (const [change, former, present] of [
+  ['raised', '11000', '12000'],
+  ['lowered', '14000', '13000'],
+] as const)
+  chainTest(
+    `a price is ${change}: payers of both versions pay what they were told, in its time, and what is asked now after it`,
+    async () => {
+      const before = await asking(former)
+      const told = await challengeOf(before)
+      assert.equal(told.amount, former)
+      const now = await asking(present)
+      const wallet = await loop.richWallet()
+      let spent = 0
+      const buys = async (header: string, amount: string): Promise<void> => {
+        assertPaid(await pay(now, header))
+        spent += Number(amount)
+        assert.equal(await loop.spent(wallet), spent)
+      }
+      await buys(await signedV1(wallet, former), former)
+      await buys(await signedV2(wallet, former), former)
+      await buys(await signedV2(wallet, former, { nonce: told.nonce }), former)
+      await buys(await signedV1(wallet, present), present)
+      await later(terms.maxTimeoutSeconds - 1, async () =>
+        buys(await signedV1(wallet, former), former),
+      )
+      await later(overSeconds, async () => {
+        assertRefused(await pay(now, await signedV1(wallet, former)), valueReason)
+        assertRefused(await pay(now, await signedV2(wallet, former)), termsReason)
+        const quoted = await signedV2(wallet, former, { nonce: told.nonce })
+        assertRefused(await pay(now, quoted), termsReason)
+        assert.equal(await loop.spent(wallet), spent)
+        await buys(await signedV1(wallet, present), present)
+        await buys(await signedV2(wallet, present), present)
+      })
+    },
+  )
+
+chainTest('two servers with two prices at a time take each other’s challenges', async () => {
+  const [one, two] = [await asking('15000'), await asking('16000')]
+  await challengeOf(one)
+  await challengeOf(two)
+  const wallet = await loop.richWallet()
+  assertPaid(await pay(one, await signedV1(wallet, '16000')))
+  assertPaid(await pay(two, await signedV1(wallet, '15000')))
+  assert.equal(await loop.spent(wallet), 31_000)
+})
+
+chainTest(
+  'a price that is asked all the time stays good; a challenge given late counts',
+  async () => {
+    const before = await asking('17000')
+    await challengeOf(before)
+    await later(59, async () => void (await challengeOf(before)))
+    await later(120, async () => void (await challengeOf(before)))
+    const now = await asking('18000')
+    const wallet = await loop.richWallet()
+    await later(120 + terms.maxTimeoutSeconds, async () => {
+      assertPaid(await pay(now, await signedV1(wallet, '17000')))
+    })
+  },
+)
+
+chainTest(
+  '402: what was never asked for this read, or for another one alone, or is not signed by the payer, buys nothing',
+  async () => {
+    const now = await asking('19000')
+    await challengeOf(now)
+    const wallet = await loop.richWallet()
+    for (const amount of ['18999', '19001', '1', '0', '77001', '77002'])
+      assertRefused(await pay(now, await signedV1(wallet, amount)), valueReason)
+    const former = await asking('21000')
+    await challengeOf(former)
+    const { authorization, signature } = await signAuthorization(wallet, terms)
+    const forged = { authorization: { ...authorization, value: '21000' }, signature }
+    assertRefused(await pay(now, base64Json(payloadV1(forged, terms))), valueReason)
+    assert.equal(await loop.spent(wallet), 0)
+  },
+)
+
+chainTest(
+  'what was taken up stays taken up: the price and whom to pay may change, and the same payment is served again, charged once',
+  async () => {
+    const remote = {
+      kind: 'remote',
+      url: facilitator.url,
+      authorization: null,
+      rpcUrl: loop.chain.url,
+    } as const
+    const before = await asking('22000', { facilitator: remote })
+    await challengeOf(before)
+    const wallet = await loop.richWallet()
+    const paid = await signedV1(wallet, '22000')
+    const transaction = assertPaid(await pay(before, paid))
+    const open = await signedV1(wallet, '22000')
+    facilitator.faults['/settle'] = 'request lost'
+    assertError(await pay(before, open), 503, 'payment_settlement_pending')
+    facilitator.faults['/settle'] = 'none'
+    const payTo = '0x00000000000000000000000000000000000000bb'
+    const now = await asking('23000', { facilitator: remote, payTo })
+    await later(overSeconds, async () => {
+      assert.equal(assertPaid(await pay(now, paid)), transaction)
+      const elsewhere = await pay(now, paid, { path: '/things/2' })
+      assertRefused(elsewhere, 'invalid_exact_evm_payload_recipient_mismatch')
+      assertPaid(await pay(now, open))
+      const fresh = await signedV1(wallet, '22000')
+      assertRefused(await pay(now, fresh), 'invalid_exact_evm_payload_recipient_mismatch')
+    })
+    assert.equal(await loop.spent(wallet), 44_000)
+  },
+)
