@@ -823,6 +823,15 @@ create table x402_payments (
   state_at timestamp with time zone not null,
   settled_at timestamp with time zone
 ) with (fillfactor=70);
+create table x402_prices (
+  chain_id integer not null,
+  asset text not null,
+  pay_to text not null,
+  endpoint text not null,
+  amount numeric(78,0) not null,
+  first_posted_at timestamp with time zone not null,
+  payable_until timestamp with time zone not null
+) with (fillfactor=50);
 
 alter table accounts add constraint accounts_name_key UNIQUE (name);
 alter table accounts add constraint accounts_pkey PRIMARY KEY (id);
@@ -1071,6 +1080,12 @@ alter table x402_payments add constraint x402_payments_resource_key_check CHECK 
 alter table x402_payments add constraint x402_payments_signature_hash_check CHECK ((length(signature_hash) = 32));
 alter table x402_payments add constraint x402_payments_state_check CHECK ((state = ANY (ARRAY['claimed'::text, 'settling'::text, 'unknown'::text, 'settled'::text, 'released'::text, 'failed'::text])));
 alter table x402_payments add constraint x402_payments_tx_hash_check CHECK ((tx_hash ~ '^0x[0-9a-f]{64}$'::text));
+alter table x402_prices add constraint x402_prices_pkey PRIMARY KEY (chain_id, asset, pay_to, endpoint, amount);
+alter table x402_prices add constraint x402_prices_amount_check CHECK ((amount > (0)::numeric));
+alter table x402_prices add constraint x402_prices_asset_check CHECK ((asset ~ '^0x[0-9a-f]{40}$'::text));
+alter table x402_prices add constraint x402_prices_check CHECK ((payable_until > first_posted_at));
+alter table x402_prices add constraint x402_prices_endpoint_check CHECK ((endpoint = ANY (ARRAY['score_lookup'::text, 'candidate_lookup'::text, 'candidate_search'::text])));
+alter table x402_prices add constraint x402_prices_pay_to_check CHECK ((pay_to ~ '^0x[0-9a-f]{40}$'::text));
 
 alter table api_key_uses add constraint api_key_uses_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id);
 alter table api_keys add constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
