@@ -120,6 +120,14 @@ begin
   raise exception 'revoked evidence stays revoked' using errcode = 'integrity_constraint_violation';
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.keep_named_in_books()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the books name it for ever' using errcode = 'integrity_constraint_violation';
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.keep_payment_settled()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1097,8 +1105,6 @@ alter table consents add constraint consents_worker_id_consent_version_permissio
 alter table consents add constraint consents_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table credit_accounts add constraint credit_accounts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
 alter table credit_audits add constraint credit_audits_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
-alter table credit_entries add constraint credit_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
-alter table credit_entries add constraint credit_entries_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id);
 alter table credit_purchases add constraint credit_purchases_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
 alter table dispute_changes add constraint dispute_changes_dispute_id_fkey FOREIGN KEY (dispute_id) REFERENCES disputes(id);
 alter table dispute_targets add constraint dispute_targets_dispute_id_state_fkey FOREIGN KEY (dispute_id, state) REFERENCES disputes(id, state) ON UPDATE CASCADE;
@@ -1204,11 +1210,13 @@ create view public_candidates as
      LEFT JOIN score_snapshots n ON (((n.worker_id = p.worker_id) AND (n.state = 'active'::text))))
      LEFT JOIN score_credentials v ON ((v.vc_sha256 = n.vc_sha256)));
 
+CREATE TRIGGER api_keys_stay BEFORE DELETE OR UPDATE OF id, account_id OR TRUNCATE ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION keep_named_in_books();
 CREATE TRIGGER audit_log_only_grows BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_log();
 CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change_but_forget_actor();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
+CREATE TRIGGER credit_accounts_stay BEFORE DELETE OR UPDATE OF account_id OR TRUNCATE ON public.credit_accounts FOR EACH STATEMENT EXECUTE FUNCTION keep_named_in_books();
 CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
 CREATE TRIGGER dispute_changes_stay BEFORE UPDATE ON public.dispute_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER disputes_stay_ended BEFORE UPDATE ON public.disputes FOR EACH ROW WHEN ((old.state = ANY (ARRAY['resolved'::text, 'withdrawn'::text]))) EXECUTE FUNCTION keep_dispute_ended();

@@ -101,6 +101,20 @@ test('entries are never changed or removed, and no balance goes below zero', asy
   assert.equal(await balanceOf(key), 1)
 })
 
+test('keys and accounts that the books may name are never taken away, nor do they change their names', async () => {
+  await newKey(db, { credits: 1 })
+  for (const statement of [
+    sql`delete from api_keys`,
+    sql`truncate api_keys cascade`,
+    sql`update api_keys set id = gen_random_uuid()`,
+    sql`update api_keys set account_id = gen_random_uuid()`,
+    sql`delete from credit_accounts`,
+    sql`truncate credit_accounts cascade`,
+    sql`update credit_accounts set account_id = gen_random_uuid()`,
+  ])
+    await assert.rejects(db.run(statement), /the books name it for ever/, statement.text)
+})
+
 test('eight connections charge twenty accounts at the same time: spent is what the entries say, and all of it', async () => {
   const keys = await Promise.all(Array.from({ length: 20 }, () => newKey(db, { credits: 100 })))
   const options = { connectionsMax: 1, applicationName: 'debits', onError: () => {} }
