@@ -57,10 +57,9 @@ function proofKid({ proof }: Record<string, unknown>): string {
   return kidOf(proof as { verificationMethod: string })
 }
 
-/** On every server, within what the mirror needs. */
+/** On every server, once its mirror has it. */
 async function bothSee(what: string, see: (server: ServerProcess) => Promise<boolean>) {
-  for (const server of [one, other])
-    await eventually(what, { withinMs: 2_000, see: () => see(server) })
+  for (const server of [one, other]) await eventually(what, { see: () => see(server) })
 }
 
 const activeIs = (kid: string) =>

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from '../../src/platform/db.ts'
 import { revokeDigests } from '../../src/score-credentials/revoke.ts'
 import { vcSha256Of } from '../../src/score-credentials/trust.ts'
@@ -28,6 +29,7 @@ import {
   startServer,
   temporaryFolder,
 } from '../support/processes.ts'
+import { beforeRival } from '../support/rival.ts'
 
 const database = await testDatabase()
 after(() => database.drop())
@@ -46,7 +48,6 @@ const nodes = [one, other]
 let credentials: IssuedJson[] = []
 before(async () => {
   await eventually('status lists are open', {
-    withinMs: 5_000,
     see: async () =>
       (await database.db.rows({ text: 'select 1 from status_lists', name: 'lists', values: [] }))
         .length > 0,
@@ -81,16 +82,14 @@ const active = [true, undefined, 'active']
 const revoked = [false, 'revoked', 'revoked']
 
 async function assertListsFollow(credential: IssuedJson): Promise<void> {
-  const { ms } = await eventually('both lists show it', {
-    withinMs: 2_000,
-    see: async () => {
-      const verdicts = await Promise.all(
-        nodes.map(({ base }) => verdictsByList(base, [credential])),
-      )
-      return verdicts.flat().every(({ reason }) => reason === 'revoked')
-    },
-  })
-  assert.ok(ms <= 2_000, `${ms} ms`)
+  const verdicts = () => Promise.all(nodes.map(({ base }) => verdictsByList(base, [credential])))
+  const what = 'both lists show it'
+  await beforeRival(
+    { what, withinMs: 2_000, rival: verdicts },
+    eventually(what, {
+      see: async () => (await verdicts()).flat().every(({ reason }) => reason === 'revoked'),
+    }),
+  )
 }
 
 test('a revocation by command is seen by the next verify and status call of every node, and by both signed lists within 2 s', async () => {
@@ -122,8 +121,12 @@ test('what one node revoked stays as it is at the other when it is revoked again
   assert.deepEqual(after.revocation, before.revocation)
 })
 
-/** Statuses of so many calls of one caller, fired at once at the nodes by turns; and the waits that were asked for, in seconds. */
+/**
+ * Statuses of so many calls of one caller, fired at once at the nodes by turns; the waits that were asked for, and how long all of it took, in
+ * seconds.
+ */
 async function flood(credential: IssuedJson, callers: readonly string[]) {
+  const began = performance.now()
   const answers = await Promise.all(
     callers.map((from, i) => verify((i % 2 === 0 ? one : other).base, credential, from)),
   )
@@ -131,7 +134,12 @@ async function flood(credential: IssuedJson, callers: readonly string[]) {
   const denied = answers.filter(({ status }) => status === 429)
   assert.equal(granted + denied.length, callers.length)
   const waits = denied.map(({ headers }) => Number(headers['retry-after']))
-  return { granted, waits }
+  return { granted, waits, took: (performance.now() - began) / 1_000 }
+}
+
+function assertWaits({ waits, took }: { waits: number[]; took: number }, longest: number): void {
+  for (const seconds of waits)
+    assert.ok(seconds <= longest && seconds >= longest - 1 - took, `${seconds} s after ${took} s`)
 }
 
 const times = (count: number, caller: string) => Array.from({ length: count }, () => caller)
@@ -140,7 +148,7 @@ test('429: of 200 calls a minute from one address to both nodes exactly 60 are g
   const credential = nextCredential()
   const all = await flood(credential, times(200, '192.0.2.1'))
   assert.equal(all.granted, 60)
-  for (const seconds of all.waits) assert.ok(seconds >= 50 && seconds <= 60, `${seconds} s`)
+  assertWaits(all, 60)
 
   let granted = 0
   for (let call = 0; call < 70; call++) granted += (await flood(credential, ['192.0.2.2'])).granted
@@ -149,26 +157,31 @@ test('429: of 200 calls a minute from one address to both nodes exactly 60 are g
 
 test('429: the window rolls, Retry-After is true to the second, and a denied call does not extend it', async () => {
   const credential = nextCredential()
-  const caller = '192.0.2.3'
-  assert.equal((await flood(credential, times(45, caller))).granted, 45)
-  const aged = await database.db.run(sql`
-    update rate_windows set hits = array(select hit - interval '57 seconds' from unnest(hits) hit)
-    where hit_totals[cardinality(hit_totals)] = 45`)
-  assert.equal(aged, 1)
-
-  const askedAt = performance.now()
-  const { granted, waits } = await flood(credential, times(100, caller))
-  assert.equal(granted, 15)
-  for (const seconds of waits) assert.ok(seconds >= 1 && seconds <= 3, `${seconds} s`)
-  await eventually('the first 45 leave the window', {
-    withinMs: 3_500,
-    see: async () => (await flood(credential, [caller])).granted === 1,
-  })
-  const waitedMs = performance.now() - askedAt
-  const longestMs = Math.max(...waits) * 1_000 + 500
-  assert.ok(waitedMs <= longestMs, `${waitedMs} ms after Retry-After ${waits[0]}`)
-  assert.equal((await flood(credential, times(100, caller))).granted, 44)
+  for (let seconds = 3; !(await windowRolls(credential, seconds)); seconds *= 2);
 })
+
+/** `seconds`: that the first 45 of 59 calls stay in the window; false where the machine took longer to be denied than that. */
+async function windowRolls(credential: IssuedJson, seconds: number): Promise<boolean> {
+  const caller = `192.0.2.${100 + seconds}`
+  assert.equal((await flood(credential, times(45, caller))).granted, 45)
+  // One call less than a minute has, so that no node remembers that it is full.
+  assert.equal((await flood(credential, times(14, caller))).granted, 14)
+  const aged = await database.db.run(sql`
+    update rate_windows set hits = array(
+      select case when total <= 45 then clock_timestamp() - make_interval(secs => ${60 - seconds}) else hit end
+      from unnest(hits, hit_totals) as run(hit, total) order by total)
+    where bucket =
+      (select bucket from rate_windows order by hits[cardinality(hits)] desc nulls last limit 1)`)
+  assert.equal(aged, 1)
+  const { granted, waits, took } = await flood(credential, times(100, caller))
+  if (took > seconds - 1) return false
+  assert.equal(granted, 1)
+  for (const wait of waits) assert.ok(wait >= 1 && wait <= seconds, `${wait} s`)
+  await pause(Math.max(...waits) * 1_000)
+  assert.equal((await flood(credential, [caller])).granted, 1)
+  assert.equal((await flood(credential, times(100, caller))).granted, 44)
+  return true
+}
 
 test('429: all addresses of one IPv6 /64 share a limit, its neighbours do not', async () => {
   const credential = nextCredential()
@@ -191,14 +204,16 @@ test('--processes 2: both children answer, one that is killed is replaced, and b
     answered++
     return body.valid
   })
-  await eventually('the other one answers', { withinMs: 5_000, see: async () => answered === 3 })
+  await eventually('the other one answers', { see: async () => answered === 3 })
   process.kill(first, 'SIGCONT')
   assert.deepEqual(await Promise.all(asked), [true, true, true, true])
 
   process.kill(first, 'SIGKILL')
+  await eventually('its end is known', {
+    see: async () => !(await childrenOf(server.pid)).includes(first),
+  })
   assert.equal((await verify(server.base, credential)).body.valid, true, 'by the one that is left')
   const { value: replaced } = await eventually('another takes its place', {
-    withinMs: 10_000,
     see: async () => {
       const now = await childrenOf(server.pid)
       return now.length === 2 && !now.includes(first) && now
@@ -224,10 +239,7 @@ test('SIGTERM: requests that have begun are answered by every child before the s
     beginUpload(server, credential),
   ])
   server.signal('SIGTERM')
-  await eventually('nobody listens', {
-    withinMs: 5_000,
-    see: () => refusesConnections(server.port),
-  })
+  await eventually('nobody listens', { see: () => refusesConnections(server.port) })
   assert.equal(server.hasEnded(), false)
   assert.deepEqual(await Promise.all(uploads.map((finish) => finish())), [200, 200])
   assert.equal(await server.ended, 0, server.err())
