@@ -38,6 +38,13 @@ test('what is left out has its default', () => {
   })
 })
 
+test('what an account writes is any text of its length: the specification bounds nothing else, and nothing is repaired', () => {
+  for (const text of ['', 'Zoë 田中', '\u202eagain', '\u2067שלום\u2069']) {
+    const words = { agentName: text, agentVersion: text, jobRef: text, notes: text }
+    assert.partialDeepStrictEqual(accepted({ ...good, ...words }), words)
+  }
+})
+
 test('every decision and outcome of the specification is accepted, and no other', () => {
   for (const decision of decisions) accepted({ ...good, decision })
   for (const outcome of outcomes) accepted({ ...good, outcome })

@@ -30,6 +30,8 @@ const wrong: readonly [field: string | null, reason: RegExp, over: Record<string
   ['sourceId', /lowercase/, { sourceId: 'The Examiner' }],
   ['externalId', /one line/, { externalId: '' }],
   ['externalId', /one line/, { externalId: 'a\u001b[2Jb' }],
+  ['externalId', /reorders/, { externalId: 'a\u202eb' }],
+  ['externalId', /reorders/, { externalId: '\u2066a\u2069' }],
   ['externalId', /200/, { externalId: 'a'.repeat(201) }],
   ['skillId', /hss:typescript/, { skillId: 'typescript' }],
   ['type', /evidence type/, { type: 'Assessment' }],
@@ -45,6 +47,7 @@ const wrong: readonly [field: string | null, reason: RegExp, over: Record<string
   ['private', /one field/, { private: {} }],
   ['private.artifactUrl', /URL/, { private: { artifactUrl: 'file:///etc/passwd' } }],
   ['private.submitter', /one line/, { private: { submitter: 'a\nb' } }],
+  ['private.submitter', /reorders/, { private: { submitter: 'Ada\u202b' } }],
   ['private.notes', /8000/, { private: { notes: 'x'.repeat(8_001) } }],
   ['private.email', /not a known field/, { private: { email: 'ada@example.org' } }],
 ]
@@ -56,6 +59,17 @@ test('what is wrong with a line is told with its field, each in its own words', 
     assert.equal(line.refused.field, field, JSON.stringify(over))
     assert.match(line.refused.reason, reason)
   }
+})
+
+test('text of any script is taken, right-to-left ones too; notes may be written as their writer likes', () => {
+  for (const over of [
+    { externalId: 'תעודה-12' },
+    { externalId: 'شهادة 7' },
+    { externalId: 'a\u200db\u2065c\u206a' },
+    { private: { submitter: 'Дмитрий 田中' } },
+    { private: { notes: 'See \u2067שלום\u2069.' } },
+  ])
+    assert.deepEqual(read(over), { ...sound, ...over })
 })
 
 test('what is no JSON object is refused as a whole', () => {

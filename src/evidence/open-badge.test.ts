@@ -104,6 +104,7 @@ const refused: readonly [name: string, field: string, reason: RegExp, credential
   ],
   ['without an id', 'id', /one line/, { ...badge, id: undefined }],
   ['an id of two lines', 'id', /one line/, { ...badge, id: 'a\nb' }],
+  ['an id that is not what it looks like', 'id', /reorders/, { ...badge, id: 'urn:\u202egnp' }],
   ['of another issuer', 'issuer', /not the issuer/, { ...badge, issuer: 'did:web:evil.example' }],
   ['without a begin', 'validFrom', /date-time/, { ...badge, validFrom: '2026-01-15' }],
   [

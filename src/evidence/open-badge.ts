@@ -57,7 +57,7 @@ export function readBadge(credential: Json, trust: BadgeTrust): BadgeFacts | Fau
 
 const context = 'https://www.w3.org/ns/credentials/v2'
 const badgeContext = /^https:\/\/purl\.imsglobal\.org\/spec\/ob\/v3p0\/context-3\.0\.\d+\.json$/
-const oneLine = /^[^\p{Cc}\u2028\u2029]{1,200}$/u
+const oneLine = /^[^\p{Cc}\u2028-\u202e\u2066-\u2069]{1,200}$/u
 
 function faultOfShape(credential: Json): Fault | null {
   const types = listOf(credential.type)
@@ -69,7 +69,10 @@ function faultOfShape(credential: Json): Fault | null {
   if (contexts[0] !== context || !namesBadges)
     return fault('@context', `must begin with ${context} and name that of Open Badges 3.0`)
   if (typeof credential.id !== 'string' || !oneLine.test(credential.id))
-    return fault('id', 'must be one line of text, at most 200 characters')
+    return fault(
+      'id',
+      'must be one line of text, at most 200 characters, none of which reorders it',
+    )
   return achievementOf(credential) === null
     ? fault('credentialSubject.achievement.id', 'is missing')
     : null

@@ -8,11 +8,11 @@ const slug = {
   maxLength: 64,
   description: 'must be lowercase letters and digits, joined by single hyphens, at most 64',
 }
-/** One line of text: no control characters, so that it can be shown in a terminal. */
+/** One line of text that is what it looks like: no control characters, and none that reorders the text around it. */
 const oneLine = (maxLength: number) => ({
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]+$',
   maxLength,
-  description: `must be one line of text, at most ${maxLength} characters`,
+  description: `must be one line of text, at most ${maxLength} characters, none of which reorders it`,
 })
 const permille = {
   minimum: 0,

@@ -32,6 +32,11 @@ test('each limit is accepted, and one more is refused', () => {
   assert.match(fault({ ...good, events: [...eventTypeNames, 'score.updated'] }), /^events/)
 })
 
+test('a description is any text of its length: the specification bounds nothing else, and nothing is repaired', () => {
+  for (const description of ['', 'Löhne\n給与', '\u202eagain', '\u2067שלום\u2069'])
+    assert.equal(accepted({ ...good, description }).description, description)
+})
+
 test('what is not in the specification is refused, and nothing is coerced', () => {
   for (const [body, says] of [
     [{ events: ['score.updated'] }, /^url is missing/],

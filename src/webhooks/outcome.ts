@@ -53,11 +53,11 @@ export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
 
 const shownCharactersMax = 2_048
 
-/** Text of at most 2 KiB, each control character as an escape: nothing a terminal or a database could stumble over. */
+/** Text of at most 2 KiB, each control character, and each that reorders text, as an escape: nothing a terminal, a database or a reader could stumble over. */
 export function shown(body: Uint8Array): string {
   const text = new TextDecoder().decode(body.subarray(0, shownCharactersMax))
   const escaped = text.replace(
-    /[\p{Cc}\p{Cs}\u2028\u2029]/gu,
+    /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
   return escaped.slice(0, shownCharactersMax)

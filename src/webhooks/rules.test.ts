@@ -98,16 +98,17 @@ test('Retry-After counts with 429 and 503 alone', () => {
     assert.equal(outcomeOf(answered(status, headers), now).retryAfter, null)
 })
 
-test('what is kept of an answer is at most 2 KiB of text without control characters', () => {
+test('what is kept of an answer is at most 2 KiB of text without control characters, or any that reorder it', () => {
   assert.equal(
     shown(Buffer.from('fine\r\n\u001b[31m\u0000')),
     'fine\\u000d\\u000a\\u001b[31m\\u0000',
   )
+  assert.equal(shown(Buffer.from('\u202egnp.\u2066שלום')), '\\u202egnp.\\u2066שלום')
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 5_000 }), (bytes) => {
       const text = shown(bytes)
       assert.ok(text.length <= 2_048)
-      assert.doesNotMatch(text, /[\p{Cc}\p{Cs}]/u)
+      assert.doesNotMatch(text, /[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/u)
     }),
   )
 })
