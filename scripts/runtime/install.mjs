@@ -69,6 +69,7 @@ async function installPackages(root, runtime, node) {
   say('installing packages …')
   const began = Date.now()
   await npmCi(root, { runtime, node })
+  emptyCompileCache(root)
   compileAhead(root, node)
   stamp(root, join(root, 'package-lock.json'))
   say(`packages are there (${((Date.now() - began) / 1000).toFixed(1)} s)`)
@@ -77,6 +78,15 @@ async function installPackages(root, runtime, node) {
 /** Node keeps there what it made of our TypeScript: later starts are faster and hold 20 MB less. Where it cannot write, it does without. */
 export function compileCache(root) {
   return join(root, '.runtime/compile-cache')
+}
+
+/** What earlier releases and other versions of Node left there. A process that still runs compiles once for itself what it has yet to load. */
+function emptyCompileCache(root) {
+  try {
+    rmSync(compileCache(root), { recursive: true, force: true, maxRetries: 3 })
+  } catch (error) {
+    say(`${compileCache(root)} could not be emptied (${error.code}): it grows with each release`)
+  }
 }
 
 /** Else the first server would keep the compiler in memory for as long as it runs. */
