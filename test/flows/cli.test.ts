@@ -453,9 +453,7 @@ test('verify: offline from files alone, no database: 0, 1 or 2', async () => {
   assert.equal(parsed(ambiguous.out)[0].reason, 'ambiguous_json')
 })
 
-test('serve --demo: the commands it prints work, verify --url tells each lesson, Ctrl-C ends it with 0', {
-  timeout: 60_000,
-}, async () => {
+test('serve --demo: the commands it prints work, verify --url tells each lesson, Ctrl-C ends it with 0', async () => {
   const { start, run, file, env } = await place(await emptyDatabase())
   // The log tells the port.
   env.LOG_LEVEL = 'info'

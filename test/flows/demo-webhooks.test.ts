@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { eventually, freePort, report, startServer, temporaryFolder } from '../support/processes.ts'
+import { get } from '../support/deployment.ts'
+import { eventually, report, startServer, temporaryFolder } from '../support/processes.ts'
+import { beforeRival } from '../support/rival.ts'
 
-const env = { ASSAY_DATA_DIR: join(temporaryFolder(), 'demo'), PORT: String(await freePort()) }
+const env = {
+  ASSAY_DATA_DIR: join(temporaryFolder(), 'demo'),
+  PUBLIC_URL: 'http://localhost:8080',
+}
 
 test('a tick of the demo is seen in its terminal within a second, signature verified; also after a restart', async () => {
   for (const start of ['the first', 'the second']) {
@@ -12,10 +17,17 @@ test('a tick of the demo is seen in its terminal within a second, signature veri
     const ticked = await report(['demo', 'tick'], env)
     assert.ok(Array.isArray(ticked.revoked) && ticked.revoked.length === 1)
     const line = `webhook evidence.revoked received, signature verified: evt_`
-    await eventually(`${start} start shows the event`, {
-      withinMs: 1_000,
-      see: async () => server.out().includes(line) && server.out().includes(String(ticked.revoked)),
-    })
+    const what = `${start} start shows the event`
+    const rival = async (): Promise<void> => {
+      for (let i = 0; i < 5; i++) await get(server.base, '/readyz')
+    }
+    await beforeRival(
+      { what, withinMs: 1_000, rival },
+      eventually(what, {
+        see: async () =>
+          server.out().includes(line) && server.out().includes(String(ticked.revoked)),
+      }),
+    )
     server.signal('SIGINT')
     assert.equal(await server.ended, 0)
   }

@@ -7,6 +7,7 @@ import { after, test } from 'node:test'
 import { sha256Hex } from '../../src/platform/bytes.ts'
 import { publishDueLists } from '../../src/score-credentials/publish-lists.ts'
 import { issuedAt } from '../support/credentials.ts'
+import { eventually } from '../support/processes.ts'
 import { issuer, liveVerdict, testRegistry } from '../support/registry.ts'
 
 const registry = await testRegistry()
@@ -40,6 +41,9 @@ test('SIGKILL while issuing: nothing that was announced is lost, and no half row
   assert.ok(announced.length >= 6, `${announced.length} announced`)
   assert.equal(new Set(announced).size, announced.length)
 
+  await eventually('the last one’s transaction has ended', {
+    see: async () => (await client.query(othersAtWork)).rowCount === 0,
+  })
   const { rows } = await client.query(
     `select encode(vc_sha256, 'hex') as digest, payload, proof, revoked_at, superseded_at
      from score_credentials`,
@@ -62,6 +66,9 @@ test('SIGKILL while issuing: nothing that was announced is lost, and no half row
   )
   assert.deepEqual(halves.rows, [], 'everybody has exactly one current credential')
 })
+
+const othersAtWork = `select from pg_stat_activity
+  where datname = current_database() and application_name = 'issue-loop'`
 
 test('after the kills, one publication brings every revocation to its list', async () => {
   await publishDueLists(db, issuer, issuedAt)

@@ -29,6 +29,7 @@ import {
   startServer,
   temporaryFolder,
 } from '../support/processes.ts'
+import { beforeRival } from '../support/rival.ts'
 
 const folder = temporaryFolder()
 
@@ -220,8 +221,13 @@ test('two first starts at once on one data directory share database, key and dem
 
 test('the second start takes less than 5 seconds, finds everything and makes nothing anew', async () => {
   const before = credential('valid')
-  const server = await startServer(demo, ['--demo'])
-  assert.ok(server.startMs < 5_000, `${server.startMs} ms`)
+  const rival = async (): Promise<void> => {
+    for (let i = 0; i < 5; i++) await assay(['--help'], {})
+  }
+  const server = await beforeRival(
+    { what: 'the start', withinMs: 5_000, rival },
+    startServer(demo, ['--demo']),
+  )
   assert.deepEqual(credential('valid'), before)
   assert.doesNotMatch(server.out(), /making the demo/)
   assert.equal((await verify(server.base, issued)).body.valid, true)

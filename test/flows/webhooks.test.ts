@@ -5,12 +5,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { sql } from '../../src/platform/db.ts'
 import { eventTypes } from '../../src/webhooks/event-types.ts'
 import { publishEvents } from '../../src/webhooks/outbox.ts'
 import { verifySignature } from '../../src/webhooks/signature.ts'
 import { testDatabase } from '../support/database.ts'
+import { get } from '../support/deployment.ts'
 import { assay, eventually, report, spawnAssay, startServer } from '../support/processes.ts'
 import { type Received, startReceiver, testAuthority } from '../support/receiver.ts'
+import { beforeRival } from '../support/rival.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -66,10 +69,11 @@ test('an event arrives within a second of its commit, signed; the commands show 
   }
   const command = (...words: string[]) => report(['webhooks', ...words], env)
   const service = await startServer(env)
-  const began = performance.now()
   await happen()
-  const first = await arrived(1)
-  assert.ok(performance.now() - began < 1_000)
+  const rival = async (): Promise<void> => {
+    for (let i = 0; i < 5; i++) await get(service.base, '/readyz')
+  }
+  const first = await beforeRival({ what: 'an event arrives', withinMs: 1_000, rival }, arrived(1))
   assert.ok(verifies(first, signingSecret))
   const eventId = String(first.headers['service-webhook-id'])
 
@@ -94,6 +98,11 @@ test('an event arrives within a second of its commit, signed; the commands show 
   await command('disable', endpoint.id)
   const since = new Date().toISOString()
   await happen()
+  // Else it could be placed when the endpoint takes events again, and be sent in the ordinary way.
+  await eventually('it is placed', {
+    see: async () =>
+      (await db.rows(sql`select from webhook_events where position is null`)).length === 0,
+  })
   await command('enable', endpoint.id)
   const recovered = await command('recover', endpoint.id, '--since', since)
   assert.equal(recovered.queued, 1)
@@ -144,7 +153,6 @@ test('a worker that is a process of its own delivers for servers that only answe
   const worker = spawnAssay(['worker'], env)
   const ended = new Promise((resolve) => worker.once('exit', resolve))
   await eventually('the event arrives', {
-    withinMs: 20_000,
     see: async () => receiver.received.length > before,
   })
   worker.kill('SIGTERM')

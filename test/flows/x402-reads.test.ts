@@ -20,7 +20,7 @@ import {
 } from '../support/paid-reads.ts'
 import { payTo } from '../support/paid-server.ts'
 import { readBase64Json } from '../support/payments.ts'
-import { eventually } from '../support/processes.ts'
+import { eventually, type ServerProcess } from '../support/processes.ts'
 
 const loop = await startPaidLoop()
 const { db } = loop.database
@@ -154,20 +154,27 @@ chainTest('a caller that hangs up before the answer is not charged', async () =>
   const wallet = await loop.richWallet()
   const header = await signedFor(prices.score, wallet)
   const payer = wallet.address.toLowerCase()
+  const server = await start({ METRICS_PORT: '0' })
   await db.transaction(async (tx) => {
     await tx.rows(sql`lock table score_snapshots in access exclusive mode`)
-    const caller = connect({ port: Number(new URL(base).port), host: '127.0.0.1' })
+    const caller = connect({ port: server.port, host: '127.0.0.1' })
     caller.on('error', () => undefined)
     caller.write(`GET ${reads.score} HTTP/1.1\r\nHost: a\r\nX-PAYMENT: ${header}\r\n\r\n`)
-    await eventually('the read waits for the table', { withinMs: 5_000, see: () => isReading(db) })
+    await eventually('the read waits for the table', { see: () => isReading(db) })
     caller.resetAndDestroy()
+    await eventually('the server knows', { see: async () => (await connectionsOf(server)) === 0 })
   })
   await eventually('the payment is given back', {
-    withinMs: 5_000,
     see: async () => (await db.rows(released(payer))).length === 1,
   })
   assert.equal(await loop.spent(wallet), 0)
 })
+
+async function connectionsOf({ out }: ServerProcess): Promise<number> {
+  const port = /"metricsPort":(\d+)/.exec(out())?.[1]
+  const { body } = await ask(`http://127.0.0.1:${port}`, { path: '/metrics' })
+  return Number(/^http_connections (\d+)/m.exec(body.toString())?.[1])
+}
 
 const released = (payer: string) => sql`
   select 1 from x402_payments where payer = ${payer} and state = 'released'`

@@ -44,8 +44,11 @@ async function peakBytesOf(env: Record<string, string>): Promise<number> {
   const child = command.start(['serve'])
   Object.assign(command.env, before)
   const end = ended(child)
+  let told = ''
   child.stdout?.on('data', (text: string) => {
-    if (text.includes('"listening"')) child.kill('SIGINT')
+    const isNews = !told.includes('"listening"')
+    told += text
+    if (isNews && told.includes('"listening"')) child.kill('SIGINT')
   })
   const { out, err, peakBytes } = await end
   assert.match(out, /"listening"/)

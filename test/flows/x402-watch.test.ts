@@ -147,7 +147,6 @@ chainTest('a running server whose facilitator is silent is ready, and says so', 
     X402_RELAYER_KEY_FILE: '',
   })
   const { value } = await eventually('it has asked', {
-    withinMs: 10_000,
     see: async () => {
       const reply = await ask(silent.base, { path: '/readyz' })
       const { checks } = JSON.parse(reply.body.toString())

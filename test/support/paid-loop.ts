@@ -25,7 +25,7 @@ const missing =
 
 /** The one kind of test that a platform may be without, and says so. */
 export function chainTest(name: string, run: TestFn): void {
-  void test(name, { skip: missing, timeout: 60_000 }, run)
+  void test(name, { skip: missing }, run)
 }
 
 export interface PaidLoop {

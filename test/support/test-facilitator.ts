@@ -40,7 +40,10 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
   const official = localFacilitator({ db: database.db, rpc, network: 'base-sepolia', relayerKey })
   const faults: TestFacilitator['faults'] = { '/verify': 'none', '/settle': 'none' }
   const asked = { '/verify': 0, '/settle': 0 }
-  const server = createServer((request, response) => void answer(request, response))
+  // Who asks may be gone before it has an answer.
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => request.socket.destroy())
+  })
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.url === '/supported') {
@@ -90,7 +93,9 @@ export interface TestNode {
 /** A node in front of the chain. */
 export async function startNode({ chain }: PaidLoop): Promise<TestNode> {
   const node: TestNode = { url: '', down: false, stop: () => close(server) }
-  const server = createServer((request, response) => void forward(request, response))
+  const server = createServer((request, response) => {
+    forward(request, response).catch(() => request.socket.destroy())
+  })
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (node.down) {
       response.writeHead(502).end(indiscretion)
