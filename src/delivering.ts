@@ -1,9 +1,10 @@
 /** The part of a worker that sends webhooks: its client, its deliverer and its jobs. */
 import { readFile } from 'node:fs/promises'
+import { recordAction, theService } from './audit/record.ts'
 import type { Config } from './config.ts'
 import { createBell } from './platform/bell.ts'
 import type { Clock } from './platform/clock.ts'
-import type { Db } from './platform/db.ts'
+import type { Db, Tx } from './platform/db.ts'
 import { type Egress, openEgress } from './platform/egress.ts'
 import type { Keyring } from './platform/keyring.ts'
 import type { Log } from './platform/log.ts'
@@ -11,6 +12,7 @@ import type { Metrics } from './platform/metrics.ts'
 import { openDeliverer } from './webhooks/deliver.ts'
 import { deliveryMeter } from './webhooks/delivery-metrics.ts'
 import { countDeliveries, reapLeases } from './webhooks/delivery-store.ts'
+import { type GaveUp, openNotices } from './webhooks/notices.ts'
 import { placeWaiting } from './webhooks/place.ts'
 import { forgetOldDeliveries } from './webhooks/retention.ts'
 import { tendEndpoints } from './webhooks/tend-endpoints.ts'
@@ -41,7 +43,9 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
   const egress = around(openEgress({ rules, proxyUrl, extraCa }))
   const meter = deliveryMeter(metrics)
   const bell = createBell()
-  const deliverer = openDeliverer({ db, egress, clock, ring, meter, log, bell, retryWaitsSeconds })
+  const notices = openNotices({ log, metrics, record: enterGaveUp })
+  const sending = { db, egress, clock, ring, meter, log, bell, notices, retryWaitsSeconds }
+  const deliverer = openDeliverer(sending)
   const jobs: Job[] = [
     {
       name: 'place events',
@@ -58,7 +62,11 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
       everyMs: 5_000,
       run: async () => meter.interrupted(await reapLeases(db, clock())),
     },
-    { name: 'tend webhook endpoints', everyMs: 60_000, run: () => tendEndpoints(db, log, clock()) },
+    {
+      name: 'tend webhook endpoints',
+      everyMs: 60_000,
+      run: () => tendEndpoints(db, notices, clock()),
+    },
     {
       name: 'forget old deliveries',
       everyMs: 3_600_000,
@@ -80,6 +88,16 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
       await egress.close()
     },
   }
+}
+
+/** Nobody did it by hand. */
+function enterGaveUp(tx: Tx, { endpointIds, reason, at }: GaveUp): Promise<void> {
+  const action = 'webhooks.given_up'
+  return recordAction(
+    tx,
+    { actor: theService, action, subjects: endpointIds, details: { reason } },
+    at,
+  )
 }
 
 /** Webhooks leave from wherever their secrets can be opened. What is under way at the end is waited for. */

@@ -270,6 +270,12 @@ export const actions = {
     subject: uuid,
     details: Type.Object({}, closed),
   }),
+  'webhooks.given_up': facts({
+    meaning:
+      'The service disabled webhook endpoints by itself: the receiver answered 410 (`gone`), or nothing succeeded for five days (`failing`).',
+    subject: uuid,
+    details: Type.Object({ reason: Type.Enum(['gone', 'failing']) }, closed),
+  }),
   'webhooks.rewrapped': facts({
     meaning: 'A batch of webhook secrets was sealed under the first key of the ring.',
     subject: uuid,

@@ -32,6 +32,9 @@ export async function recordAction(
   await insertEntry(tx, { ...entry, hash: hashOf(entry) })
 }
 
+/** The actor of what the service does by itself, without anybody's command. */
+export const theService = 'service'
+
 /** Whoever runs this process: USER@HOST. A user without a name in the system is its number. */
 export function operator(): string {
   return `${userName()}@${hostname()}`

@@ -1,4 +1,4 @@
-/** What `assay doctor` asks the database: its version, migrations, clock, keys and lists. */
+/** What `assay doctor` asks the database: its version, migrations, clock, keys, lists and webhooks. */
 import type { Config } from '../config.ts'
 import { migrationsDirectory } from '../database.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
@@ -9,6 +9,7 @@ import type { Signer } from '../score-credentials/signing-key.ts'
 import { findKeys, findPublications } from '../score-credentials/store.ts'
 import { keptEngines, releasedEngine } from '../scores/engine.ts'
 import { recalledEngines } from '../scores/recall-engine.ts'
+import { webhookFinding } from './doctor-webhooks.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 /** Each line of the answer is a check that could be made; the first that fails ends it where the others depend on it. */
@@ -21,7 +22,12 @@ export async function databaseFindings(
   const migrations = await migrated(db)
   findings.push(migrations)
   if (migrations.level === 'ok')
-    findings.push(await keys(db, signers), await lists(db, config), ...(await recall(db)))
+    findings.push(
+      await keys(db, signers),
+      await lists(db, config),
+      ...(await recall(db)),
+      await webhookFinding(db),
+    )
   return findings
 }
 

@@ -1,5 +1,5 @@
 /** What came of attempts, written down: deliveries, attempts, and what they say of the endpoints. */
-import type { Db } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db.ts'
 import {
   type Acknowledgement,
   type ClaimedDelivery,
@@ -7,6 +7,7 @@ import {
   settleDeliveries,
 } from './delivery-store.ts'
 import { type EndpointHealth, noteHealth, setDisabled } from './endpoint-store.ts'
+import { type Notices, noNotices } from './notices.ts'
 import type { Outcome } from './outcome.ts'
 
 /** The end of one attempt. */
@@ -16,24 +17,36 @@ export interface AttemptEnd extends Pick<Acknowledgement, 'status' | 'dueAt'> {
   sent: { outcome: Outcome; startedAt: Date; durationMs: number } | null
 }
 
-/** All of them, or none. A receiver that answered 410 is disabled in the same transaction. */
+/** All of them, or none. A receiver that answered 410 is disabled in the same transaction, and the operator is told. */
 export async function acknowledgeBatch(
-  db: Db,
+  { db, notices = noNotices }: { db: Db; notices?: Notices | undefined },
   ends: readonly AttemptEnd[],
   now: Date,
 ): Promise<void> {
   const settled = ends.map(acknowledgementOf).sort((a, b) => a.id - b.id)
   const health = healthOf(ends, now)
   const gone = ends.filter((end) => end.sent?.outcome.isGone)
-  await db.transaction(async (tx) => {
+  const disabled = await db.transaction(async (tx) => {
     // Endpoints before their deliveries, as whoever disables one does: else each would wait for the other.
     await noteHealth(tx, health)
     await settleDeliveries(tx, settled, now)
-    if (gone.length === 0) return
-    const ids = [...new Set(gone.map(({ delivery }) => delivery.endpointId))].sort()
-    await setDisabled(tx, ids, { reason: 'gone', at: now })
-    await cancelDeliveries(tx, ids, now)
+    return gone.length === 0 ? [] : await disableGone(tx, gone, { notices, now })
   })
+  for (const id of disabled) notices.disabled(id, 'gone')
+}
+
+/** Those that were active until now. */
+async function disableGone(
+  tx: Tx,
+  gone: readonly AttemptEnd[],
+  { notices, now: at }: { notices: Notices; now: Date },
+): Promise<string[]> {
+  const ids = [...new Set(gone.map(({ delivery }) => delivery.endpointId))].sort()
+  const reason = 'gone'
+  const disabled = await setDisabled(tx, ids, { reason, at })
+  await cancelDeliveries(tx, ids, at)
+  if (disabled.length > 0) await notices.record(tx, { endpointIds: disabled, reason, at })
+  return disabled
 }
 
 function acknowledgementOf({ delivery, status, dueAt, sent }: AttemptEnd): Acknowledgement {

@@ -14,11 +14,11 @@ import {
   testRing,
 } from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
-import { openLog } from '../platform/log.ts'
 import { claimDeliveries, findAttempts, reapLeases } from './delivery-store.ts'
 import { disableEndpoint } from './disable-endpoint.ts'
 import { enableEndpoint, pauseEndpoint } from './enable-endpoint.ts'
 import { eventTypes } from './event-types.ts'
+import { noNotices } from './notices.ts'
 import { publishEvents } from './outbox.ts'
 import { placeWaiting } from './place.ts'
 import { queueTestEvent, recoverSince, resendEvent } from './resend.ts'
@@ -554,7 +554,6 @@ test('an endpoint that fails for five days is disabled, and not by one event, fe
   const { url } = await receiver(failing)
   const { id } = await createEndpoint(db, url)
   const worker = delivering()
-  const log = openLog({ level: 'silent' })
   await happen(db, 'score.updated', { count: 3 })
   const disabledAt = async () => {
     const [row] = await db.rows<{ at: Date | null }>(
@@ -564,11 +563,11 @@ test('an endpoint that fails for five days is disabled, and not by one event, fe
   }
   for (let hour = 0; hour < 120; hour++) {
     await worker.deliver()
-    await tendEndpoints(db, log, worker.now())
+    await tendEndpoints(db, noNotices, worker.now())
     assert.equal(await disabledAt(), null, `after ${hour} hours`)
     worker.moveBy(3_600)
   }
-  await tendEndpoints(db, log, worker.now())
+  await tendEndpoints(db, noNotices, worker.now())
   assert.deepEqual(await disabledAt(), worker.now())
 })
 

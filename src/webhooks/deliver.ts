@@ -23,6 +23,7 @@ import {
   findLeased,
 } from './delivery-store.ts'
 import { findSecrets, type SecretRow } from './endpoint-store.ts'
+import type { Notices } from './notices.ts'
 import { outcomeOf } from './outcome.ts'
 import { nextAttemptAt, retryWaitsSeconds } from './retry.ts'
 import { signingSecrets } from './signing-secrets.ts'
@@ -38,6 +39,8 @@ export interface DelivererParts {
   log: Log
   /** Rung when something may have become due. */
   bell?: Bell
+  /** Of receivers that want nothing any more. */
+  notices?: Notices
   retryWaitsSeconds?: readonly number[]
   /** Attempts under way at most. */
   slotsMax?: number
@@ -67,7 +70,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     coalesce<AttemptEnd, void>({
       name: 'acknowledge deliveries',
       run: async (ends) => {
-        await acknowledgeBatch(db, ends, clock())
+        await acknowledgeBatch(parts, ends, clock())
         return ends.map(() => undefined)
       },
       batchMax: 100,

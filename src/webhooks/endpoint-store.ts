@@ -179,13 +179,50 @@ export function findFailing(db: Queryable, since: Date): Promise<FailingEndpoint
     order by n.id limit 1000`)
 }
 
-export async function setWarned(
-  db: Queryable,
-  warned: readonly { id: string; hours: number }[],
-): Promise<void> {
-  await db.run(sql`
+export interface Warning {
+  id: string
+  hours: number
+}
+
+/** Which of them nobody had warned of yet. */
+export function setWarned(db: Queryable, warnings: readonly Warning[]): Promise<Warning[]> {
+  return db.rows<Warning>(sql`
     update webhook_endpoints n set warned_hours = w.hours
-    from unnest(${warned.map(({ id }) => id)}::uuid[], ${warned.map(({ hours }) => hours)}::smallint[])
+    from unnest(${warnings.map(({ id }) => id)}::uuid[], ${warnings.map(({ hours }) => hours)}::smallint[])
       as w(id, hours)
-    where n.id = w.id`)
+    where n.id = w.id and n.warned_hours < w.hours
+    returning n.id, w.hours`)
+}
+
+export interface FailingNow {
+  id: string
+  failingSince: Date
+  consecutiveFailures: number
+  lastSuccessAt: Date | null
+  /** Of the last attempt that failed; null where there was no answer, or it is no longer kept. */
+  responseStatus: number | null
+  errorCode: string | null
+  /** Deliveries that wait. */
+  waiting: number
+}
+
+/** Active endpoints that count as failing, of one user or (null) of all; those that have failed longest first. */
+export function findFailingNow(
+  db: Queryable,
+  { userId, limit }: { userId: string | null; limit: number },
+): Promise<FailingNow[]> {
+  return db.rows<FailingNow>(sql`
+    select n.id, n.failing_since as "failingSince",
+      n.consecutive_failures as "consecutiveFailures", n.last_success_at as "lastSuccessAt",
+      a.response_status as "responseStatus", a.error_code as "errorCode",
+      (select count(*)::int from webhook_deliveries d
+       where d.endpoint_id = n.id and d.status = 'pending') as waiting
+    from webhook_endpoints n left join lateral (
+      select response_status, error_code from webhook_attempts a
+      where a.endpoint_id = n.id and a.result = 'failed'
+      order by a.started_at desc, a.id desc limit 1
+    ) a on true
+    where n.disabled_at is null and n.consecutive_failures >= 3
+      and (${userId}::uuid is null or n.user_id = ${userId}::uuid)
+    order by n.failing_since, n.id limit ${limit}`)
 }

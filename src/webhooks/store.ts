@@ -110,6 +110,14 @@ export async function isPlacingNeeded(
   return row ?? { isNeeded: false, endpointCount: 0 }
 }
 
+/** When the event happened that waits longest for its position; null where none waits. Only without a worker is that long ago. */
+export async function findOldestUnplaced(db: Queryable): Promise<Date | null> {
+  const [row] = await db.rows<{ at: Date | null }>(sql`
+    select min(created_at) as at from webhook_events
+    where position is null and withheld_at is null`)
+  return row?.at ?? null
+}
+
 /** Events that were sent or withheld long ago, and of which no delivery is kept. */
 export async function deleteOldEvents(
   db: Queryable,

@@ -1,30 +1,38 @@
 /** What is done about endpoints that fail: the operator is told, and after five days they are disabled. */
 import type { Db } from '../platform/db.ts'
-import type { Log } from '../platform/log.ts'
 import { cancelStrayDeliveries } from './delivery-store.ts'
 import { disableEndpoint } from './disable-endpoint.ts'
 import { findFailing, setWarned } from './endpoint-store.ts'
 import { failingAction } from './failing-rule.ts'
+import type { Notices } from './notices.ts'
 
 const dayMs = 86_400_000
 
-export async function tendEndpoints(db: Db, log: Log, now: Date): Promise<void> {
+export async function tendEndpoints(db: Db, notices: Notices, now: Date): Promise<void> {
   await cancelStrayDeliveries(db, now)
   const failing = await findFailing(db, new Date(now.getTime() - dayMs))
-  const warned: { id: string; hours: number }[] = []
+  const due: { id: string; hours: number }[] = []
   for (const endpoint of failing) {
-    const { id } = endpoint
     const decided = failingAction(endpoint, now)
-    if (decided.action === 'warn') {
-      warned.push({ id, hours: decided.hours })
-      log.warn('a webhook endpoint fails', { endpointId: id, hours: decided.hours })
-    }
-    if (decided.action === 'disable') {
-      await db.transaction((tx) =>
-        disableEndpoint(tx, { endpointId: id, userId: null, reason: 'failing', now }),
-      )
-      log.warn('a webhook endpoint is disabled: five days without a success', { endpointId: id })
-    }
+    if (decided.action === 'warn') due.push({ id: endpoint.id, hours: decided.hours })
+    if (decided.action === 'disable' && (await disableFailing(db, endpoint.id, { notices, now })))
+      notices.disabled(endpoint.id, 'failing')
   }
-  if (warned.length > 0) await setWarned(db, warned)
+  if (due.length === 0) return
+  for (const { id, hours } of await setWarned(db, due)) notices.failing(id, hours)
+}
+
+/** False where somebody else was first. */
+function disableFailing(
+  db: Db,
+  endpointId: string,
+  { notices, now }: { notices: Notices; now: Date },
+): Promise<boolean> {
+  const reason = 'failing'
+  return db.transaction(async (tx) => {
+    const disabled = await disableEndpoint(tx, { endpointId, userId: null, reason, now })
+    const changed = disabled?.changed ?? false
+    if (changed) await notices.record(tx, { endpointIds: [endpointId], reason, at: now })
+    return changed
+  })
 }

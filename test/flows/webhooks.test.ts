@@ -160,3 +160,66 @@ test('a worker that is a process of its own delivers for servers that only answe
   server.signal('SIGTERM')
   assert.equal(await server.ended, 0)
 })
+
+test('an endpoint that fails is shown with what it fails with, to the doctor too; one that answers 410 is disabled by the service', async () => {
+  const statuses: Record<string, number> = { '/broken': 500, '/left': 410 }
+  const answering = await startReceiver(['127.0.0.1'], (response, { path }) =>
+    response.writeHead(statuses[path] ?? 200).end(),
+  )
+  after(() => answering.close())
+  await report(['accounts', 'create', 'failing'], env)
+  const create = async (path: string) => {
+    const url = `https://127.0.0.1:${answering.port}${path}`
+    const words = ['webhooks', 'create', url, '--account', 'failing', '--event', 'score.updated']
+    const { endpoint } = (await report(words, env)) as unknown as { endpoint: { id: string } }
+    return endpoint.id
+  }
+  const [broken, left] = [await create('/broken'), await create('/left')]
+  const none = await assay(['webhooks', 'endpoints', '--failing'], env)
+  assert.deepEqual([none.ended, none.out], [0, 'No webhook endpoint fails.\n'])
+
+  // None is tried again while we look.
+  const service = await startServer({ ...env, WEBHOOK_RETRY_SCHEDULE: '86400' })
+  for (let i = 0; i < 3; i++) await happen()
+  const { value: shown } = await eventually('the endpoint counts as failing', {
+    see: async () => {
+      const told = await report(['webhooks', 'endpoints', '--failing', '--account', 'failing'], env)
+      return (told.endpoints as { id: string; health: Record<string, unknown> }[])[0]
+    },
+  })
+  assert.equal(shown?.id, broken)
+  const { consecutiveFailures, responseStatus, errorCode, waiting } = shown.health
+  assert.deepEqual(
+    { consecutiveFailures, responseStatus, errorCode, waiting },
+    { consecutiveFailures: 3, responseStatus: 500, errorCode: 'http_status', waiting: 3 },
+  )
+  const { out } = await assay(['webhooks', 'endpoints', '--failing'], env)
+  assert.match(out, new RegExp(`^${broken} .* fails since .*, 3 attempts, last 500 http_status`))
+  const doctor = await assay(['doctor'], env)
+  assert.match(doctor.out, /^warn +webhooks +1 of \d+ endpoints fail.*--failing/m)
+  assert.equal((await assay(['webhooks', 'endpoints', '--failing', '--all'], env)).ended, 2)
+
+  await eventually('the endpoint that answers 410 is disabled', {
+    see: async () => /answered 410/.test(service.out()),
+  })
+  const { entries } = await report(['audit', 'list', '--action', 'webhooks.given_up'], env)
+  const [entry] = entries as { actor: string; subjects: string; details: string }[]
+  assert.deepEqual(
+    [entry?.actor, entry?.subjects, entry?.details],
+    ['service', JSON.stringify([left]), '{"reason":"gone"}'],
+  )
+  assert.equal((await report(['audit', 'verify'], env)).ok, true)
+  service.signal('SIGTERM')
+  assert.equal(await service.ended, 0)
+})
+
+test('doctor: events that wait because nobody sends them', async () => {
+  const workerId = randomUUID()
+  const data = { ...eventTypes['score.updated'].example, workerId }
+  const longAgo = new Date(Date.now() - 120_000)
+  await db.transaction((tx) =>
+    publishEvents(tx, [{ type: 'score.updated', workerId, data }], longAgo),
+  )
+  const { out } = await assay(['doctor'], env)
+  assert.match(out, /^warn +webhooks +events wait since .*: start `assay serve`/m)
+})

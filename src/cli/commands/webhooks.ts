@@ -7,6 +7,7 @@ export function webhooksCommands(program: Command): void {
   command(webhooks, 'endpoints', 'Show webhook endpoints')
     .option(...accountOption)
     .option('--all', 'disabled ones too')
+    .option('--failing', 'those that fail, with what they fail with, longest first')
     .option('--limit <n>', 'at most so many, the newest', '200')
     .action((flags) =>
       act(flags, async () =>

@@ -1,0 +1,28 @@
+/** What `assay doctor` says of webhooks: whether a worker sends them, and whether receivers take them. */
+import { systemClock, wireTime } from '../platform/clock.ts'
+import type { Queryable } from '../platform/db.ts'
+import { countDeliveries } from '../webhooks/delivery-store.ts'
+import { findFailingNow } from '../webhooks/endpoint-store.ts'
+import { findOldestUnplaced } from '../webhooks/store.ts'
+import { type Finding, ok, warn } from './finding.ts'
+
+const check = 'webhooks'
+/** A worker places an event within a second. */
+const unplacedMsMax = 60_000
+
+export async function webhookFinding(db: Queryable): Promise<Finding> {
+  const now = systemClock()
+  const unplacedSince = await findOldestUnplaced(db)
+  if (unplacedSince !== null && now.getTime() - unplacedSince.getTime() > unplacedMsMax)
+    return warn(
+      check,
+      `events wait since ${wireTime(unplacedSince)}: start \`assay serve\` or \`assay worker\`, with SECRETS_KEYRING.`,
+    )
+  const { active, failing } = await countDeliveries(db, now)
+  const [longest] = await findFailingNow(db, { userId: null, limit: 1 })
+  if (longest === undefined) return ok(check, `${active} active endpoints, none fails`)
+  return warn(
+    check,
+    `${failing} of ${active} endpoints fail, the first since ${wireTime(longest.failingSince)}: \`assay webhooks endpoints --failing\`.`,
+  )
+}
