@@ -21,6 +21,7 @@ export interface DemoPlace {
   scoreId: string
   /** Holds one USDC and no ether. */
   wallet: PrivateKeyAccount
+  walletKey: `0x${string}`
   /** Of the operator, empty at first. */
   payTo: string
 }
@@ -38,7 +39,8 @@ export async function openPlace(closing: AsyncDisposableStack): Promise<DemoPlac
   chmodSync(folder, 0o755)
   const chain = await startChain()
   closing.defer(() => chain.stop())
-  const wallet = privateKeyToAccount(generatePrivateKey())
+  const walletKey = generatePrivateKey()
+  const wallet = privateKeyToAccount(walletKey)
   await chain.setBalance(wallet.address, 1_000_000n)
   const payTo = privateKeyToAccount(generatePrivateKey()).address
   const port = await freePort()
@@ -64,7 +66,7 @@ export async function openPlace(closing: AsyncDisposableStack): Promise<DemoPlac
   await untilListening(server)
   const { scores } = JSON.parse(await outputOf(run(['scores', 'show', username, '--json'])))
   const scoreId = String(scores[0].snapshotId)
-  return { chain, base, username, scoreId, wallet, payTo }
+  return { chain, base, username, scoreId, wallet, walletKey, payTo }
 }
 
 async function outputOf(child: ChildProcess): Promise<string> {

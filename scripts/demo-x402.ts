@@ -1,7 +1,9 @@
-/** `npm run demo:x402`: a wallet buys three reads on the spot, with the official client; every step is shown. */
+/** `npm run demo:x402`: a wallet buys reads on the spot, with the official clients of both families; every step is shown. */
+import { STATUS_CODES } from 'node:http'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { anvilBinary } from '../test/support/chain/anvil.ts'
+import { payWithX402Fetch } from '../test/support/x402-fetch.ts'
 import { type DemoPlace, openPlace } from './demo-x402-place.ts'
 
 const closing = new AsyncDisposableStack()
@@ -30,6 +32,7 @@ async function show(place: DemoPlace): Promise<void> {
   say(
     `assay sells reads at ${base}. The wallet ${wallet.address} has no key and no account there, no ether, and ${await coins(place, wallet.address)}.`,
   )
+  title('With @x402/fetch, the official client of versions 1 and 2')
   const signed = { header: '' }
   const client = registerExactEvmScheme(new x402Client(), { signer: wallet })
   const buy = wrapFetchWithPayment(toldFetch(signed), client)
@@ -38,10 +41,26 @@ async function show(place: DemoPlace): Promise<void> {
   await buy(`${base}/api/v1/scores/${scoreId}`)
   await tellBalances(place)
 
-  title('The last payment once more: its answer was lost, say')
+  title('With x402-fetch, the official client of version 1')
+  await tellOther(place)
+  await tellBalances(place)
+
+  title('The last payment of the first client once more: its answer was lost, say')
   const headers = { 'X-PAYMENT': signed.header }
   await tellAnswer(await fetch(`${base}/api/v1/scores/${scoreId}`, { headers }))
   await tellBalances(place)
+}
+
+/** In a process of its own, for its packages are not ours. */
+async function tellOther({ base, username, walletKey: privateKey }: DemoPlace): Promise<void> {
+  const url = `${base}/api/v1/candidates/${username}`
+  const purchaseId = 'a-purchase-of-the-other-client'
+  const { steps } = await payWithX402Fetch({ url, privateKey, purchaseId })
+  for (const { url, payment, status, headers, body } of steps) {
+    tellRequest(url, payment)
+    const statusText = STATUS_CODES[status] ?? ''
+    await tellAnswer(new Response(body, { status, statusText, headers }))
+  }
 }
 
 /** What the official client sends and gets, told on the way. */
@@ -49,16 +68,18 @@ function toldFetch(signed: { header: string }): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init)
     const header = request.headers.get('X-PAYMENT')
-    if (header === null) title(`GET ${request.url}`)
-    else {
-      signed.header = header
-      say(`The wallet signs, and asks again with X-PAYMENT (${header.length} characters):`)
-      say(indented(decoded(header)))
-    }
+    signed.header = header ?? signed.header
+    tellRequest(request.url, header)
     const answer = await fetch(request)
     await tellAnswer(answer)
     return answer
   }
+}
+
+function tellRequest(url: string, payment: string | null): void {
+  if (payment === null) return title(`GET ${url}`)
+  say(`The wallet signs, and asks again with X-PAYMENT (${payment.length} characters):`)
+  say(indented(decoded(payment)))
 }
 
 async function tellAnswer(answer: Response): Promise<void> {

@@ -43,6 +43,20 @@ export async function ensureInstalled(root) {
   return node
 }
 
+/** Installs what a folder below `root` needs for itself, by its own lock file. `node`: of `ensureInstalled`. Throws as that does. */
+export async function ensureFolder(root, folder, node) {
+  const runtime = join(root, '.runtime')
+  const place = join(root, folder)
+  const isReady = () => isInstalled(place, join(place, 'package-lock.json'))
+  if (isReady()) return
+  await alone(join(runtime, 'lock'), async () => {
+    if (isReady()) return
+    say(`installing the packages of ${folder} …`)
+    await npmCi(place, { runtime, node })
+    stamp(place, join(place, 'package-lock.json'))
+  })
+}
+
 function nodeFromPackages(runtime) {
   const path = packages[`${process.platform}-${process.arch}`]
   if (path !== undefined) return join(runtime, 'node_modules', path)

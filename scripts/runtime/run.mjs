@@ -2,12 +2,17 @@
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compileCache, ensureInstalled } from './install.mjs'
+import { compileCache, ensureFolder, ensureInstalled } from './install.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const assay = join(root, 'src/cli/assay.ts')
 
-/** `cwd`: where paths in the arguments are meant from, when that is not the project's folder. */
+const x402Client = 'test/clients/x402-fetch'
+
+/**
+ * `folders`: with packages of their own, that are installed when they are needed.
+ * `cwd`: where paths in the arguments are meant from, when that is not the project's folder.
+ */
 const commands = {
   start: { args: (more) => [assay, 'serve', '--demo', ...more] },
   assay: { args: (more) => [assay, ...more], cwd: process.cwd() },
@@ -15,8 +20,11 @@ const commands = {
   check: { args: (more) => [join(root, 'scripts/check.mjs'), ...more] },
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
   bench: { args: (more) => [join(root, 'bench/run.ts'), ...more] },
-  'demo:x402': { args: (more) => [join(root, 'scripts/demo-x402.ts'), ...more] },
-  test: { args: testArguments },
+  'demo:x402': {
+    args: (more) => [join(root, 'scripts/demo-x402.ts'), ...more],
+    folders: () => [x402Client],
+  },
+  test: { args: testArguments, folders: () => [x402Client] },
 }
 
 const allTests = ['src/**/*.test.ts', 'test/**/*.test.ts']
@@ -35,6 +43,7 @@ export async function run(name, more) {
   }
   try {
     const node = await ensureInstalled(root)
+    for (const folder of command.folders?.(more) ?? []) await ensureFolder(root, folder, node)
     const args = ['--disable-warning=ExperimentalWarning', ...command.args(more)]
     const env = { NODE_COMPILE_CACHE: compileCache(root), ...process.env }
     passOn(spawn(node, args, { stdio: 'inherit', cwd: command.cwd ?? root, env }))

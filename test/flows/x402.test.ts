@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { after } from 'node:test'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { privateKeyToAccount } from 'viem/accounts'
 import { sql } from '../../src/platform/db.ts'
 import type { Authorization } from '../../src/x402/payload.ts'
 import { ask } from '../support/ask.ts'
@@ -29,6 +30,7 @@ import {
   signAuthorization,
   testWallet,
 } from '../support/payments.ts'
+import { payWithX402Fetch } from '../support/x402-fetch.ts'
 
 const loop = await startPaidLoop()
 const server = await startLoopServer(loop)
@@ -70,6 +72,46 @@ chainTest(
       payer: wallet.address.toLowerCase(),
     })
     assert.equal(await loop.chain.balanceOf(payTo), before + 10_000n)
+  },
+)
+
+chainTest(
+  'the payer of version 1 that these tests run has the lines of docs/pay-with-x402.md',
+  () => {
+    const page = readFileSync('docs/pay-with-x402.md', 'utf8')
+    const [, lines = ''] = /`x402-fetch`[^`]*```ts\n(.*?)```/s.exec(page) ?? []
+    assert.match(lines, /wrapFetchWithPayment/)
+    assert.ok(readFileSync('test/clients/x402-fetch/pay.mjs', 'utf8').includes(lines))
+  },
+)
+
+chainTest(
+  '200: the official payer of version 1 pays the challenge and reads its receipt',
+  async () => {
+    const privateKey = `0x${randomBytes(32).toString('hex')}` as const
+    const wallet = privateKeyToAccount(privateKey)
+    await loop.chain.setBalance(wallet.address, 1_000_000n)
+    const order = { url: `${server.base}/things/1`, privateKey, purchaseId: 'of-the-first-family' }
+    const { steps, receipt } = await payWithX402Fetch(order)
+    assert.deepEqual(
+      steps.map(({ status, payment }) => [status, payment !== null]),
+      [
+        [402, false],
+        [200, true],
+      ],
+    )
+    assert.equal(readBase64Json(steps[1]?.payment)['x402Version'], 1)
+    assert.equal(steps[1]?.body, '{"id":"1"}')
+    assert.deepEqual(receipt, {
+      success: true,
+      transaction: receipt['transaction'],
+      network: 'base-sepolia',
+      payer: wallet.address.toLowerCase(),
+    })
+    assert.match(String(receipt['transaction']), /^0x[0-9a-f]{64}$/)
+    const again = await payWithX402Fetch(order)
+    assert.deepEqual(again.receipt, receipt, 'signed anew under the same key: the same purchase')
+    assert.equal(await loop.spent(wallet), 10_000)
   },
 )
 
