@@ -4,7 +4,7 @@
  * and as a bare statement. All in one run, in turn; the ratios are of processor time for a read, the database's included, where it says so.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAccount, createKey } from '../src/access/manage.ts'
@@ -17,7 +17,6 @@ import { type Db, openDb, sql } from '../src/platform/db.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
 import { parseKeyring } from '../src/platform/keyring.ts'
 import { migrate } from '../src/platform/migrate.ts'
-import { runningServer } from '../src/platform/postgres-cluster.ts'
 import { uuidV7 } from '../src/platform/uuid-v7.ts'
 import { giveScore } from '../test/support/candidates.ts'
 import { publicLine, register } from '../test/support/people.ts'
@@ -26,7 +25,7 @@ import { type Finding, median, report } from './measure.ts'
 import {
   bareServer,
   cpuSeconds,
-  endedChildrenSeconds,
+  databaseSeconds,
   fetchAnswer,
   load,
   onceMessage,
@@ -95,15 +94,6 @@ async function makePeople(db: Db): Promise<void> {
   for (let i = 0; i < peopleCount; i++) await giveScore(db, username(i), scoreId(i))
 }
 
-/** Of the postmaster, what it runs and what it has run: connections come and go. */
-function databaseSeconds(): number {
-  const postmaster = runningServer(join(dataDir, 'postgres'))?.pid
-  if (postmaster === undefined) throw new Error('PostgreSQL does not run')
-  const task = `/proc/${postmaster}/task/${postmaster}/children`
-  const children = readFileSync(task, 'utf8').trim().split(' ').map(Number)
-  return cpuSeconds([postmaster, ...children]) + endedChildrenSeconds(postmaster)
-}
-
 interface Read {
   perSecond: number
   /** Microseconds of processor time for a read. */
@@ -114,13 +104,13 @@ interface Read {
 }
 
 async function measureReads(target: Target, file: string, connections: number): Promise<Read> {
-  const [server, database] = [cpuSeconds(target.pids), databaseSeconds()]
+  const [server, database] = [cpuSeconds(target.pids), databaseSeconds(dataDir)]
   const order = { requestsFile: file, expectedStatus: 200, connections, seconds }
   const { answers, p50Ms, p99Ms, ...took } = await load({ ...order, port: target.port })
   return {
     perSecond: answers / took.seconds,
     serverUs: ((cpuSeconds(target.pids) - server) / answers) * 1e6,
-    databaseUs: ((databaseSeconds() - database) / answers) * 1e6,
+    databaseUs: ((databaseSeconds(dataDir) - database) / answers) * 1e6,
     p50Ms,
     p99Ms,
   }

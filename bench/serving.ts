@@ -5,6 +5,7 @@ import { createServer, request as httpRequest, type IncomingMessage } from 'node
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { runningServer } from '../src/platform/postgres-cluster.ts'
 import type { FixedAnswer } from './bare-server.ts'
 import type { LoadOrder, LoadReport } from './load.ts'
 
@@ -27,8 +28,17 @@ export function cpuSeconds(pids: readonly number[]): number {
 }
 
 /** Seconds of processor time of the children of a process that have ended. */
-export function endedChildrenSeconds(pid: number): number {
+function endedChildrenSeconds(pid: number): number {
   return secondsOf(pid, 13)
+}
+
+/** Of the postmaster of the embedded database in `dataDir`, what it runs and what it has run: connections come and go. */
+export function databaseSeconds(dataDir: string): number {
+  const postmaster = runningServer(join(dataDir, 'postgres'))?.pid
+  if (postmaster === undefined) throw new Error('PostgreSQL does not run')
+  const task = `/proc/${postmaster}/task/${postmaster}/children`
+  const children = readFileSync(task, 'utf8').trim().split(' ').map(Number)
+  return cpuSeconds([postmaster, ...children]) + endedChildrenSeconds(postmaster)
 }
 
 /** In user and system mode: two fields of the line in /proc, the first of them at `first`. */
@@ -51,8 +61,13 @@ export async function load(order: LoadOrder): Promise<LoadReport> {
 
 export function onceMessage(child: ChildProcess): Promise<[unknown]> {
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve([message]))
-    child.once('exit', (code) => reject(new Error(`a child ended with code ${code}`)))
+    const ended = (code: number | null): void =>
+      reject(new Error(`a child ended with code ${code}`))
+    child.once('exit', ended)
+    child.once('message', (message) => {
+      child.off('exit', ended)
+      resolve([message])
+    })
   })
 }
 

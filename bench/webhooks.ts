@@ -1,217 +1,357 @@
 /**
  * Delivering webhooks beside its limits, in one run: the bare HTTP client to the same receiver, leasing and acknowledging without sending, and
- * the bare client with a new TLS connection for each POST. 50 endpoints over TLS on one host, each event to 10 of them; database, receiver
- * and deliverer share this machine. WEBHOOK_EVENTS for more events than 1,000.
+ * the bare client with a new TLS connection for each POST; and the same load on pg-boss. 50 endpoints over TLS on one host, each event to 10
+ * of them; database, receiver and worker share this machine. WEBHOOK_EVENTS for more events than 1,000, WEBHOOK_PARTS for some parts only.
  */
 import { spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { createAuthority } from '../src/demo/certificates.ts'
-import { type Db, openDb, sql } from '../src/platform/db.ts'
-import { type Egress, openEgress } from '../src/platform/egress.ts'
-import { strangerRules } from '../src/platform/egress-rules.ts'
+import { openDb, sql } from '../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
-import { openLog } from '../src/platform/log.ts'
-import { createMetrics } from '../src/platform/metrics.ts'
 import { migrate } from '../src/platform/migrate.ts'
-import { openDeliverer } from '../src/webhooks/deliver.ts'
-import { deliveryMeter } from '../src/webhooks/delivery-metrics.ts'
-import { eventTypeNames, eventTypes } from '../src/webhooks/event-types.ts'
-import { type NewEvent, publishEvents } from '../src/webhooks/outbox.ts'
-import { placeWaiting } from '../src/webhooks/place.ts'
-import { createEndpoint, testRing } from '../test/support/webhooks.ts'
-import { report } from './measure.ts'
+import { eventTypes } from '../src/webhooks/event-types.ts'
+import { publishEvents } from '../src/webhooks/outbox.ts'
+import { type Finding, report } from './measure.ts'
+import { databaseSeconds } from './serving.ts'
+import { installPeer, peerDrained, peerLags } from './webhooks-peer.ts'
+import {
+  addEndpoints,
+  type BenchWorker,
+  fanOut,
+  fresh,
+  type Lags,
+  lagsOf,
+  pauseAll,
+  publish,
+  resumeAll,
+  ringText,
+  someEvent,
+  startBenchReceiver,
+  startBenchWorker,
+  statementsToPublish,
+  steadily,
+  until,
+  untilDelivered,
+  untilPlaced,
+} from './webhooks-setup.ts'
 
 const eventCount = Number(process.env.WEBHOOK_EVENTS ?? 1_000)
-const fanOut = 10
-const types = eventTypeNames.slice(0, 5)
-const log = openLog({ level: 'silent' })
-const long = new Date(0)
-
-/** The receiver, in a process of its own: /cold closes its connections, /slow takes five seconds, /drip never ends. */
-const receiver = `
-  const { createServer } = require('node:https')
-  process.once('message', (certificate) => {
-    const server = createServer(certificate, (request, response) => {
-      request.resume().on('end', () => {
-        if (request.url === '/slow') setTimeout(() => response.end(), 5000)
-        else if (request.url === '/drip') { response.writeHead(200); setInterval(() => response.write('x'), 200).unref() }
-        else if (request.url.startsWith('/cold')) response.writeHead(200, { connection: 'close' }).end()
-        else response.end()
-      })
-    })
-    server.listen(0, '127.0.0.1', () => process.send(server.address().port))
-  })`
-
-const authority = createAuthority()
-const sink = spawn(process.execPath, ['-e', receiver], {
-  stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-})
-sink.send(authority.certify('127.0.0.1'))
-const [port] = await once(sink, 'message')
-const base = `https://127.0.0.1:${port}`
-
-async function perSecond(count: number, work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now()
-  await work()
-  return (count * 1_000) / (performance.now() - began)
-}
-
-async function bareSends(count: number, path: string, atOnce: number): Promise<number> {
-  const agent = new Agent({ connections: atOnce, allowH2: false, connect: { ca: authority.cert } })
-  const body = JSON.stringify(eventTypes['score.revised'].example)
-  const one = async (): Promise<void> => {
-    const options = { origin: base, path, method: 'POST' as const, body }
-    const answer = await agent.request(options)
-    await answer.body.dump()
-  }
-  let left = count
-  const line = async (): Promise<void> => {
-    while (left-- > 0) await one()
-  }
-  const rate = await perSecond(count, () => Promise.all(Array.from({ length: atOnce }, line)))
-  await agent.close()
-  return rate
-}
-
-async function fresh(db: Db, path: string): Promise<void> {
-  await db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets,
-    webhook_deliveries, webhook_attempts`)
-  for (const type of types)
-    for (let i = 0; i < fanOut; i++)
-      await createEndpoint(db, `${base}${path}`, { types: [type], at: long })
-}
-
-async function publish(db: Db, count: number): Promise<void> {
-  for (let done = 0; done < count; done += 50) {
-    const events = Array.from({ length: Math.min(50, count - done) }, (_, i): NewEvent => {
-      const type = types[(done + i) % types.length] ?? 'score.updated'
-      const workerId = randomUUID()
-      return { type, workerId, data: { ...eventTypes[type].example, workerId } } as NewEvent
-    })
-    await db.transaction((tx) => publishEvents(tx, events, new Date()))
-  }
-}
-
-function deliverer(db: Db, egress: Egress) {
-  const meter = deliveryMeter(createMetrics())
-  return openDeliverer({ db, egress, clock: () => new Date(), ring: testRing, meter, log })
-}
-
-/** A backlog of all events, from the first lease to the last acknowledgement. Deliveries a second. */
-async function drained(db: Db, egress: Egress, path: string, count = eventCount): Promise<number> {
-  await fresh(db, path)
-  await publish(db, count)
-  await placeWaiting(db)
-  const { signal } = new AbortController()
-  const rate = await perSecond(count * fanOut, () => deliverer(db, egress).work(signal))
-  const [row] = await db.rows<{ done: number }>(
-    sql`select count(*)::int as done from webhook_deliveries where status = 'succeeded'`,
-  )
-  if (row?.done !== count * fanOut) throw new Error(`${row?.done} of ${count * fanOut} arrived`)
-  return rate
-}
-
-/** Ten seconds of events at a steady rate. Milliseconds from commit to POST at the healthy endpoints. */
-async function lags(db: Db, egress: Egress, bad: readonly string[]): Promise<[number, number]> {
-  await fresh(db, '/hook')
-  const spoilt = await Promise.all(bad.map((url) => createEndpoint(db, url, { types, at: long })))
-  const ending = new AbortController()
-  const sending = deliverer(db, egress)
-  const looping = [() => placeWaiting(db), () => sending.work(ending.signal)].map(async (work) => {
-    while (!ending.signal.aborted) {
-      await work()
-      await pause(25)
-    }
-  })
-  for (let tick = 0; tick < 100; tick++) {
-    await Promise.all([publish(db, 5), pause(100)])
-  }
-  await pause(1_000)
-  ending.abort()
-  await Promise.all(looping)
-  const [row] = await db.rows<{ p50: number; p99: number }>(sql`
-    select percentile_cont(0.5) within group (order by lag) as p50,
-      percentile_cont(0.99) within group (order by lag) as p99
-    from (
-      select extract(epoch from a.started_at - e.created_at)::float8 * 1000 as lag
-      from webhook_attempts a join webhook_events e on e.id = a.event_id
-      where a.attempt = 1 and a.endpoint_id <> all(${spoilt.map(({ id }) => id)}::uuid[])
-    ) lags`)
-  await sending.finish()
-  return [row?.p50 ?? Number.NaN, row?.p99 ?? Number.NaN]
-}
+const parts = new Set((process.env.WEBHOOK_PARTS ?? 'rates,lags,memory,peer').split(','))
+const lagSeconds = 10
+const waitingCount = 100_000
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 // The server's user must get through.
 chmodSync(folder, 0o755)
-const server = await startEmbeddedPostgres({
-  dataDir: join(folder, 'data'),
-  durable: true,
-  log: () => {},
+const dataDir = join(folder, 'data')
+const caFile = join(folder, 'ca.pem')
+const authority = createAuthority()
+writeFileSync(caFile, authority.cert)
+
+const receiver = await startBenchReceiver(authority.certify('127.0.0.1'))
+const server = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+await migrate(server.url, join(import.meta.dirname, '../migrations'), new Date())
+const db = openDb({
+  url: server.url,
+  connectionsMax: 10,
+  connectionWaitMs: 30_000,
+  statementTimeoutMs: 30_000,
+  applicationName: 'bench',
+  onError: () => {},
 })
-const egress = openEgress({
-  rules: strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any' }),
-  extraCa: authority.cert,
-})
-const nowhere: Egress = {
-  send: () =>
-    Promise.resolve({
-      outcome: 'answered',
-      status: 200,
-      headers: {},
-      body: Buffer.alloc(0),
-      isCut: false,
-    }),
-  close: () => Promise.resolve(),
+
+/** Of one POST: a second, and microseconds of processor time of whoever took part. */
+interface Rate {
+  perSecond: number
+  senderUs: number
+  receiverUs: number
+  databaseUs: number
+  /** Of the worker, `begin` and `commit` among them. */
+  roundTrips: number
 }
-try {
-  await migrate(server.url, join(import.meta.dirname, '../migrations'), new Date())
-  const options = { connectionsMax: 8, applicationName: 'bench', onError: () => {} }
-  const db = openDb({
-    url: server.url,
-    ...options,
-    statementTimeoutMs: 30_000,
-    connectionWaitMs: 30_000,
+
+/** Everything in `work` that this machine's processors did for `count` POSTs. */
+async function measured(
+  count: number,
+  sender: () => Promise<{ processorUs: number; roundTrips: number }>,
+  work: () => Promise<unknown>,
+): Promise<Rate> {
+  const [sent, received, database] = [
+    await sender(),
+    await receiver.take(),
+    databaseSeconds(dataDir),
+  ]
+  const began = performance.now()
+  await work()
+  const took = performance.now() - began
+  const [sentThen, receivedThen] = [await sender(), await receiver.take()]
+  return {
+    perSecond: (count * 1_000) / took,
+    senderUs: (sentThen.processorUs - sent.processorUs) / count,
+    receiverUs: (receivedThen.processorUs - received.processorUs) / count,
+    databaseUs: ((databaseSeconds(dataDir) - database) * 1e6) / count,
+    roundTrips: (sentThen.roundTrips - sent.roundTrips) / count,
+  }
+}
+
+/** The bare client: 64 lines of POSTs, one after the other. */
+async function bare(count: number, path: string): Promise<Rate> {
+  const agent = new Agent({ connections: 64, allowH2: false, connect: { ca: authority.cert } })
+  const body = JSON.stringify(eventTypes['score.revised'].example)
+  const send = (posts: number) => {
+    let left = posts
+    const line = async (): Promise<void> => {
+      while (left-- > 0) {
+        const answer = await agent.request({ origin: receiver.url, path, method: 'POST', body })
+        await answer.body.dump()
+      }
+    }
+    return Promise.all(Array.from({ length: 64 }, line))
+  }
+  const ownCost = async () => {
+    const { user, system } = process.cpuUsage()
+    return { processorUs: user + system, roundTrips: 0 }
+  }
+  await send(count / 10)
+  const rate = await measured(count, ownCost, () => send(count))
+  await agent.close()
+  return rate
+}
+
+/** A backlog of `count` events that lies there, from the first lease to the last acknowledgement. */
+async function drained(worker: BenchWorker, path: string, count = eventCount): Promise<Rate> {
+  await fresh(db, receiver, path)
+  await publish(db, count / 10)
+  await untilDelivered(db)
+  await pauseAll(db)
+  await publish(db, count)
+  await untilPlaced(db)
+  const rate = await measured(
+    count * fanOut,
+    () => worker.report(),
+    async () => {
+      await resumeAll(db)
+      await untilDelivered(db)
+    },
+  )
+  const [row] = await db.rows<{ failed: number }>(
+    sql`select count(*)::int as failed from webhook_attempts where result <> 'succeeded'`,
+  )
+  if (row?.failed !== 0) throw new Error(`${row?.failed} attempts failed`)
+  return rate
+}
+
+/**
+ * Ten seconds of events at a steady rate, each in a transaction of its own. From its commit to its arrival at the healthy endpoints. At a
+ * good endpoint no attempt may fail.
+ */
+async function lags(perSecond: number, bad: readonly string[]): Promise<Lags> {
+  const worker = await startBenchWorker({ url: server.url, caFile, sends: true })
+  await fresh(db, receiver, '/hook')
+  await addEndpoints(db, bad)
+  await publish(db, 50)
+  await untilTaken()
+  await receiver.take()
+  const committed = await steadily({ perSecond, seconds: lagSeconds }, async (i) => {
+    const event = someEvent(i)
+    await db.transaction((tx) => publishEvents(tx, [event], new Date()))
+    return event.workerId
   })
-  await bareSends(1_000, '/hook', 64)
-  const raw = await bareSends(eventCount * fanOut, '/hook', 64)
-  const leasing = await drained(db, nowhere, '/hook')
-  await drained(db, egress, '/hook', 100)
-  const warm = await drained(db, egress, '/hook')
-  const rawCold = await bareSends(1_500, '/cold', 64)
-  const cold = await drained(db, egress, '/cold', 150)
-  const [cleanP50, cleanP99] = await lags(db, egress, [])
-  const bad = ['https://127.0.0.1:1/dead', `${base}/slow`, `${base}/drip`]
-  const [besideP50, besideP99] = await lags(db, egress, bad)
-  report(`webhooks, ${eventCount} events to ${fanOut} endpoints each`, [
-    { name: 'limit: the bare client, warm', value: raw, unit: 'POST/s' },
-    { name: 'limit: leasing and acknowledging alone', value: leasing, unit: '/s' },
-    { name: 'limit: the bare client, cold TLS', value: rawCold, unit: 'POST/s' },
-    { name: 'delivered, warm', value: warm, unit: '/s' },
-    { name: 'of the bare client', value: warm / raw, unit: '×', target: { min: 0.15 } },
-    { name: 'of leasing alone', value: warm / leasing, unit: '×', target: { min: 0.4 } },
-    { name: 'delivered, cold TLS', value: cold, unit: '/s' },
-    { name: 'of the bare client, cold', value: cold / rawCold, unit: '×', target: { min: 0.6 } },
-    { name: 'commit to POST at 500/s, p50', value: cleanP50, unit: 'ms', target: { max: 50 } },
-    { name: 'commit to POST at 500/s, p99', value: cleanP99, unit: 'ms', target: { max: 300 } },
-    { name: 'beside a dead, a slow, a dripping one, p50', value: besideP50, unit: 'ms' },
+  await untilTaken()
+  const { arrivals } = await receiver.take()
+  const rows = await db.rows<{ id: string; workerId: string }>(
+    sql`select id, worker_id as "workerId" from webhook_events`,
+  )
+  await worker.stop()
+  const byId = new Map(
+    rows.flatMap(({ id, workerId }): [string, number][] => {
+      const at = committed.get(workerId)
+      return at === undefined ? [] : [[id, at]]
+    }),
+  )
+  const { count, ...found } = lagsOf(arrivals, byId)
+  if (count !== committed.size * fanOut) throw new Error(`only ${count} arrived`)
+  return found
+}
+
+/** Every healthy endpoint has everything. */
+async function untilTaken(): Promise<void> {
+  await untilPlaced(db)
+  await until(async () => {
+    const rows = await db.rows(sql`
+      select 1 from webhook_deliveries d join webhook_endpoints n on n.id = d.endpoint_id
+      where d.status in ('pending', 'sending') and n.url like '%/hook/%' limit 1`)
+    return rows.length === 0
+  })
+  const [row] = await db.rows<{ failed: number; why: string }>(sql`
+    select count(*)::int as failed, string_agg(distinct error_code, ', ') as why
+    from webhook_attempts a join webhook_endpoints n on n.id = a.endpoint_id
+    where a.result <> 'succeeded' and n.url like '%/hook/%'`)
+  if (row?.failed !== 0) throw new Error(`${row?.failed} attempts failed: ${row?.why}`)
+}
+
+/** Most that a whole `assay worker` keeps resident while it places and begins to send what waits, in MB. */
+async function residentWaiting(): Promise<number> {
+  await fresh(db, receiver, '/hook')
+  await publish(db, waitingCount / fanOut)
+  const env = {
+    ...process.env,
+    DATABASE_URL: server.url,
+    ASSAY_DATA_DIR: join(folder, 'worker'),
+    SECRETS_KEYRING: ringText,
+    WEBHOOK_PORTS: 'any',
+    WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
+    WEBHOOK_CA_FILE: caFile,
+    METRICS_PORT: 'off',
+    PUBLIC_URL: 'https://scores.example.org',
+  }
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'worker'],
+    { env, stdio: ['ignore', 'ignore', 'inherit'], cwd: join(import.meta.dirname, '..') },
+  )
+  await untilPlaced(db)
+  await pause(5_000)
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+  child.kill('SIGKILL')
+  await fresh(db, receiver, '/hook')
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1_024
+}
+
+/** What a POST costs all processors of this machine. */
+const costOf = ({ senderUs, receiverUs, databaseUs }: Rate): number =>
+  senderUs + receiverUs + databaseUs
+
+function told(name: string, rate: Rate): Finding[] {
+  const unit = 'µs of processor a POST'
+  return [
+    { name, value: rate.perSecond, unit: '/s' },
+    { name: '  sender', value: rate.senderUs, unit },
+    { name: '  receiver', value: rate.receiverUs, unit },
+    { name: '  database', value: rate.databaseUs, unit },
+  ]
+}
+
+async function rates(): Promise<number> {
+  const raw = await bare(eventCount * fanOut, '/hook')
+  const idle = await startBenchWorker({ url: server.url, caFile, sends: false })
+  const leasing = await drained(idle, '/hook')
+  await idle.stop()
+  const worker = await startBenchWorker({ url: server.url, caFile, sends: true })
+  const warm = await drained(worker, '/hook')
+  const rawCold = await bare(1_500, '/cold')
+  const cold = await drained(worker, '/cold', 150)
+  await worker.stop()
+  // What is left of both limits where one machine does both, one after the other.
+  const both = 1 / (1 / raw.perSecond + 1 / leasing.perSecond)
+  report(`webhooks: rates, ${eventCount} events to ${fanOut} endpoints each`, [
+    ...told('limit: the bare client, warm', raw),
+    ...told('limit: leasing and acknowledging alone', leasing),
+    { name: 'limit: both on one machine', value: both, unit: '/s' },
+    ...told('delivered, warm', warm),
+    { name: '  round trips to the database', value: warm.roundTrips, unit: 'a POST' },
     {
-      name: 'beside a dead, a slow, a dripping one, p99',
-      value: besideP99,
-      unit: 'ms',
-      target: { max: 1.5 * cleanP99 + 50 },
+      name: 'of the bare client',
+      value: warm.perSecond / raw.perSecond,
+      unit: '×',
+      target: { min: 0.15 },
+    },
+    {
+      name: 'of leasing alone',
+      value: warm.perSecond / leasing.perSecond,
+      unit: '×',
+      target: { min: 0.4 },
+    },
+    { name: 'of both on one machine', value: warm.perSecond / both, unit: '×' },
+    {
+      name: 'of leasing alone, by processor time',
+      value: costOf(leasing) / costOf(warm),
+      unit: '×',
+    },
+    ...told('limit: the bare client, cold TLS', rawCold),
+    ...told('delivered, cold TLS', cold),
+    {
+      name: 'of the bare client, cold',
+      value: cold.perSecond / rawCold.perSecond,
+      unit: '×',
+      target: { min: 0.6 },
+    },
+    {
+      name: 'of the bare client, cold, by processor time',
+      value: costOf(rawCold) / costOf(cold),
+      unit: '×',
     },
   ])
-  await db.close()
+  return warm.perSecond
+}
+
+const badPaths = () => ['https://127.0.0.1:1/dead', `${receiver.url}/slow`, `${receiver.url}/drip`]
+
+async function reportLags(perSecond: number): Promise<void> {
+  await fresh(db, receiver, '/hook')
+  const statements = await statementsToPublish(db)
+  const clean = await lags(perSecond, [])
+  const beside = await lags(perSecond, badPaths())
+  report(`webhooks: commit to arrival, ${Math.round(perSecond * fanOut)} POSTs a second`, [
+    { name: 'in the business transaction', value: statements, unit: 'INSERT', target: { max: 1 } },
+    { name: 'p50', value: clean.p50, unit: 'ms', target: { max: 50 } },
+    { name: 'p99', value: clean.p99, unit: 'ms', target: { max: 300 } },
+    { name: 'beside a dead, a slow, a dripping one, p50', value: beside.p50, unit: 'ms' },
+    {
+      name: 'beside a dead, a slow, a dripping one, p99',
+      value: beside.p99,
+      unit: 'ms',
+      target: { max: 1.5 * clean.p99 + 50 },
+    },
+  ])
+}
+
+async function reportPeer(perSecond: number): Promise<void> {
+  const peer = { db, url: server.url, ca: authority.cert, receiver }
+  const pace = { perSecond, seconds: lagSeconds }
+  const batches = await peerDrained(peer, eventCount)
+  const findings: Finding[] = [
+    { name: 'delivered, warm, in batches of 32', value: batches.perSecond, unit: '/s' },
+    { name: '  sender', value: batches.workerUs, unit: 'µs of processor a POST' },
+  ]
+  for (const shape of ['batches', 'singly'] as const)
+    for (const bad of [[], badPaths()]) {
+      const { p50, p99, missing } = await peerLags(peer, shape, { pace, bad })
+      const name = `${shape}, ${bad.length === 0 ? 'clean' : 'beside the bad ones'}`
+      findings.push(
+        { name: `${name}, p50`, value: p50, unit: 'ms' },
+        { name: `${name}, p99`, value: p99, unit: 'ms' },
+        { name: `${name}, not there after two seconds`, value: missing, unit: 'POSTs' },
+      )
+    }
+  report(
+    `webhooks: the same on pg-boss, ${Math.round(perSecond * fanOut)} POSTs a second`,
+    findings,
+  )
+}
+
+try {
+  const warm = parts.has('rates') ? await rates() : 4_000
+  // Events a second that make a quarter of what can be delivered.
+  const pace = Number(process.env.WEBHOOK_PACE ?? warm / 4 / fanOut)
+  if (parts.has('lags')) await reportLags(pace)
+  if (parts.has('memory'))
+    report('webhooks: memory of a worker', [
+      {
+        name: `most resident, ${waitingCount / 1_000},000 deliveries waiting`,
+        value: await residentWaiting(),
+        unit: 'MB',
+        target: { max: 250 },
+      },
+    ])
+  if (parts.has('peer') && installPeer()) await reportPeer(pace)
 } finally {
-  await egress.close()
-  sink.kill()
+  await db.close()
+  receiver.stop()
   await server.stop()
   rmSync(folder, { recursive: true, force: true })
 }

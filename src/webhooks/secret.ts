@@ -2,7 +2,7 @@
  * Pure: signing secrets. `whsec_` and 43 characters of base64url, which stand for 32 random bytes; drawn again until neither `-` nor `_`
  * is among them, so that the libraries of Standard Webhooks, which read plain base64, take them as they are. Kept sealed (AES-256-GCM).
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
 import type { Keyring } from '../platform/keyring.ts'
 
 const prefix = 'whsec_'
@@ -56,7 +56,8 @@ export function openSecret(
 ): string {
   const key = ring.get(kid)
   if (key === undefined) throw new Error(`the key ${kid} is not on the key ring`)
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12))
+  // Bytes as the key would cost eight times as much.
+  const decipher = createDecipheriv('aes-256-gcm', createSecretKey(key), sealed.subarray(0, 12))
     .setAAD(placeBytes(place))
     .setAuthTag(sealed.subarray(12, 28))
   return Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()]).toString('utf8')

@@ -2,7 +2,7 @@
  * Pure: the signature of a delivery (spec §6), and that of Standard Webhooks over the same bytes. The header of the specification is
  * keyed by the whole text of the secret, that of Standard Webhooks by the 32 bytes it stands for.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { secretBytes } from './secret.ts'
 
 export interface Signed {
@@ -27,7 +27,8 @@ export function standardSignature(
   { eventId, timestamp, body }: Signed & { eventId: string },
 ): string {
   const signatures = secrets.map((secret) =>
-    createHmac('sha256', secretBytes(secret))
+    // Bytes as the key would cost four times as much.
+    createHmac('sha256', createSecretKey(secretBytes(secret)))
       .update(`${eventId}.${timestamp}.`)
       .update(body)
       .digest('base64'),

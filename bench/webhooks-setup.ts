@@ -1,0 +1,185 @@
+/** What `webhooks.ts` works with: receiver, endpoints, events, workers, and what they cost. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ServerCertificate } from '../src/demo/certificates.ts'
+import { type Db, sql } from '../src/platform/db.ts'
+import { eventTypeNames, eventTypes } from '../src/webhooks/event-types.ts'
+import { type NewEvent, publishEvents } from '../src/webhooks/outbox.ts'
+import { createEndpoint, testRing } from '../test/support/webhooks.ts'
+import { onceMessage } from './serving.ts'
+import type { Arrival, ReceiverReport } from './webhooks-receiver.ts'
+import type { WorkerOrder, WorkerReport } from './webhooks-worker.ts'
+
+export const fanOut = 10
+/** Ten endpoints want each. */
+export const types = eventTypeNames.slice(0, 5)
+const endpointsMadeAt = new Date(0)
+
+export const ringText = [...testRing]
+  .map(([kid, key]) => `${kid}:${Buffer.from(key).toString('base64')}`)
+  .join()
+
+/** Milliseconds since 1970, with fractions, as the receiver counts them. */
+export const nowMs = (): number => performance.timeOrigin + performance.now()
+
+export interface BenchReceiver {
+  url: string
+  take(): Promise<ReceiverReport>
+  stop(): void
+}
+
+export async function startBenchReceiver(certificate: ServerCertificate): Promise<BenchReceiver> {
+  const child = fork(join(import.meta.dirname, 'webhooks-receiver.ts'))
+  child.send(certificate)
+  const [port] = (await onceMessage(child)) as [number]
+  return {
+    url: `https://127.0.0.1:${port}`,
+    take: () => ask<ReceiverReport>(child),
+    stop: () => child.disconnect(),
+  }
+}
+
+export interface BenchWorker {
+  report(): Promise<WorkerReport>
+  stop(): Promise<void>
+}
+
+export async function startBenchWorker(order: Omit<WorkerOrder, 'ring'>): Promise<BenchWorker> {
+  const child = fork(join(import.meta.dirname, 'webhooks-worker.ts'))
+  child.send({ ...order, ring: ringText } satisfies WorkerOrder)
+  await onceMessage(child)
+  return { report: () => ask<WorkerReport>(child), stop: () => ended(child) }
+}
+
+export async function ask<Answer>(child: ChildProcess, question: object = {}): Promise<Answer> {
+  const answering = onceMessage(child)
+  child.send(question)
+  const [answer] = await answering
+  return answer as Answer
+}
+
+export function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    child.disconnect()
+  })
+}
+
+/** Fifty endpoints under `path`, and no event. */
+export async function fresh(db: Db, receiver: BenchReceiver, path: string): Promise<void> {
+  await db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets,
+    webhook_deliveries, webhook_attempts`)
+  for (const type of types)
+    for (let i = 0; i < fanOut; i++)
+      await createEndpoint(db, `${receiver.url}${path}/${type}/${i}`, {
+        types: [type],
+        at: endpointsMadeAt,
+      })
+  await db.run(sql`analyze webhook_endpoints, webhook_secrets`)
+}
+
+/** For all types: such as receive at a host that others share. */
+export async function addEndpoints(db: Db, urls: readonly string[]): Promise<void> {
+  for (const url of urls) await createEndpoint(db, url, { types, at: endpointsMadeAt })
+}
+
+export function someEvent(i: number): NewEvent {
+  const type = types[i % types.length] ?? 'score.updated'
+  const workerId = randomUUID()
+  return { type, workerId, data: { ...eventTypes[type].example, workerId } } as NewEvent
+}
+
+/** Fifty events in each transaction. */
+export async function publish(db: Db, count: number): Promise<void> {
+  for (let done = 0; done < count; done += 50) {
+    const events = Array.from({ length: Math.min(50, count - done) }, (_, i) => someEvent(done + i))
+    await db.transaction((tx) => publishEvents(tx, events, new Date()))
+  }
+}
+
+/** How many statements publishing one event adds to the transaction that causes it. */
+export async function statementsToPublish(db: Db): Promise<number> {
+  let count = 0
+  await db.transaction((tx) =>
+    publishEvents(
+      {
+        ...tx,
+        rows: (statement) => {
+          count++
+          return tx.rows(statement)
+        },
+        run: (statement) => {
+          count++
+          return tx.run(statement)
+        },
+      },
+      [someEvent(0)],
+      new Date(),
+    ),
+  )
+  return count
+}
+
+export async function untilPlaced(db: Db): Promise<void> {
+  await until(async () => {
+    const rows = await db.rows(sql`select 1 from webhook_events where position is null limit 1`)
+    return rows.length === 0
+  })
+}
+
+export async function untilDelivered(db: Db): Promise<void> {
+  await untilPlaced(db)
+  await until(async () => {
+    const rows = await db.rows(sql`
+      (select 1 from webhook_deliveries where status = 'pending' limit 1)
+      union all (select 1 from webhook_deliveries where status = 'sending' limit 1)`)
+    return rows.length === 0
+  })
+}
+
+export const pauseAll = (db: Db) => db.run(sql`update webhook_endpoints set paused_at = now()`)
+export const resumeAll = (db: Db) => db.run(sql`update webhook_endpoints set paused_at = null`)
+
+export async function until(met: () => Promise<boolean>): Promise<void> {
+  while (!(await met())) await pause(20)
+}
+
+/** Publishes one event after another at a steady rate, each by `publishOne`, which returns its id. When each was committed, by id. */
+export async function steadily(
+  { perSecond, seconds }: { perSecond: number; seconds: number },
+  publishOne: (i: number) => Promise<string>,
+): Promise<Map<string, number>> {
+  const committed = new Map<string, number>()
+  const publishing: Promise<unknown>[] = []
+  const count = Math.round(perSecond * seconds)
+  const began = performance.now()
+  for (let i = 0; i < count; i++) {
+    await pause(Math.max(0, began + (i * 1_000) / perSecond - performance.now()))
+    publishing.push(publishOne(i).then((id) => committed.set(id, nowMs())))
+  }
+  await Promise.all(publishing)
+  return committed
+}
+
+export interface Lags {
+  p50: number
+  p99: number
+}
+
+/** Milliseconds from commit to arrival, of what arrived first of each event at each path. */
+export function lagsOf(
+  arrivals: readonly Arrival[],
+  committed: ReadonlyMap<string, number>,
+): Lags & { count: number } {
+  const first = new Map<string, number>()
+  for (const { path, id, at } of arrivals) {
+    const since = committed.get(id)
+    const key = `${path} ${id}`
+    if (since !== undefined && !first.has(key)) first.set(key, at - since)
+  }
+  const sorted = [...first.values()].sort((a, b) => a - b)
+  const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
+  return { p50: at(0.5), p99: at(0.99), count: sorted.length }
+}

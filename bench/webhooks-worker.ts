@@ -1,0 +1,118 @@
+/** A worker of `webhooks.ts`: the jobs that send webhooks, as a server runs them, in a process of its own. Tells what it has cost when asked. */
+import { readFileSync } from 'node:fs'
+import { openDelivering } from '../src/delivering.ts'
+import { type Db, openDb, type Tx } from '../src/platform/db.ts'
+import type { Egress } from '../src/platform/egress.ts'
+import { strangerRules } from '../src/platform/egress-rules.ts'
+import { parseKeyring } from '../src/platform/keyring.ts'
+import { openLog } from '../src/platform/log.ts'
+import { createMetrics } from '../src/platform/metrics.ts'
+import { retryWaitsSeconds } from '../src/webhooks/retry.ts'
+import { runJobs } from '../src/worker.ts'
+
+export interface WorkerOrder {
+  url: string
+  /** PEM, of the receiver's authority. */
+  caFile: string
+  ring: string
+  /** False: answers itself at once instead of sending. */
+  sends: boolean
+}
+
+export interface WorkerReport {
+  /** Microseconds since the start. */
+  processorUs: number
+  roundTrips: number
+  residentBytesMost: number
+}
+
+let roundTrips = 0
+
+/** `begin` and `commit` are round trips too. */
+function counting(db: Db): Db {
+  const counted = <Queried extends Pick<Tx, 'rows' | 'run'>>(queryable: Queried): Queried => ({
+    ...queryable,
+    rows: (statement) => {
+      roundTrips++
+      return queryable.rows(statement)
+    },
+    run: (statement) => {
+      roundTrips++
+      return queryable.run(statement)
+    },
+  })
+  return {
+    ...counted(db),
+    transaction: (work) => {
+      roundTrips += 2
+      return db.transaction((tx) => work(counted(tx)))
+    },
+  }
+}
+
+const nowhere: Egress = {
+  send: () =>
+    Promise.resolve({
+      outcome: 'answered',
+      status: 200,
+      headers: {},
+      body: Buffer.alloc(0),
+      isCut: false,
+    }),
+  close: () => Promise.resolve(),
+}
+
+/** The most that was resident, as Linux keeps it; elsewhere what is resident now. */
+function residentBytesMost(): number {
+  try {
+    const status = readFileSync('/proc/self/status', 'utf8')
+    return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1_024
+  } catch {
+    return process.memoryUsage.rss()
+  }
+}
+
+process.once('message', (order: WorkerOrder) => void work(order))
+
+async function work({ url, caFile, ring, sends }: WorkerOrder): Promise<void> {
+  const db = openDb({
+    url,
+    connectionsMax: 10,
+    connectionWaitMs: 30_000,
+    applicationName: 'bench worker',
+    onError: () => {},
+  })
+  const log = openLog({ level: 'silent' })
+  const delivering = await openDelivering({
+    config: {
+      webhooks: {
+        rules: strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any' }),
+        proxyUrl: undefined,
+        caFile,
+        retryWaitsSeconds,
+      },
+    },
+    db: counting(db),
+    log,
+    clock: () => new Date(),
+    ring: parseKeyring(ring),
+    metrics: createMetrics(),
+    around: sends ? undefined : () => nowhere,
+  })
+  const ending = new AbortController()
+  const working = runJobs(delivering.jobs, log, ending.signal)
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage()
+    const told = { processorUs: user + system, roundTrips, residentBytesMost: residentBytesMost() }
+    process.send?.(told satisfies WorkerReport)
+  })
+  const leave = async (): Promise<void> => {
+    ending.abort()
+    await working
+    await delivering.close()
+    await db.close()
+    process.exit(0)
+  }
+  process.once('disconnect', () => void leave())
+  process.send?.('working')
+}
