@@ -4,7 +4,8 @@
  * from the first message.
  */
 import { keyDigest } from '../src/access/api-key.ts'
-import { findValidKeys, type ValidKey } from '../src/access/store.ts'
+import { presentedKey } from '../src/access/authenticate.ts'
+import { findValidKeys } from '../src/access/store.ts'
 import { candidateEndpoints } from '../src/candidates/endpoints.ts'
 import { candidateDetail, publicScore } from '../src/candidates/public-read.ts'
 import { findBySnapshot, findByUsername } from '../src/candidates/public-store.ts'
@@ -94,16 +95,11 @@ function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Part
     metering,
     async authenticate(authorization) {
       const digest = keyDigest(authorization.slice('Bearer '.length), pepper)
-      const [key] = await findValidKeys(db, [digest], new Date())
-      return key === undefined ? null : presented(key)
+      const [key] = await findValidKeys(db, [digest.toString('hex')], new Date())
+      return key === undefined ? null : presentedKey(key)
     },
     live: singleReads(db, publicUrl),
   }
-}
-
-function presented({ id, accountId, environment, scopes, balance, suspended }: ValidKey) {
-  const caller = { kind: 'key', keyId: id, accountId, environment } as const
-  return { caller, scopes, credits: { balance, suspended } } satisfies PresentedKey
 }
 
 function singleReads(db: Db, publicUrl: string): CandidateReads {

@@ -7,7 +7,7 @@
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Authenticate, SeenKey } from '../platform/admission.ts'
-import type { PresentedKey } from '../platform/callers.ts'
+import { type PresentedKey, type Scope, scopes } from '../platform/callers.ts'
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db.ts'
@@ -41,7 +41,7 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
   let ring: readonly KeyObject[] | undefined
   let uses = new Map<string, Date>()
   const seen = new RecentMap<SeenKey>(seenMax)
-  const lookUp = coalesce<readonly Buffer[], ValidKey | undefined>({
+  const lookUp = coalesce<readonly string[], ValidKey | undefined>({
     name: 'API keys',
     run: (presented) => findEach(db, presented, clock()),
     deadlineMs: answerWithinMs,
@@ -53,8 +53,8 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
       if (key === null) return null
       ring ??= await openRing(db, await peppers(), clock())
       if (ring === undefined) return null
-      const digests = ring.map((pepper) => keyDigest(key, pepper))
-      const name = String(digests[0]?.toString('latin1'))
+      const digests = ring.map((pepper) => keyDigest(key, pepper).toString('hex'))
+      const [name = ''] = digests
       const before = seen.get(name)
       if (before !== undefined) onSeen?.(before)
       const found = await lookUp(digests)
@@ -101,35 +101,41 @@ async function openRing(
 /** One statement for all: who presents the same key at the same time shares its probe. */
 async function findEach(
   db: Db,
-  presented: readonly (readonly Buffer[])[],
+  presented: readonly (readonly string[])[],
   now: Date,
 ): Promise<(ValidKey | undefined)[]> {
-  const asked = new Map<string, Buffer>()
-  for (const digests of presented)
-    for (const digest of digests) asked.set(digest.toString('latin1'), digest)
-  const found = new Map<string, ValidKey>()
-  for (const key of await findValidKeys(db, [...asked.values()], now))
-    found.set(key.digest.toString('latin1'), key)
+  const rows = await findValidKeys(db, [...new Set(presented.flat())], now)
+  const found = new Map(rows.map((key) => [key.digest, key]))
   return presented.map((digests) => {
-    for (const digest of digests) {
-      const key = found.get(digest.toString('latin1'))
-      if (key !== undefined) return key
-    }
-    return undefined
+    const digest = digests.find((one) => found.has(one))
+    return digest === undefined ? undefined : found.get(digest)
   })
 }
 
-function presentedKey({
+/** What the edge is told of it. */
+export function presentedKey({
   id,
   accountId,
   environment,
-  scopes,
+  scopes: held,
   balance,
   suspended,
 }: ValidKey): PresentedKey {
   return {
     caller: { kind: 'key', keyId: id, accountId, environment },
-    scopes,
+    scopes: scopesOf(held),
     credits: { balance, suspended },
   }
+}
+
+/** Few are different. */
+const known = new Map<string, readonly Scope[]>()
+
+function scopesOf(text: string): readonly Scope[] {
+  const before = known.get(text)
+  if (before !== undefined) return before
+  const named = text.split(' ')
+  const told = scopes.filter((scope) => named.includes(scope))
+  known.set(text, told)
+  return told
 }

@@ -1,6 +1,7 @@
 /** All SQL of accounts, api_key_peppers, api_keys and api_key_uses. */
 import type { Environment, Scope } from '../platform/callers.ts'
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { bytesArray } from '../platform/sql-arrays.ts'
 
 export interface Account {
   id: string
@@ -123,28 +124,31 @@ export async function updateKeyEnd(
 }
 
 export interface ValidKey {
-  digest: Buffer
+  /** Lowercase hex. */
+  digest: string
   id: string
   accountId: string
   environment: Environment
-  scopes: Scope[]
+  /** Separated by spaces: a list would be parsed for every call. */
+  scopes: string
   balance: number
   suspended: boolean
 }
 
 /**
- * The keys of these digests that are valid now; each costs one probe of an index. With what its account can pay, which belongs to the
+ * The keys of these digests, in lowercase hex, that are valid now; each costs one probe of an index. With what its account can pay, which belongs to the
  * payments: a second round trip for it would cost more than all the rest (decision D15).
  */
 export function findValidKeys(
   db: Queryable,
-  digests: readonly Buffer[],
+  digests: readonly string[],
   now: Date,
 ): Promise<ValidKey[]> {
   return db.rows<ValidKey>(sql`
-    select k.digest, k.id, k.account_id as "accountId", k.environment, k.scopes,
-      coalesce(c.balance, 0) as balance, c.suspended_at is not null as suspended
-    from unnest(${digests}::bytea[]) as presented(digest)
+    select encode(k.digest, 'hex') as digest, k.id, k.account_id as "accountId", k.environment,
+      array_to_string(k.scopes, ' ') as scopes, coalesce(c.balance, 0) as balance,
+      c.suspended_at is not null as suspended
+    from unnest(${bytesArray(digests)}::bytea[]) as presented(digest)
     join api_keys k on k.digest = presented.digest
     left join credit_accounts c on c.account_id = k.account_id
     where k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})`)

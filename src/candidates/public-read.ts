@@ -1,29 +1,33 @@
 /** Pure: what is told of a person and of a score, where the gate lets it (decision D33). */
 import { type Readable, readable } from '../people/gate.ts'
 import { isIdentityActive, type StoredIdentity } from '../people/identity-state.ts'
-import type { Permission } from '../people/schema.ts'
 import { wireTime } from '../platform/clock.ts'
 import { schemaVersion } from '../platform/identifiers.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import type { ScoreBand } from '../skill-standard/bands.ts'
 import type { CandidateDetail, CandidateScore, PublicScore } from './schema.ts'
 
-export interface PublicRow {
+/** A score, whose it is, and what decides whether it may be told. */
+export interface ScoreRow {
   username: string
   displayName: string
-  title: string | null
-  bio: string | null
   avatarUrl: string | null
-  memberSince: string
-  skills: { name: string; verified: boolean; level: string | null }[]
   onboarded: boolean
-  granted: Permission[]
+  /** Permissions, separated by spaces: a list would be parsed for every call. */
+  granted: string
   identityState: StoredIdentity['state'] | null
   verifiedUntil: Date | null
   /** By an open dispute: the score is not shown. */
   restricted: boolean
   /** Null where no score stands: then the score's other columns are null as well. */
   snapshot: SnapshotColumns | null
+}
+
+export interface PublicRow extends ScoreRow {
+  title: string | null
+  bio: string | null
+  memberSince: string
+  skills: { name: string; verified: boolean; level: string | null }[]
 }
 
 export interface SnapshotColumns {
@@ -65,7 +69,7 @@ export function candidateDetail(row: PublicRow, { origin, now }: Moment): Candid
 }
 
 /** Null for a score that is hidden. */
-export function publicScore(row: PublicRow, { origin, now }: Moment): PublicScore | null {
+export function publicScore(row: ScoreRow, { origin, now }: Moment): PublicScore | null {
   const { username, displayName, avatarUrl, snapshot } = row
   if (snapshot === null || !openFor(row, now).score) return null
   return {
@@ -76,8 +80,9 @@ export function publicScore(row: PublicRow, { origin, now }: Moment): PublicScor
   }
 }
 
-function openFor(row: PublicRow, now: Date): Readable {
-  const { onboarded, granted, identityState, verifiedUntil, restricted, snapshot } = row
+function openFor(row: ScoreRow, now: Date): Readable {
+  const { onboarded, identityState, verifiedUntil, restricted, snapshot } = row
+  const granted: readonly string[] = row.granted.split(' ')
   const identity = identityState === null ? null : { state: identityState, verifiedUntil }
   return readable({
     onboarded,

@@ -1,47 +1,46 @@
 /** Reads the view public_candidates: people with what the gate asks and the score that stands. Whether it may be told is not decided here. */
 import { type Queryable, sql } from '../platform/db.ts'
+import { bytesArray, tokenArray } from '../platform/sql-arrays.ts'
 import type { Credential } from '../score-credentials/in-form.ts'
-import type { PublicRow, SnapshotColumns } from './public-read.ts'
+import type { PublicRow, ScoreRow, SnapshotColumns } from './public-read.ts'
 
-type Columns = Omit<PublicRow, 'snapshot'> &
-  Omit<SnapshotColumns, 'credential' | 'id'> & {
-    snapshotId: string | null
-    sha256: string | null
-    statusToken: string
-    listId: string
-  }
+interface SnapshotRow extends Omit<SnapshotColumns, 'credential' | 'id'> {
+  snapshotId: string | null
+  sha256: string | null
+  statusToken: string
+  listId: string
+}
 
 export async function findByUsername(
   db: Queryable,
   usernames: readonly string[],
 ): Promise<PublicRow[]> {
-  const rows = await db.rows<Columns>(sql`
+  const rows = await db.rows<Omit<PublicRow, 'snapshot'> & SnapshotRow>(sql`
     select username, display_name as "displayName", title, bio, avatar_url as "avatarUrl",
-      member_since as "memberSince", skills, onboarded, granted, identity_state as "identityState",
-      verified_until as "verifiedUntil", encode(snapshot_id, 'hex') as "snapshotId", score,
-      confidence_low as low, confidence_high as high, band, evidence_count as "evidenceCount",
+      member_since as "memberSince", skills, onboarded, array_to_string(granted, ' ') as granted,
+      identity_state as "identityState", verified_until as "verifiedUntil",
+      encode(snapshot_id, 'hex') as "snapshotId", score, confidence_low as low,
+      confidence_high as high, band, evidence_count as "evidenceCount",
       engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
       encode(status_token, 'hex') as "statusToken", list_id as "listId", restricted
-    from public_candidates where username = any(${usernames}::text[])`)
-  return rows.map(publicRow)
+    from public_candidates where username = any(${tokenArray(usernames)}::text[])`)
+  return rows.map(withSnapshot)
 }
 
 /** Ids are 32 bytes in hex. Only a score that stands is found. */
 export async function findBySnapshot(
   db: Queryable,
   snapshotIds: readonly string[],
-): Promise<PublicRow[]> {
-  const ids = snapshotIds.map((id) => Buffer.from(id, 'hex'))
-  const rows = await db.rows<Columns>(sql`
-    select username, display_name as "displayName", title, bio, avatar_url as "avatarUrl",
-      member_since as "memberSince", '[]'::json as skills, onboarded, granted,
-      identity_state as "identityState", verified_until as "verifiedUntil",
-      encode(snapshot_id, 'hex') as "snapshotId", score, confidence_low as low,
-      confidence_high as high, band, evidence_count as "evidenceCount",
+): Promise<ScoreRow[]> {
+  const rows = await db.rows<Omit<ScoreRow, 'snapshot'> & SnapshotRow>(sql`
+    select username, display_name as "displayName", avatar_url as "avatarUrl", onboarded,
+      array_to_string(granted, ' ') as granted, identity_state as "identityState",
+      verified_until as "verifiedUntil", encode(snapshot_id, 'hex') as "snapshotId", score,
+      confidence_low as low, confidence_high as high, band, evidence_count as "evidenceCount",
       engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
       encode(status_token, 'hex') as "statusToken", list_id as "listId", restricted
-    from public_candidates where snapshot_id = any(${ids}::bytea[])`)
-  return rows.map(publicRow)
+    from public_candidates where snapshot_id = any(${bytesArray(snapshotIds)}::bytea[])`)
+  return rows.map(withSnapshot)
 }
 
 /** The credential of a score that stands, as it was issued: with the native proof. */
@@ -55,12 +54,18 @@ export async function findIssuedCredential(
   return row === undefined ? null : { ...JSON.parse(row.payload), proof: JSON.parse(row.proof) }
 }
 
-function publicRow({ snapshotId, sha256, statusToken, listId, ...rest }: Columns): PublicRow {
-  const { score, low, high, band, evidenceCount, engineVersion, issuedAt, ...person } = rest
+/** The row itself: a copy of so many columns would cost more than reading them did. */
+function withSnapshot<Row extends SnapshotRow>(
+  row: Row,
+): Row & { snapshot: SnapshotColumns | null } {
+  return Object.assign(row, { snapshot: snapshotOf(row) })
+}
+
+function snapshotOf(row: SnapshotRow): SnapshotColumns | null {
+  const { snapshotId, sha256, statusToken, listId } = row
+  if (snapshotId === null) return null
+  const { score, low, high, band, evidenceCount, engineVersion, issuedAt } = row
   const said = { score, low, high, band, evidenceCount, engineVersion, issuedAt }
   const credential = sha256 === null ? null : { sha256, statusToken, listId }
-  return {
-    ...person,
-    snapshot: snapshotId === null ? null : { id: snapshotId, ...said, credential },
-  }
+  return { id: snapshotId, ...said, credential }
 }

@@ -6,7 +6,7 @@ import { type Credential, inForm } from '../score-credentials/in-form.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'
 import type { Signers } from '../score-credentials/signers.ts'
-import { candidateDetail, type PublicRow, publicScore } from './public-read.ts'
+import { candidateDetail, type PublicRow, publicScore, type ScoreRow } from './public-read.ts'
 import { findBySnapshot, findByUsername, findIssuedCredential } from './public-store.ts'
 import type { CandidateDetail, PublicScore } from './schema.ts'
 import { candidateSearch, type SearchCandidates } from './search.ts'
@@ -48,7 +48,7 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
       return usernames.map((username) => found.get(username))
     },
   })
-  const bySnapshot = coalesce<string, PublicRow | undefined>({
+  const bySnapshot = coalesce<string, ScoreRow | undefined>({
     name: 'scores',
     run: async (ids) => {
       const rows = await findBySnapshot(db, ids)

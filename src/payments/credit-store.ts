@@ -1,12 +1,13 @@
 /** All SQL of credit_accounts, credit_entries, credit_audits and credit_purchases. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { tokenArray } from '../platform/sql-arrays.ts'
 
 export interface Debit {
   accountId: string
   keyId: string
   /** Whole credits, more than 0. */
   amount: number
-  /** Unique for ever. */
+  /** Unique for ever; a token, like what follows. */
   reference: string
   meter: string
   operation: string
@@ -26,12 +27,12 @@ export interface DebitRow {
  * may do this at once.
  */
 export function insertDebits(db: Queryable, debits: readonly Debit[]): Promise<DebitRow[]> {
+  const column = (name: keyof Debit) => tokenArray(debits.map((debit) => debit[name]))
   return db.rows<DebitRow>(sql`
     with asked as (
       select * from unnest(
-        ${debits.map(({ accountId }) => accountId)}::uuid[], ${debits.map(({ keyId }) => keyId)}::uuid[],
-        ${debits.map(({ amount }) => amount)}::bigint[], ${debits.map(({ reference }) => reference)}::text[],
-        ${debits.map(({ meter }) => meter)}::text[], ${debits.map(({ operation }) => operation)}::text[]
+        ${column('accountId')}::uuid[], ${column('keyId')}::uuid[], ${column('amount')}::bigint[],
+        ${column('reference')}::text[], ${column('meter')}::text[], ${column('operation')}::text[]
       ) with ordinality as a(account_id, key_id, amount, reference, meter, operation, place)
     ), locked as materialized (
       select account_id, balance, suspended_at from credit_accounts

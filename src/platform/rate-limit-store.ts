@@ -19,6 +19,8 @@ import {
   type RateFill,
   verdictOf,
 } from './rate-window.ts'
+import { RecentMap } from './recent-map.ts'
+import { tokenArray } from './sql-arrays.ts'
 
 export interface DatabaseRateLimiterOptions {
   /** A small pool of its own, with `synchronousCommit: 'off'`: a decision must not wait for the disk. */
@@ -183,9 +185,9 @@ function takeRows(
     from (
       select bucket, least(wanted, per_minute, per_day) as n, per_minute, per_day, clock_timestamp() as now
       from unnest(
-        ${ids}::uuid[], ${wanted.map(({ count }) => count)}::integer[],
-        ${wanted.map(({ bucket }) => bucket.limits.perMinute)}::integer[],
-        ${wanted.map(({ bucket }) => bucket.limits.perDay)}::integer[]
+        ${tokenArray(ids)}::uuid[], ${tokenArray(wanted.map(({ count }) => count))}::integer[],
+        ${tokenArray(wanted.map(({ bucket }) => bucket.limits.perMinute))}::integer[],
+        ${tokenArray(wanted.map(({ bucket }) => bucket.limits.perDay))}::integer[]
       ) as asked (bucket, wanted, per_minute, per_day)
       order by bucket
       offset 0
@@ -211,8 +213,18 @@ function takeRows(
             + interval '24 hours 15 minutes' end)) as "freeMs"`)
 }
 
+const ids = new RecentMap<string>(10_000)
+
 /** 128 bits of SHA-256 as a UUID, as the database writes it. */
 export function bucketId(name: string): string {
+  const known = ids.get(name)
+  if (known !== undefined) return known
+  const id = digestId(name)
+  ids.set(name, id)
+  return id
+}
+
+function digestId(name: string): string {
   const hex = sha256Hex(name)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }

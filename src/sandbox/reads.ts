@@ -55,7 +55,7 @@ function rowOf(fictional: FictionalPerson, own: IssuedCredential | null): Public
     ...profile,
     skills: [...profile.skills],
     onboarded: true,
-    granted: ['public_profile', 'search_listing', 'score_sharing'] as PublicRow['granted'],
+    granted: 'public_profile search_listing score_sharing',
     identityState: 'verified' as const,
     verifiedUntil: new Date('2126-01-01T00:00:00Z'),
     restricted: false,
