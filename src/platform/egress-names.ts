@@ -17,9 +17,16 @@ const keptSecondsMin = 5
 const keptSecondsMax = 60
 const namesMax = 10_000
 
-/** `deadlineMs` bounds one look-up, with all its questions. */
-export function ownResolver({ deadlineMs }: { deadlineMs: number }): Resolve {
+/** `deadlineMs` bounds one look-up, with all its questions. `servers`: `ADDRESS:PORT` in place of those of this machine. */
+export function ownResolver({
+  deadlineMs,
+  servers,
+}: {
+  deadlineMs: number
+  servers?: readonly string[]
+}): Resolve {
   const resolver = new Resolver({ timeout: deadlineMs, tries: 2 })
+  if (servers !== undefined) resolver.setServers(servers)
   return remembering((name) => lookUp(resolver, name, deadlineMs))
 }
 
