@@ -214,6 +214,13 @@ test('evidence is revoked only by the verb that has the scores follow', () => {
   assert.deepEqual(callers, ['src/scores/revoke-evidence.ts'])
 })
 
+test('evidence changes its owner only by the verb that has the scores follow', () => {
+  const callers = sources.filter((file) =>
+    /import [^;]*?\bsetOwner\b/.test(readFileSync(file, 'utf8')),
+  )
+  assert.deepEqual(callers, ['src/scores/reassign-evidence.ts'])
+})
+
 test('environment and process output have one home each', () => {
   for (const file of sources) {
     const text = readFileSync(file, 'utf8')

@@ -192,6 +192,12 @@ export const actions = {
       closed,
     ),
   }),
+  'evidence.reassigned': facts({
+    meaning:
+      'Evidence turned out to be another person’s: a batch of it went from one to the other.',
+    subject: uuid,
+    details: Type.Object({ from: uuid, to: uuid, count }, closed),
+  }),
   'disputes.opened': facts({
     meaning: 'A dispute was opened; `excluded` items of evidence are set aside until it ends.',
     subject: uuid,

@@ -49,6 +49,17 @@ export async function findRival(
   return row?.id ?? null
 }
 
+/** Which of these items are disputed now, by whomever. */
+export async function findDisputed(
+  db: Queryable,
+  evidenceIds: readonly string[],
+): Promise<{ evidenceId: string; disputeId: string }[]> {
+  return db.rows(sql`
+    select evidence_id as "evidenceId", dispute_id as "disputeId" from dispute_targets
+    where evidence_id = any(${evidenceIds}::uuid[]) and state in ('open', 'under_review')
+    order by evidence_id`)
+}
+
 export interface NewDispute
   extends Pick<
     Dispute,

@@ -311,16 +311,30 @@ export async function countRecomputations(db: Queryable): Promise<number> {
   return row?.count ?? 0
 }
 
-export interface EvidenceToRevoke {
+export interface OwnedEvidence {
   evidenceId: string
   workerId: string
   type: string
   skillId: string
 }
 
-/** Whose it is, and what it speaks for: neither ever changes. */
-export function findEvidence(db: Queryable, ids: readonly string[]): Promise<EvidenceToRevoke[]> {
-  return db.rows<EvidenceToRevoke>(sql`
+/** Whose it is, which stays so under the owner's lock, and what it speaks for, which never changes. */
+export function findEvidence(db: Queryable, ids: readonly string[]): Promise<OwnedEvidence[]> {
+  return db.rows<OwnedEvidence>(sql`
     select evidence_id as "evidenceId", worker_id as "workerId", type, skill_id as "skillId"
     from evidence where evidence_id = any(${ids}::uuid[]) order by evidence_id`)
+}
+
+/** What is not revoked of a worker's evidence. */
+export async function findStandingEvidenceIds(db: Queryable, workerId: string): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select evidence_id as id from evidence
+    where worker_id = ${workerId} and state <> 'revoked' order by evidence_id`)
+  return rows.map(({ id }) => id)
+}
+
+/** Called under the locks of the rows, of who owned them and of who owns them from now on. */
+export async function setOwner(tx: Tx, ids: readonly string[], workerId: string): Promise<void> {
+  await tx.run(sql`
+    update evidence set worker_id = ${workerId} where evidence_id = any(${ids}::uuid[])`)
 }

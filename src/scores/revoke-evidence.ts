@@ -4,17 +4,15 @@
  */
 import { type Revocation, revokeEvidence } from '../evidence/revoke-evidence.ts'
 import type { RevocationReason } from '../evidence/schema.ts'
-import { type EvidenceToRevoke, findEvidence, findWorkerEvidence } from '../evidence/store.ts'
-import { findPersonFacts, lockWorkers } from '../people/store.ts'
+import { findWorkerEvidence, type OwnedEvidence } from '../evidence/store.ts'
+import { findPersonFacts } from '../people/store.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { type NewEvent, publishEvents } from '../webhooks/outbox.ts'
-import { scoredIds } from './issue-rule.ts'
+import { lockOwners, type RestedOn, revokeEarlier, scoresRestingOn, workersOf } from './owners.ts'
 import { rescore, type ScoredWorker } from './score-workers.ts'
 import type { Scoring } from './scoring.ts'
-import type { ActiveSnapshot } from './snapshot.ts'
-import { findActiveSnapshots, findEarlierCredentials } from './store.ts'
 
 export interface ScoredRevocation extends Revocation {
   /** The dispute that was upheld, where that is why: `score.revised` names it. */
@@ -40,8 +38,7 @@ export async function revokeAndRescore(
   ids: readonly string[],
   revocation: ScoredRevocation,
 ): Promise<RevokedWithScores> {
-  const asked = await findEvidence(tx, ids)
-  await lockWorkers(tx, [...new Set(asked.map(({ workerId }) => workerId))])
+  const asked = await lockOwners(tx, ids)
   const answer = await revokeEvidence(tx, ids, revocation)
   const lost = asked.filter(({ evidenceId }) => answer.revoked.includes(evidenceId))
   if (lost.length === 0) return { ...answer, scored: [] }
@@ -59,31 +56,8 @@ export async function revokeAndRescore(
   return { ...answer, scored }
 }
 
-/** By the id of the evidence: the active score that it counts in, as it stands before. */
-type RestedOn = ReadonlyMap<string, ActiveSnapshot>
-
 /** By worker: what still counts. */
 type Remaining = ReadonlyMap<string, { evidenceCount: number; sourceCount: number }>
-
-async function scoresRestingOn(tx: Tx, lost: readonly EvidenceToRevoke[]): Promise<RestedOn> {
-  const active = await findActiveSnapshots(tx, workersOf(lost))
-  const byWorker = new Map(
-    active.map((snapshot) => [
-      snapshot.workerId,
-      { snapshot, ids: scoredIds(JSON.parse(snapshot.evidence)) },
-    ]),
-  )
-  return new Map(
-    lost.flatMap(({ evidenceId, workerId }) => {
-      const held = byWorker.get(workerId)
-      return held?.ids.has(evidenceId) ? [[evidenceId, held.snapshot] as const] : []
-    }),
-  )
-}
-
-function workersOf(lost: readonly EvidenceToRevoke[]): string[] {
-  return [...new Set(lost.map(({ workerId }) => workerId))]
-}
 
 interface Outcome {
   scored: ScoredWorker[]
@@ -92,7 +66,7 @@ interface Outcome {
 }
 
 interface Loss {
-  lost: readonly EvidenceToRevoke[]
+  lost: readonly OwnedEvidence[]
   restedOn: RestedOn
   revocation: ScoredRevocation
 }
@@ -125,24 +99,13 @@ function unscorable(scored: readonly ScoredWorker[]): string[] {
 /** The wrong scores stay active for now, but nothing vouches for them any more. */
 async function revokeWithoutScoring(
   tx: Tx,
-  lost: readonly EvidenceToRevoke[],
+  lost: readonly OwnedEvidence[],
   restedOn: RestedOn,
   now: Date,
 ): Promise<Outcome> {
   const wrong = [...new Set(restedOn.values())].flatMap(({ vcSha256 }) => vcSha256 ?? [])
   if (wrong.length > 0) await revokeDigests(tx, wrong, now)
   return { scored: [], events: [], remaining: await remainingEvidence(tx, workersOf(lost)) }
-}
-
-/** Credentials of scores before the active one are good of their date (decision D28), but not where they rested on what is revoked now. */
-async function revokeEarlier(tx: Tx, lost: readonly EvidenceToRevoke[], now: Date): Promise<void> {
-  const earlier = await findEarlierCredentials(tx, workersOf(lost))
-  const wrong = earlier.filter(({ evidence }) => {
-    const ids = scoredIds(JSON.parse(evidence))
-    return lost.some(({ evidenceId }) => ids.has(evidenceId))
-  })
-  const digests = wrong.map(({ vcSha256 }) => vcSha256)
-  if (digests.length > 0) await revokeDigests(tx, digests, now)
 }
 
 /** Counted without the engine: what is active and of a source that is trusted with anything. */
@@ -161,14 +124,14 @@ async function remainingEvidence(tx: Tx, workerIds: readonly string[]): Promise<
 }
 
 /** Of whom anything but consent may be told. */
-async function whoShares(tx: Tx, lost: readonly EvidenceToRevoke[]): Promise<Set<string>> {
+async function whoShares(tx: Tx, lost: readonly OwnedEvidence[]): Promise<Set<string>> {
   const people = await findPersonFacts(tx, workersOf(lost))
   const sharing = people.filter(({ consents }) => consents.score_sharing)
   return new Set(sharing.map(({ workerId }) => workerId))
 }
 
 function evidenceRevoked(
-  { evidenceId, workerId, type, skillId }: EvidenceToRevoke,
+  { evidenceId, workerId, type, skillId }: OwnedEvidence,
   told: { restedOn: RestedOn; remaining: Remaining; revocation: Revocation },
 ): NewEvent {
   const { reason, now } = told.revocation

@@ -102,7 +102,7 @@ export const eventTypes = {
             'engine_correction',
             'identity_change',
           ],
-          'Why it was revised: its value was corrected, evidence it rested on was revoked, a dispute was upheld, the engine that made it was recalled, or it was made of the evidence of somebody else.',
+          'Why it was revised: evidence it rested on was revoked, a dispute was upheld, the engine that made it was recalled, evidence turned out to be another person’s, or something else was found wrong.',
         ),
         disputeId: orNull(uuid('The dispute that led to it, if one did.')),
         revisedAt: time('When it was revised.'),

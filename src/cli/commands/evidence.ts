@@ -24,6 +24,16 @@ export function evidenceCommands(program: Command): void {
       ),
     )
 
+  command(evidence, 'reassign', 'Give evidence to the person whose it turns out to be')
+    .argument('[id...]', 'evidence ids, or SOURCE/EXTERNAL-ID')
+    .option('--all-of <username>', 'everything of this person: the two are one')
+    .requiredOption('--to <username>', 'whose it is')
+    .action((ids, flags) =>
+      act(flags, async () =>
+        (await import('../evidence-reassign.ts')).reassignEvidenceCommand(settings(), ids, flags),
+      ),
+    )
+
   command(evidence, 'revoke', 'Revoke evidence, for ever')
     .argument('<id...>', 'evidence ids, or SOURCE/EXTERNAL-ID')
     .requiredOption(

@@ -1,0 +1,110 @@
+/** Evidence that turns out to be another person's, as an operator puts it right: real commands on a real database. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  enough,
+  eventsOf,
+  scoresOf,
+} from '../support/scores.ts'
+
+const database = await testDatabase()
+const { db } = database
+const line = commandLine(database.url)
+after(async () => {
+  line.remove()
+  await database.drop()
+})
+
+async function command(...args: string[]) {
+  const { code, out, err } = await line.run([...args, '--json'])
+  return { code, err, report: out === '' ? null : JSON.parse(out) }
+}
+
+await command('keys', 'create')
+await addSources(db)
+const [ada = ''] = await addPeople(db, 1, { username: 'ada-lovelace' })
+const [grace = ''] = await addPeople(db, 1, { username: 'grace-hopper' })
+const named = enough.map((one, i) => ({ ...one, externalId: `exam/${i}` }))
+const adas = await addEvidence(db, ada, named)
+const graces = await addEvidence(db, grace, enough)
+assert.equal((await command('recompute')).report.issued, 2)
+
+const reassign = (...args: string[]) => command('evidence', 'reassign', ...args)
+const to = ['--to', 'grace-hopper'] as const
+
+test('2: no item and no person, both, and what is no name', async () => {
+  assert.equal((await reassign(...to)).code, 2)
+  assert.equal((await reassign(adas[0] ?? '', '--all-of', 'ada-lovelace', ...to)).code, 2)
+  assert.equal((await reassign('no-name', ...to)).code, 2)
+  assert.equal((await reassign('--all-of', 'Ada', ...to)).code, 2)
+})
+
+test('1, and nothing is done: a person or an item that is not there', async () => {
+  const nobody = await reassign(adas[0] ?? '', '--to', 'nobody-here')
+  assert.equal(nobody.code, 1)
+  assert.match(nobody.report.message, /nobody-here/)
+  assert.equal((await reassign('--all-of', 'nobody-here', ...to)).code, 1)
+  const missing = await reassign('examiner/exam/0', 'examiner/never', ...to)
+  assert.deepEqual([missing.code, missing.report.evidenceIds], [1, ['examiner/never']])
+  assert.equal((await scoresOf(db, grace)).length, 1)
+})
+
+test('1, and nothing is done: an item that is disputed, whether or not it was set aside', async () => {
+  for (const flags of [[], ['--exclude']]) {
+    const item = ['--kind', 'evidence', '--evidence', adas[0] ?? '']
+    const opened = await command('disputes', 'open', 'ada-lovelace', ...item, ...flags)
+    assert.equal(opened.code, 0, opened.err)
+    const disputeId = opened.report.dispute.id
+    const refused = await reassign('--all-of', 'ada-lovelace', ...to)
+    assert.equal(refused.code, 1)
+    assert.match(refused.report.message, /dispute.*Nothing was done/)
+    assert.equal((await scoresOf(db, grace)).length, 1)
+    const withdrawn = await command('disputes', 'withdraw', disputeId)
+    assert.equal(withdrawn.code, 0, withdrawn.err)
+  }
+  assert.equal(
+    (await command('audit', 'list', '--action', 'evidence.reassigned')).report.entries.length,
+    0,
+  )
+})
+
+test('an item by its source’s name: both scores are revised, and the audit log names it', async () => {
+  const { code, report } = await reassign('examiner/exam/0', ...to)
+  assert.equal(code, 0)
+  assert.deepEqual(report.moved, [{ evidenceId: adas[0], fromWorkerId: ada }])
+  for (const workerId of [ada, grace])
+    assert.partialDeepStrictEqual((await eventsOf(db, workerId)).at(-1), {
+      type: 'score.revised',
+      data: { reason: 'identity_change' },
+    })
+  const { entries } = (await command('audit', 'list', '--action', 'evidence.reassigned')).report
+  assert.deepEqual(
+    entries.map((entry: Record<string, string>) => [
+      JSON.parse(entry.subjects ?? ''),
+      JSON.parse(entry.details ?? ''),
+    ]),
+    [[[adas[0]], { count: 1, from: ada, to: grace }]],
+  )
+})
+
+test('everything of a person: they have no score any more, and a second run finds nothing to do', async () => {
+  const { code, report } = await reassign('--all-of', 'ada-lovelace', ...to)
+  assert.equal(code, 0)
+  assert.deepEqual(
+    report.moved.map(({ evidenceId }: { evidenceId: string }) => evidenceId).sort(),
+    adas.slice(1).sort(),
+  )
+  assert.equal((await scoresOf(db, ada)).at(-1)?.state, 'withdrawn')
+  assert.equal((await command('credentials', 'show', 'ada-lovelace')).code, 1)
+  const again = await reassign('--all-of', 'ada-lovelace', ...to)
+  assert.deepEqual([again.code, again.report.moved], [0, []])
+  const shown = await line.run(['scores', 'explain', 'grace-hopper', '--json'])
+  assert.equal(shown.code, 0, shown.err)
+  assert.equal(graces.length + adas.length, 8)
+  assert.equal((await command('scores', 'replay', '--all')).code, 0)
+})
