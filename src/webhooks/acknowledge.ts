@@ -1,12 +1,9 @@
 /** What came of attempts, written down: deliveries, attempts, and what they say of the endpoints. */
 import type { Db, Tx } from '../platform/db.ts'
-import {
-  type Acknowledgement,
-  type ClaimedDelivery,
-  cancelDeliveries,
-  settleDeliveries,
-} from './delivery-store.ts'
-import { type EndpointHealth, noteHealth, setDisabled } from './endpoint-store.ts'
+import { type Acknowledgement, acknowledge, type EndpointHealth } from './acknowledge-store.ts'
+import { cancelDeliveries } from './delivery-store.ts'
+import { setDisabled } from './endpoint-store.ts'
+import type { ClaimedDelivery } from './leasing-store.ts'
 import { type Notices, noNotices } from './notices.ts'
 import type { Outcome } from './outcome.ts'
 
@@ -17,22 +14,25 @@ export interface AttemptEnd extends Pick<Acknowledgement, 'status' | 'dueAt'> {
   sent: { outcome: Outcome; startedAt: Date; durationMs: number } | null
 }
 
-/** All of them, or none. A receiver that answered 410 is disabled in the same transaction, and the operator is told. */
+/**
+ * All of them, or none. A receiver that answered 410 is disabled in the same transaction, and the operator is told. Returns how many had
+ * lost their lease, so that another attempt decides.
+ */
 export async function acknowledgeBatch(
   { db, notices = noNotices }: { db: Db; notices?: Notices | undefined },
   ends: readonly AttemptEnd[],
   now: Date,
-): Promise<void> {
-  const settled = ends.map(acknowledgementOf).sort((a, b) => a.id - b.id)
-  const health = healthOf(ends, now)
+): Promise<number> {
+  const ended = ends.map(acknowledgementOf).sort((a, b) => a.id - b.id)
+  const said = { health: healthOf(ends), now }
   const gone = ends.filter((end) => end.sent?.outcome.isGone)
-  const disabled = await db.transaction(async (tx) => {
-    // Endpoints before their deliveries, as whoever disables one does: else each would wait for the other.
-    await noteHealth(tx, health)
-    await settleDeliveries(tx, settled, now)
-    return gone.length === 0 ? [] : await disableGone(tx, gone, { notices, now })
-  })
+  if (gone.length === 0) return ends.length - (await acknowledge(db, ended, said))
+  const { count, disabled } = await db.transaction(async (tx) => ({
+    count: await acknowledge(tx, ended, said),
+    disabled: await disableGone(tx, gone, { notices, now }),
+  }))
   for (const id of disabled) notices.disabled(id, 'gone')
+  return ends.length - count
 }
 
 /** Those that were active until now. */
@@ -50,32 +50,23 @@ async function disableGone(
 }
 
 function acknowledgementOf({ delivery, status, dueAt, sent }: AttemptEnd): Acknowledgement {
-  const { id, leaseId } = delivery
-  if (sent === null) return { id, leaseId, status, dueAt, attempt: null }
-  const { outcome, startedAt, durationMs } = sent
+  const { id, leaseId, attempt } = delivery
   return {
     id,
     leaseId,
     status,
     dueAt,
-    attempt: {
-      endpointId: delivery.endpointId,
-      eventId: delivery.eventId,
-      eventType: delivery.eventType,
-      attempt: delivery.attempt,
-      trigger: delivery.trigger,
-      result: outcome.succeeded ? 'succeeded' : 'failed',
-      startedAt,
-      durationMs,
-      responseStatus: outcome.responseStatus,
-      errorCode: outcome.errorCode,
-      responseBody: outcome.responseBody,
-    },
+    attempt,
+    startedAt: sent?.startedAt ?? null,
+    durationMs: sent?.durationMs ?? null,
+    responseStatus: sent?.outcome.responseStatus ?? null,
+    errorCode: sent?.outcome.errorCode ?? null,
+    responseBody: sent?.outcome.responseBody ?? null,
   }
 }
 
 /** Test events say nothing: their owner may be building the receiver. */
-function healthOf(ends: readonly AttemptEnd[], now: Date): EndpointHealth[] {
+function healthOf(ends: readonly AttemptEnd[]): EndpointHealth[] {
   const told = ends.filter(({ delivery, sent }) => sent !== null && delivery.trigger !== 'test')
   const byEndpoint = Map.groupBy(told, ({ delivery }) => delivery.endpointId)
   return [...byEndpoint].map(([endpointId, group]) => {
@@ -87,7 +78,6 @@ function healthOf(ends: readonly AttemptEnd[], now: Date): EndpointHealth[] {
       successes,
       failures: outcomes.length - successes,
       isStrained: outcomes.some((outcome) => outcome.isStrained),
-      at: now,
       parkedUntil: waits.length === 0 ? null : new Date(Math.max(...waits)),
     }
   })

@@ -14,10 +14,11 @@ import {
   testRing,
 } from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
-import { claimDeliveries, findAttempts, reapLeases } from './delivery-store.ts'
+import { findAttempts } from './delivery-store.ts'
 import { disableEndpoint } from './disable-endpoint.ts'
 import { enableEndpoint, pauseEndpoint } from './enable-endpoint.ts'
 import { eventTypes } from './event-types.ts'
+import { claimDeliveries, reapLeases } from './leasing-store.ts'
 import { noNotices } from './notices.ts'
 import { publishEvents } from './outbox.ts'
 import { placeWaiting } from './place.ts'
@@ -355,6 +356,7 @@ test('who lost the lease acknowledges nothing: the second worker decides', async
   release()
   await first.finish()
   assert.deepEqual(await statuses(), ['succeeded'])
+  assert.match(await first.metrics.text(), /webhook_fenced_total 1\n/)
   assert.equal(received.length, 2)
 })
 

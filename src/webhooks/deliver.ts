@@ -21,13 +21,13 @@ import {
   claimDeliveries,
   findDueEndpoints,
   findLeased,
-} from './delivery-store.ts'
-import { findSecrets, type SecretRow } from './endpoint-store.ts'
+  type WalkedEndpoint,
+} from './leasing-store.ts'
 import type { Notices } from './notices.ts'
 import { outcomeOf } from './outcome.ts'
 import { nextAttemptAt, retryWaitsSeconds } from './retry.ts'
 import { signingSecrets } from './signing-secrets.ts'
-import { type DueEndpoint, dealSlots, type Grant } from './slots.ts'
+import { dealSlots, type Grant } from './slots.ts'
 import { startWithinMs } from './start-window.ts'
 
 export interface DelivererParts {
@@ -70,10 +70,9 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     coalesce<AttemptEnd, void>({
       name: 'acknowledge deliveries',
       run: async (ends) => {
-        await acknowledgeBatch(parts, ends, clock())
+        meter.fenced(await acknowledgeBatch(parts, ends, clock()))
         return ends.map(() => undefined)
       },
-      batchMax: 100,
       deadlineMs: 10_000,
     }),
   )
@@ -93,7 +92,8 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     // Where slots ran out, the next pass begins behind the last that got one.
     if (countOf(dealt) === slots) cursor = dealt.at(-1)?.endpointId ?? beforeAll
     const now = clock()
-    const secrets = await secretsOf(dealt, now)
+    // Opened before anything is leased: where that cannot be done here, no lease has to be given back.
+    const secrets = openedSecrets(due, { dealt, now })
     const grants = dealt.filter(({ endpointId }) => secrets.has(endpointId))
     if (grants.length === 0) return 0
     const leasedAt = performance.now()
@@ -112,44 +112,29 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
   }
 
   /** All around the circle of endpoints, from the cursor on; a part of it where there are very many. */
-  async function dueEndpoints(): Promise<DueEndpoint[]> {
+  async function dueEndpoints(): Promise<WalkedEndpoint[]> {
     const now = clock()
-    const from = cursor
-    const page = await findDueEndpoints(db, { after: from, limit: endpointsWalked, now })
+    const page = await findDueEndpoints(db, { after: cursor, limit: endpointsWalked, now })
     cursor = page.after ?? beforeAll
-    const found = [...page.endpoints]
-    if (page.after === null && from !== beforeAll) {
-      const first = await findDueEndpoints(db, { after: beforeAll, limit: endpointsWalked, now })
-      found.push(...first.endpoints.filter((one) => one.endpointId <= from))
-    }
-    return found.filter((one) => (unopened.get(one.endpointId) ?? 0) <= now.getTime())
+    return page.endpoints.filter((one) => (unopened.get(one.endpointId) ?? 0) <= now.getTime())
   }
 
-  /** Opened before anything is leased: an endpoint whose secret cannot be opened here gets no lease that would have to be given back. */
-  async function secretsOf(
-    grants: readonly Grant[],
-    now: Date,
-  ): Promise<Map<string, SigningSecrets>> {
-    if (grants.length === 0) return new Map()
-    const ids = grants.map(({ endpointId }) => endpointId)
-    const rows = Map.groupBy(await findSecrets(db, ids, now), (row) => row.endpointId)
-    const opened = ids.flatMap((id): [string, SigningSecrets][] => {
-      const secrets = openedSecrets(id, rows.get(id) ?? [], now)
-      return secrets === null ? [] : [[id, secrets]]
-    })
-    return new Map(opened)
-  }
-
-  function openedSecrets(id: string, rows: readonly SecretRow[], now: Date): SigningSecrets | null {
-    try {
-      const secrets = signingSecrets(rows, parts.ring, now)
-      if (secrets !== null) return secrets
-      throw new Error('the endpoint has no secret that signs')
-    } catch (error) {
-      parts.log.error('a webhook secret cannot be opened; its deliveries wait', error, { id })
-      unopened.set(id, now.getTime() + leaseMs)
-      return null
-    }
+  function openedSecrets(
+    due: readonly WalkedEndpoint[],
+    { dealt, now }: { dealt: readonly Grant[]; now: Date },
+  ): Map<string, SigningSecrets> {
+    const sealed = new Map(due.map(({ endpointId, secrets }) => [endpointId, secrets]))
+    const opened = new Map<string, SigningSecrets>()
+    for (const { endpointId: id } of dealt)
+      try {
+        const secrets = signingSecrets(sealed.get(id) ?? [], parts.ring, now)
+        if (secrets === null) throw new Error('the endpoint has no secret that signs')
+        opened.set(id, secrets)
+      } catch (error) {
+        parts.log.error('a webhook secret cannot be opened; its deliveries wait', error, { id })
+        unopened.set(id, now.getTime() + leaseMs)
+      }
+    return opened
   }
 
   function begin(leased: Leased, isFailing: boolean): void {

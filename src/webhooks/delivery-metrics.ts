@@ -10,6 +10,8 @@ export interface DeliveryMeter {
   lagged(seconds: number): void
   settled(result: string): void
   interrupted(count: number): void
+  /** Attempts that ended after their lease was gone. */
+  fenced(count: number): void
   /** The last survey of the tables. */
   surveyed(counts: DeliveryCounts, now: Date): void
   /** Read at each scrape. */
@@ -44,6 +46,10 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
     name: 'webhook_interrupted_total',
     help: 'Attempts that a worker did not bring to an end.',
   })
+  const late = counter({
+    name: 'webhook_fenced_total',
+    help: 'Attempts that ended after their lease was gone; another attempt decides.',
+  })
   const seconds = histogram({
     name: 'webhook_attempt_seconds',
     help: 'Time of an attempt.',
@@ -68,6 +74,9 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
     settled: deliveries,
     interrupted(count) {
       for (let i = 0; i < count; i++) interruptions()
+    },
+    fenced(count) {
+      for (let i = 0; i < count; i++) late()
     },
     ...watch,
   }

@@ -112,49 +112,6 @@ export async function setTested(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.run(sql`update webhook_endpoints set tested_at = ${at} where id = ${id}::uuid`)
 }
 
-/** What a batch of attempts says of one endpoint. */
-export interface EndpointHealth {
-  endpointId: string
-  successes: number
-  failures: number
-  /** Some failure was a sign of overload or outage. */
-  isStrained: boolean
-  at: Date
-  parkedUntil: Date | null
-}
-
-/**
- * One success in a batch ends the failing. Written only where something changes, but for the time of the last success, which may be a
- * minute old: a healthy endpoint costs no write. In the order of ids, so that two workers never wait for each other in a circle.
- */
-export async function noteHealth(tx: Tx, health: readonly EndpointHealth[]): Promise<void> {
-  const column = <Name extends keyof EndpointHealth>(name: Name) => health.map((one) => one[name])
-  await tx.run(sql`
-    with noted as (
-      select * from unnest(${column('endpointId')}::uuid[], ${column('successes')}::int[],
-        ${column('failures')}::int[], ${column('isStrained')}::boolean[],
-        ${column('at')}::timestamptz[], ${column('parkedUntil')}::timestamptz[])
-        as h(endpoint_id, successes, failures, is_strained, at, parked_until)
-    ), locked as materialized (
-      select n.id from webhook_endpoints n join noted h on h.endpoint_id = n.id
-      where h.failures > 0 or n.failing_since is not null or n.concurrency < 16
-        or n.last_success_at is null or n.last_success_at < h.at - interval '1 minute'
-      order by n.id for no key update of n
-    )
-    update webhook_endpoints n
-    set concurrency = case when h.is_strained then greatest(1, n.concurrency / 2)
-        else least(16, n.concurrency + h.successes / 20.0) end,
-      last_success_at = case when h.successes > 0 then h.at else n.last_success_at end,
-      last_failure_at = case when h.failures > 0 then h.at else n.last_failure_at end,
-      failing_since = case when h.successes > 0 then null else coalesce(n.failing_since, h.at) end,
-      consecutive_failures = case when h.successes > 0 then 0
-        else n.consecutive_failures + h.failures end,
-      warned_hours = case when h.successes > 0 then 0 else n.warned_hours end,
-      parked_until = greatest(n.parked_until, h.parked_until)
-    from locked l join noted h on h.endpoint_id = l.id
-    where n.id = l.id`)
-}
-
 export interface FailingEndpoint {
   id: string
   failingSince: Date

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
+import { placeEvents } from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
 import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
 import { type NewEvent, publishEvents } from './outbox.ts'
-import { placeEvents } from './place.ts'
 import { findEventsAfter } from './store.ts'
 
 const database = await testDatabase()

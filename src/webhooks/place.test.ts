@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { randomInt, randomUUID } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
+import { placeEvents } from '../../test/support/webhooks.ts'
 import { openDb, sql, type Tx } from '../platform/db.ts'
 import { eventTypes } from './event-types.ts'
 import { type NewEvent, publishEvents } from './outbox.ts'
-import { placeEvents } from './place.ts'
-import { findEventsAfter, lockPlacing, placeNext } from './store.ts'
+import { findEventsAfter } from './store.ts'
 
 const database = await testDatabase()
 const db = openDb({
@@ -110,8 +110,7 @@ test('positions go on where they were after the events before were removed', asy
 test('placing that is cut off leaves everything waiting, in order', async () => {
   await db.transaction((tx) => publish(tx, change(1), change(2), change(3)))
   const cut = db.transaction(async (tx) => {
-    await lockPlacing(tx)
-    await placeNext(tx, 2)
+    await placeEvents(tx, 2)
     throw new Error('cut off')
   })
   await assert.rejects(cut, /cut off/)
@@ -153,10 +152,7 @@ test('placing from many processes at once gives each event one position', async 
 test('a position is not read before a lower one: placing waits for placing', async () => {
   const commitFirst = await held((tx) => publish(tx, change(1)))
   await db.transaction((tx) => publish(tx, change(2)))
-  const endPlacing = await held(async (tx) => {
-    await lockPlacing(tx)
-    await placeNext(tx, 10)
-  })
+  const endPlacing = await held((tx) => placeEvents(tx, 10))
   await commitFirst()
   const other = { ended: false }
   const placing = placeEvents(db, 1).finally(() => {

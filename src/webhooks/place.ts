@@ -4,25 +4,9 @@
  * never appears after a higher one was seen.
  */
 import type { Db } from '../platform/db.ts'
-import { fanOut } from './delivery-store.ts'
-import { isPlacingNeeded, lockPlacing, type PlacedEvent, placeNext } from './store.ts'
+import { isPlacingNeeded, type PlacedEvent, placeNext } from './placing-store.ts'
 
-/** Places at most `limit` events, and says which; fewer than `limit` when no more waited. */
-export function placeEvents(db: Db, limit: number): Promise<PlacedEvent[]> {
-  return db.transaction(async (tx) => {
-    await lockPlacing(tx)
-    const placed = await placeNext(tx, limit)
-    if (placed.length > 0)
-      await fanOut(
-        tx,
-        placed.map(({ id }) => id),
-      )
-    return placed
-  })
-}
-
-const deliveriesMax = 20_000
-const eventsMax = 500
+const limits = { events: 500, deliveries: 20_000 }
 
 /** Places whatever waits, in batches that make some thousands of deliveries each. Returns how many events. */
 export async function placeWaiting(
@@ -30,12 +14,10 @@ export async function placeWaiting(
   onPlaced: (event: PlacedEvent) => void = () => undefined,
 ): Promise<number> {
   let count = 0
-  for (;;) {
-    const { isNeeded, endpointCount } = await isPlacingNeeded(db)
-    if (!isNeeded) return count
-    const limit = Math.max(1, Math.min(eventsMax, Math.floor(deliveriesMax / (endpointCount + 1))))
-    const placed = await placeEvents(db, limit)
+  while (await isPlacingNeeded(db)) {
+    const placed = await placeNext(db, limits)
     placed.forEach(onPlaced)
     count += placed.length
   }
+  return count
 }

@@ -8,7 +8,6 @@ export interface DatedSecret extends SealedSecret {
   endpointId: string
   version: number
   signsFrom: Date
-  endsAt: Date | null
 }
 
 /** `rows` of one endpoint, none of which has ended, oldest first. Null where none signs. Throws where one cannot be opened. */

@@ -1,4 +1,4 @@
-/** All SQL of webhook_events and webhook_feed_floor. */
+/** SQL of webhook_events and webhook_feed_floor, placing apart. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
 import type { EventType } from './event-types.ts'
 
@@ -38,37 +38,6 @@ export async function withholdEvents(
     update webhook_events e set withheld_at = ${at} from found where e.seq = found.seq`)
 }
 
-/** One process at a time gives positions. A statement of its own: what follows must see what the holder before has committed. */
-export async function lockPlacing(tx: Tx): Promise<void> {
-  await tx.run(sql`select pg_advisory_xact_lock(hashtext('webhook_event_positions'))`)
-}
-
-export interface PlacedEvent {
-  id: string
-  type: EventType
-  position: number
-}
-
-/**
- * Gives the next positions to the events that wait longest, at most `limit`. Under the lock of `lockPlacing`. An event that another
- * transaction is withholding is waited for, not skipped: a later one of the same worker would overtake it.
- */
-export function placeNext(tx: Tx, limit: number): Promise<PlacedEvent[]> {
-  return tx.rows<PlacedEvent>(sql`
-    with waiting as materialized (
-      select seq from webhook_events where position is null and withheld_at is null
-      order by seq limit ${limit} for update
-    ), numbered as materialized (
-      select seq, nextval('webhook_event_positions') as position
-      from (select seq from waiting order by seq) as ordered
-    ), placed as (
-      update webhook_events e set position = numbered.position
-      from numbered where e.seq = numbered.seq
-      returning e.id, e.type, e.position
-    )
-    select id, type, position from placed order by position`)
-}
-
 export interface FeedEvent {
   position: number
   body: string
@@ -95,19 +64,6 @@ export function findTypesAfter(
     from webhook_events
     where position > ${after} and withheld_at is null
     order by position limit ${limit}`)
-}
-
-/** Whether any event waits for its position, and how many endpoints there are at most to send it to. */
-export async function isPlacingNeeded(
-  db: Queryable,
-): Promise<{ isNeeded: boolean; endpointCount: number }> {
-  const [row] = await db.rows<{ isNeeded: boolean; endpointCount: number }>(sql`
-    select waiting as "isNeeded", case when waiting then (
-      select count(*)::int from webhook_endpoints where disabled_at is null) else 0 end
-      as "endpointCount"
-    from (select exists (
-      select from webhook_events where position is null and withheld_at is null) as waiting) w`)
-  return row ?? { isNeeded: false, endpointCount: 0 }
 }
 
 /** When the event happened that waits longest for its position; null where none waits. Only without a worker is that long ago. */

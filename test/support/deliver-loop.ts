@@ -9,7 +9,7 @@ import { openLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { openDeliverer } from '../../src/webhooks/deliver.ts'
 import { deliveryMeter } from '../../src/webhooks/delivery-metrics.ts'
-import { reapLeases } from '../../src/webhooks/delivery-store.ts'
+import { reapLeases } from '../../src/webhooks/leasing-store.ts'
 import { placeWaiting } from '../../src/webhooks/place.ts'
 
 export interface LoopSettings {

@@ -1,7 +1,7 @@
 /** Endpoints, events and a deliverer whose clock stands still until a test moves it. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Db, sql } from '../../src/platform/db.ts'
+import { type Db, type Queryable, sql } from '../../src/platform/db.ts'
 import { type Egress, type EgressOptions, openEgress } from '../../src/platform/egress.ts'
 import { strangerRules } from '../../src/platform/egress-rules.ts'
 import { openLog } from '../../src/platform/log.ts'
@@ -12,6 +12,7 @@ import { insertSecret } from '../../src/webhooks/endpoint-store.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../../src/webhooks/event-types.ts'
 import { type NewEvent, publishEvents } from '../../src/webhooks/outbox.ts'
 import { placeWaiting } from '../../src/webhooks/place.ts'
+import { placeNext } from '../../src/webhooks/placing-store.ts'
 import { newSecret, sealSecret, secretPrefix } from '../../src/webhooks/secret.ts'
 import { testAuthority } from './receiver.ts'
 
@@ -61,6 +62,10 @@ export function happen(db: Db, type: EventType = 'score.updated', { count = 1, a
   })
   return db.transaction((tx) => publishEvents(tx, events, at))
 }
+
+/** One batch of at most so many events. */
+export const placeEvents = (db: Queryable, events: number) =>
+  placeNext(db, { events, deliveries: 20_000 })
 
 /** A deliverer to 127.0.0.1, with a clock that is moved by hand. */
 export function startDelivering(

@@ -1,0 +1,84 @@
+/** Who is found due, in which order: all around the circle of endpoints. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { began, createEndpoint, happen } from '../../test/support/webhooks.ts'
+import { sql } from '../platform/db.ts'
+import { claimDeliveries, findDueEndpoints } from './leasing-store.ts'
+import { placeWaiting } from './place.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+beforeEach(() =>
+  db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets, webhook_deliveries,
+    webhook_attempts`),
+)
+
+const beforeAll = '00000000-0000-0000-0000-000000000000'
+
+/** Endpoints with two deliveries each, in the order of their ids. */
+async function dueEndpoints(count: number): Promise<string[]> {
+  const made = await Promise.all(
+    Array.from({ length: count }, () => createEndpoint(db, 'https://hooks.example/')),
+  )
+  await happen(db, 'score.updated', { count: 2 })
+  await placeWaiting(db)
+  return made.map(({ id }) => id).sort()
+}
+
+async function found(from: string, limit = 512) {
+  const { endpoints, after: next } = await findDueEndpoints(db, { after: from, limit, now: began })
+  return { ids: endpoints.map(({ endpointId }) => endpointId), next }
+}
+
+test('from any place on, every endpoint that has something due is found once: first those behind it, then those before', async () => {
+  const ids = await dueEndpoints(5)
+  assert.deepEqual(await found(beforeAll), { ids, next: null })
+  for (const [i, id] of ids.entries())
+    assert.deepEqual(await found(id), {
+      ids: [...ids.slice(i + 1), ...ids.slice(0, i + 1)],
+      next: null,
+    })
+})
+
+test('pages of a large circle: each begins where the one before ended, and the last goes on at the beginning', async () => {
+  const ids = await dueEndpoints(5)
+  assert.deepEqual(await found(beforeAll, 2), { ids: ids.slice(0, 2), next: ids[1] })
+  assert.deepEqual(await found(ids[1] ?? '', 2), { ids: ids.slice(2, 4), next: ids[3] })
+  assert.deepEqual(await found(ids[3] ?? '', 2), {
+    ids: [ids[4], ids[0], ids[1]],
+    next: null,
+  })
+})
+
+test('who is disabled, paused, parked, full or not due yet is passed over, also as the last of a page', async () => {
+  const ids = await dueEndpoints(7)
+  const [disabled, paused, parked, full, later, failing, plain] = ids
+  const soon = new Date(began.getTime() + 1)
+  await db.run(sql`
+    update webhook_endpoints set
+      disabled_at = case when id = ${disabled}::uuid then ${began}::timestamptz end,
+      disabled_reason = case when id = ${disabled}::uuid then 'owner' end,
+      paused_at = case when id = ${paused}::uuid then ${began}::timestamptz end,
+      parked_until = case when id = ${parked}::uuid then ${soon}::timestamptz end,
+      concurrency = case when id = ${full}::uuid then 1 else 4 end,
+      consecutive_failures = case when id = ${failing}::uuid then 3 else 0 end`)
+  await db.run(sql`
+    update webhook_deliveries set due_at = ${soon} where endpoint_id = ${later}::uuid`)
+  await claimDeliveries(db, [{ endpointId: full ?? '', count: 1 }], {
+    ids: ['0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f'],
+    now: began,
+    until: soon,
+  })
+  assert.deepEqual(await found(beforeAll), { ids: [failing, plain], next: null })
+  assert.deepEqual(await found(beforeAll, 3), { ids: [], next: parked })
+  const { endpoints } = await findDueEndpoints(db, { after: beforeAll, limit: 9, now: began })
+  assert.deepEqual(
+    endpoints.map(({ isFailing, room, secrets }) => [isFailing, room, secrets.length]),
+    [
+      [true, 4, 1],
+      [false, 4, 1],
+    ],
+  )
+})
