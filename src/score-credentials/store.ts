@@ -1,5 +1,6 @@
 /** All SQL of signing_keys, status_lists and score_credentials. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { bytesArray } from '../platform/sql-arrays.ts'
 import type { Proof, ProofForm } from './proof.ts'
 import type { KeyState, SigningKey } from './trust.ts'
 import type { RegisteredStatus, StatusQuestion } from './verify.ts'
@@ -16,8 +17,8 @@ export async function findStatuses(
   db: Queryable,
   questions: readonly StatusQuestion[],
 ): Promise<RegisteredStatus[]> {
-  const tokens = questions.map(({ token }) => token)
-  const digests = questions.map(({ vcSha256 }) => vcSha256)
+  const tokens = bytesArray(questions.map(({ token }) => token?.toString('hex') ?? ''))
+  const digests = bytesArray(questions.map(({ vcSha256 }) => vcSha256.toString('hex')))
   const rows = await db.rows<StatusRow>(sql`
     select c.vc_sha256 as "vcSha256", c.revoked_at as "revokedAt",
       c.superseded_at as "supersededAt", k.revoked_at as "keyRevokedAt"
@@ -27,7 +28,7 @@ export async function findStatuses(
       where status_token = q.token
       union all
       select vc_sha256, revoked_at, superseded_at, kid from score_credentials
-      where q.token is null and vc_sha256 = q.digest
+      where q.token = '' and vc_sha256 = q.digest
     ) c on true
     left join signing_keys k on k.kid = c.kid
     order by q.place`)
