@@ -1,142 +1,203 @@
 /**
- * An x402 paid read over HTTP, beside bare node:http that makes the same two calls to the same facilitator and answers the same bytes.
- * The facilitator agrees at once, so what is left is ours: decoding, the signature, the ledger's three durable writes. The official
- * Express middleware is not here: it takes no payload of version 1 and its packages are not installed. Each payment is used once.
+ * A score bought on the spot over HTTP, one payment after the other: from `assay serve` on a database that waits for its disk and on one
+ * that doesn't, from the official Express middleware, which keeps nothing, and from bare node:http that makes the same two calls to the
+ * same facilitator. Facilitators: one that agrees at once, one that takes as long as a near one on a network does, and the official code
+ * on a chain of our own. In turn, payment by payment; every payment is used once. What is ours is what we take longer than the bare one.
  */
-
-import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { openDb, sql } from '../src/platform/db.ts'
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
+import { join } from 'node:path'
+import { keepingIndex } from '../src/candidates/keep-index.ts'
+import { skillNames } from '../src/candidates/skill-names.ts'
+import { migrationsDirectory } from '../src/database.ts'
+import { type Db, openDb, sql } from '../src/platform/db.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
-import { maySpend } from '../src/x402/signature.ts'
-import { ask } from '../test/support/ask.ts'
-import { payTo, startPaidServer } from '../test/support/paid-server.ts'
+import { giveScore } from '../test/support/candidates.ts'
+import { anvilBinary, startChain } from '../test/support/chain/anvil.ts'
+import { publicLine, register } from '../test/support/people.ts'
+import { type Finding, median, report } from './measure.ts'
+import { cpuSeconds, fetchAnswer } from './serving.ts'
 import {
-  base64Json,
-  payloadV1,
-  signAuthorization,
-  testTerms,
-  testWallet,
-} from '../test/support/payments.ts'
-import { median, report } from './measure.ts'
+  buy,
+  type Contestant,
+  path,
+  scoreId,
+  startBare,
+  startChild,
+  startExpress,
+  startOurs,
+  wallet,
+} from './x402-contestants.ts'
+import type { FacilitatorOrder } from './x402-facilitator.ts'
 
-const payments = Number(process.env.BENCH_PAYMENTS ?? 300)
+const payments = Number(process.env.BENCH_PAYMENTS ?? 200)
+/** Of each contestant, before anything counts. */
+const warmUp = 100
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
+// The server's user must get through.
 chmodSync(folder, 0o755)
-const postgres = await startEmbeddedPostgres({
-  dataDir: join(folder, 'data'),
-  durable: true,
-  log: () => {},
-})
-await migrate(postgres.url, resolve(import.meta.dirname, '../migrations'), new Date())
-const db = openDb({
-  url: postgres.url,
-  connectionsMax: 16,
-  applicationName: 'bench x402',
-  onError: () => {},
-})
+const closing = new AsyncDisposableStack()
+closing.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-const agreeing = createServer(agree)
-const facilitator = await listen(agreeing)
-const bare = createServer((request, response) => void answerBare(request, response))
-const bareBase = await listen(bare)
-const ours = await startPaidServer({
-  db,
-  chain: { url: facilitator, relayerKey: `0x${'1'.repeat(64)}` },
-  settings: {
-    facilitator: { kind: 'remote', url: facilitator, authorization: null, rpcUrl: null },
-  },
-})
-
-const wallet = testWallet()
-const terms = { ...testTerms, payTo }
-const headers = await Promise.all(
-  Array.from({ length: payments }, async () =>
-    base64Json(payloadV1(await signAuthorization(wallet, terms), terms)),
-  ),
-)
-const took = { ours: [] as number[], bare: [] as number[] }
-for (const [i, header] of headers.entries()) {
-  const bareMs = await timeOf(bareBase, header)
-  const oursMs = await timeOf(ours.base, header)
-  // The first ones load the code that recovers signatures.
-  if (i < payments / 10) continue
-  took.ours.push(oursMs)
-  took.bare.push(bareMs)
-}
-const parts = { commit: [] as number[], signature: [] as number[] }
-await db.run(sql`create table bench_commits (id integer)`)
-const { authorization, signature } = await signAuthorization(wallet, terms)
-const signed = {
-  authorization: { ...authorization, from: authorization.from.toLowerCase() },
-  signature,
-  network: 'base-sepolia',
-  scheme: 'exact',
-  accepted: null,
-  idempotencyKey: null,
-}
-for (let i = 0; i < 50; i++) {
-  const began = performance.now()
-  await db.run(sql`insert into bench_commits values (${i})`)
-  const committed = performance.now()
-  if (!(await maySpend(signed, terms))) throw new Error('the signature is right')
-  parts.commit.push(committed - began)
-  parts.signature.push(performance.now() - committed)
-}
-const added = took.ours.map((ms, i) => ms - (took.bare[i] ?? Number.NaN))
-report('x402: a paid read, one at a time, facilitator without delay', [
-  { name: 'ours', value: median(took.ours), unit: 'ms, median' },
-  { name: 'bare node:http, same facilitator calls', value: median(took.bare), unit: 'ms, median' },
-  { name: 'of it: one durable commit, of three', value: median(parts.commit), unit: 'ms, median' },
-  { name: 'of it: recovering the signature', value: median(parts.signature), unit: 'ms, median' },
-  { name: 'added by us', value: median(added), unit: 'ms, median', target: { max: 3 } },
-])
-
-await ours.stop()
-for (const server of [bare, agreeing]) {
-  server.close()
-  server.closeAllConnections()
-}
-await db.close()
-await postgres.stop()
-rmSync(folder, { recursive: true, force: true })
-
-async function timeOf(base: string, header: string): Promise<number> {
-  const began = performance.now()
-  const reply = await ask(base, { path: '/things/1', headers: { 'X-PAYMENT': header } })
-  const ms = performance.now() - began
-  if (reply.status !== 200) throw new Error(`${reply.status}: ${reply.body.toString()}`)
-  return ms
+interface Database {
+  name: string
+  postgres: EmbeddedPostgres
+  db: Db
 }
 
-function agree(request: IncomingMessage, response: ServerResponse): void {
-  request.resume().once('end', () => {
-    const transaction = `0x${'5'.repeat(64)}`
-    const answer = { isValid: true, success: true, transaction, network: 'eip155:84532' }
-    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(answer))
+async function openDatabase(name: string, durable: boolean): Promise<Database> {
+  const dataDir = join(folder, name)
+  const postgres = await startEmbeddedPostgres({ dataDir, durable, log: () => {} })
+  closing.defer(() => postgres.stop())
+  await migrate(postgres.url, migrationsDirectory, new Date())
+  const db = openDb({
+    url: postgres.url,
+    connectionsMax: 2,
+    applicationName: 'bench x402',
+    onError: () => {},
   })
+  closing.defer(() => db.close())
+  const index = keepingIndex(db, () => skillNames([]))
+  await register(index, [publicLine()])
+  await giveScore(db, 'ada', scoreId)
+  return { name, postgres, db }
 }
 
-/** The least that can be sold: ask, ask, answer. */
-async function answerBare({ headers }: IncomingMessage, response: ServerResponse): Promise<void> {
-  const paymentPayload = JSON.parse(Buffer.from(String(headers['x-payment']), 'base64').toString())
-  for (const path of ['/verify', '/settle']) {
-    const answer = await fetch(`${facilitator}${path}`, {
-      method: 'POST',
-      body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements: terms }),
-    })
-    await answer.json()
+interface Sales {
+  ms: number[]
+  /** Of the server, milliseconds of processor time a payment. */
+  serverMs: number
+}
+
+/** In turn, so that what else the machine does weighs on all alike. */
+async function compare(contestants: readonly Contestant[], count: number): Promise<Sales[]> {
+  for (const one of contestants)
+    for (let i = 0; i < warmUp; i++) await buy(one, await one.payment())
+  const used = contestants.map(({ pids }) => cpuSeconds(pids))
+  const ms = contestants.map((): number[] => [])
+  for (let i = 0; i < count; i++) {
+    const headers = await Promise.all(contestants.map((one) => one.payment()))
+    for (const [j, one] of contestants.entries()) ms[j]?.push(await buy(one, headers[j] ?? ''))
   }
-  response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ id: '1' }))
+  return contestants.map(({ pids }, j) => ({
+    ms: ms[j] ?? [],
+    serverMs: ((cpuSeconds(pids) - (used[j] ?? 0)) / count) * 1_000,
+  }))
 }
 
-async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+/** What the sessions of a server that has ended have brought to the disk themselves. */
+async function walSyncs(db: Db): Promise<number> {
+  const [row] = await db.rows<{ syncs: string }>(sql`
+    select coalesce(sum(fsyncs), 0)::text as syncs from pg_stat_io
+    where object = 'wal' and backend_type = 'client backend'`)
+  return Number(row?.syncs)
+}
+
+interface Section {
+  title: string
+  order: FacilitatorOrder
+  databases: readonly Database[]
+  rpcUrl: string
+  count: number
+  /** For what we add: by the name of the database. */
+  targets: Readonly<Record<string, { max: number }>>
+}
+
+async function runSection({ title, order, databases, rpcUrl, count, targets }: Section) {
+  const { child: facilitatorChild, port } = await startChild('x402-facilitator.ts', order)
+  const facilitator = `http://127.0.0.1:${port}`
+  const syncs = await Promise.all(databases.map(({ db }) => walSyncs(db)))
+  const ours: Contestant[] = []
+  for (const { name, postgres } of databases) {
+    const order = { name, databaseUrl: postgres.url, dataDir: join(folder, 'own') }
+    ours.push(await startOurs({ ...order, facilitator, rpcUrl }))
+  }
+  const body = await bodyOf(ours[0])
+  const peers = [await startExpress(facilitator, body), await startBare({ facilitator, body })]
+  const contestants = [...peers, ...ours]
+  const [express, bare, ...own] = await compare(contestants, count)
+  for (const one of contestants) await one.stop()
+  facilitatorChild.disconnect()
+  if (express === undefined || bare === undefined) throw new Error('nobody to compare with')
+  const bought = count + warmUp + 1
+  const findings: Finding[] = [
+    { name: 'bare node:http', value: median(bare.ms), unit: 'ms, median' },
+    { name: 'official Express middleware', value: median(express.ms), unit: 'ms, median' },
+    { name: 'it adds', value: added(express, bare), unit: 'ms, median' },
+    { name: 'its processor time', value: express.serverMs, unit: 'ms a payment' },
+  ]
+  for (const [i, { name, db }] of databases.entries()) {
+    const sales = own[i]
+    if (sales === undefined) continue
+    const target = targets[name]
+    const adds = { name: 'it adds', value: added(sales, bare), unit: 'ms, median' }
+    const ratio = median(sales.ms.map((ms, k) => (express.ms[k] ?? Number.NaN) / ms))
+    findings.push(
+      { name: `assay, ${name}`, value: median(sales.ms), unit: 'ms, median' },
+      target === undefined ? adds : { ...adds, target },
+      { name: 'its processor time', value: sales.serverMs, unit: 'ms a payment' },
+      { name: 'Express takes', value: ratio, unit: 'times as long' },
+    )
+    const synced = ((await walSyncs(db)) - (syncs[i] ?? 0)) / bought
+    if (synced > 0)
+      findings.push({ name: 'it waits for the disk', value: synced, unit: 'times a payment' })
+  }
+  report(title, findings)
+}
+
+function added(sales: Sales, bare: Sales): number {
+  return median(sales.ms.map((ms, i) => ms - (bare.ms[i] ?? Number.NaN)))
+}
+
+/** So that all answer the same bytes. */
+async function bodyOf(ours: Contestant | undefined): Promise<string> {
+  if (ours === undefined) throw new Error('no server of ours')
+  const headers = { 'PAYMENT-SIGNATURE': await ours.payment() }
+  const { body } = await fetchAnswer(ours.port, { method: 'GET', path, headers })
+  return body.toString()
+}
+
+const onDisk = 'on this disk'
+const unsynced = 'without fsync'
+try {
+  const durable = await openDatabase(onDisk, true)
+  const quick = await openDatabase(unsynced, false)
+  // Asked only where an answer is lost.
+  const noNode = 'http://127.0.0.1:1'
+  await runSection({
+    title: 'x402: a paid read, facilitator that agrees at once',
+    order: { kind: 'agreeing', delayMs: 0 },
+    databases: [durable, quick],
+    rpcUrl: noNode,
+    count: payments,
+    targets: { [unsynced]: { max: 3 } },
+  })
+  await runSection({
+    title: 'x402: a paid read, facilitator that takes 20 ms to verify and 20 ms to settle',
+    order: { kind: 'agreeing', delayMs: 20 },
+    databases: [durable, quick],
+    rpcUrl: noNode,
+    count: payments,
+    targets: { [onDisk]: { max: 3 }, [unsynced]: { max: 3 } },
+  })
+  if (anvilBinary() === null)
+    process.stderr.write('No chain here: anvil has no program for this platform.\n')
+  else {
+    const chain = await startChain()
+    closing.defer(() => chain.stop())
+    await chain.setBalance(wallet.address, 10n ** 12n)
+    const { url: rpcUrl, relayerKey } = chain
+    const databaseUrl = quick.postgres.url
+    await runSection({
+      title: 'x402: a paid read, official facilitator on a local chain',
+      order: { kind: 'official', rpcUrl, relayerKey, databaseUrl },
+      databases: [durable],
+      rpcUrl,
+      count: Math.min(payments, 100),
+      targets: {},
+    })
+  }
+} finally {
+  await closing.disposeAsync()
 }

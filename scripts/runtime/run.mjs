@@ -8,6 +8,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const assay = join(root, 'src/cli/assay.ts')
 
 const x402Client = 'test/clients/x402-fetch'
+const x402Peer = 'bench/peers/x402-express'
+const benchesX402 = (names) => names.length === 0 || names.includes('x402')
 
 /**
  * `folders`: with packages of their own, that are installed when they are needed.
@@ -19,7 +21,10 @@ const commands = {
   generate: { args: (more) => [join(root, 'src/cli/generate.ts'), ...more] },
   check: { args: (more) => [join(root, 'scripts/check.mjs'), ...more] },
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
-  bench: { args: (more) => [join(root, 'bench/run.ts'), ...more] },
+  bench: {
+    args: (more) => [join(root, 'bench/run.ts'), ...more],
+    folders: (more) => (benchesX402(more.filter((arg) => !arg.startsWith('-'))) ? [x402Peer] : []),
+  },
   'demo:x402': {
     args: (more) => [join(root, 'scripts/demo-x402.ts'), ...more],
     folders: () => [x402Client],
