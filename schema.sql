@@ -193,6 +193,62 @@ begin
     using errcode = 'integrity_constraint_violation';
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.search_cards(queries text[], handles_alone boolean[], wanted integer[], same text[], akin text[], more integer DEFAULT 8, few integer DEFAULT 128, best bigint DEFAULT 3000)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  shown text[] := array_fill(null::text, array[cardinality(queries)]);
+  left_over integer[] := array(select generate_subscripts(queries, 1));
+  one record;
+begin
+  while cardinality(left_over) > 0 loop
+    for one in
+      select q.place, (select coalesce(string_agg((
+          select e.card from search_entries e where e.username = n.username), ','), '')
+        from unnest(found.names) as n(username)) as cards
+      from unnest(left_over) as q(place)
+      cross join lateral (
+        select queries[q.place] as query, length(queries[q.place]) > 1 as begins, handles_alone[q.place] as alone,
+          wanted[q.place] as wanted, wanted[q.place] + more as step, same[q.place] as same, akin[q.place] as akin
+        offset 0
+      ) s
+      cross join lateral (
+        select (array_agg(p.username order by p.place))[1:s.wanted] as names, count(*) as people, sum(p.times) as met
+        from (
+          select f.username, min(f.place) as place, count(*) as times
+          from (
+            select row_number() over () as place, l.username from (
+              select e.username from search_entries e where e.username = s.query
+              union all select l.username from search_letter(s.query, s.step) l where s.alone and length(s.query) = 1
+              union all select k.username from search_kind(0::smallint, s.query, s.alone, s.step, few, best) k where s.begins
+              union all select n.username from search_names(s.query, s.same, s.step) n where not s.alone
+              union all select k.username from search_skills(s.query, s.akin, s.step, few, best) k where s.begins and not s.alone
+              union all select k.username from search_kind(3::smallint, s.query, false, s.step, few, best) k
+                where s.begins and not s.alone
+              union all select k.username from search_kind(4::smallint, s.query, false, s.step, few, best) k
+                where s.begins and not s.alone
+            ) l limit s.step
+          ) f group by f.username
+        ) p
+      ) found
+      where array_position(found.names, null) is null
+        and (found.met is null or found.met < s.step or found.people >= s.wanted)
+    loop
+      shown[one.place] := '[' || one.cards || ']';
+    end loop;
+    left_over := array(select place from unnest(shown) with ordinality as s(text, place) where s.text is null);
+    more := more * 8;
+    few := few * 32;
+    best := 9223372036854775807;
+  end loop;
+  return query select unnest(shown);
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.search_forget(gone uuid[])
  RETURNS void
  LANGUAGE sql
@@ -207,111 +263,77 @@ AS $function$
   where t.kind = posted.kind and t.term = posted.term and t.rank = posted.rank
     and t.username = entry.username
 $function$;
-CREATE OR REPLACE FUNCTION public.search_kind(one smallint, prefix text, wanted integer, OUT names text[], OUT ranks smallint[])
- RETURNS record
- LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION public.search_kind(one smallint, prefix text, whole boolean, step integer, few integer, best bigint)
+ RETURNS TABLE(rank smallint, username text)
+ LANGUAGE sql
  STABLE
 AS $function$
-declare
-  few constant integer := 1200;
-  beyond constant text := prefix || chr(1114111);
-  first_two constant text := left(prefix, 2);
-  walks boolean := prefix = first_two;
-  step integer := wanted * 2;
-  met bigint;
-begin
-  if not walks then
-    select count(*) into met from (
-      select from search_terms t where t.kind = one and t.term >= prefix and t.term < beyond limit few + 1
-    ) terms;
-    if met = 0 then return; end if;
-    walks := met > few;
-  end if;
-  loop
-    if walks then
-      select sum(m.times), array_agg(m.username), array_agg(m.rank) into met, names, ranks from (
-        select w.username, min(w.rank) as rank, count(*) as times from (
-          select t.username, t.rank from search_terms t
-          where left(t.term, 2) = first_two and t.kind = one and starts_with(t.term, prefix)
-          order by t.rank, t.username limit step
-        ) w group by w.username
-      ) m;
-    else
-      select sum(m.times), array_agg(m.username), array_agg(m.rank) into met, names, ranks from (
-        select w.username, min(w.rank) as rank, count(*) as times from (
-          select t.username, t.rank from search_terms t
-          where t.kind = one and t.term >= prefix and t.term < beyond
-          order by t.rank, t.username limit step
-        ) w group by w.username
-      ) m;
-    end if;
-    exit when met is null or met < step or cardinality(names) >= wanted;
-    step := step * 4;
-  end loop;
-end
+  select r.rank, r.username
+  from (
+    select case when length(prefix) = 2 and not whole then few + 1 else (
+      select count(*) from (
+        select from search_terms t where t.kind = one and t.term >= prefix and t.term < prefix || chr(1114111) limit few + 1
+      ) terms) end as met
+    offset 0
+  ) m cross join lateral (
+    (select t.rank, t.username from search_terms t
+      where m.met <= few and t.kind = one and t.term >= prefix and t.term < prefix || chr(1114111)
+        and (not whole or right(t.term, 1) = chr(1))
+      order by t.rank, t.username limit step)
+    union all
+    (select w.rank, w.username from (
+        select t.rank, t.username, t.term from search_terms t
+        where m.met > few and left(t.term, 2) = left(prefix, 2) and t.kind = one
+        order by t.rank, t.username limit greatest(best, step)
+      ) w where starts_with(w.term, prefix) and (not whole or right(w.term, 1) = chr(1)) limit step)
+    union all
+    select -1::smallint, null where m.met > few and (whole or length(prefix) > 2)
+    limit step
+  ) r
 $function$;
-CREATE OR REPLACE FUNCTION public.search_more(already text[], among smallint[], prefix text, wanted integer)
- RETURNS text[]
- LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION public.search_letter(letter text, step integer)
+ RETURNS TABLE(username text)
+ LANGUAGE sql
  STABLE
 AS $function$
-declare
-  one smallint;
-  met record;
-  names text[] := '{}';
-  ranks smallint[] := '{}';
-begin
-  if cardinality(already) >= wanted then return already; end if;
-  foreach one in array among loop
-    select k.names, k.ranks into met from search_kind(one, prefix, wanted) k;
-    names := names || met.names;
-    ranks := ranks || met.ranks;
-  end loop;
-  if cardinality(names) = 0 then return already; end if;
-  return already || array(
-    select s.username from unnest(names, ranks) as s(username, rank)
-    where s.username <> all(already)
-    group by s.username order by min(s.rank), s.username collate "C" limit wanted - cardinality(already));
-end
+  select s.username
+  from string_to_table('0123456789abcdefghijklmnopqrstuvwxyz_-', null) as next cross join lateral (
+    select t.rank, t.username from search_terms t
+    where left(t.term, 2) = letter || next and t.kind = 0 and right(t.term, 1) = chr(1)
+    order by t.rank, t.username limit step
+  ) s
+  order by s.rank, s.username limit step
 $function$;
-CREATE OR REPLACE FUNCTION public.search_people(query text, handles_alone boolean, wanted integer)
- RETURNS text[]
- LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION public.search_names(query text, labels text, step integer)
+ RETURNS TABLE(rank smallint, username text)
+ LANGUAGE sql
  STABLE
- SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-declare
-  already text[] := array(select e.username from search_entries e where e.username = query);
-begin
-  if handles_alone then
-    if length(query) > 1 then return search_more(already, '{0}', query, wanted); end if;
-    return array(
-      select s.username
-      from string_to_table('0123456789abcdefghijklmnopqrstuvwxyz_-', null) as second(letter)
-      cross join lateral (
-        select t.username, t.rank from search_terms t
-        where left(t.term, 2) = query || second.letter and t.kind = 0
-        order by t.rank, t.username limit wanted
-      ) s
-      where query <> ''
-      order by s.rank, s.username limit wanted);
-  end if;
-  if length(query) > 1 then already := search_more(already, '{0,5}', query, wanted); end if;
-  if cardinality(already) < wanted then
-    already := already || array(
-      select t.username from search_terms t
-      where t.kind = 1 and t.term = query and t.username <> all(already)
-      order by t.rank, t.username limit wanted - cardinality(already));
-  end if;
-  if length(query) > 1 then
-    already := search_more(already, '{1,2}', query, wanted);
-    already := search_more(already, '{3}', query, wanted);
-    already := search_more(already, '{4}', query, wanted);
-  end if;
-  return already;
-end
+  select s.rank, s.username from (
+    select query || chr(1) union all select query || chr(2)
+    union all select label || chr(1) from string_to_table(labels, E'\n') as label
+  ) as whole(term) cross join lateral (
+    select t.rank, t.username from search_terms t
+    where t.kind = 1 and t.term = whole.term
+    order by t.rank, t.username limit step
+  ) s
+  order by s.rank, s.username limit step
+$function$;
+CREATE OR REPLACE FUNCTION public.search_skills(prefix text, labels text, step integer, few integer, best bigint)
+ RETURNS TABLE(rank smallint, username text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select s.rank, s.username from (
+    select k.rank, k.username from search_kind(1::smallint, prefix, false, step, few, best) k
+    union all
+    select l.rank, l.username from string_to_table(labels, E'\n') as label cross join lateral (
+      select t.rank, t.username from search_terms t
+      where t.kind = 1 and t.term = label || chr(1)
+      order by t.rank, t.username limit step
+    ) l
+  ) s
+  order by s.rank, s.username limit step
 $function$;
 CREATE OR REPLACE FUNCTION public.search_touch(touched uuid[])
  RETURNS void

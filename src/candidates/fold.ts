@@ -6,8 +6,8 @@
 /** In code points: as long as a query may be. Longer texts are compared up to here. */
 export const termLengthMax = 80
 
-/** Zero-width characters, soft hyphens, variation selectors; and the last code point, which the index uses as its upper end. */
-const unseen = /[\p{Default_Ignorable_Code_Point}\u{10ffff}]/gu
+/** Zero-width and control characters, soft hyphens, variation selectors; so also the marks and the upper end of the index. */
+const unseen = /[\p{Default_Ignorable_Code_Point}\u{10ffff}]|(?!\s)\p{Cc}/gu
 const plain = /^[!-~]+( [!-~]+)*$/
 
 export function foldText(text: string): string {

@@ -6,7 +6,7 @@ import { names, records, registerSeekers } from '../../test/support/candidates.t
 import { testDatabase } from '../../test/support/database.ts'
 import { type Seeker, searchByHand } from '../../test/support/search-oracle.ts'
 import { sql } from '../platform/db.ts'
-import { candidateSearch } from './search.ts'
+import { candidateSearch, lookupOf } from './search.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -191,6 +191,44 @@ test('the index finds what a look at every person finds, in that order', async (
       }
     }),
     { numRuns: 60 },
+  )
+})
+
+test('however few are sorted and however short the walk: what the first look does not settle, the next ones do', async () => {
+  const people = fc.uniqueArray(seeker, {
+    selector: ({ username }) => username,
+    minLength: 15,
+    maxLength: 40,
+  })
+  const patience = fc.record({
+    more: fc.integer({ min: 1, max: 4 }),
+    few: fc.integer({ min: 1, max: 6 }),
+    best: fc.integer({ min: 1, max: 8 }),
+  })
+  const queries = fc.array(
+    fc.tuple(query, fc.boolean(), fc.integer({ min: 1, max: 20 }), patience),
+    { minLength: 12, maxLength: 12 },
+  )
+  await fc.assert(
+    fc.asyncProperty(people, queries, async (population, asked) => {
+      await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
+      await registerSeekers(db, population)
+      for (const [text, alone, limit, { more, few, best }] of asked) {
+        const q = alone ? `@${text}` : text
+        const { same, akin, ...lookup } = lookupOf(q, limit, names)
+        const [row] = await db.rows<{ cards: string }>(sql`
+          select search_cards(array[${lookup.text}::text], array[${lookup.handlesAlone}::boolean],
+            array[${limit}::int], array[${same.join('\n')}::text], array[${akin.join('\n')}::text],
+            ${more}, ${few}, ${best}) as cards`)
+        const found: { username: string }[] = JSON.parse(row?.cards ?? '')
+        assert.deepEqual(
+          found.map(({ username }) => username),
+          searchByHand(population, records, { q, limit }),
+          JSON.stringify({ q, limit, more, few, best }),
+        )
+      }
+    }),
+    { numRuns: 30 },
   )
 })
 

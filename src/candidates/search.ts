@@ -8,23 +8,30 @@ import { foldText } from './fold.ts'
 import { profilePath } from './public-read.ts'
 import type { CandidatePreview, SearchResult } from './schema.ts'
 import { matchesSkill, type SkillNames, type SkillTerms } from './skill-names.ts'
-import { findCards } from './store.ts'
+import { findCards, type Lookup } from './store.ts'
 
 export type SearchCandidates = (q: string, limit: number) => Promise<SearchResult>
 
 export function candidateSearch(db: Queryable, names: SkillNames): SearchCandidates {
   const termsOf = remembered(names)
-  const find = coalesce<Search, Card[]>({
+  const find = coalesce<Lookup, Card[]>({
     name: 'candidate search',
     batchMax: 32,
-    run: (searches) => findCards(db, searches),
+    run: (lookups) => findCards(db, lookups),
   })
   return async (q, limit) => {
-    const search = searchOf(q, limit)
-    const cards = await find(search)
-    const candidates = cards.map((card) => previewOf(card, search, termsOf))
+    const lookup = lookupOf(q, limit, names)
+    const cards = await find(lookup)
+    const candidates = cards.map((card) => previewOf(card, lookup, termsOf))
     return { query: q, candidates, resultCount: candidates.length }
   }
+}
+
+/** What the index is asked. */
+export function lookupOf(q: string, limit: number, names: SkillNames): Lookup {
+  const search = searchOf(q, limit)
+  const labels = search.handlesAlone ? { same: [], akin: [] } : names.otherLabels(search.text)
+  return { ...search, ...labels }
 }
 
 /** A leading @ searches handles alone (decision D35). */

@@ -11,6 +11,8 @@ export interface NamedRecord {
 export interface SkillNames {
   /** How a skill of this name is found. */
   of(name: string): SkillTerms
+  /** Where else the index has the skills that a folded query finds. */
+  otherLabels(query: string): OtherLabels
   /** Of everything the terms depend on but the skill itself. */
   sha256: Buffer
 }
@@ -21,10 +23,22 @@ export interface SkillTerms {
   whole: readonly string[]
   /** A query matches that one of these begins with, from two letters on; the names are not repeated. */
   parts: readonly string[]
+  /** What the index has it under: the labels of those records, or its own name where no record knows it. */
+  labels: readonly string[]
+  /** Later words of its own name that none of these labels has. */
+  ownParts: readonly string[]
+}
+
+/** Labels of records, folded, which do not begin with the query themselves. */
+export interface OtherLabels {
+  /** Of those that have the query as an alias. */
+  same: readonly string[]
+  /** Of those with an alias, or a later word of the label, that the query is the beginning of. */
+  akin: readonly string[]
 }
 
 /** Raised when the way from a name to its terms changes: the index is then built anew. */
-const termsVersion = 1
+const termsVersion = 2
 
 export function skillNames(records: readonly NamedRecord[]): SkillNames {
   const byName = Map.groupBy(
@@ -39,13 +53,57 @@ export function skillNames(records: readonly NamedRecord[]): SkillNames {
     of(name) {
       const own = foldText(name)
       const known = (byName.get(own) ?? []).map(({ record }) => record)
-      const labels = [own, ...known.map(({ label }) => foldText(label))]
+      const labels = known.map(({ label }) => foldText(label))
       const aliases = known.flatMap((record) => record.aliases.map(foldText))
-      const whole = new Set([...labels, ...aliases].filter((term) => term !== ''))
-      const parts = new Set(labels.flatMap(fromLaterWords))
-      return { whole: [...whole], parts: [...parts].filter((term) => !whole.has(term)) }
+      const whole = new Set([own, ...labels, ...aliases].filter((term) => term !== ''))
+      const labelParts = labels.flatMap(fromLaterWords)
+      const ownParts = fromLaterWords(own).filter((term) => !labelParts.includes(term))
+      const parts = new Set([...ownParts, ...labelParts])
+      return {
+        whole: [...whole],
+        parts: [...parts].filter((term) => !whole.has(term)),
+        labels: [...new Set(labels.length === 0 ? [own] : labels)].filter((term) => term !== ''),
+        ownParts,
+      }
     },
+    otherLabels: otherLabels(records),
   }
+}
+
+function otherLabels(records: readonly NamedRecord[]): SkillNames['otherLabels'] {
+  const named = records
+    .flatMap((record) => {
+      const label = foldText(record.label)
+      const aliases = record.aliases.map(foldText).map((name) => ({ name, label, whole: true }))
+      const parts = fromLaterWords(label).map((name) => ({ name, label, whole: false }))
+      return [...aliases, ...parts]
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  return (query) => {
+    const found = beginningWith(named, query)
+    const same = found.filter(({ name, label, whole }) => whole && name === query && label !== name)
+    const akin = hasTwoLetters(query) ? found.filter(({ label }) => !label.startsWith(query)) : []
+    return { same: labelsOf(same), akin: labelsOf(akin) }
+  }
+}
+
+function labelsOf(found: readonly { label: string }[]): string[] {
+  return [...new Set(found.map(({ label }) => label))]
+}
+
+/** Of those in order. */
+function beginningWith<Named extends { name: string }>(
+  named: readonly Named[],
+  query: string,
+): Named[] {
+  let from = 0
+  for (let to = named.length; from < to; ) {
+    const middle = (from + to) >> 1
+    if ((named[middle] as Named).name < query) from = middle + 1
+    else to = middle
+  }
+  const after = named.findIndex(({ name }, i) => i >= from && !name.startsWith(query))
+  return after === -1 ? named.slice(from) : named.slice(from, after)
 }
 
 /** Whether a folded query finds a skill: by a whole name, or as the beginning of a name or of a later word. */

@@ -1,6 +1,7 @@
 /** All SQL of search_entries, search_terms, search_queue and search_vocabulary. Triggers of the database write there too: see the migration. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
 import type { Card, Search } from './card.ts'
+import type { OtherLabels } from './skill-names.ts'
 import type { Posting } from './terms.ts'
 
 /** Whom this transaction has changed so far; they are not in the queue any more. */
@@ -56,17 +57,16 @@ export async function replaceEntries(
     select kind, term, rank, username from posted order by kind, term collate "C", rank`)
 }
 
+/** A search, and where else than under its own text the index has what it finds. */
+export interface Lookup extends Search, OtherLabels {}
+
 /** Whom each search finds, in order (decision D35). */
-export async function findCards(db: Queryable, searches: readonly Search[]): Promise<Card[][]> {
+export async function findCards(db: Queryable, lookups: readonly Lookup[]): Promise<Card[][]> {
   const rows = await db.rows<{ cards: string }>(sql`
-    select (select '[' || coalesce(string_agg(e.card, ',' order by found.place), '') || ']'
-      from unnest(search_people(q.text, q.handles_alone, q.wanted)) with ordinality as found(username, place)
-      join search_entries e on e.username = found.username) as cards
-    from unnest(${searches.map((search) => search.text)}::text[],
-      ${searches.map((search) => search.handlesAlone)}::boolean[],
-      ${searches.map((search) => search.limit)}::int[])
-      with ordinality as q(text, handles_alone, wanted, place)
-    order by q.place`)
+    select search_cards(${lookups.map(({ text }) => text)}::text[],
+      ${lookups.map(({ handlesAlone }) => handlesAlone)}::boolean[],
+      ${lookups.map(({ limit }) => limit)}::int[], ${lookups.map(({ same }) => same.join('\n'))}::text[],
+      ${lookups.map(({ akin }) => akin.join('\n'))}::text[]) as cards`)
   return rows.map(({ cards }): Card[] => JSON.parse(cards))
 }
 

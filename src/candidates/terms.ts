@@ -9,7 +9,12 @@ import { beginnings, hasTwoLetters } from './fold.ts'
 import type { SkillNames } from './skill-names.ts'
 
 /** In the order in which search asks for them; the database's functions name the same numbers. */
-export const termKinds = { handle: 0, skill: 1, skillPart: 2, name: 3, title: 4, handlePart: 5 }
+export const termKinds = { handle: 0, skill: 1, name: 3, title: 4 }
+
+/** Behind a whole handle, and behind the label of a skill. Folded texts have neither mark. */
+const wholeMark = '\u0001'
+/** Behind a whole name of a skill under which more verified skills are found than those of its label. */
+const countedMark = '\u0002'
 
 export interface Findable {
   username: string
@@ -24,7 +29,10 @@ export interface Posting {
   rank: number
 }
 
-/** Each kind and term once. */
+/**
+ * Each kind and term once. A skill that the vocabulary knows stands there under its label alone, which whoever asks for another of its
+ * names looks up; so its rank counts the skills of that label and no others.
+ */
 export function postingsOf(person: Findable, names: SkillNames): Posting[] {
   const { username, displayName, title, skills } = person
   const verified = skills.filter((skill) => skill.verified).length
@@ -32,19 +40,32 @@ export function postingsOf(person: Findable, names: SkillNames): Posting[] {
     return { kind, term, rank: rankOf(matched, verified) }
   }
   const found = skills.map((skill) => ({ ...names.of(skill.name), verified: skill.verified }))
-  const whole = new Set(found.flatMap((skill) => skill.whole))
-  const parts = new Set(found.flatMap((skill) => skill.parts).filter((part) => !whole.has(part)))
   const counted = countedTerms(found.filter((skill) => skill.verified))
   const counts = (kind: number) => (term: string) => posting(kind, countUnder(term, counted))(term)
-  const shared = sharedBeginnings(counted).filter((term) => !whole.has(term) && !parts.has(term))
+  const ofLabel = (label: string): number =>
+    found.filter((skill) => skill.verified && skill.labels.includes(label)).length
+  const labels = new Set(found.flatMap((skill) => skill.labels))
+  const more = new Set(
+    found.flatMap(({ whole, labels: own }) =>
+      whole.filter((term) => countUnder(term, counted) > Math.max(...own.map(ofLabel))),
+    ),
+  )
+  const parts = new Set(
+    [...found.flatMap((skill) => skill.ownParts), ...sharedBeginnings(counted)].filter(
+      (term) => !more.has(term),
+    ),
+  )
   const titles = title === null ? [] : beginnings(title)
   return [
-    posting(termKinds.handle, 0)(username),
-    ...[...whole].map(counts(termKinds.skill)),
-    ...[...parts, ...shared].map(counts(termKinds.skillPart)),
+    posting(termKinds.handle, 0)(username + wholeMark),
+    ...handleParts(username, counted).map(counts(termKinds.handle)),
+    ...[...labels].map((label) => posting(termKinds.skill, ofLabel(label))(label + wholeMark)),
+    ...[...more].map((name) =>
+      posting(termKinds.skill, countUnder(name, counted))(name + countedMark),
+    ),
+    ...[...parts].map(counts(termKinds.skill)),
     ...beginnings(displayName).map(posting(termKinds.name, 0)),
     ...titles.map(posting(termKinds.title, 0)),
-    ...handleParts(username, counted).map(counts(termKinds.handlePart)),
   ]
 }
 
