@@ -151,6 +151,8 @@ for (const text of blockedAddresses) {
   test(`not dialled: ${text}`, () => {
     const address = parseAddress(text)
     assert.ok(address === null || !mayDial(address, strangers))
+    const host = text.includes(':') ? `[${text}]` : text
+    assert.ok('fault' in vetUrl(`https://${host}/`, strangers), 'as text it is refused as well')
   })
 }
 

@@ -147,6 +147,27 @@ test('a receiver that fails is tried ten times over 75 h 35 m: same id and bytes
   )
 })
 
+test('by chance each wait is up to a fifth shorter or longer than the schedule, and nothing is sent before', async () => {
+  const { url, received } = await receiver(failing)
+  await createEndpoint(db, url)
+  await happen(db)
+  const worker = delivering({ chance: Math.random })
+  await worker.deliver()
+  for (const [i, wait] of retryWaitsSeconds.entries()) {
+    const [row] = await deliveriesIn(db)
+    assert.ok(row !== undefined)
+    const share = (row.dueAt.getTime() - worker.now().getTime()) / (wait * 1_000)
+    assert.ok(share >= 0.8 && share <= 1.2, `wait ${i + 1} is ${share} of the schedule`)
+    worker.moveTo(new Date(row.dueAt.getTime() - 1))
+    await worker.deliver()
+    assert.equal(received.length, i + 1)
+    worker.moveTo(row.dueAt)
+    await worker.deliver()
+    assert.equal(received.length, i + 2)
+  }
+  assert.deepEqual(await statuses(), ['exhausted'])
+})
+
 test('a receiver that fails once and then takes it: two attempts, and its failing is forgotten', async () => {
   const { url, received } = await receiver((response) =>
     response.writeHead(received.length === 1 ? 503 : 204).end(),

@@ -2,16 +2,18 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
-import { Client } from 'pg'
 import { testDatabase } from '../../test/support/database.ts'
+import { everythingStored, formsOf } from '../../test/support/everything-stored.ts'
 import { sql } from '../platform/db.ts'
 import { type Creation, type CreationWish, createEndpoint } from './create-endpoint.ts'
 import { disableEndpoint } from './disable-endpoint.ts'
 import { enableEndpoint } from './enable-endpoint.ts'
 import type { EndpointRequest } from './endpoint-schema.ts'
+import { findSecrets } from './endpoint-store.ts'
 import { findActiveIds, findEndpoints } from './management-store.ts'
 import { rewrapSecrets } from './rewrap.ts'
-import { openSecret, secretBytes } from './secret.ts'
+import { openSecret } from './secret.ts'
+import { signingSecrets } from './signing-secrets.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -149,6 +151,26 @@ test('disabling sets its time once; the creation’s repeat tells it, with the s
   })
 })
 
+test('a process whose clock is behind repeats, lists and disables what another has just made', async () => {
+  const wish = wishOf({ now: later })
+  const first = made(await create(wish))
+  const behind = new Date(later.getTime() - 20_000)
+  const again = made(await create({ ...wish, now: behind }))
+  assert.deepEqual(
+    [again.outcome, again.endpoint.id, again.signingSecret],
+    ['replayed', first.endpoint.id, first.signingSecret],
+  )
+  const { id } = first.endpoint
+  assert.deepEqual(
+    (await findEndpoints(db, [id], behind)).map((endpoint) => endpoint.secretPrefix),
+    [first.endpoint.secretPrefix],
+  )
+  assert.equal((await findSecrets(db, [id], behind)).length, 1)
+  const secrets = signingSecrets(await findSecrets(db, [id], behind), ring, behind)
+  assert.equal(secrets?.current, first.signingSecret)
+  assert.equal((await disable(id, wish.userId, behind))?.changed, true)
+})
+
 test('somebody else’s endpoint is as one that is not there', async () => {
   const wish = wishOf()
   const { endpoint } = made(await create(wish))
@@ -178,20 +200,11 @@ test('disabling cancels what waits for the endpoint, and nothing of another', as
 
 test('no secret is in the database, in any encoding; and a row’s secret opens in no other row', async () => {
   const secrets = [made(await create(wishOf())), made(await create(wishOf()))]
-  const dump = await everythingStored()
+  const dump = await everythingStored(database.url)
   for (const { signingSecret, endpoint } of secrets) {
     assert.ok(dump.includes(endpoint.id), 'the dump has the endpoint')
     assert.ok(dump.includes(endpoint.secretPrefix))
-    const bytes = secretBytes(signingSecret)
-    for (const form of [
-      signingSecret,
-      signingSecret.slice('whsec_'.length),
-      signingSecret.slice(18),
-      bytes.toString('hex'),
-      bytes.toString('base64'),
-      Buffer.from(signingSecret).toString('hex'),
-      Buffer.from(signingSecret).toString('base64'),
-    ])
+    for (const form of formsOf(signingSecret))
       assert.ok(!dump.toLowerCase().includes(form.toLowerCase()), `the dump holds ${form}`)
   }
   const [one, other] = secrets.map(({ endpoint }) => endpoint.id) as [string, string]
@@ -225,25 +238,6 @@ test('rewrapping seals everything under the first key; afterwards the old key ca
   )
   assert.equal(made(await createEndpoint(db, alone, wish)).signingSecret, signingSecret)
 })
-
-/** Every row of every table as text, bytes in hex. */
-async function everythingStored(): Promise<string> {
-  const client = new Client({ connectionString: database.url })
-  await client.connect()
-  try {
-    const { rows: tables } = await client.query<{ name: string }>(
-      "select quote_ident(tablename) as name from pg_tables where schemaname = 'public'",
-    )
-    const texts: string[] = []
-    for (const { name } of tables) {
-      const { rows } = await client.query<{ text: string }>(`select t::text as text from ${name} t`)
-      texts.push(...rows.map(({ text }) => text))
-    }
-    return texts.join('\n')
-  } finally {
-    await client.end()
-  }
-}
 
 test('enabling is no way around the active maximum, however many are enabled at once', async () => {
   const userId = randomUUID()

@@ -103,6 +103,9 @@ export interface NewEndpoint extends EndpointRow {
   secret: SealedSecret
 }
 
+/** By no clock later than now: that of the process which asks next may be behind ours. */
+const fromTheStart = new Date(0)
+
 /** The endpoint, and version 1 of its secret, which signs at once. */
 export async function insertEndpoint(tx: Tx, row: NewEndpoint): Promise<void> {
   await tx.run(sql`
@@ -115,7 +118,7 @@ export async function insertEndpoint(tx: Tx, row: NewEndpoint): Promise<void> {
     version: 1,
     prefix: row.secretPrefix,
     ...row.secret,
-    signsFrom: row.createdAt,
+    signsFrom: fromTheStart,
   })
 }
 

@@ -5,8 +5,8 @@ import { type AddressInfo, createServer, isIP, type Server, type Socket } from '
 
 export interface Question {
   name: string
-  /** Another type is given by its number. */
-  type: 'A' | 'AAAA' | string
+  /** `A`, `AAAA`; another type is given by its number. */
+  type: string
   over: 'udp' | 'tcp'
 }
 
