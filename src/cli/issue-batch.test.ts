@@ -7,9 +7,9 @@ import { origin, publicUrl, score, verdictOn } from '../../test/support/credenti
 import { testDatabase } from '../../test/support/database.ts'
 import { inForm } from '../score-credentials/in-form.ts'
 import { makeKeyFile } from '../score-credentials/key-files.ts'
+import { findKeys } from '../score-credentials/key-store.ts'
 import { createKey, rotateKeys } from '../score-credentials/rotate-keys.ts'
 import { openSigners } from '../score-credentials/signers.ts'
-import { findKeys } from '../score-credentials/store.ts'
 import { trustOf, vcSha256Of } from '../score-credentials/trust.ts'
 import { type Issued, type Issuing, issueBatch } from './issue-batch.ts'
 

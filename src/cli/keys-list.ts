@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts'
 import { wireTime } from '../platform/clock.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
-import { findKeys } from '../score-credentials/store.ts'
+import { findKeys } from '../score-credentials/key-store.ts'
 import type { SigningKey } from '../score-credentials/trust.ts'
 import { done, type Outcome } from './output.ts'
 import { withDatabase } from './with-database.ts'

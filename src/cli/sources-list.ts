@@ -1,6 +1,6 @@
 /** `assay sources list`: every source, and what it is trusted with. */
 import type { Config } from '../config.ts'
-import { findSources } from '../evidence/store.ts'
+import { findSources } from '../evidence/source-store.ts'
 import { done, type Outcome } from './output.ts'
 import { oneLine } from './told-result.ts'
 import { withDatabase } from './with-database.ts'

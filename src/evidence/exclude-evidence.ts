@@ -1,6 +1,7 @@
 /** Sets evidence aside while it is disputed, and takes it back: it counts for nothing meanwhile, and nothing is lost. */
 import type { Tx } from '../platform/db.ts'
-import { lockEvidence, markForRecomputation, moveEvidence } from './store.ts'
+import { markForRecomputation } from './recomputation-store.ts'
+import { lockEvidence, moveEvidence } from './store.ts'
 
 /** Gives the ids it excluded: those that were active. Inside the caller's transaction. */
 export function excludeEvidence(tx: Tx, ids: readonly string[], now: Date): Promise<string[]> {

@@ -1,6 +1,7 @@
 /** Evidence whose last day is over counts no more. */
 import type { Db } from '../platform/db.ts'
-import { expireEvidence, markForRecomputation } from './store.ts'
+import { markForRecomputation } from './recomputation-store.ts'
+import { expireEvidence } from './store.ts'
 
 /** Expires at most `limit` items, in one transaction with the marks of their workers; gives how many. Call again until it gives 0. */
 export function expireDueEvidence(db: Db, now: Date, limit = 1_000): Promise<number> {

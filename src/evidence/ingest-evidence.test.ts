@@ -14,10 +14,11 @@ import { score } from '../scoring-core/score.ts'
 import { excludeEvidence, restoreEvidence } from './exclude-evidence.ts'
 import { expireDueEvidence } from './expire-evidence.ts'
 import { type Ingested, ingestEvidence } from './ingest-evidence.ts'
+import { deleteRecomputations, lockRecomputations } from './recomputation-store.ts'
 import { registerSource } from './register-source.ts'
 import { revokeEvidence } from './revoke-evidence.ts'
 import type { EvidenceLine, SourceLine } from './schema.ts'
-import { deleteRecomputations, findWorkerEvidence, lockRecomputations } from './store.ts'
+import { findWorkerEvidence } from './store.ts'
 
 const database = await testDatabase()
 const { db } = database

@@ -12,14 +12,14 @@ import type { Vocabulary } from '../scoring-core/evidence.ts'
 import { evidenceFault, type WorkerName, workerNameOf } from './evidence-line.ts'
 import { type Refused, refused } from './line-reader.ts'
 import { type BadgeSigner, readBadge } from './open-badge.ts'
+import { markForRecomputation } from './recomputation-store.ts'
 import type { Achievement, BadgeLine, EvidenceLine } from './schema.ts'
+import { knownSources } from './source-store.ts'
 import {
   type EvidenceRow,
   findEvidenceByName,
   insertEvidence,
   insertPrivate,
-  knownSources,
-  markForRecomputation,
   type StoredEvidence,
 } from './store.ts'
 

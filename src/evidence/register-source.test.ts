@@ -7,7 +7,7 @@ import { registerSource } from './register-source.ts'
 import type { SourceLine } from './schema.ts'
 import { sourceKindNames, sourceKinds } from './source-kinds.ts'
 import { readSourceLine, sourceOf } from './source-line.ts'
-import { findSources } from './store.ts'
+import { findSources } from './source-store.ts'
 
 const database = await testDatabase()
 const { db } = database

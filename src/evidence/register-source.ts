@@ -2,15 +2,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../platform/db.ts'
 import type { Refused } from './line-reader.ts'
+import { markWorkersOfSource } from './recomputation-store.ts'
 import type { SourceLine } from './schema.ts'
 import { type Source, sourceOf } from './source-line.ts'
-import {
-  insertSource,
-  insertSourceChange,
-  lockSource,
-  markWorkersOfSource,
-  updateSource,
-} from './store.ts'
+import { insertSource, insertSourceChange, lockSource, updateSource } from './source-store.ts'
 
 export type Registered =
   | { result: 'registered' | 'changed' | 'unchanged'; source: Source }

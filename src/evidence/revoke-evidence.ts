@@ -1,7 +1,8 @@
 /** Revokes evidence, for ever: the row stays and tells why and by whom. */
 import type { Tx } from '../platform/db.ts'
+import { markForRecomputation } from './recomputation-store.ts'
 import type { RevocationReason } from './schema.ts'
-import { lockEvidence, markEvidenceRevoked, markForRecomputation } from './store.ts'
+import { lockEvidence, markEvidenceRevoked } from './store.ts'
 
 export interface Revocation {
   reason: RevocationReason

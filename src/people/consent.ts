@@ -6,15 +6,9 @@
 import { wireTime } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { publishEvents } from '../webhooks/outbox.ts'
+import { type ConsentChange, findConsents, insertConsentChanges } from './consent-store.ts'
 import type { Permission } from './schema.ts'
-import {
-  type ConsentChange,
-  completeOnboarding,
-  findConsents,
-  findWorkerId,
-  insertConsentChanges,
-  lockWorkers,
-} from './store.ts'
+import { completeOnboarding, findWorkerId, lockWorkers } from './store.ts'
 
 export interface Circumstances {
   /** Who does it: kept with the change, never shown to the outside. */

@@ -1,7 +1,7 @@
 /** Editing what people show. A username is taken for ever by whoever first had it; a rename takes another one. */
 import type { Tx } from '../platform/db.ts'
 import type { Profile } from './profile.ts'
-import { takeUsernames, writeProfiles, writeSkills } from './store.ts'
+import { takeUsernames, writeProfiles, writeSkills } from './profile-store.ts'
 
 export interface ProfileEdit {
   workerId: string

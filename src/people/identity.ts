@@ -9,7 +9,8 @@ import {
   identityAt,
   statesOf,
 } from './identity-state.ts'
-import { findIdentities, findWorkerId, insertIdentityChanges, lockWorkers } from './store.ts'
+import { findIdentities, insertIdentityChanges } from './identity-store.ts'
+import { findWorkerId, lockWorkers } from './store.ts'
 
 export type Move =
   | { move: Exclude<IdentityMove, 'verify'> }

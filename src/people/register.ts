@@ -7,23 +7,21 @@ import { randomUUID } from 'node:crypto'
 import { planAnew, type Tx } from '../platform/db.ts'
 import type { Fault } from '../platform/shape-fault.ts'
 import { type Circumstances, changeConsents } from './consent.ts'
+import { findConsents } from './consent-store.ts'
 import { editProfiles } from './edit-profile.ts'
 import { verifyFirst } from './identity.ts'
 import { monthOf } from './instant.ts'
 import { acceptTerms } from './onboard.ts'
 import type { Profile } from './profile.ts'
+import { takeUsernames, writeProfiles, writeSkills } from './profile-store.ts'
 import type { Registration } from './registration.ts'
 import {
   completeOnboarding,
-  findConsents,
   findPeople,
   forgetNewWorkers,
   insertWorkers,
   lockPeople,
   type Person,
-  takeUsernames,
-  writeProfiles,
-  writeSkills,
 } from './store.ts'
 
 export type Registered =

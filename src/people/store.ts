@@ -1,10 +1,13 @@
-/** All SQL of workers, usernames, profiles, profile_skills, consents, consent_changes, identities and identity_changes. */
+/**
+ * All SQL of workers, and what is read of a person across the tables of the room. Its other tables are written by `profile-store.ts`,
+ * `consent-store.ts` and `identity-store.ts`.
+ */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { Consent } from './consent-store.ts'
 import type { PersonFacts } from './gate.ts'
 import type { StoredIdentity } from './identity-state.ts'
-import type { Profile, ProfileSkill } from './profile.ts'
+import type { Profile } from './profile.ts'
 import type { Permission } from './schema.ts'
-import { usernameDigest } from './username.ts'
 
 export interface Person {
   workerId: string
@@ -16,13 +19,6 @@ export interface Person {
   consentVersion: number
   consents: Partial<Record<Permission, Consent>>
   identity: StoredIdentity | null
-}
-
-export interface Consent {
-  granted: boolean
-  /** Of the text agreed to; null where withdrawn. */
-  textVersion: string | null
-  consentVersion: number
 }
 
 interface PersonRow extends Omit<Person, 'profile' | 'consents' | 'identity'>, Profile {
@@ -172,79 +168,6 @@ export async function forgetNewWorkers(tx: Tx, workerIds: readonly string[]): Pr
   await tx.run(sql`delete from workers where id = any(${workerIds}::uuid[])`)
 }
 
-export interface TakenName {
-  workerId: string
-  username: string
-}
-
-/** Takes usernames for ever, and gives the ids of those whose name it is now: nobody had it, or they themselves had it before. */
-export async function takeUsernames(
-  tx: Tx,
-  wanted: readonly TakenName[],
-  at: Date,
-): Promise<Set<string>> {
-  const digests = wanted.map(({ username }) => usernameDigest(username))
-  const workerIds = wanted.map(({ workerId }) => workerId)
-  await tx.run(sql`
-    insert into usernames (username_sha256, worker_id, taken_at)
-    select digest, worker_id, ${at}
-    from unnest(${digests}::bytea[], ${workerIds}::uuid[]) as new(digest, worker_id)
-    order by digest
-    on conflict do nothing`)
-  const rows = await tx.rows<{ workerId: string }>(sql`
-    select n.worker_id as "workerId"
-    from unnest(${digests}::bytea[], ${workerIds}::uuid[]) as new(digest, worker_id)
-    join usernames n on n.username_sha256 = new.digest and n.worker_id = new.worker_id`)
-  return new Set(rows.map((row) => row.workerId))
-}
-
-export interface WorkerProfile {
-  workerId: string
-  profile: Profile
-}
-
-/** Writes whole profiles, of people who have none as of people who have one. */
-export async function writeProfiles(
-  tx: Tx,
-  people: readonly WorkerProfile[],
-  at: Date,
-): Promise<void> {
-  const column = <Name extends keyof Profile>(name: Name) => people.map((p) => p.profile[name])
-  const workerIds = people.map((person) => person.workerId)
-  await tx.run(sql`
-    insert into profiles (worker_id, username, username_sha256, display_name, title, bio,
-      avatar_url, member_since, updated_at)
-    select worker_id, username, digest, display_name, title, bio, avatar_url, member_since, ${at}
-    from unnest(${workerIds}::uuid[], ${column('username')}::text[],
-      ${people.map(({ profile }) => usernameDigest(profile.username))}::bytea[],
-      ${column('displayName')}::text[], ${column('title')}::text[], ${column('bio')}::text[],
-      ${column('avatarUrl')}::text[], ${column('memberSince')}::text[])
-      as new(worker_id, username, digest, display_name, title, bio, avatar_url, member_since)
-    on conflict (worker_id) do update set username = excluded.username,
-      username_sha256 = excluded.username_sha256, display_name = excluded.display_name,
-      title = excluded.title, bio = excluded.bio, avatar_url = excluded.avatar_url,
-      member_since = excluded.member_since, updated_at = excluded.updated_at`)
-}
-
-/** Replaces all skills shown of these people. */
-export async function writeSkills(
-  tx: Tx,
-  people: readonly { workerId: string; skills: readonly ProfileSkill[] }[],
-): Promise<void> {
-  const rows = people.flatMap(({ workerId, skills }) =>
-    skills.map((skill, i) => ({ workerId, ...skill, place: i + 1 })),
-  )
-  await tx.run(sql`
-    delete from profile_skills
-    where worker_id = any(${people.map((person) => person.workerId)}::uuid[])`)
-  if (rows.length === 0) return
-  const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((r) => r[name])
-  await tx.run(sql`
-    insert into profile_skills (worker_id, name, verified, level, place)
-    select * from unnest(${column('workerId')}::uuid[], ${column('name')}::text[],
-      ${column('verified')}::boolean[], ${column('level')}::text[], ${column('place')}::smallint[])`)
-}
-
 export interface Acceptance {
   workerId: string
   version: string
@@ -278,85 +201,4 @@ export async function completeOnboarding(
         and c.permission = 'public_profile' and c.granted)
     returning w.id`)
   return rows.map((row) => row.id)
-}
-
-export interface ConsentRow extends Consent {
-  workerId: string
-  permission: Permission
-}
-
-export function findConsents(db: Queryable, workerIds: readonly string[]): Promise<ConsentRow[]> {
-  return db.rows<ConsentRow>(sql`
-    select worker_id as "workerId", permission, granted, text_version as "textVersion",
-      consent_version as "consentVersion"
-    from consents where worker_id = any(${workerIds}::uuid[])`)
-}
-
-export interface ConsentChange extends ConsentRow {
-  /** Null where the person had never granted it. */
-  previousGranted: boolean | null
-}
-
-/** Records changes, in ascending versions of each worker, and makes them what holds. */
-export async function insertConsentChanges(
-  tx: Tx,
-  changes: readonly ConsentChange[],
-  { by, at }: { by: string; at: Date },
-): Promise<void> {
-  const column = <Name extends keyof ConsentChange>(name: Name) => changes.map((c) => c[name])
-  const workerIds = column('workerId')
-  const versions = column('consentVersion')
-  await tx.run(sql`
-    insert into consent_changes (worker_id, consent_version, permission, granted, previous_granted,
-      text_version, actor, effective_at)
-    select *, ${by}, ${at} from unnest(${workerIds}::uuid[], ${versions}::int[],
-      ${column('permission')}::text[], ${column('granted')}::boolean[],
-      ${column('previousGranted')}::boolean[], ${column('textVersion')}::text[])`)
-  await tx.run(sql`
-    insert into consents (worker_id, consent_version, permission, granted, text_version)
-    select * from unnest(${workerIds}::uuid[], ${versions}::int[], ${column('permission')}::text[],
-      ${column('granted')}::boolean[], ${column('textVersion')}::text[])
-    on conflict (worker_id, permission) do update set granted = excluded.granted,
-      text_version = excluded.text_version, consent_version = excluded.consent_version`)
-  await tx.run(sql`
-    update workers w set consent_version = new.version
-    from (select worker_id, max(version) as version
-      from unnest(${workerIds}::uuid[], ${versions}::int[]) as each(worker_id, version)
-      group by worker_id) new
-    where w.id = new.worker_id`)
-}
-
-export interface IdentityRow extends StoredIdentity {
-  workerId: string
-  /** Counts the changes of this worker, from 1. */
-  change: number
-}
-
-export function findIdentities(
-  db: Queryable,
-  workerIds: readonly string[],
-): Promise<IdentityRow[]> {
-  return db.rows<IdentityRow>(sql`
-    select worker_id as "workerId", state, verified_until as "verifiedUntil", change
-    from identities where worker_id = any(${workerIds}::uuid[])`)
-}
-
-/** Records changes, the last of each worker being the state from now on. */
-export async function insertIdentityChanges(
-  tx: Tx,
-  changes: readonly IdentityRow[],
-  { by, at }: { by: string; at: Date },
-): Promise<void> {
-  const column = <Name extends keyof IdentityRow>(name: Name) => changes.map((c) => c[name])
-  await tx.run(sql`
-    insert into identity_changes (worker_id, change, state, verified_until, actor, changed_at)
-    select *, ${by}, ${at} from unnest(${column('workerId')}::uuid[], ${column('change')}::int[],
-      ${column('state')}::text[], ${column('verifiedUntil')}::timestamptz[])`)
-  const last = [...new Map(changes.map((change) => [change.workerId, change])).values()]
-  await tx.run(sql`
-    insert into identities (worker_id, state, verified_until, change)
-    select * from unnest(${last.map((c) => c.workerId)}::uuid[], ${last.map((c) => c.state)}::text[],
-      ${last.map((c) => c.verifiedUntil)}::timestamptz[], ${last.map((c) => c.change)}::int[])
-    on conflict (worker_id) do update set state = excluded.state,
-      verified_until = excluded.verified_until, change = excluded.change`)
 }

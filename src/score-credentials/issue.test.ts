@@ -14,9 +14,10 @@ import {
 } from '../../test/support/registry.ts'
 import { sha256Hex } from '../platform/bytes.ts'
 import { issueCredentials, tendLists } from './issue.ts'
+import { findOpenListIds } from './list-store.ts'
 import { createKey, rotateKeys } from './rotate-keys.ts'
 import { listFillMax, listLength, openListsWanted } from './status-list.ts'
-import { findCredentials, findOpenListIds } from './store.ts'
+import { findCredentials } from './store.ts'
 
 const registry = await testRegistry()
 const { db, client } = registry

@@ -7,6 +7,13 @@ import { sha256 } from '../platform/bytes.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import {
+  closeList,
+  findOpenListIds,
+  findOpenLists,
+  insertList,
+  lockStatusLists,
+} from './list-store.ts'
+import {
   credentialPayload,
   type Origin,
   type Payload,
@@ -22,14 +29,9 @@ import type { Signer } from './signing-key.ts'
 import { listAfterlifeDays, listFillMax, listLength, openListsWanted } from './status-list.ts'
 import {
   type CredentialRow,
-  closeList,
   findCredentials,
-  findOpenListIds,
-  findOpenLists,
   findTakenSlots,
   insertCredentials,
-  insertList,
-  lockStatusLists,
   supersedeCredentials,
 } from './store.ts'
 

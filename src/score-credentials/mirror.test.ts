@@ -12,13 +12,13 @@ import {
 import { issueOne, issuer, keySince, testRegistry } from '../../test/support/registry.ts'
 import type { Db } from '../platform/db.ts'
 import { tendLists } from './issue.ts'
+import { findOpenListIds } from './list-store.ts'
 import { openMirror } from './mirror.ts'
 import { proofForms } from './proof.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { revokeCredentials } from './revoke.ts'
 import { createKey, revokeKey, rotateKeys } from './rotate-keys.ts'
 import { listValiditySeconds } from './status-list.ts'
-import { findOpenListIds } from './store.ts'
 
 const registry = await testRegistry()
 const { db } = registry

@@ -4,9 +4,10 @@
  */
 import type { Db } from '../platform/db.ts'
 import { type PublicDocument, publicDocument } from '../platform/document.ts'
+import { findKeys } from './key-store.ts'
+import { findPublications, type PublishedList } from './list-store.ts'
 import type { ProofForm } from './proof.ts'
 import { listTtlSeconds } from './status-list.ts'
-import { findKeys, findPublications, type PublishedList } from './store.ts'
 import { type SigningKey, type Trust, trustOf } from './trust.ts'
 
 export const mirrorRefreshMs = 500

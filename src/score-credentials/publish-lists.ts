@@ -4,6 +4,7 @@
  */
 import { randomInt } from 'node:crypto'
 import type { Db } from '../platform/db.ts'
+import { type Publication, takeDueList, updatePublication } from './list-store.ts'
 import type { Origin } from './payload.ts'
 import { requireActiveKey } from './rotate-keys.ts'
 import type { Signer } from './signing-key.ts'
@@ -14,7 +15,7 @@ import {
   statusListPayload,
   statusListProofs,
 } from './status-list.ts'
-import { findRevokedIndexes, type Publication, takeDueList, updatePublication } from './store.ts'
+import { findRevokedIndexes } from './store.ts'
 
 export interface ListSigner {
   origin: Origin

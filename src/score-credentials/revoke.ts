@@ -3,7 +3,8 @@
  * verification read the row; the list follows within two seconds.
  */
 import type { Db, Tx } from '../platform/db.ts'
-import { findDigests, markRevoked, type RevokedRow, raiseRevision } from './store.ts'
+import { raiseRevision } from './list-store.ts'
+import { findDigests, markRevoked, type RevokedRow } from './store.ts'
 
 /** How a credential is named by whoever revokes it. */
 export interface CredentialNames {

@@ -5,10 +5,10 @@ import { now, origin, signer, signerOf } from '../../test/support/credentials.ts
 import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
 import { issueOne, issuer, keySince, liveVerdict } from '../../test/support/registry.ts'
 import { tendLists } from './issue.ts'
+import { findKeys } from './key-store.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { createKey, publishedBeforeUseSeconds, revokeKey, rotateKeys } from './rotate-keys.ts'
 import { kidOf } from './signing-key.ts'
-import { findKeys } from './store.ts'
 
 const databases: TestDatabase[] = []
 afterEach(async () => {

@@ -3,8 +3,9 @@
  * The private half never enters the database: the caller keeps it where `signer` came from.
  */
 import type { Db, Queryable, Tx } from '../platform/db.ts'
+import { findKeys, insertKey, lockKeys, moveKey } from './key-store.ts'
+import { refreshAllLists } from './list-store.ts'
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from './signing-key.ts'
-import { findKeys, insertKey, lockKeys, moveKey, refreshAllLists } from './store.ts'
 import type { SigningKey } from './trust.ts'
 
 /** A new key is published this long before it signs: twice the longest time that a cache keeps the key documents. */

@@ -2,7 +2,7 @@
  * The verbs by which consent and identity are changed: those of the room people, and what follows for the score, in one transaction. Nobody
  * calls the verbs of the room people beside them (test/rooms.test.ts), so that a withdrawal cannot leave a credential standing.
  */
-import { markForRecomputation } from '../evidence/store.ts'
+import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import {
   type Circumstances,
   type ConsentOutcome,

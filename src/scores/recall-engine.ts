@@ -6,7 +6,7 @@
  * (`holdRecalls`), and a recall waits for them. Then whom it concerns is marked, page by page; a run that is cut off is begun again, here
  * or by any worker, until `marked_at` is there. The scores follow from the queue, like any other recomputation.
  */
-import { markForRecomputation } from '../evidence/store.ts'
+import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import type { Db, Queryable, Tx } from '../platform/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { type Engine, EngineRefused } from './engine.ts'

@@ -7,7 +7,7 @@ import {
   lockRecomputations,
   markEverybody,
   markForRecomputation,
-} from '../evidence/store.ts'
+} from '../evidence/recomputation-store.ts'
 import { lockFreeWorkers } from '../people/store.ts'
 import { type Db, planAnew, type Queryable, type Tx } from '../platform/db.ts'
 import { type ScoredWorker, scoreWorkers } from './score-workers.ts'

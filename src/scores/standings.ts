@@ -1,5 +1,7 @@
 /** What bears on the scores of some workers, read under their locks. */
-import { deleteRecomputations, findWorkerEvidence } from '../evidence/store.ts'
+
+import { deleteRecomputations } from '../evidence/recomputation-store.ts'
+import { findWorkerEvidence } from '../evidence/store.ts'
 import { findPersonFacts, lockWorkers } from '../people/store.ts'
 import type { Tx } from '../platform/db.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'

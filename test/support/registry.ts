@@ -9,10 +9,11 @@ import {
   type NewCredential,
   tendLists,
 } from '../../src/score-credentials/issue.ts'
+import { findKeys } from '../../src/score-credentials/key-store.ts'
 import { createKey } from '../../src/score-credentials/rotate-keys.ts'
 import type { VerifyResult } from '../../src/score-credentials/schema.ts'
 import { signatureCache } from '../../src/score-credentials/signature-cache.ts'
-import { findKeys, findStatuses } from '../../src/score-credentials/store.ts'
+import { findStatuses } from '../../src/score-credentials/store.ts'
 import { trustOf } from '../../src/score-credentials/trust.ts'
 import { verifyCredential } from '../../src/score-credentials/verify.ts'
 import { issuedAt, type Json, now, origin, publicUrl, score, signer } from './credentials.ts'

@@ -1,0 +1,73 @@
+/** All SQL of sources and source_changes. */
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { BadgeSigner } from './open-badge.ts'
+import type { Source } from './source-line.ts'
+
+export interface RegisteredSource extends Source {
+  registeredAt: Date
+  changedAt: Date
+}
+
+/** All of them, by id. */
+export function findSources(db: Queryable): Promise<RegisteredSource[]> {
+  return db.rows<RegisteredSource>(sql`
+    select source_id as id, name, kind, assurance, independence_group as "group", issuer,
+      public_keys as "publicKeys", registered_at as "registeredAt", changed_at as "changedAt"
+    from sources order by source_id`)
+}
+
+/** Under its lock: changes of one source wait for each other. */
+export async function lockSource(tx: Tx, id: string): Promise<Source | undefined> {
+  const [source] = await tx.rows<Source>(sql`
+    select source_id as id, name, kind, assurance, independence_group as "group", issuer,
+      public_keys as "publicKeys"
+    from sources where source_id = ${id} for no key update`)
+  return source
+}
+
+/** False where another transaction was faster. */
+export async function insertSource(tx: Tx, source: Source, now: Date): Promise<boolean> {
+  const { id, name, kind, assurance, group, issuer, publicKeys } = source
+  const inserted = await tx.run(sql`
+    insert into sources (source_id, name, kind, assurance, independence_group, issuer, public_keys,
+      registered_at, changed_at)
+    values (${id}, ${name}, ${kind}, ${assurance}, ${group}, ${issuer}, ${publicKeys}, ${now}, ${now})
+    on conflict do nothing`)
+  return inserted === 1
+}
+
+export async function updateSource(tx: Tx, source: Source, now: Date): Promise<void> {
+  const { id, name, kind, assurance, group, issuer, publicKeys } = source
+  await tx.run(sql`
+    update sources set name = ${name}, kind = ${kind}, assurance = ${assurance},
+      independence_group = ${group}, issuer = ${issuer}, public_keys = ${publicKeys},
+      changed_at = ${now}
+    where source_id = ${id}`)
+}
+
+/** What the source is from now on. Called under its lock. */
+export async function insertSourceChange(
+  tx: Tx,
+  source: Source,
+  { actor, now }: { actor: string; now: Date },
+): Promise<void> {
+  const { id, name, kind, assurance, group, issuer, publicKeys } = source
+  await tx.run(sql`
+    insert into source_changes (source_id, number, changed_at, actor, name, kind, assurance,
+      independence_group, issuer, public_keys)
+    select ${id}::text, coalesce(max(number), 0) + 1, ${now}::timestamptz, ${actor}::text,
+      ${name}::text, ${kind}::text, ${assurance}::integer, ${group}::text, ${issuer}::text,
+      ${publicKeys}::text[]
+    from source_changes where source_id = ${id}`)
+}
+
+/** Those of `ids` that are registered, and whom to believe their badges. */
+export async function knownSources(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<Map<string, BadgeSigner>> {
+  const rows = await db.rows<BadgeSigner & { id: string }>(sql`
+    select source_id as id, issuer, public_keys as "publicKeys"
+    from sources where source_id = any(${ids}::text[])`)
+  return new Map(rows.map((row) => [row.id, row]))
+}

@@ -1,0 +1,124 @@
+/** All SQL of status_lists. */
+import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import type { Proof, ProofForm } from './proof.ts'
+
+/**
+ * Every list named is due for publication. Locked in order, so that two bulk revocations cannot deadlock; and in the mode that lets
+ * credentials be issued into the list meanwhile, whose foreign keys hold it.
+ */
+export async function raiseRevision(tx: Tx, listIds: readonly string[]): Promise<void> {
+  await tx.run(sql`
+    with found as (
+      select list_id from status_lists where list_id = any(${listIds}::text[]) order by list_id
+      for no key update
+    )
+    update status_lists l set revision = revision + 1 from found where l.list_id = found.list_id`)
+}
+
+export interface OpenList {
+  listId: string
+  credentials: number
+}
+
+export function findOpenLists(db: Queryable): Promise<OpenList[]> {
+  return db.rows<OpenList>(sql`
+    select list_id as "listId",
+      (select count(*) from score_credentials c where c.list_id = l.list_id) as credentials
+    from status_lists l where closed_at is null order by list_id`)
+}
+
+export async function findOpenListIds(db: Queryable): Promise<string[]> {
+  const rows = await db.rows<{ listId: string }>(sql`
+    select list_id as "listId" from status_lists where closed_at is null order by list_id`)
+  return rows.map((row) => row.listId)
+}
+
+/** One process at a time opens and closes lists. */
+export async function lockStatusLists(tx: Tx): Promise<void> {
+  await tx.run(sql`select pg_advisory_xact_lock(hashtext('status_lists'))`)
+}
+
+/** Closes a list; it stays published for `afterlifeDays` after the last of its credentials expires. */
+export async function closeList(
+  tx: Tx,
+  listId: string,
+  { at, afterlifeDays }: { at: Date; afterlifeDays: number },
+): Promise<void> {
+  await tx.run(sql`
+    update status_lists set closed_at = ${at}, dies_at = ${afterlifeDays} * interval '1 day' +
+      (select coalesce(max(valid_until), ${at}) from score_credentials where list_id = ${listId})
+    where list_id = ${listId} and closed_at is null`)
+}
+
+export interface Publication {
+  listId: string
+  /** The revision whose revocations are all in it. */
+  revision: number
+  publishedAt: Date
+  refreshAt: Date
+  validUntil: Date
+  /** The list without proof, as JSON text. */
+  payload: string
+  proofs: Record<ProofForm, Proof>
+}
+
+export async function insertList(tx: Tx, list: Publication): Promise<void> {
+  await tx.run(sql`
+    insert into status_lists (list_id, opened_at, published_revision, published_at, refresh_at,
+      valid_until, payload, proofs)
+    values (${list.listId}, ${list.publishedAt}, ${list.revision}, ${list.publishedAt},
+      ${list.refreshAt}, ${list.validUntil}, ${list.payload}, ${JSON.stringify(list.proofs)})`)
+}
+
+/** The next list that is due, held until the transaction ends; another publisher skips it, issuing goes on. */
+export async function takeDueList(
+  tx: Tx,
+  now: Date,
+): Promise<{ listId: string; revision: number } | undefined> {
+  const [row] = await tx.rows<{ listId: string; revision: number }>(sql`
+    select list_id as "listId", revision from status_lists
+    where (revision > published_revision or refresh_at <= ${now})
+      and (dies_at is null or dies_at > ${now})
+    order by refresh_at limit 1 for no key update skip locked`)
+  return row
+}
+
+export async function updatePublication(tx: Tx, list: Publication): Promise<void> {
+  await tx.run(sql`
+    update status_lists set published_revision = ${list.revision}, publication = publication + 1,
+      published_at = ${list.publishedAt}, refresh_at = ${list.refreshAt},
+      valid_until = ${list.validUntil}, payload = ${list.payload},
+      proofs = ${JSON.stringify(list.proofs)}
+    where list_id = ${list.listId}`)
+}
+
+/** After a key is revoked no list may rest on it. */
+export async function refreshAllLists(tx: Tx, at: Date): Promise<void> {
+  await tx.run(
+    sql`update status_lists set refresh_at = ${at} where dies_at is null or dies_at > ${at}`,
+  )
+}
+
+export interface PublishedList {
+  listId: string
+  publication: number
+  validUntil: Date
+  payload: string
+  proofs: Record<ProofForm, Proof>
+}
+
+/** The lists whose publication differs from what the caller has; and, without text, those it has already. */
+export function findPublications(
+  db: Queryable,
+  known: { listIds: readonly string[]; publications: readonly number[] },
+): Promise<(Pick<PublishedList, 'listId'> & { fresh: Omit<PublishedList, 'listId'> | null })[]> {
+  return db.rows(sql`
+    select l.list_id as "listId",
+      case when l.publication is distinct from k.publication then json_build_object(
+        'publication', l.publication, 'validUntil', l.valid_until, 'payload', l.payload,
+        'proofs', l.proofs) end as fresh
+    from status_lists l
+    left join unnest(${known.listIds}::text[], ${known.publications}::bigint[]) as k(list_id, publication)
+      using (list_id)
+    where l.dies_at is null or l.dies_at > now()`)
+}
