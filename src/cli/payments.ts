@@ -3,9 +3,12 @@ import type { Config } from '../config.ts'
 import {
   type ListedPayment,
   listPayments,
+  listUnserved,
   listUnsettled,
   type Revenue,
   revenueByDay,
+  type StateSum,
+  sumByState,
 } from '../x402/reports-store.ts'
 import { type PaymentState, paymentStates } from '../x402/store.ts'
 import { done, type Outcome } from './output.ts'
@@ -14,6 +17,7 @@ import { withDatabase } from './with-database.ts'
 
 export interface PaymentsFlags {
   state?: string
+  payer?: string
   since?: string
   limit: string
   csv?: boolean
@@ -23,6 +27,7 @@ export interface PaymentsFlags {
 export function listPaymentsCommand(config: Config, flags: PaymentsFlags): Promise<Outcome> {
   const filter = {
     state: flags.state === undefined ? null : stateOf(flags.state),
+    payer: flags.payer === undefined ? null : addressOf(flags.payer),
     since: flags.since === undefined ? null : dayOf(flags.since),
     limit: limitOf(flags.limit),
   }
@@ -68,6 +73,31 @@ const advice = [
   'Each may have been paid without being served. Does a worker run, and is X402_RPC_URL set? It asks the chain what became of them.',
   'A payer that sends its payment again is served as soon as the answer is known; none is charged twice.',
 ]
+
+/** Money that was taken, with perhaps nothing given for it. */
+export function unservedCommand(config: Config, flags: PaymentsFlags): Promise<Outcome> {
+  const limit = limitOf(flags.limit)
+  return withDatabase(config, async (db) => {
+    const payments = await listUnserved(db, limit)
+    const table = { columns: paymentColumns, rows: payments.map(paymentFields), flags }
+    return told({ payments }, { ...table, none: 'Every payer came back for what was paid.' })
+  })
+}
+
+export function statesCommand(config: Config, flags: Pick<PaymentsFlags, 'csv'>): Promise<Outcome> {
+  return withDatabase(config, async (db) => {
+    const states = await sumByState(db)
+    const table = { columns: stateColumns, rows: states.map(stateFields), flags }
+    return told({ states }, { ...table, none: 'No payments.' })
+  })
+}
+
+const stateColumns = ['state', 'chain', 'payments', 'amount', 'oldest', 'newest']
+
+function stateFields({ state, chainId, payments, amount, oldest, newest }: StateSum): string[] {
+  const times = [oldest.toISOString(), newest.toISOString()]
+  return [state, String(chainId), String(payments), amount, ...times]
+}
 
 export function revenueCommand(
   config: Config,
@@ -142,6 +172,12 @@ function stateOf(text: string): PaymentState {
   const state = paymentStates.find((name) => name === text)
   if (state === undefined) throw new UsageError(`--state takes one of ${paymentStates.join(', ')}.`)
   return state
+}
+
+function addressOf(text: string): string {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text))
+    throw new UsageError('--payer takes an address: 0x and 40 hex characters.')
+  return text.toLowerCase()
 }
 
 function dayOf(text: string): Date {

@@ -26,6 +26,7 @@ import {
   freePurchaseKey,
   type Lease,
   leaveOpen,
+  markServed,
   type PaymentIdentity,
   type PaymentRow,
   takeOver,
@@ -71,7 +72,7 @@ async function attempt(till: Till, order: Order): Promise<Step> {
   const row = await findPayment(db, claim)
   if (row === undefined) return expired === null ? 'wait' : { outcome: 'refused', reason: expired }
   if (!isSame(row, order)) return used
-  if (row.state === 'settled') return serveAgain(row, order, { now, keptMs: entitlementMs })
+  if (row.state === 'settled') return serveAgain(till, row, { order, now, keptMs: entitlementMs })
   if (row.state === 'settling' || row.state === 'unknown') {
     const taken = row.leaseUntil <= now && (await takeOver(db, row.id, leaseFrom(now)))
     return taken ? finish(till, order, row) : 'wait'
@@ -149,7 +150,7 @@ async function twinPurchase(till: Till, order: Order): Promise<Step | null> {
     return null
   }
   if (!row.resourceKey.equals(resourceKey(terms.resource))) return { outcome: 'key reused' }
-  if (row.settledAt !== null) return serveAgain(row, order, { now, keptMs: purchaseMs })
+  if (row.settledAt !== null) return serveAgain(till, row, { order, now, keptMs: purchaseMs })
   const taken = row.leaseUntil <= now && (await takeOver(db, row.id, leaseFrom(now)))
   return taken ? finish(till, order, row) : 'wait'
 }
@@ -158,20 +159,21 @@ async function twinPurchase(till: Till, order: Order): Promise<Step | null> {
 async function finish(till: Till, order: Order, row: PaymentRow): Promise<Step> {
   const open = openPaymentOf(till, row)
   if (open === null) return { outcome: 'pending' }
-  const resolved = await resolvePayment(till, open)
+  const resolved = await resolvePayment(till, open, 'payer')
   if (resolved.state === 'failed') return { outcome: 'refused', reason: resolved.reason }
   if (resolved.state === 'settled') return 'wait'
   const answer = await order.read()
-  if (isSold(answer)) return (await settleAgain(till, open)) ? 'wait' : { outcome: 'pending' }
+  if (isSold(answer))
+    return (await settleAgain(till, open, 'payer')) ? 'wait' : { outcome: 'pending' }
   await leaveOpen(till.db, row.id, till.clock())
   return { outcome: 'unsold', answer }
 }
 
 /** Not from a copy: who has withdrawn consent since is not shown any more. */
 async function serveAgain(
+  { db }: Till,
   row: PaymentRow,
-  order: Order,
-  { now, keptMs }: { now: Date; keptMs: number },
+  { order, now, keptMs }: { order: Order; now: Date; keptMs: number },
 ): Promise<Purchase> {
   if (row.txHash === null || row.settledAt === null)
     throw new Error('settled without a transaction')
@@ -181,5 +183,7 @@ async function serveAgain(
     settledAt + purchaseMs,
   )
   if (now.getTime() > end) return used
-  return { outcome: 'paid', transaction: row.txHash, answer: await order.read() }
+  const answer = await order.read()
+  if (row.foundAt !== null && isSold(answer)) await markServed(db, row.id)
+  return { outcome: 'paid', transaction: row.txHash, answer }
 }

@@ -19,6 +19,8 @@ export interface ListedPayment {
 
 export interface PaymentFilter {
   state: PaymentState | null
+  /** An address in lower case. */
+  payer: string | null
   since: Date | null
   limit: number
 }
@@ -26,13 +28,14 @@ export interface PaymentFilter {
 /** The newest first. */
 export function listPayments(
   db: Queryable,
-  { state, since, limit }: PaymentFilter,
+  { state, payer, since, limit }: PaymentFilter,
 ): Promise<ListedPayment[]> {
   return db.rows<ListedPayment>(sql`
     select id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo",
       tx_hash as "txHash", error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"
     from x402_payments
-    where (${state}::text is null or state = ${state}::text) and (${since}::timestamptz is null or state_at >= ${since}::timestamptz)
+    where (${state}::text is null or state = ${state}::text) and (${payer}::text is null or payer = ${payer}::text)
+      and (${since}::timestamptz is null or state_at >= ${since}::timestamptz)
     order by state_at desc, id desc limit ${limit}`)
 }
 
@@ -47,6 +50,34 @@ export function listUnsettled(
     from x402_payments
     where state in ('settling', 'unknown') and claimed_at < ${openSince}
     order by claimed_at limit ${limit}`)
+}
+
+/** Paid, found by a worker, and not asked for again since: perhaps never served. The newest first. */
+export function listUnserved(db: Queryable, limit: number): Promise<ListedPayment[]> {
+  return db.rows<ListedPayment>(sql`
+    select id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo",
+      tx_hash as "txHash", error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"
+    from x402_payments where found_at is not null
+    order by found_at desc limit ${limit}`)
+}
+
+export interface StateSum {
+  state: PaymentState
+  chainId: number
+  payments: number
+  /** Atomic units. */
+  amount: string
+  /** When the first and the last of them came into this state. */
+  oldest: Date
+  newest: Date
+}
+
+/** Every state that there are payments in. */
+export function sumByState(db: Queryable): Promise<StateSum[]> {
+  return db.rows<StateSum>(sql`
+    select state, chain_id as "chainId", count(*) as payments, sum(amount)::text as amount,
+      min(state_at) as oldest, max(state_at) as newest
+    from x402_payments group by 1, 2 order by 2, 1`)
 }
 
 export interface Revenue {

@@ -46,6 +46,8 @@ export interface PaymentRow {
   claimedAt: Date
   txHash: string | null
   settledAt: Date | null
+  /** When a worker found it on the chain, whose payer has not come back for it since. */
+  foundAt: Date | null
   sealedPayment: Buffer | null
 }
 
@@ -90,7 +92,7 @@ export async function findPayment(
   const [row] = await db.rows<PaymentRow>(sql`
     select id, state, signature_hash as "signatureHash", resource_key as "resourceKey",
       valid_before as "validBefore", lease_until as "leaseUntil", claimed_at as "claimedAt",
-      tx_hash as "txHash", settled_at as "settledAt", sealed_payment as "sealedPayment"
+      tx_hash as "txHash", settled_at as "settledAt", found_at as "foundAt", sealed_payment as "sealedPayment"
     from x402_payments
     where chain_id = ${chainId} and asset = ${asset} and payer = ${payer} and auth_nonce = ${nonce}`)
   return row
@@ -105,7 +107,7 @@ export async function findPurchase(
   const [row] = await db.rows<PaymentRow>(sql`
     select id, state, signature_hash as "signatureHash", resource_key as "resourceKey",
       valid_before as "validBefore", lease_until as "leaseUntil", claimed_at as "claimedAt",
-      tx_hash as "txHash", settled_at as "settledAt", sealed_payment as "sealedPayment"
+      tx_hash as "txHash", settled_at as "settledAt", found_at as "foundAt", sealed_payment as "sealedPayment"
     from x402_payments
     where payer = ${payer} and idempotency_key = ${idempotencyKey}
       and state in ('settling', 'unknown', 'settled')`)
@@ -157,17 +159,31 @@ export interface Ending {
   durably: boolean
 }
 
+export interface Settled extends Ending {
+  txHash: string
+  /** Nobody waits for what was bought. */
+  isFound?: boolean
+}
+
 /** That a payment is on the chain is true whoever says so, and whenever. */
 export async function markSettled(
   db: Queryable,
   id: string,
-  { txHash, now, durably }: { txHash: string } & Ending,
+  { txHash, now, durably, isFound = false }: Settled,
 ): Promise<void> {
   await db.run(sql`
     update x402_payments
-    set state = 'settled', tx_hash = ${txHash}, settled_at = ${now}, state_at = ${now}, sealed_payment = null, error_reason = null
+    set state = 'settled', tx_hash = ${txHash}, settled_at = ${now}, state_at = ${now}, sealed_payment = null, error_reason = null,
+      found_at = case when ${isFound}::boolean then ${now}::timestamptz end
     where id = ${id} and state in ('settling', 'unknown')
     returning set_config('synchronous_commit', case when ${durably}::boolean then 'on' else 'off' end, true)`)
+}
+
+/** Its payer came back for it after all. */
+export async function markServed(db: Queryable, id: string): Promise<void> {
+  await db.run(
+    sql`update x402_payments set found_at = null where id = ${id} and found_at is not null`,
+  )
 }
 
 /** It was sent, and nobody knows what became of it. Free for the next who asks. */
@@ -243,7 +259,7 @@ export function findOpenPayments(
   return db.rows<PaymentRow>(sql`
     select id, state, signature_hash as "signatureHash", resource_key as "resourceKey",
       valid_before as "validBefore", lease_until as "leaseUntil", claimed_at as "claimedAt",
-      tx_hash as "txHash", settled_at as "settledAt", sealed_payment as "sealedPayment"
+      tx_hash as "txHash", settled_at as "settledAt", found_at as "foundAt", sealed_payment as "sealedPayment"
     from x402_payments
     where state in ('settling', 'unknown') and lease_until < ${leftBefore} and chain_id = ${chainId}
     order by lease_until limit ${limit}`)

@@ -77,15 +77,38 @@ test('payments by state, revenue by day, and what was left open for too long', a
   await markUnknown(db, open, { reason: 'unexpected_settle_error', now })
   await settling('candidate_lookup', minutesAgo(1))
 
-  assert.equal((await report('list')).payments.length, 7)
+  const found = { txHash: hex(32), now: minutesAgo(1_500), durably: true, isFound: true }
+  const unserved = await settling('score_lookup', minutesAgo(2_000))
+  await markSettled(db, unserved, found)
+
+  assert.equal((await report('list')).payments.length, 8)
+  const sums = (await report('states')).states.map(
+    ({ state, payments, amount }: Record<string, unknown>) => [state, payments, amount],
+  )
+  assert.deepEqual(sums, [
+    ['released', 1, '10000'],
+    ['settled', 5, '50000'],
+    ['settling', 1, '10000'],
+    ['unknown', 1, '10000'],
+  ])
+  const { payments } = await report('unserved')
+  assert.deepEqual(
+    payments.map(({ id }: { id: string }) => id),
+    [unserved],
+  )
+  const [{ payer }] = payments
+  assert.equal(
+    (await report('list', '--payer', payer.toUpperCase().replace('X', 'x'))).payments.length,
+    1,
+  )
   const [listed] = (await report('list', '--state', 'released')).payments
   assert.equal(listed.reason, 'insufficient_funds')
   assert.equal(listed.amount, '10000')
-  assert.deepEqual((await report('revenue')).revenue, [
+  assert.deepEqual((await report('revenue', '--since', day)).revenue, [
     { day, endpoint: 'candidate_search', chainId: 84532, payments: 1, amount: '10000' },
     { day, endpoint: 'score_lookup', chainId: 84532, payments: 3, amount: '30000' },
   ])
-  const { out } = await command.run(['payments', 'revenue', '--csv'])
+  const { out } = await command.run(['payments', 'revenue', '--since', day, '--csv'])
   assert.equal(out.split('\n')[2], `${day},score_lookup,84532,3,30000`)
   const attention = await report('attention')
   assert.equal(attention.code, 1)
@@ -101,6 +124,7 @@ test('a state, a day or a number that is none is refused', async () => {
   for (const args of [
     ['list', '--state', 'lost'],
     ['list', '--limit', '0'],
+    ['list', '--payer', 'somebody'],
     ['revenue', '--since', 'yesterday'],
   ])
     assert.equal((await report(...args)).code, 2, args.join(' '))

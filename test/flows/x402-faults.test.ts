@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
 import { UnavailableError } from '../../src/platform/errors.ts'
 import type { X402Settings } from '../../src/x402/open.ts'
+import { listUnserved } from '../../src/x402/reports-store.ts'
 import {
   assertError,
   assertPaid,
@@ -323,12 +324,18 @@ chainTest(
         await pay(server, unpaid),
         'invalid_exact_evm_payload_authorization_valid_before',
       )
+      assert.equal(await unserved(), 1)
       assertPaid(await pay(server, paid))
+      assert.equal(await unserved(), 0)
     })
     assert.equal(await loop.spent(payer), 10_000)
     assert.equal(await loop.spent(other), 0)
   },
 )
+
+async function unserved(): Promise<number> {
+  return (await listUnserved(loop.database.db, 10)).length
+}
 
 async function later(seconds: number, work: () => Promise<void>): Promise<void> {
   aheadMs = seconds * 1_000

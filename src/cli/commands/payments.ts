@@ -12,12 +12,29 @@ export function paymentsCommands(program: Command): void {
 
   paymentsCommand('list', 'Show payments, the newest first')
     .option('--state <state>', 'claimed, settling, unknown, settled, released or failed')
+    .option('--payer <address>', 'of this wallet alone')
     .option(...sinceOption)
     .option(...limitOption)
     .action((flags) =>
       act(flags, async () =>
         (await import('../payments.ts')).listPaymentsCommand(settings(), flags),
       ),
+    )
+
+  paymentsCommand(
+    'states',
+    'Show how many payments there are in each state, and of how much',
+  ).action((flags) =>
+    act(flags, async () => (await import('../payments.ts')).statesCommand(settings(), flags)),
+  )
+
+  paymentsCommand(
+    'unserved',
+    'Show payments that a worker found on the chain, and whose payers have not come back since',
+  )
+    .option(...limitOption)
+    .action((flags) =>
+      act(flags, async () => (await import('../payments.ts')).unservedCommand(settings(), flags)),
     )
 
   paymentsCommand(
