@@ -851,7 +851,8 @@ create table x402_payments (
   sealed_payment bytea,
   claimed_at timestamp with time zone not null,
   state_at timestamp with time zone not null,
-  settled_at timestamp with time zone
+  settled_at timestamp with time zone,
+  found_at timestamp with time zone
 ) with (fillfactor=70);
 create table x402_prices (
   chain_id integer not null,
@@ -1101,6 +1102,7 @@ alter table x402_payments add constraint x402_payments_auth_nonce_check CHECK ((
 alter table x402_payments add constraint x402_payments_check CHECK (((state = 'settled'::text) = (settled_at IS NOT NULL)));
 alter table x402_payments add constraint x402_payments_check1 CHECK (((state <> 'settled'::text) OR (tx_hash IS NOT NULL)));
 alter table x402_payments add constraint x402_payments_check2 CHECK (((state = ANY (ARRAY['claimed'::text, 'settling'::text, 'unknown'::text])) = (sealed_payment IS NOT NULL)));
+alter table x402_payments add constraint x402_payments_check3 CHECK (((found_at IS NULL) OR (state = 'settled'::text)));
 alter table x402_payments add constraint x402_payments_endpoint_check CHECK ((endpoint = ANY (ARRAY['score_lookup'::text, 'candidate_lookup'::text, 'candidate_search'::text])));
 alter table x402_payments add constraint x402_payments_facilitator_check CHECK ((facilitator = ANY (ARRAY['remote'::text, 'local'::text])));
 alter table x402_payments add constraint x402_payments_idempotency_key_check CHECK (((length(idempotency_key) >= 16) AND (length(idempotency_key) <= 128)));
@@ -1189,6 +1191,7 @@ CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (seq) W
 CREATE INDEX webhook_events_worker ON public.webhook_events USING btree (worker_id, seq);
 CREATE INDEX webhook_secrets_kid ON public.webhook_secrets USING btree (kid);
 CREATE INDEX x402_payments_at ON public.x402_payments USING btree (state_at);
+CREATE INDEX x402_payments_found ON public.x402_payments USING btree (found_at) WHERE (found_at IS NOT NULL);
 CREATE INDEX x402_payments_open ON public.x402_payments USING btree (lease_until) WHERE (state = ANY (ARRAY['settling'::text, 'unknown'::text]));
 CREATE INDEX x402_payments_settled ON public.x402_payments USING btree (settled_at) WHERE (state = 'settled'::text);
 CREATE UNIQUE INDEX x402_purchases ON public.x402_payments USING btree (payer, idempotency_key) WHERE ((state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text])) AND (idempotency_key IS NOT NULL));
