@@ -1,0 +1,42 @@
+/** Pure: actions on the database, on signing keys and on credentials as such. */
+import { Type } from 'typebox'
+import { closed, count, digest, facts, uuid } from './action-facts.ts'
+
+const kid = Type.String({ pattern: '^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$' })
+const migration = Type.String({ pattern: '^[0-9]{4}_[a-z0-9_]+\\.sql$' })
+
+export const signingActions = {
+  'database.migrated': facts({
+    meaning: 'Migrations were applied: the subjects.',
+    subject: migration,
+    details: Type.Object({ count }, closed),
+  }),
+  'keys.created': facts({
+    meaning: 'A signing key was registered; an active one signs at once.',
+    subject: kid,
+    details: Type.Object({ state: Type.Enum(['pending', 'active']) }, closed),
+  }),
+  'keys.rotated': facts({
+    meaning: 'A pending key became the active one, and the one before it retired.',
+    subject: kid,
+    details: Type.Object(
+      { active: kid, retired: Type.Union([kid, Type.Null()]), atOnce: Type.Boolean() },
+      closed,
+    ),
+  }),
+  'keys.revoked': facts({
+    meaning: 'A key was revoked: nothing it signed is valid any more.',
+    subject: kid,
+    details: Type.Object({}, closed),
+  }),
+  'credentials.issued': facts({
+    meaning: 'A batch of credentials was issued, signed by the key in the subjects.',
+    subject: kid,
+    details: Type.Object({ count, firstId: uuid, lastId: uuid }, closed),
+  }),
+  'credentials.revoked': facts({
+    meaning: 'Credentials were revoked: the subjects are their digests.',
+    subject: digest,
+    details: Type.Object({ count }, closed),
+  }),
+} as const
