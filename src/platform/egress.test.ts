@@ -8,7 +8,8 @@ import {
   startTalker,
   testAuthority,
 } from '../../test/support/receiver.ts'
-import { type EgressAnswer, type EgressOptions, openEgress } from './egress.ts'
+import { type EgressOptions, openEgress } from './egress.ts'
+import type { EgressAnswer } from './egress-exchange.ts'
 import { strangerRules } from './egress-rules.ts'
 
 const names = ['hooks.example', 'other.example', '127.0.0.1']

@@ -4,9 +4,11 @@
  */
 import type { Dispatcher } from 'undici'
 import { dialer, trusting } from './egress-dial.ts'
-import { EgressError, type EgressFailure, exchangeFailure } from './egress-failures.ts'
+import { type EgressAnswer, exchange } from './egress-exchange.ts'
+import { EgressError } from './egress-failures.ts'
 import { ownResolver, type Resolve, systemResolver } from './egress-names.ts'
 import { type EgressRules, vetUrl } from './egress-rules.ts'
+import { RecentMap } from './recent-map.ts'
 
 export interface EgressOptions {
   rules: EgressRules
@@ -43,18 +45,6 @@ export interface EgressRequest {
   beginBy?: number
 }
 
-export type EgressAnswer =
-  | {
-      outcome: 'answered'
-      /** Redirects too: nothing is followed. */
-      status: number
-      headers: Record<string, string | string[] | undefined>
-      body: Buffer
-      /** The body was longer than `answerBytesMax`. */
-      isCut: boolean
-    }
-  | { outcome: 'failed'; failure: EgressFailure; error: Error }
-
 export interface Egress {
   /** Never throws for what the other side does. */
   send(request: EgressRequest): Promise<EgressAnswer>
@@ -64,8 +54,8 @@ export interface Egress {
 
 const headerBytesMax = 16_384
 const answerBytesMaxDefault = 16_384
-/** Answers such as 103 Early Hints before the answer. */
-const hintsMax = 16
+/** URLs whose text is not vetted anew: the rules stay the same. */
+const urlsKept = 1_000
 /** Idle connections end soon: a receiver that moves is found again, and its old address is not kept. */
 const idleMs = 4_000
 const idleMsMax = 30_000
@@ -75,31 +65,32 @@ export function openEgress(options: EgressOptions): Egress {
   let opened: Promise<Dispatcher> | undefined
   let closed = false
   // Who sends nothing does not load the client: it is the largest of all packages.
-  const dispatcher = (): Promise<Dispatcher> => {
-    if (closed) throw new EgressError('reset', 'closed')
-    opened ??= dispatcherOf(options, deadlines)
-    return opened
+  const dispatcher = (): Promise<Dispatcher> => (opened ??= dispatcherOf(options, deadlines))
+  const vetted = new RecentMap<ReturnType<typeof vetUrl>>(urlsKept)
+  function vettedUrl(text: string): ReturnType<typeof vetUrl> {
+    const known = vetted.get(text)
+    if (known !== undefined) return known
+    const found = vetUrl(text, options.rules)
+    vetted.set(text, found)
+    return found
   }
   return {
-    async send(request) {
-      const vetted = vetUrl(request.url, options.rules)
-      if ('fault' in vetted) return failed(new EgressError('blocked_address', vetted.fault))
-      const deadline = new AbortController()
-      const expire = (): void => deadline.abort(new EgressError('timeout', 'no answer in time'))
-      const timer = setTimeout(expire, request.totalMs ?? deadlines.totalMs)
-      try {
-        return await exchange(await dispatcher(), { request, url: vetted.url, deadline })
-      } catch (error) {
-        return failed(error)
-      } finally {
-        clearTimeout(timer)
-      }
+    async send({ url: text, totalMs = deadlines.totalMs, ...request }) {
+      if (closed) return failed(new EgressError('reset', 'closed'))
+      const found = vettedUrl(text)
+      if ('fault' in found) return failed(new EgressError('blocked_address', found.fault))
+      const { answerBytesMax = answerBytesMaxDefault } = request
+      return exchange(await dispatcher(), found.url, { ...request, answerBytesMax, totalMs })
     },
     async close() {
       closed = true
       await (await opened)?.destroy()
     },
   }
+}
+
+function failed(error: EgressError): EgressAnswer {
+  return { outcome: 'failed', failure: error.failure, error }
 }
 
 async function dispatcherOf(
@@ -131,67 +122,4 @@ async function dispatcherOf(
   const usual = rules.urlsOf === 'operator' ? systemResolver : ownResolver({ deadlineMs: dnsMs })
   const connect = dialer({ rules, resolve: resolve ?? usual, connectMs, extraCa })
   return new Agent({ ...shared, connect })
-}
-
-interface Exchange {
-  request: EgressRequest
-  url: URL
-  deadline: AbortController
-}
-
-async function exchange(
-  dispatcher: Dispatcher,
-  { request, url, deadline }: Exchange,
-): Promise<EgressAnswer> {
-  let hints = 0
-  const { beginBy } = request
-  const gated = beginBy === undefined ? dispatcher : dispatcher.compose(beginningBy(beginBy))
-  const answer = await gated.request({
-    origin: url.origin,
-    path: url.pathname + url.search,
-    method: request.method,
-    headers: request.headers ?? {},
-    body: request.body ?? null,
-    signal: deadline.signal,
-    onInfo: () => {
-      if (++hints > hintsMax) deadline.abort(new EgressError('body_error', 'hints without end'))
-    },
-  })
-  const { statusCode: status, headers } = answer
-  const read = await readAtMost(answer.body, request.answerBytesMax ?? answerBytesMaxDefault)
-  return { outcome: 'answered', status, headers, ...read }
-}
-
-/** undici calls `onRequestStart` right before it writes; what is thrown there ends the request and leaves the connection to the next. */
-function beginningBy(beginBy: number): Dispatcher.DispatcherComposeInterceptor {
-  return (dispatch) => (options, handler) => {
-    const start = handler.onRequestStart?.bind(handler)
-    handler.onRequestStart = (controller, context) => {
-      if (performance.now() > beginBy) throw new EgressError('not_begun', 'connected too late')
-      start?.(controller, context)
-    }
-    return dispatch(options, handler)
-  }
-}
-
-/** Leaving the loop early ends the connection. */
-async function readAtMost(
-  stream: AsyncIterable<Uint8Array>,
-  bytesMax: number,
-): Promise<{ body: Buffer; isCut: boolean }> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of stream) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > bytesMax) return { body: Buffer.concat(chunks).subarray(0, bytesMax), isCut: true }
-  }
-  return { body: Buffer.concat(chunks), isCut: false }
-}
-
-/** A failure as a value; a defect of ours is thrown on. */
-function failed(error: unknown): EgressAnswer {
-  const failure = exchangeFailure(error)
-  if (failure === undefined || !(error instanceof Error)) throw error
-  return { outcome: 'failed', failure, error }
 }

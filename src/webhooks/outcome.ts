@@ -1,5 +1,5 @@
 /** Pure: what an answer of a receiver, or none, means for the delivery and for the endpoint. */
-import type { EgressAnswer } from '../platform/egress.ts'
+import type { EgressAnswer } from '../platform/egress-exchange.ts'
 import type { EgressFailure } from '../platform/egress-failures.ts'
 import { retryAfterOf } from './retry.ts'
 

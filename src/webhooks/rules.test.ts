@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { EgressAnswer } from '../platform/egress.ts'
+import type { EgressAnswer } from '../platform/egress-exchange.ts'
 import { failingAction } from './failing-rule.ts'
 import { outcomeOf, shown } from './outcome.ts'
 import { nextAttemptAt, parseRetryWaits, retryAfterOf, retryWaitsSeconds } from './retry.ts'
