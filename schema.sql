@@ -419,6 +419,12 @@ create table agent_unlock_reviews (
   decided_at timestamp with time zone,
   decision text
 );
+create table api_key_moves (
+  key_id uuid not null,
+  pepper text not null,
+  digest bytea not null,
+  proof bytea not null
+);
 create table api_key_peppers (
   kid text not null,
   fingerprint bytea not null,
@@ -440,7 +446,8 @@ create table api_keys (
   predecessor uuid,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone,
-  revoked_at timestamp with time zone
+  revoked_at timestamp with time zone,
+  allowed_from text[]
 );
 create table audit_log (
   seq bigint not null,
@@ -883,12 +890,17 @@ alter table agent_reporting add constraint agent_reporting_state_check CHECK ((s
 alter table agent_unlock_reviews add constraint agent_unlock_reviews_pkey PRIMARY KEY (id);
 alter table agent_unlock_reviews add constraint agent_unlock_reviews_check CHECK (((decided_at IS NULL) = (decision IS NULL)));
 alter table agent_unlock_reviews add constraint agent_unlock_reviews_decision_check CHECK ((decision = ANY (ARRAY['approved'::text, 'declined'::text])));
+alter table api_key_moves add constraint api_key_moves_pkey PRIMARY KEY (key_id);
+alter table api_key_moves add constraint api_key_moves_digest_check CHECK ((length(digest) = 32));
+alter table api_key_moves add constraint api_key_moves_pepper_check CHECK (((char_length(pepper) >= 1) AND (char_length(pepper) <= 64)));
+alter table api_key_moves add constraint api_key_moves_proof_check CHECK ((length(proof) = 32));
 alter table api_key_peppers add constraint api_key_peppers_pkey PRIMARY KEY (kid);
 alter table api_key_peppers add constraint api_key_peppers_fingerprint_check CHECK ((length(fingerprint) = 32));
 alter table api_key_uses add constraint api_key_uses_pkey PRIMARY KEY (key_id);
 alter table api_keys add constraint api_keys_digest_key UNIQUE (digest);
 alter table api_keys add constraint api_keys_predecessor_key UNIQUE (predecessor);
 alter table api_keys add constraint api_keys_pkey PRIMARY KEY (id);
+alter table api_keys add constraint api_keys_allowed_from_check CHECK (((cardinality(allowed_from) >= 1) AND (cardinality(allowed_from) <= 20) AND (array_position(allowed_from, NULL::text) IS NULL) AND (array_to_string(allowed_from, ' '::text) ~ '^[0-9a-f.:]+/[0-9]+( [0-9a-f.:]+/[0-9]+)*$'::text)));
 alter table api_keys add constraint api_keys_check CHECK ((expires_at > created_at));
 alter table api_keys add constraint api_keys_digest_check CHECK ((length(digest) = 32));
 alter table api_keys add constraint api_keys_environment_check CHECK ((environment = ANY (ARRAY['live'::text, 'test'::text])));
@@ -1119,6 +1131,7 @@ alter table x402_prices add constraint x402_prices_check CHECK ((payable_until >
 alter table x402_prices add constraint x402_prices_endpoint_check CHECK ((endpoint = ANY (ARRAY['score_lookup'::text, 'candidate_lookup'::text, 'candidate_search'::text])));
 alter table x402_prices add constraint x402_prices_pay_to_check CHECK ((pay_to ~ '^0x[0-9a-f]{40}$'::text));
 
+alter table api_key_moves add constraint api_key_moves_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id);
 alter table api_key_uses add constraint api_key_uses_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id);
 alter table api_keys add constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
 alter table api_keys add constraint api_keys_pepper_fkey FOREIGN KEY (pepper) REFERENCES api_key_peppers(kid);
@@ -1165,6 +1178,7 @@ CREATE INDEX agent_decision_reports_subject ON public.agent_decision_reports USI
 CREATE INDEX agent_decision_reports_user ON public.agent_decision_reports USING btree (user_id, id);
 CREATE UNIQUE INDEX agent_unlock_reviews_open ON public.agent_unlock_reviews USING btree (user_id) WHERE (decided_at IS NULL);
 CREATE INDEX api_keys_account ON public.api_keys USING btree (account_id);
+CREATE INDEX api_keys_pepper ON public.api_keys USING btree (pepper) WHERE (revoked_at IS NULL);
 CREATE UNIQUE INDEX dispute_targets_one_open ON public.dispute_targets USING btree (worker_id, kind, evidence_id) NULLS NOT DISTINCT WHERE (state = ANY (ARRAY['open'::text, 'under_review'::text]));
 CREATE INDEX disputes_due ON public.disputes USING btree (due_at, id) WHERE (state = ANY (ARRAY['open'::text, 'under_review'::text]));
 CREATE INDEX disputes_worker ON public.disputes USING btree (worker_id);

@@ -70,6 +70,7 @@ async function makeAccount(db: Db, keyCount: number): Promise<Account> {
         environment: 'live',
         name: 'bench',
         scopes,
+        allowedFrom: null,
         expiresAt: null,
       } as const
       const key = await createKey(tx, wanted, context)

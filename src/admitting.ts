@@ -1,6 +1,9 @@
 /** Keys, credits and payments put together: how callers are admitted, what serving processes do for it, and what a worker does. */
 import { join } from 'node:path'
 import { openKeyDesk } from './access/authenticate.ts'
+import { moveKeys } from './access/move-keys.ts'
+import { presentPepper } from './access/peppers.ts'
+import { operator, recordAction } from './audit/record.ts'
 import type { Config } from './config.ts'
 import { auditBooks } from './payments/audit-books.ts'
 import { deletePurchases } from './payments/credit-store.ts'
@@ -34,8 +37,8 @@ export interface AdmittingParts {
 }
 
 export function admitting({ config, db, clock, payments }: AdmittingParts): Admitting {
-  const { dataDir, apiKeyPeppers, metering, prices, failedKeyLimits, missLimits } = config
-  const peppers = async () => apiKeyPeppers ?? readKeyringFile(pepperFile(dataDir))
+  const { metering, prices, failedKeyLimits, missLimits } = config
+  const peppers = () => peppersHere(config)
   const keys = openKeyDesk({ db, peppers, clock })
   const credits = openCreditDesk({ db, prices, clock })
   return {
@@ -61,6 +64,14 @@ export function pepperFile(dataDir: string): string {
   return join(dataDir, 'api-key-peppers')
 }
 
+/** Null: neither settings nor file hold any yet. */
+export async function peppersHere({
+  apiKeyPeppers,
+  dataDir,
+}: WorkerParts['config']): Promise<Keyring | null> {
+  return apiKeyPeppers ?? readKeyringFile(pepperFile(dataDir))
+}
+
 /** Those of the settings, else of the file, which the first key of all makes. */
 export function peppersMade({
   apiKeyPeppers,
@@ -71,8 +82,39 @@ export function peppersMade({
     : Promise.resolve(apiKeyPeppers)
 }
 
+interface WorkerParts {
+  config: Pick<Config, 'apiKeyPeppers' | 'dataDir'>
+  db: Db
+  log: Log
+  clock: Clock
+}
+
+/** Of a worker: keys that were used move to the present pepper. */
+export function keyJobs({ config, db, log, clock }: WorkerParts): Job[] {
+  const move = async (): Promise<void> => {
+    const ring = await peppersHere(config)
+    if (ring === null) return
+    for (let keys = 1; keys > 0; ) {
+      keys = await moveKeysRecorded(db, ring, clock())
+      if (keys > 0) log.info('API keys rest on the present pepper now', { keys })
+    }
+  }
+  return [{ name: 'move API keys', everyMs: 30_000, run: move }]
+}
+
+/** Returns how many moved. */
+function moveKeysRecorded(db: Db, ring: Keyring, now: Date): Promise<number> {
+  return db.transaction(async (tx) => {
+    const subjects = await moveKeys(tx, ring, now)
+    const details = { pepper: presentPepper(ring).kid }
+    const entry = { actor: operator(), action: 'api_keys.moved', subjects, details } as const
+    if (subjects.length > 0) await recordAction(tx, entry, now)
+    return subjects.length
+  })
+}
+
 /** Of a worker. Each runs once at the start, and then every hour. */
-export function creditJobs({ db, log, clock }: { db: Db; log: Log; clock: Clock }): Job[] {
+export function creditJobs({ db, log, clock }: Omit<WorkerParts, 'config'>): Job[] {
   const everyMs = 3_600_000
   const audit = async (): Promise<void> => {
     const { broken } = await auditBooks(db, { now: clock(), fromStart: false })

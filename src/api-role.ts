@@ -20,6 +20,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   accounts: nothing,
   api_key_peppers: read,
   api_keys: read,
+  api_key_moves: ['select', 'insert'],
   api_key_uses: ['select', 'insert', 'update'],
   credit_accounts: ['select', 'update'],
   credit_entries: ['select', 'insert'],

@@ -1,5 +1,5 @@
 /** What a worker does in the background, webhooks apart: those are `delivering.ts`. */
-import { creditJobs } from './admitting.ts'
+import { creditJobs, keyJobs } from './admitting.ts'
 import { sweepReports } from './agent-decisions/retention.ts'
 import { searchIndexer } from './candidates/keep-index.ts'
 import { skillNames } from './candidates/skill-names.ts'
@@ -30,6 +30,7 @@ export function workerJobs(
       run: searchIndexer(db, skillNames(vocabulary.records)),
     },
     ...scoreJobs({ db, clock, log, rules, issuer }),
+    ...keyJobs({ config, db, log, clock }),
     ...creditJobs({ db, log, clock }),
     {
       name: 'sweep agent decision reports',

@@ -2,8 +2,8 @@
  * Whose key it is. Every request is decided by a look-up of its own: a key that was revoked is refused by the next one, on every node
  * (decision D15). Whose it was the last time is remembered only so that the caller's limit can be counted meanwhile. Presented keys of one turn of the event loop are looked up together.
  *
- * Cast: `api_keys`, read here; the coalescer; `api_key_uses`, kept in memory and written every half minute by `recordUses`. A crash
- * loses at most that half minute of uses.
+ * Cast: `api_keys`, read here; the coalescer; `api_key_uses` and `api_key_moves`, kept in memory and written every half minute by
+ * `recordUses`. A crash loses at most that half minute of uses.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Authenticate, SeenKey } from '../platform/admission.ts'
@@ -14,13 +14,15 @@ import type { Db } from '../platform/db.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import type { Keyring } from '../platform/keyring.ts'
 import { RecentMap } from '../platform/recent-map.ts'
+import { isAllowedFrom } from './allowed-from.ts'
 import { bearerKey, keyDigest } from './api-key.ts'
+import { leaveMoves, type Moving } from './move-keys.ts'
 import { PepperRefused, refuseOtherPeppers } from './peppers.ts'
 import { findValidKeys, updateKeyUses, type ValidKey } from './store.ts'
 
 export interface KeyDesk {
   authenticate: Authenticate
-  /** Writes down when keys were used since the last time. */
+  /** Writes down when keys were used since the last time, and which of them rest on a pepper that is on its way out. */
   recordUses(): Promise<void>
 }
 
@@ -38,40 +40,61 @@ export interface KeyDeskOptions {
 }
 
 export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
-  let ring: readonly KeyObject[] | undefined
+  let ring: OpenRing | undefined
   let uses = new Map<string, Date>()
-  const seen = new RecentMap<SeenKey>(seenMax)
+  let moving = new Map<string, Moving>()
+  const seen = new RecentMap<{ key: SeenKey; allowedFrom: string | null }>(seenMax)
   const lookUp = coalesce<readonly string[], ValidKey | undefined>({
     name: 'API keys',
     run: (presented) => findEach(db, presented, clock()),
     deadlineMs: answerWithinMs,
   })
 
+  /** A key that is not found may rest on a pepper that came after this process. */
+  async function refuseOtherRing(before: OpenRing): Promise<void> {
+    const now = await openRing(db, await peppers(), clock())
+    if (now === undefined || namesOf(now) === namesOf(before)) return
+    ring = now
+    // They were digested with what was the first pepper then.
+    moving = new Map()
+    throw new UnavailableError('the peppers of API keys have changed')
+  }
+
   return {
-    async authenticate(authorization, onSeen) {
+    async authenticate(authorization, { address, onSeen }) {
       const key = bearerKey(authorization)
       if (key === null) return null
       ring ??= await openRing(db, await peppers(), clock())
-      if (ring === undefined) return null
-      const digests = ring.map((pepper) => keyDigest(key, pepper).toString('hex'))
+      const open = ring
+      if (open === undefined) return null
+      const digests = open.peppers.map((pepper) => keyDigest(key, pepper).toString('hex'))
       const [name = ''] = digests
       const before = seen.get(name)
-      if (before !== undefined) onSeen?.(before)
+      // Whoever presents it from elsewhere spends nothing of its limit.
+      if (before !== undefined && isAllowedFrom(before.allowedFrom, address)) onSeen(before.key)
       const found = await lookUp(digests)
       if (found === undefined) {
         seen.delete(name)
+        await refuseOtherRing(open)
         return null
       }
+      if (before?.allowedFrom !== found.allowedFrom) seen.delete(name)
+      if (!isAllowedFrom(found.allowedFrom, address)) return null
       uses.set(found.id, clock())
+      if (found.pepper !== open.present && open === ring)
+        moving.set(found.id, { keyId: found.id, digest: Buffer.from(name, 'hex') })
       const presented = presentedKey(found)
-      if (before === undefined) seen.set(name, presented)
+      const { allowedFrom } = found
+      if (before?.allowedFrom !== allowedFrom) seen.set(name, { key: presented, allowedFrom })
       return presented
     },
 
     async recordUses() {
       if (uses.size === 0) return
       const recorded = uses
+      const left = ring === undefined ? undefined : { ring: ring.all, moving: [...moving.values()] }
       uses = new Map()
+      moving = new Map()
       try {
         await updateKeyUses(db, recorded)
       } catch (error) {
@@ -79,23 +102,33 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
         uses = new Map([...recorded, ...uses])
         throw error
       }
+      if (left !== undefined && left.moving.length > 0) await leaveMoves(db, left.ring, left.moving)
     },
   }
 }
 
+interface OpenRing {
+  all: Keyring
+  /** The kid of the first, which keys are made with. */
+  present: string | undefined
+  peppers: readonly KeyObject[]
+}
+
 /** Undefined where nobody has made a key yet. Throws `UnavailableError` where there are keys that this machine cannot check. */
-async function openRing(
-  db: Db,
-  ring: Keyring | null,
-  now: Date,
-): Promise<readonly KeyObject[] | undefined> {
+async function openRing(db: Db, ring: Keyring | null, now: Date): Promise<OpenRing | undefined> {
   try {
     await refuseOtherPeppers(db, ring ?? new Map(), now)
   } catch (error) {
     if (error instanceof PepperRefused) throw new UnavailableError(error.message)
     throw error
   }
-  return ring === null ? undefined : [...ring.values()].map((pepper) => createSecretKey(pepper))
+  if (ring === null) return undefined
+  const [present] = ring.keys()
+  return { all: ring, present, peppers: [...ring.values()].map((each) => createSecretKey(each)) }
+}
+
+function namesOf({ all }: OpenRing): string {
+  return [...all.keys()].join()
 }
 
 /** One statement for all: who presents the same key at the same time shares its probe. */

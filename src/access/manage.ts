@@ -13,6 +13,7 @@ import {
   lockAccount,
   lockKey,
   type StoredKey,
+  updateAllowedFrom,
   updateKeyEnd,
 } from './store.ts'
 
@@ -31,6 +32,8 @@ export interface NewKey {
   environment: Environment
   name: string
   scopes: readonly Scope[]
+  /** As `networkText` gives them; null: anywhere. */
+  allowedFrom: readonly string[] | null
   /** Null: until it is revoked. */
   expiresAt: Date | null
 }
@@ -65,6 +68,7 @@ async function insertNew(
     ...wanted,
     id: uuidV7(now),
     scopes: [...wanted.scopes],
+    allowedFrom: wanted.allowedFrom && [...wanted.allowedFrom],
     shown: shownKey(key),
     digest: keyDigest(key, present.pepper),
     pepper: present.kid,
@@ -95,10 +99,11 @@ export async function rotateKey(
   if (!isActive(key, now)) return { outcome: 'not active' }
   const others = await findKeys(tx, key.accountId)
   if (others.some(({ predecessor }) => predecessor === id)) return { outcome: 'rotated before' }
-  const { accountId, environment, name, scopes } = key
+  const { accountId, environment, name, scopes, allowedFrom } = key
   const termMs = key.expiresAt === null ? null : key.expiresAt.getTime() - key.createdAt.getTime()
   const expiresAt = termMs === null ? null : new Date(now.getTime() + termMs)
-  const wanted = { accountId, environment, name, scopes, expiresAt, predecessor: id }
+  const rights = { environment, scopes, allowedFrom }
+  const wanted = { accountId, name, ...rights, expiresAt, predecessor: id }
   const successor = await insertNew(tx, wanted, context)
   const end = Math.min(now.getTime() + overlapHours * hourMs, key.expiresAt?.getTime() ?? Infinity)
   const predecessorEndsAt = new Date(end)
@@ -109,6 +114,19 @@ export async function rotateKey(
       : { id, expiresAt: predecessorEndsAt, revokedAt: null },
   )
   return { ...successor, accountId, predecessorEndsAt }
+}
+
+/** At once, everywhere. `allowedFrom` as `networkText` gives them; null: it may be used from anywhere. */
+export async function restrictKey(
+  tx: Tx,
+  id: string,
+  allowedFrom: readonly string[] | null,
+): Promise<'restricted' | 'revoked' | 'unknown'> {
+  const key = await lockKey(tx, id)
+  if (key === undefined) return 'unknown'
+  if (key.revokedAt !== null) return 'revoked'
+  await updateAllowedFrom(tx, id, allowedFrom)
+  return 'restricted'
 }
 
 /** At once, everywhere. */

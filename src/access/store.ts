@@ -1,4 +1,4 @@
-/** All SQL of accounts, api_key_peppers, api_keys and api_key_uses. */
+/** All SQL of accounts, api_key_peppers, api_keys, api_key_moves and api_key_uses. */
 import type { Environment, Scope } from '../platform/callers.ts'
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
 import { bytesArray } from '../platform/sql-arrays.ts'
@@ -62,6 +62,20 @@ export function findPeppersInUse(db: Queryable, now: Date): Promise<Pepper[]> {
         and (k.expires_at is null or k.expires_at > ${now}))`)
 }
 
+export interface PepperInUse {
+  kid: string
+  /** Active keys that rest on it. */
+  activeKeys: number
+}
+
+/** Every one that keys were ever made with, the first used first. */
+export function findPeppers(db: Queryable, now: Date): Promise<PepperInUse[]> {
+  return db.rows<PepperInUse>(sql`
+    select p.kid, (select count(*) from api_keys k where k.pepper = p.kid and k.revoked_at is null
+      and (k.expires_at is null or k.expires_at > ${now})) as "activeKeys"
+    from api_key_peppers p order by p.first_used_at, p.kid`)
+}
+
 export async function findPepper(db: Queryable, kid: string): Promise<Pepper | undefined> {
   const [pepper] = await db.rows<Pepper>(
     sql`select kid, fingerprint from api_key_peppers where kid = ${kid}`,
@@ -76,6 +90,8 @@ export interface StoredKey {
   shown: string
   name: string
   scopes: Scope[]
+  /** Networks such as `192.0.2.0/24`; null: anywhere. */
+  allowedFrom: string[] | null
   predecessor: string | null
   createdAt: Date
   expiresAt: Date | null
@@ -88,17 +104,18 @@ export async function insertKey(
   key: Omit<StoredKey, 'revokedAt' | 'lastUsedAt'> & { digest: Buffer; pepper: string },
 ): Promise<void> {
   await tx.run(sql`
-    insert into api_keys (id, account_id, environment, digest, pepper, shown, name, scopes, predecessor,
-      created_at, expires_at)
+    insert into api_keys (id, account_id, environment, digest, pepper, shown, name, scopes, allowed_from,
+      predecessor, created_at, expires_at)
     values (${key.id}, ${key.accountId}, ${key.environment}, ${key.digest}, ${key.pepper}, ${key.shown},
-      ${key.name}, ${key.scopes}, ${key.predecessor}, ${key.createdAt}, ${key.expiresAt})`)
+      ${key.name}, ${key.scopes}, ${key.allowedFrom}, ${key.predecessor}, ${key.createdAt},
+      ${key.expiresAt})`)
 }
 
 /** The newest first. */
 export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]> {
   return db.rows<StoredKey>(sql`
-    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes, k.predecessor,
-      k.created_at as "createdAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
+    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes,
+      k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
       u.last_used_at as "lastUsedAt"
     from api_keys k left join api_key_uses u on u.key_id = k.id
     where k.account_id = ${accountId} order by k.created_at desc, k.id desc`)
@@ -109,7 +126,8 @@ export type LockedKey = Omit<StoredKey, 'lastUsedAt'>
 /** Held until the end of the transaction: of two that change a key, the second one sees what the first has done. */
 export async function lockKey(tx: Tx, id: string): Promise<LockedKey | undefined> {
   const [key] = await tx.rows<LockedKey>(sql`
-    select id, account_id as "accountId", environment, shown, name, scopes, predecessor,
+    select id, account_id as "accountId", environment, shown, name, scopes,
+      allowed_from as "allowedFrom", predecessor,
       created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"
     from api_keys where id = ${id} for update`)
   return key
@@ -123,14 +141,26 @@ export async function updateKeyEnd(
     update api_keys set expires_at = ${expiresAt}, revoked_at = ${revokedAt} where id = ${id}`)
 }
 
+export async function updateAllowedFrom(
+  tx: Tx,
+  id: string,
+  allowedFrom: readonly string[] | null,
+): Promise<void> {
+  await tx.run(sql`update api_keys set allowed_from = ${allowedFrom} where id = ${id}`)
+}
+
 export interface ValidKey {
   /** Lowercase hex. */
   digest: string
+  /** What it was digested with. */
+  pepper: string
   id: string
   accountId: string
   environment: Environment
   /** Separated by spaces: a list would be parsed for every call. */
   scopes: string
+  /** Networks, separated by spaces; null: anywhere. */
+  allowedFrom: string | null
   balance: number
   suspended: boolean
 }
@@ -145,8 +175,9 @@ export function findValidKeys(
   now: Date,
 ): Promise<ValidKey[]> {
   return db.rows<ValidKey>(sql`
-    select encode(k.digest, 'hex') as digest, k.id, k.account_id as "accountId", k.environment,
-      array_to_string(k.scopes, ' ') as scopes, coalesce(c.balance, 0) as balance,
+    select encode(k.digest, 'hex') as digest, k.pepper, k.id, k.account_id as "accountId", k.environment,
+      array_to_string(k.scopes, ' ') as scopes, array_to_string(k.allowed_from, ' ') as "allowedFrom",
+      coalesce(c.balance, 0) as balance,
       c.suspended_at is not null as suspended
     from unnest(${bytesArray(digests)}::bytea[]) as presented(digest)
     join api_keys k on k.digest = presented.digest
@@ -162,4 +193,42 @@ export async function updateKeyUses(db: Queryable, uses: ReadonlyMap<string, Dat
     from unnest(${[...uses.keys()]}::uuid[], ${[...uses.values()]}::timestamptz[]) as used(key_id, at)
     order by key_id
     on conflict (key_id) do update set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`)
+}
+
+export interface KeyMove {
+  keyId: string
+  pepper: string
+  digest: Buffer
+  proof: Buffer
+}
+
+/** The first that is left stays until a worker has taken it. */
+export async function insertMoves(db: Queryable, moves: readonly KeyMove[]): Promise<void> {
+  await db.run(sql`
+    insert into api_key_moves (key_id, pepper, digest, proof)
+    select * from unnest(${moves.map(({ keyId }) => keyId)}::uuid[], ${moves.map(({ pepper }) => pepper)}::text[],
+      ${moves.map(({ digest }) => digest)}::bytea[], ${moves.map(({ proof }) => proof)}::bytea[])
+    on conflict (key_id) do nothing`)
+}
+
+/** Another worker skips them. */
+export function takeMoves(tx: Tx, limit: number): Promise<KeyMove[]> {
+  return tx.rows<KeyMove>(sql`
+    delete from api_key_moves where key_id in (
+      select key_id from api_key_moves order by key_id limit ${limit} for update skip locked)
+    returning key_id as "keyId", pepper, digest, proof`)
+}
+
+/** Returns the ids of the keys that rest on this pepper from now on and did not before. */
+export async function updateDigests(
+  tx: Tx,
+  pepper: string,
+  moves: readonly Pick<KeyMove, 'keyId' | 'digest'>[],
+): Promise<string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    update api_keys k set digest = moved.digest, pepper = ${pepper}
+    from unnest(${moves.map(({ keyId }) => keyId)}::uuid[], ${moves.map(({ digest }) => digest)}::bytea[])
+      as moved(id, digest)
+    where k.id = moved.id and k.pepper <> ${pepper} returning k.id`)
+  return rows.map(({ id }) => id).sort()
 }

@@ -59,6 +59,17 @@ export const accountActions = {
       closed,
     ),
   }),
+  'api_keys.moved': facts({
+    meaning:
+      'API keys rest on another pepper from now on: they were used since it is the first of the ring.',
+    subject: uuid,
+    details: Type.Object({ pepper: Type.String({ pattern: '^[\\w.-]{1,64}$' }) }, closed),
+  }),
+  'api_keys.restricted': facts({
+    meaning: 'An API key may be used from so many networks alone; 0: from anywhere.',
+    subject: uuid,
+    details: Type.Object({ networks: Type.Integer({ minimum: 0, maximum: 20 }) }, closed),
+  }),
   'api_keys.revoked': facts({
     meaning: 'An API key was revoked.',
     subject: uuid,

@@ -4,13 +4,15 @@ import type { StoredKey } from '../access/store.ts'
 import { wireTime } from '../platform/clock.ts'
 
 export function toldKey(key: StoredKey, now: Date) {
-  const { id, shown, name, environment, scopes, createdAt, expiresAt, revokedAt, lastUsedAt } = key
+  const { id, shown, name, environment, scopes, allowedFrom, createdAt, expiresAt, revokedAt } = key
+  const { lastUsedAt } = key
   return {
     id,
     shown,
     name,
     environment,
     scopes,
+    allowedFrom,
     state: isActive(key, now) ? 'active' : revokedAt === null ? 'expired' : 'revoked',
     createdAt: wireTime(createdAt),
     expiresAt: expiresAt && wireTime(expiresAt),
@@ -26,6 +28,7 @@ export function lineOfKey(key: ReturnType<typeof toldKey>): string {
     key.revokedAt && `revoked ${key.revokedAt}`,
     key.lastUsedAt === null ? 'never used' : `used ${key.lastUsedAt}`,
   ]
-  const { id, shown, state, scopes, name } = key
-  return `${id}  ${shown}  ${state.padEnd(7)}  ${scopes.join(' ')}  ${name}  ${dates.filter(Boolean).join(', ')}`
+  const { id, shown, state, scopes, allowedFrom, name } = key
+  const rights = [...scopes, ...(allowedFrom === null ? [] : [`from ${allowedFrom.join(' ')}`])]
+  return `${id}  ${shown}  ${state.padEnd(7)}  ${rights.join(' ')}  ${name}  ${dates.filter(Boolean).join(', ')}`
 }

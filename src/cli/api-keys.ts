@@ -1,8 +1,10 @@
-/** `assay api-keys create|list|rotate|revoke`: a key is printed once, by the command that makes it. */
+/** `assay api-keys create|list|rotate|restrict|revoke`: a key is printed once, by the command that makes it. */
+import { allowedNetworksMax, networkText } from '../access/allowed-from.ts'
 import {
   activeKeysMax,
   createKey,
   overlapHoursMax,
+  restrictKey,
   revokeKey,
   rotateKey,
 } from '../access/manage.ts'
@@ -24,6 +26,7 @@ export interface CreateKeyFlags {
   environment: string
   name: string
   expiresDays?: string
+  allowFrom?: string[]
 }
 
 const shownOnce = 'This is the only time that the key is shown.'
@@ -37,6 +40,7 @@ export function createApiKeyCommand(
     name: nameGiven(flags.name),
     environment: environmentGiven(flags.environment),
     scopes: scopesGiven(flags.scope),
+    allowedFrom: flags.allowFrom === undefined ? null : networksGiven(flags.allowFrom),
   }
   const days =
     flags.expiresDays === undefined ? null : whole('--expires-days', flags.expiresDays, [1, 3_650])
@@ -125,6 +129,36 @@ export function rotateApiKeyCommand(
   })
 }
 
+export interface RestrictKeyFlags {
+  allowFrom?: string[]
+  anywhere?: boolean
+}
+
+export function restrictApiKeyCommand(
+  config: Config,
+  id: string,
+  flags: RestrictKeyFlags,
+): Promise<Outcome> {
+  const keyId = keyIdGiven(id)
+  if ((flags.allowFrom === undefined) !== (flags.anywhere === true))
+    throw new UsageError('Either --allow-from or --anywhere.')
+  const allowedFrom = flags.allowFrom === undefined ? null : networksGiven(flags.allowFrom)
+  return withDatabase(config, async (db) => {
+    const result = await db.transaction(async (tx) => {
+      const restricted = await restrictKey(tx, keyId, allowedFrom)
+      if (restricted !== 'restricted') return restricted
+      const details = { networks: allowedFrom?.length ?? 0 }
+      const entry = { action: 'api_keys.restricted', subjects: [keyId], details } as const
+      await recordAction(tx, { actor: operator(), ...entry }, systemClock())
+      return restricted
+    })
+    if (result === 'unknown') throw new CommandError(`There is no API key ${keyId}.`)
+    if (result === 'revoked') throw new CommandError('The key is revoked.')
+    const from = allowedFrom === null ? 'anywhere' : `${allowedFrom.join(', ')} alone`
+    return done({ ok: true, id: keyId, allowedFrom }, [`${keyId} may be used from ${from}`])
+  })
+}
+
 export function revokeApiKeyCommand(config: Config, id: string): Promise<Outcome> {
   const keyId = keyIdGiven(id)
   return withDatabase(config, async (db) => {
@@ -165,6 +199,21 @@ function scopesGiven(texts: readonly string[]): Scope[] {
     if (scope === undefined) throw new UsageError(`--scope is one of ${scopes.join(', ')}.`)
     return scope
   })
+}
+
+function networksGiven(texts: readonly string[]): string[] {
+  const networks = texts.map((text) => {
+    const network = networkText(text)
+    if (network === null)
+      throw new UsageError(
+        '--allow-from takes addresses and networks, such as 192.0.2.7 or 2001:db8::/32.',
+      )
+    return network
+  })
+  const different = [...new Set(networks)]
+  if (different.length > allowedNetworksMax)
+    throw new UsageError(`--allow-from takes at most ${allowedNetworksMax} networks.`)
+  return different
 }
 
 function keyIdGiven(text: string): string {

@@ -49,7 +49,8 @@ async function makeKey(tx: Tx, made: { peppers: Keyring; now: Date }): Promise<s
     done.push({ action: 'agent_reporting.unlocked', subjects: [accountId], details: { reviewed } })
   }
   const environment = 'live'
-  const wanted = { accountId, environment, name: accountName, scopes, expiresAt: null } as const
+  const rights = { environment, scopes, allowedFrom: null, expiresAt: null } as const
+  const wanted = { accountId, name: accountName, ...rights }
   const created = await createKey(tx, wanted, made)
   if (created.outcome !== 'created') return null
   const details = { account: accountId, environment } as const

@@ -3,14 +3,23 @@ import type { KeyCaller, MeterName, PresentedKey } from './callers.ts'
 import type { Refusal } from './errors.ts'
 
 /**
- * The key in an Authorization header as sent, or null for whatever is not a valid key: absent, revoked, expired and malformed are one
- * answer. Throws `UnavailableError` where it cannot tell. `onSeen` is called at once with a key that was valid the last time, before it is
- * known whether it still is: for what may be begun meanwhile, and lets nobody in.
+ * The key in an Authorization header as sent, or null for whatever is not a valid key here: absent, revoked, expired, malformed and not
+ * allowed from this address are one answer. Throws `UnavailableError` where it cannot tell.
  */
 export type Authenticate = (
   authorization: string,
-  onSeen?: (key: SeenKey) => void,
+  presenting: Presenting,
 ) => Promise<PresentedKey | null>
+
+export interface Presenting {
+  /** Where it comes from, as far as that is known. */
+  address: string | undefined
+  /**
+   * Called at once with a key that was valid the last time, before it is known whether it still is: for what may be begun meanwhile, and
+   * lets nobody in.
+   */
+  onSeen(key: SeenKey): void
+}
 
 export type SeenKey = Pick<PresentedKey, 'caller' | 'scopes'>
 

@@ -3,6 +3,8 @@ import type { RateLimits } from './endpoint.ts'
 
 /** Where a call comes from. IPv4: one bucket. IPv6: the /64 with factor 1 and the /48 with factor 10 times the limits. */
 export interface ClientNetwork {
+  /** The address itself; absent where it is not known, or where the call is counted by something else. */
+  address?: string
   buckets: readonly { key: string; factor: number }[]
 }
 

@@ -62,11 +62,14 @@ async function admitKey(
   const count = (key: SeenKey): Promise<RateVerdict> =>
     edge.limiter.take(bucketOf(key), { name: route.endpoint.operationId, ...policy.limits })
   const early: { counted?: Promise<RateVerdict> } = {}
-  const key = await edge.authenticate(authorization, (seen) => {
-    if (outOfPlace(policy, seen) !== null || missesWaitMs(edge, seen) > 0) return
-    early.counted = count(seen)
-    // Whoever does not get so far does not hear of it.
-    early.counted.catch(() => {})
+  const key = await edge.authenticate(authorization, {
+    address: edge.network(exchange).address,
+    onSeen(seen) {
+      if (outOfPlace(policy, seen) !== null || missesWaitMs(edge, seen) > 0) return
+      early.counted = count(seen)
+      // Whoever does not get so far does not hear of it.
+      early.counted.catch(() => {})
+    },
   })
   if (key === null) return invalidKey(edge, route, exchange)
   const refusal = outOfPlace(policy, key)

@@ -42,7 +42,7 @@ export function clientNetwork(
       if (!isWithin(client, trusted)) break
     }
   }
-  return { buckets: bucketsOf(client) }
+  return { address: client.toString(), buckets: bucketsOf(client) }
 }
 
 /** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

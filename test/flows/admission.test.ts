@@ -1,7 +1,8 @@
 /** Who is let in and who pays, on two nodes that share a database: every route, every set of scopes, every state of a key. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { revokeKey, rotateKey } from '../../src/access/manage.ts'
+import { restrictKey, revokeKey, rotateKey } from '../../src/access/manage.ts'
+import { findKeys } from '../../src/access/store.ts'
 import { findCreditAccount, updateSuspended } from '../../src/payments/credit-store.ts'
 import { type Scope, scopes } from '../../src/platform/callers.ts'
 import { sql } from '../../src/platform/db.ts'
@@ -206,6 +207,47 @@ test('a key that is revoked is not served by a request that starts after the ans
       [401, 401],
     )
   }
+})
+
+test('401 for a key that is presented from where it may not be used: the same bytes, nothing counted, on two nodes at once', async () => {
+  const key = await newKey(db, { credits: 10, allowedFrom: ['192.0.2.0/24', '2001:db8::/32'] })
+  const from = async (address: string) => {
+    const forwarded = { 'X-Forwarded-For': address }
+    return Promise.all([one, two].map(({ base }) => ask(base, thing('a', key, forwarded))))
+  }
+  const statusesFrom = async (address: string) => (await from(address)).map(({ status }) => status)
+  assert.deepEqual(await statusesFrom('192.0.2.9'), [200, 200])
+  assert.deepEqual(await statusesFrom('2001:db8:1::1'), [200, 200])
+  assert.deepEqual(await statusesFrom('203.0.113.9'), [401, 401])
+  await db.transaction((tx) => restrictKey(tx, key.keyId, ['198.51.100.7/32']))
+  const refused = await from('192.0.2.9')
+  assert.deepEqual(await statusesFrom('192.0.2.9'), [401, 401])
+  const { valid: _, test: __, ...wrong } = await headersByState(['scores:read'])
+  const absent = await ask(one.base, thing('a', undefined, Object.values(wrong)[0]))
+  assert.deepEqual([refused[0]?.status, refused[0]?.body], [401, absent.body])
+  assert.deepEqual(await statusesFrom('198.51.100.7'), [200, 200])
+  await db.transaction((tx) => restrictKey(tx, key.keyId, null))
+  const served = await from('203.0.113.9')
+  assert.equal(await balanceOf(key), 2)
+  const remaining = served.map(
+    ({ headers }) => /"minute";r=(\d+)/.exec(String(headers['ratelimit']))?.[1],
+  )
+  // The eight that were served, and the first that were refused on each node: nodes did not know yet.
+  assert.deepEqual(new Set(remaining), new Set(['9990', '9991']))
+})
+
+test('a successor may be used from where its predecessor may', async () => {
+  const { keyId } = await newKey(db, { allowedFrom: ['192.0.2.0/24'] })
+  const context = { peppers: parseKeyring(testPeppers), now: new Date() }
+  const rotated = await db.transaction((tx) =>
+    rotateKey(tx, { id: keyId, overlapHours: 24 }, context),
+  )
+  assert.ok(rotated.outcome === 'created')
+  const keys = await findKeys(db, rotated.accountId)
+  assert.deepEqual(
+    keys.map(({ allowedFrom }) => allowedFrom),
+    [['192.0.2.0/24'], ['192.0.2.0/24']],
+  )
 })
 
 test('rotation: both keys are valid during the overlap; without one the old key ends at once', async () => {

@@ -70,6 +70,21 @@ test('an account, its key and its credits: made by command, honoured by a server
   assert.match(await refused(1, 'api-keys', 'rotate', id), /successor already/)
   assert.equal((await verify(two.base, key)).status, 200, 'during the overlap both are valid')
   assert.equal((await verify(two.base, rotated.key)).status, 402)
+  const successor = rotated.id
+  const kept = await report(
+    'api-keys',
+    'restrict',
+    successor,
+    '--allow-from',
+    '192.0.2.7/24',
+    '::1',
+  )
+  assert.deepEqual(kept.allowedFrom, ['192.0.2.0/24', '0:0:0:0:0:0:0:1/128'])
+  for (const { base } of [one, two]) assert.equal((await verify(base, rotated.key)).status, 401)
+  const list = await run(['api-keys', 'list', account.id])
+  assert.match(list.out, /scores:read from 192\.0\.2\.0\/24 0:0:0:0:0:0:0:1\/128/)
+  await report('api-keys', 'restrict', successor, '--anywhere')
+  assert.equal((await verify(one.base, rotated.key)).status, 402)
   await report('api-keys', 'revoke', id)
   for (const { base } of [one, two]) {
     const answer = await verify(base, key)
@@ -106,8 +121,10 @@ test('an account, its key and its credits: made by command, honoured by a server
   )
 
   const { entries } = await report('audit', 'list')
-  assert.deepEqual(entries.map((entry: { action: string }) => entry.action).slice(0, 6), [
+  assert.deepEqual(entries.map((entry: { action: string }) => entry.action).slice(0, 8), [
     'api_keys.revoked',
+    'api_keys.restricted',
+    'api_keys.restricted',
     'api_keys.rotated',
     'credits.adjusted',
     'credits.granted',
@@ -121,6 +138,9 @@ test('what was mistyped changes nothing: exit code 2 and a sentence', async () =
   for (const args of [
     ['api-keys', 'create', 'Example Ltd', '--scope', 'everything'],
     ['api-keys', 'create', 'Example Ltd', '--scope', 'scores:read', '--environment', 'prod'],
+    ['api-keys', 'create', 'Example Ltd', '--scope', 'scores:read', '--allow-from', 'example.org'],
+    ['api-keys', 'restrict', 'svc_live_abc', '--anywhere'],
+    ['api-keys', 'restrict', '00000000-0000-4000-8000-000000000000'],
     ['api-keys', 'rotate', 'svc_live_abc'],
     ['credits', 'grant', 'Example Ltd', '1e3', '--reason', 'x'],
     ['credits', 'grant', 'Example Ltd', '0', '--reason', 'x'],

@@ -14,7 +14,6 @@ export interface TestKey {
   headers: { Authorization: string }
 }
 
-const peppers = parseKeyring(testPeppers)
 let accounts = 0
 
 /** Of an account of its own unless `over` names one; with every scope and without credits unless `over` says otherwise. */
@@ -23,15 +22,27 @@ export async function newKey(
   {
     credits = 0,
     now = new Date(),
+    peppers = testPeppers,
     ...over
-  }: Partial<NewKey> & { credits?: number; now?: Date } = {},
+  }: Partial<NewKey> & { credits?: number; now?: Date; peppers?: string } = {},
 ): Promise<TestKey> {
   return db.transaction(async (tx) => {
     const accountId =
       over.accountId ?? (await createAccount(tx, `customer ${process.pid} ${++accounts}`, now))?.id
     if (accountId === undefined) throw new Error('the account was not made')
-    const wanted = { environment: 'live', name: 'test', scopes, expiresAt: null, ...over } as const
-    const made = await createKey(tx, { ...wanted, accountId }, { peppers, now })
+    const wanted = {
+      environment: 'live',
+      name: 'test',
+      scopes,
+      allowedFrom: null,
+      expiresAt: null,
+      ...over,
+    } as const
+    const made = await createKey(
+      tx,
+      { ...wanted, accountId },
+      { peppers: parseKeyring(peppers), now },
+    )
     if (made.outcome !== 'created') throw new Error(made.outcome)
     if (credits > 0)
       await enterCredits(tx, { accountId, kind: 'grant', delta: credits, reason: 'for a test' })

@@ -13,6 +13,7 @@ export function apiKeysCommands(program: Command): void {
     .option('--environment <name>', 'live, or test for sandbox data alone, free of charge', 'live')
     .option('--name <name>', 'for people to tell keys apart', 'API key')
     .option('--expires-days <n>', 'default: valid until it is revoked')
+    .option('--allow-from <network...>', 'addresses and networks; default: from anywhere')
     .action((account, flags) =>
       act(flags, async () =>
         (await import('../api-keys.ts')).createApiKeyCommand(settings(), account, flags),
@@ -36,6 +37,24 @@ export function apiKeysCommands(program: Command): void {
         (await import('../api-keys.ts')).rotateApiKeyCommand(settings(), id, flags),
       ),
     )
+
+  command(
+    apiKeys,
+    'restrict',
+    'Say where a key may be used from, at once; elsewhere it is not valid',
+  )
+    .argument('<id>', 'of the key')
+    .option('--allow-from <network...>', 'addresses and networks alone, such as 192.0.2.0/24')
+    .option('--anywhere', 'no restriction any more')
+    .action((id, flags) =>
+      act(flags, async () =>
+        (await import('../api-keys.ts')).restrictApiKeyCommand(settings(), id, flags),
+      ),
+    )
+
+  command(apiKeys, 'peppers', 'Show how many active keys rest on each pepper').action((flags) =>
+    act(flags, async () => (await import('../api-keys-peppers.ts')).listPeppersCommand(settings())),
+  )
 
   command(apiKeys, 'revoke', 'Revoke a key, at once and for ever')
     .argument('<id>', 'of the key')

@@ -1,0 +1,95 @@
+/** A newer pepper comes first in the ring: keys move to it when they are used, and nothing else moves them. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { moveKeys } from '../../src/access/move-keys.ts'
+import { findPeppers, insertMoves } from '../../src/access/store.ts'
+import { parseKeyring } from '../../src/platform/keyring.ts'
+import { ask } from '../support/ask.ts'
+import { commandLine } from '../support/command-line.ts'
+import { testDatabase } from '../support/database.ts'
+import { newKey, type TestKey } from '../support/keys.ts'
+import { startNode } from '../support/node.ts'
+import { testPeppers } from '../support/service.ts'
+
+const database = await testDatabase()
+const { db } = database
+const newer = `k2:${Buffer.alloc(32, 8).toString('base64')},${testPeppers}`
+const { run, env, remove } = commandLine(database.url)
+env['API_KEY_PEPPERS'] = newer
+after(async () => {
+  remove()
+  await database.drop()
+})
+const ring = parseKeyring(newer)
+const moveAll = () => db.transaction((tx) => moveKeys(tx, ring, new Date()))
+
+/** By a server of its own, which writes down what it has in memory when it stops. */
+async function used({ headers }: TestKey, peppers = newer): Promise<number> {
+  const node = await startNode(database.url, { env: { API_KEY_PEPPERS: peppers } })
+  const { status } = await ask(node.base, { path: '/things/a', headers })
+  await node.stop()
+  return status
+}
+
+test('who can write moves and lacks the pepper moves no key', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const forged = { keyId: key.keyId, pepper: 'k2', digest: Buffer.alloc(32, 1) }
+  for (const proof of [Buffer.alloc(32), Buffer.alloc(32, 1)]) {
+    await insertMoves(db, [{ ...forged, proof }])
+    assert.deepEqual(await moveAll(), [])
+    assert.deepEqual(await moveAll(), [], 'it is forgotten')
+  }
+  assert.equal(await used(key, testPeppers), 200)
+})
+
+test('a key that is used moves to the first pepper of the ring, once, and is valid all the time', async () => {
+  const [key, idle] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 10 })]
+  assert.equal(await used(key), 200)
+  assert.deepEqual(await moveAll(), [key.keyId])
+  assert.equal(await used(key), 200)
+  assert.deepEqual(await moveAll(), [])
+  const peppers = await findPeppers(db, new Date())
+  assert.deepEqual(
+    peppers.map(({ kid, activeKeys }) => [kid, activeKeys]),
+    [
+      ['k1', 2],
+      ['k2', 1],
+    ],
+  )
+  const { code, out } = await run(['api-keys', 'peppers', '--json'])
+  assert.equal(code, 0)
+  assert.deepEqual(JSON.parse(out).peppers, [
+    { kid: 'k2', activeKeys: 1, here: true, present: true },
+    { kid: 'k1', activeKeys: 2, here: true, present: false },
+  ])
+  assert.equal(await used(idle), 200)
+})
+
+test('503, never a wrong 401, from a machine that lacks the pepper that a key has moved to', async () => {
+  const key = await newKey(db, { credits: 10 })
+  assert.equal(await used(key), 200)
+  assert.deepEqual((await moveAll()).includes(key.keyId), true)
+  assert.equal(await used(key, testPeppers), 503)
+})
+
+test('503 from a server that was there before the pepper; where it finds the pepper in its file, the next call is served', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-peppers-'))
+  const file = join(folder, 'api-key-peppers')
+  writeFileSync(file, newer)
+  const own = { API_KEY_PEPPERS: '', ASSAY_DATA_DIR: folder }
+  const node = await startNode(database.url, { env: own })
+  const key = await newKey(db, { credits: 10 })
+  const statusOf = async ({ headers }: TestKey) =>
+    (await ask(node.base, { path: '/things/a', headers })).status
+  assert.equal(await statusOf(key), 200)
+  const newest = `k3:${Buffer.alloc(32, 9).toString('base64')},${newer}`
+  const later = await newKey(db, { credits: 10, peppers: newest })
+  assert.deepEqual([await statusOf(later), await statusOf(key)], [503, 200])
+  writeFileSync(file, newest)
+  assert.deepEqual([await statusOf(later), await statusOf(later)], [503, 200])
+  await node.stop()
+  rmSync(folder, { recursive: true })
+})
