@@ -17,6 +17,7 @@ export function candidateSearch(db: Queryable, names: SkillNames): SearchCandida
   const find = coalesce<Lookup, Card[]>({
     name: 'candidate search',
     batchMax: 32,
+    batchesMax: 2,
     run: (lookups) => findCards(db, lookups),
   })
   return async (q, limit) => {

@@ -1,7 +1,7 @@
 /**
  * The coalescer: calls that arrive while a batch is out form the next batch. No timer, so a single caller waits for nothing;
- * under load one round trip serves hundreds of calls. One batch is out at a time, so a batch may lock rows without
- * meeting another batch of the same process.
+ * under load one round trip serves hundreds of calls. One batch is out at a time unless told otherwise, so a batch may lock rows
+ * without meeting another batch of the same process.
  */
 import { UnavailableError } from './errors.ts'
 
@@ -12,6 +12,8 @@ export interface CoalesceOptions<Item, Result> {
   run(items: readonly Item[]): Promise<readonly Result[]>
   /** Items of one batch at most. */
   batchMax?: number
+  /** Batches out at a time; more than one only where they lock nothing. */
+  batchesMax?: number
   /** Calls waiting at most; one more is refused with `UnavailableError`. */
   waitingMax?: number
   /** How long a call waits for its answer before it is refused with `UnavailableError`. */
@@ -30,9 +32,16 @@ interface Call<Item, Result> {
 export function coalesce<Item, Result>(
   options: CoalesceOptions<Item, Result>,
 ): (item: Item) => Promise<Result> {
-  const { name, run, batchMax = 256, waitingMax = 8_192, deadlineMs = 800 } = options
+  const {
+    name,
+    run,
+    batchMax = 256,
+    batchesMax = 1,
+    waitingMax = 8_192,
+    deadlineMs = 800,
+  } = options
   let waiting: Call<Item, Result>[] = []
-  let out: Call<Item, Result>[] = []
+  const out = new Set<readonly Call<Item, Result>[]>()
   let scheduled = false
   let sweeper: NodeJS.Timeout | undefined
 
@@ -49,17 +58,18 @@ export function coalesce<Item, Result>(
 
   /** `setImmediate` gathers what the same turn of the event loop brought in. */
   function schedule(): void {
-    if (scheduled || out.length > 0) return
+    if (scheduled || out.size === batchesMax) return
     scheduled = true
     setImmediate(() => void runBatch())
   }
 
   async function runBatch(): Promise<void> {
     scheduled = false
-    out = waiting.length <= batchMax ? waiting : waiting.slice(0, batchMax)
+    const batch = waiting.length <= batchMax ? waiting : waiting.slice(0, batchMax)
     waiting = waiting.length <= batchMax ? [] : waiting.slice(batchMax)
     sweeper ??= setInterval(refuseOverdue, deadlineMs / 8)
-    const batch = out
+    out.add(batch)
+    if (waiting.length > 0) schedule()
     try {
       const results = await run(batch.map((call) => call.item))
       if (results.length !== batch.length) throw new Error(`${name}: a batch lost its results`)
@@ -70,9 +80,9 @@ export function coalesce<Item, Result>(
     } catch (error) {
       for (const call of batch) if (!call.settled) call.reject(error)
     }
-    out = []
+    out.delete(batch)
     if (waiting.length > 0) schedule()
-    else {
+    else if (out.size === 0) {
       clearInterval(sweeper)
       sweeper = undefined
     }
@@ -87,7 +97,7 @@ export function coalesce<Item, Result>(
       call.reject(new UnavailableError(`${name}: no answer within ${deadlineMs} ms`))
       return false
     }
-    for (const call of out) refuse(call)
+    for (const batch of out) batch.forEach(refuse)
     waiting = waiting.filter(refuse)
   }
 }
