@@ -3,6 +3,7 @@ import type { Config } from './config.ts'
 import { paymentsState } from './paying.ts'
 import { openDb } from './platform/db.ts'
 import { type Metrics, serveMetrics } from './platform/metrics.ts'
+import { patient } from './platform/patience.ts'
 import { inProcessRateLimiter } from './platform/rate-limit.ts'
 import { databaseRateLimiter } from './platform/rate-limit-store.ts'
 import { forkServing, type Serving } from './process/children.ts'
@@ -55,7 +56,7 @@ export async function listen(
     ...service.admission,
     trustedProxies: config.trustedProxies,
     readiness: async () => ({
-      database: service.mirror.ageMs() < 3_000 ? 'ok' : 'no answer',
+      database: service.mirror.ageMs() < patient(3_000) ? 'ok' : 'no answer',
       engine: service.engineState(),
       ...(parts.x402 == null ? {} : { payments: paymentsState(parts.x402) }),
     }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { parseStrictJson } from '../platform/strict-json.ts'
 import { readReportRequest, reportFingerprint } from './report-request.ts'
 import { decisions, outcomes } from './schema.ts'

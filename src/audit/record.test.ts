@@ -129,7 +129,7 @@ test('ten connections that append at once make one unbroken chain', async () => 
     url: database.url,
     connectionsMax: 10,
     applicationName: 'ten',
-    statementTimeoutMs: 30_000,
+    statementTimeoutMs: 60_000,
     onError: () => {},
   })
   try {

@@ -1,9 +1,9 @@
 /** The order of search (decision D35), and that the index says at every time what a look at every single person would say. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import fc from 'fast-check'
 import { names, records, registerSeekers } from '../../test/support/candidates.ts'
 import { testDatabase } from '../../test/support/database.ts'
+import fc from '../../test/support/fc.ts'
 import { type Seeker, searchByHand } from '../../test/support/search-oracle.ts'
 import { sql } from '../platform/db.ts'
 import { candidateSearch, lookupOf } from './search.ts'

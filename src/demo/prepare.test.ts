@@ -45,7 +45,7 @@ async function demoPlace() {
   const database = await testDatabase()
   // As patient as the server is with the demo.
   const { url } = database
-  const patience = { connectionsMax: 4, statementTimeoutMs: 0 }
+  const patience = { connectionsMax: 4, statementTimeoutMs: 0, connectionWaitMs: 60_000 }
   const db = openDb({ url, ...patience, applicationName: 'demo', onError: assert.ifError })
   const dataDir = mkdtempSync(join(tmpdir(), 'assay-demo-'))
   after(async () => {

@@ -1,9 +1,9 @@
 /** Disputes in any order beside an oracle, and cut off between any two statements. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import fc from 'fast-check'
 import { end, opened, review, tryToOpen } from '../../test/support/disputes.ts'
 import { cutOffEverywhere } from '../../test/support/faults.ts'
+import fc from '../../test/support/fc.ts'
 import { testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,

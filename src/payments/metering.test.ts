@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { newKey, type TestKey } from '../../test/support/keys.ts'
+import { patience } from '../../test/support/patience.ts'
 import { eventually } from '../../test/support/processes.ts'
 import type { MeteredCall } from '../platform/admission.ts'
 import { sql } from '../platform/db.ts'
+import { setPatience } from '../platform/patience.ts'
 import { findCreditAccount, lockCreditAccount } from './credit-store.ts'
 import { openCreditDesk } from './metering.ts'
 
@@ -64,6 +66,9 @@ test('what is known before the work: too few credits, or books that are being ch
 })
 
 test('a call that was told 503, and was charged after that, is given back', async () => {
+  setPatience(1)
+  const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
+  setPatience(patience)
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
   await db.transaction(async (tx) => {
@@ -71,7 +76,6 @@ test('a call that was told 503, and was charged after that, is given back', asyn
     await assert.rejects(desk.charge(call), { name: 'UnavailableError' })
   })
   await eventually('the statement that was waiting has charged', {
-    withinMs: 5_000,
     see: async () => (await balanceOf(key)) === 8,
   })
   await desk.settleVoids()

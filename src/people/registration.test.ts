@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { line, now, publicLine } from '../../test/support/people.ts'
 import { parseStrictJson } from '../platform/strict-json.ts'
 import { dayOf, instantOf } from './instant.ts'

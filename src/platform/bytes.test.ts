@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { base58BytesMax, base58Decode, base58Encode, sha256, sha256Hex } from './bytes.ts'
 
 /** draft-msporny-base58-03 section 5, and Bitcoin's test vectors. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import canonicalize from 'canonicalize'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { readJson } from './json-reader.ts'
 

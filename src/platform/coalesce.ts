@@ -4,6 +4,7 @@
  * without meeting another batch of the same process.
  */
 import { UnavailableError } from './errors.ts'
+import { patient } from './patience.ts'
 
 export interface CoalesceOptions<Item, Result> {
   /** Shown in errors. */
@@ -16,7 +17,7 @@ export interface CoalesceOptions<Item, Result> {
   batchesMax?: number
   /** Calls waiting at most; one more is refused with `UnavailableError`. */
   waitingMax?: number
-  /** How long a call waits for its answer before it is refused with `UnavailableError`. */
+  /** How long a call usually waits for its answer before it is refused with `UnavailableError`. */
   deadlineMs?: number
 }
 
@@ -32,14 +33,8 @@ interface Call<Item, Result> {
 export function coalesce<Item, Result>(
   options: CoalesceOptions<Item, Result>,
 ): (item: Item) => Promise<Result> {
-  const {
-    name,
-    run,
-    batchMax = 256,
-    batchesMax = 1,
-    waitingMax = 8_192,
-    deadlineMs = 800,
-  } = options
+  const { name, run, batchMax = 256, batchesMax = 1, waitingMax = 8_192 } = options
+  const deadlineMs = patient(options.deadlineMs ?? 800)
   let waiting: Call<Item, Result>[] = []
   const out = new Set<readonly Call<Item, Result>[]>()
   let scheduled = false

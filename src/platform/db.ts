@@ -5,6 +5,7 @@
 import pg from 'pg'
 import { sha256Hex } from './bytes.ts'
 import { UnavailableError } from './errors.ts'
+import { patient } from './patience.ts'
 
 export interface Statement {
   text: string
@@ -78,7 +79,7 @@ export interface DbOptions {
 }
 
 export function openDb(options: DbOptions): Db {
-  const { statementTimeoutMs = 2_000, connectionWaitMs = 500 } = options
+  const { statementTimeoutMs = patient(2_000), connectionWaitMs = patient(500) } = options
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connectionsMax,

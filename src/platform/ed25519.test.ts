@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { type Ed25519Key, ed25519Library, verifyByNode, verifyEd25519 } from './ed25519.ts'
 
 const { verify: verifyBySodium, name, whyNotSodium } = ed25519Library()

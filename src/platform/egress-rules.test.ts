@@ -1,7 +1,7 @@
 /** What may be reached, as a table: texts of URLs, and addresses whatever the text was. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { mayDial, operatorRules, strangerRules, vetUrl } from './egress-rules.ts'
 import { parseAddress } from './networks.ts'
 

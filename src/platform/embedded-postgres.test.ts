@@ -19,6 +19,7 @@ import type { Readable, Writable } from 'node:stream'
 import { after, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
+import { signalAll } from '../../test/support/signal-all.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
 import { runningServer } from './postgres-cluster.ts'
 import { processStart } from './process-mark.ts'
@@ -28,8 +29,8 @@ function folder(): string {
   after(() => {
     // What a failed test leaves running.
     const server = runningServer(join(path, 'postgres'))
-    if (server !== null) process.kill(server.pid, 'SIGKILL')
-    rmSync(path, { recursive: true, force: true })
+    if (server !== null) signalAll([server.pid], 'SIGKILL')
+    rmSync(path, { recursive: true, force: true, maxRetries: 20 })
   })
   return path
 }
@@ -187,10 +188,12 @@ if (existsSync('/proc/self/stat')) {
     const cluster = join(dataDir, 'postgres')
     // The server's user, for PostgreSQL passes over others'. The shell becomes a program that never asks for its child's end.
     const { uid, gid } = statSync(cluster)
-    const script = ['-c', 'sleep 0.1 & echo $!; exec sleep 600']
+    const script = ['-c', 'sleep 600 & echo $!; exec sleep 600']
     const careless = spawn('/bin/sh', script, { uid, gid, cwd: '/' })
     after(() => careless.kill('SIGKILL'))
     const [line] = await once(createInterface(careless.stdout), 'line')
+    while (!readFileSync(`/proc/${careless.pid}/cmdline`, 'utf8').startsWith('sleep')) await wait(5)
+    process.kill(Number(line), 'SIGKILL')
     while (processStart(Number(line)) !== null) await wait(5)
     assert.ok(process.kill(Number(line), 0), 'the id is still in use')
     writeFileSync(join(cluster, 'postmaster.pid'), `${line}\n${cluster}\n1\n5432\n${cluster}\n\n`)

@@ -17,7 +17,7 @@ test('of twenty that want to be alone at once, each is, and all come to their tu
   let inside = 0
   let turns = 0
   const enter = () =>
-    alone(lock, 30_000, async () => {
+    alone(lock, 600_000, async () => {
       inside++
       assert.equal(inside, 1)
       await nextTurn()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import type { RateLimits } from './endpoint.ts'
 import { decide, emptyLog, fillOf, quarterMs, type RateLog, verdictOf } from './rate-window.ts'
 

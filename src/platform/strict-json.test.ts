@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { parseStrictJson, type StrictJson } from './strict-json.ts'
 
 const kindOf = (text: string | Uint8Array): StrictJson['kind'] =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { uuidV7, uuidV7Floor } from './uuid-v7.ts'
 
 test('an id has the form of version 7, begins with its time, and is made once', () => {

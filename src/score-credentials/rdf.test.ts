@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import {
   changed,
   inside,
@@ -13,6 +12,7 @@ import {
   vectorCredentials,
   verdictOn,
 } from '../../test/support/credentials.ts'
+import fc from '../../test/support/fc.ts'
 import { peerNQuads } from '../../test/support/peer.ts'
 import { sha256Hex } from '../platform/bytes.ts'
 import { credentialPayload } from './payload.ts'

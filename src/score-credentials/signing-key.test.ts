@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { ed25519 } from '@noble/curves/ed25519.js'
-import fc from 'fast-check'
 import { pemOfSeed, signer, signerOf, vector } from '../../test/support/credentials.ts'
+import fc from '../../test/support/fc.ts'
 import { base58Encode } from '../platform/bytes.ts'
 import {
   KeyRefused,

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import fc from 'fast-check'
 import {
   changed,
   inside,
@@ -13,6 +12,7 @@ import {
   vector,
   vectorCredentials,
 } from '../../test/support/credentials.ts'
+import fc from '../../test/support/fc.ts'
 import { peerStatusBit, verifierSuite } from '../../test/support/peer.ts'
 import { statusListVector, statusListVectorFile } from '../../test/support/status-list-vector.ts'
 import { signList } from './publish-lists.ts'

@@ -1,7 +1,6 @@
 /** The verdict: every reason alone, which one wins, every note, the limits of time, and that no changed credential passes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import {
   type Circumstances,
   changed,
@@ -23,6 +22,7 @@ import {
   vectorCredentials,
   verdictOn,
 } from '../../test/support/credentials.ts'
+import fc from '../../test/support/fc.ts'
 import { proofForms } from './proof.ts'
 import { type Reason, reasonMessage } from './reasons.ts'
 import { signatureCache } from './signature-cache.ts'

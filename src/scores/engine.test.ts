@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { inputs } from '../../test/support/score-inputs.ts'
 import { sha256Hex } from '../platform/bytes.ts'
 import { explain } from '../scoring-core/explain.ts'

@@ -57,13 +57,23 @@ test('one point more in one skill of one vector is found, and so is a member out
   }
 })
 
+/** What the oracle takes for all vectors where the engine's 50 ms were promised. */
+const oracleMsThere = 12
+
 test('loading the engine with all its golden vectors takes less than 50 ms', async () => {
-  let shortestMs = Number.POSITIVE_INFINITY
-  // The best of five: the machine may have other things to do.
-  for (let run = 0; run < 5; run++) {
-    const startedAt = performance.now()
-    await loadEngine()
-    shortestMs = Math.min(shortestMs, performance.now() - startedAt)
-  }
-  assert.ok(shortestMs < 50, `${shortestMs} ms`)
+  const slower = Math.max(1, (await leastMs(goldensText)) / oracleMsThere)
+  const ms = await leastMs(() => loadEngine())
+  assert.ok(ms < 50 * slower, `${ms} ms where all is ${slower} times slower`)
 })
+
+/** Of processor time, which others on the machine do not lengthen much; the best of ten. */
+async function leastMs(work: () => unknown): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let run = 0; run < 10; run++) {
+    const before = process.cpuUsage()
+    await work()
+    const { user, system } = process.cpuUsage(before)
+    least = Math.min(least, (user + system) / 1_000)
+  }
+  return least
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { oracleDecay, oracleTable } from '../../test/support/hsc-oracle.ts'
 import { sha256Hex } from '../platform/bytes.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'

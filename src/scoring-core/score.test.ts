@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { oracleScore } from '../../test/support/hsc-oracle.ts'
 import { asOfDay, inputs, item, scoringVectors } from '../../test/support/score-inputs.ts'
 import type { Evidence, ScoreInput } from './evidence.ts'

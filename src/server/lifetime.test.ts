@@ -91,8 +91,9 @@ test('408: a connection that never says anything', async () => {
 })
 
 test('408: a body shorter than its Content-Length, when its time is over; and one line in the log', async () => {
+  // Time enough for the head.
   const edge = await startEdge({
-    limits: { ...fast, headersTimeoutMs: 100, requestTimeoutMs: 200 },
+    limits: { ...fast, headersTimeoutMs: 2_000, requestTimeoutMs: 2_000 },
   })
   const connection = await openRaw(edge.port)
   connection.send(
@@ -211,7 +212,8 @@ test('drain: readiness turns red, what is under way is finished, then nobody is 
   const busy = await openRaw(edge.port)
   busy.send(request('GET /held'))
   await waiting(1)
-  const drained = edge.drain(50)
+  // Time enough to ask.
+  const drained = edge.drain(2_000)
   kept.send(request('GET /readyz'))
   const ready = await kept.answer()
   assert.equal(ready.status, 503)

@@ -1,4 +1,5 @@
 /** The limits of the edge; tests scale them down. */
+import { patient } from '../platform/patience.ts'
 import type { OverloadLimits } from './overload.ts'
 
 export interface ServerLimits extends OverloadLimits {
@@ -30,4 +31,14 @@ export const defaultLimits: ServerLimits = {
   inFlightMax: 1_024,
   loopDelayMsMax: 200,
   drainTimeoutMs: 20_000,
+}
+
+/** The defaults where machine and database may be slow. */
+export function patientLimits(): ServerLimits {
+  const { answerTimeoutMs, loopDelayMsMax } = defaultLimits
+  return {
+    ...defaultLimits,
+    answerTimeoutMs: patient(answerTimeoutMs),
+    loopDelayMsMax: patient(loopDelayMsMax),
+  }
 }

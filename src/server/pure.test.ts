@@ -1,8 +1,8 @@
 /** The pure decisions of the edge, over many inputs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { sampleEndpoints } from '../../test/support/edge.ts'
+import fc from '../../test/support/fc.ts'
 import type { Encoding } from '../platform/document.ts'
 import type { Endpoint } from '../platform/endpoint.ts'
 import { createMetrics } from '../platform/metrics.ts'

@@ -24,7 +24,7 @@ import type { Connection, Exchange, Route, Trace } from './exchange.ts'
 import { requestProblem } from './front-door.ts'
 import { headerSets } from './headers.ts'
 import { liveness, type Readiness, readiness } from './health.ts'
-import { defaultLimits, type ServerLimits } from './limits.ts'
+import { patientLimits, type ServerLimits } from './limits.ts'
 import { isShed, load, retryAfterSeconds, sampleLoopDelay } from './overload.ts'
 import { refusalOf } from './refusals.ts'
 import { requestId } from './request-id.ts'
@@ -69,7 +69,7 @@ export interface Server {
 
 /** Throws where a declaration or the list of trusted proxies is not acceptable. */
 export function createServer(options: ServerOptions): Server {
-  const limits = { ...defaultLimits, ...options.limits }
+  const limits = { ...patientLimits(), ...options.limits }
   const { log, metrics, limiter, authenticate = noKeysHere, metering, payments } = options
   const { failedKeyLimits = defaultFailedKeyLimits, missLimits = defaultMissLimits } = options
   const sets = headerSets(options.publicUrl)

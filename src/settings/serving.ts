@@ -70,6 +70,13 @@ export const servingSettings = {
     effect: 'Further connections from one address are refused; trusted proxies are exempt.',
     parse: integer(1, 1_000_000),
   }),
+  PATIENCE: setting({
+    default: '1',
+    unit: 'times as long as usual',
+    effect:
+      'For a machine or a database that is slow: how long a call waits for the database, half a second to two, and how far a busy process may be behind, before the answer is 503.',
+    parse: integer(1, 100),
+  }),
   DRAIN_DELAY_SECONDS: setting({
     default: '5',
     unit: 'seconds',
@@ -89,6 +96,7 @@ export interface ServingConfig {
   trustedProxies: string[]
   connectionsMax: number
   connectionsPerAddressMax: number
+  patience: number
   drainDelaySeconds: number
 }
 
@@ -110,6 +118,7 @@ export function readServing(reading: Reading): ServingConfig {
     trustedProxies: readOr('TRUSTED_PROXIES'),
     connectionsMax: readOr('CONNECTIONS_MAX'),
     connectionsPerAddressMax: readOr('CONNECTIONS_PER_ADDRESS_MAX'),
+    patience: readOr('PATIENCE'),
     drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
   }
 }

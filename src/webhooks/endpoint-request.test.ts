@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import { strangerRules } from '../platform/egress-rules.ts'
 import { readEndpointRequest, requestFingerprint } from './endpoint-request.ts'
 import { eventTypeNames } from './event-types.ts'

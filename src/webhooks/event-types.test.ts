@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import fc from 'fast-check'
 import { Compile } from 'typebox/compile'
+import fc from '../../test/support/fc.ts'
 import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
 
 const ajv = new Ajv2020({ strict: false })

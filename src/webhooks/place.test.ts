@@ -14,7 +14,7 @@ const db = openDb({
   url: database.url,
   connectionsMax: 16,
   applicationName: 'order of events',
-  statementTimeoutMs: 30_000,
+  statementTimeoutMs: 60_000,
   onError: () => {},
 })
 after(async () => {

@@ -1,7 +1,7 @@
 /** The decisions of delivering, as tables and properties. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/support/fc.ts'
 import type { EgressAnswer } from '../platform/egress-exchange.ts'
 import { failingAction } from './failing-rule.ts'
 import { outcomeOf, shown } from './outcome.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { checksumAddress, keccak256 as official } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
+import fc from '../../test/support/fc.ts'
 import { addressOf, checksummed, mayBeRight } from './address.ts'
 import { keccak256 } from './keccak.ts'
 

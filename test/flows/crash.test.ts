@@ -45,6 +45,8 @@ const env: Env = {
   PUBLIC_URL: publicUrl,
   TRUSTED_PROXIES: '127.0.0.1',
 }
+/** No more patient than a server of an operator. */
+const serverEnv = { ...env, PATIENCE: '1' }
 await report(['migrate'], env)
 await report(['keys', 'create'], env)
 
@@ -148,7 +150,7 @@ async function killUnderLoad(name: string, lines: number, kill: () => unknown): 
 }
 
 async function startReady(): Promise<ServerProcess> {
-  const server = await startServer(env)
+  const server = await startServer(serverEnv)
   await readiness(server, 200)
   return server
 }

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import fc from 'fast-check'
 import { ask, faultOfError, openRaw, post, request, startEdge } from '../support/edge.ts'
+import fc from '../support/fc.ts'
 import { fromElsewhere, hostileCases } from '../support/hostile-requests.ts'
 
 const edge = await startEdge()

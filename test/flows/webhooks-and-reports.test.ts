@@ -106,9 +106,13 @@ function contentOf(username: string) {
   return read.content
 }
 
+let reports = 0
+
+/** Each a second after the one before: which is the newest must not be left to the clock. */
 async function reported(userId: string, username: string) {
+  const now = new Date(Date.now() + ++reports * 1_000)
   const wish = { userId, apiKeyId: null, idempotencyKey: randomBytes(16).toString('hex') }
-  return openReporting(db, 'locked')({ ...wish, content: contentOf(username), now: new Date() })
+  return openReporting(db, 'locked')({ ...wish, content: contentOf(username), now })
 }
 
 test('an account asks, is declined, asks again, is unlocked, reports and is locked; each decision is in the log', async () => {

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { patience } from './patience.ts'
 import { programs } from './processes.ts'
 
 export interface Ended {
@@ -34,6 +35,7 @@ export function commandLine(databaseUrl: string): CommandLine {
     PUBLIC_URL: 'https://scores.example.org',
     PORT: '0',
     DRAIN_DELAY_SECONDS: '0',
+    PATIENCE: String(patience),
   }
   const start = (args: readonly string[]): ChildProcess =>
     spawn(process.execPath, ['--import', tellPeak, assay, ...args], { cwd: folder, env })

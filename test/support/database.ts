@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { Client, DatabaseError } from 'pg'
 import { type Db, openDb } from '../../src/platform/db.ts'
+import './patience.ts'
 
 export interface TestDatabase {
   url: string
@@ -39,7 +40,6 @@ function newName(): string {
 
 function opened(server: string, name: string): TestDatabase {
   const url = databaseUrl(server, name)
-  // Deadlines have tests of their own; a slow machine must not fail others.
   const db = openDb({
     url,
     connectionsMax: 8,

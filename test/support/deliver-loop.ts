@@ -11,6 +11,7 @@ import { openDeliverer } from '../../src/webhooks/deliver.ts'
 import { deliveryMeter } from '../../src/webhooks/delivery-metrics.ts'
 import { reapLeases } from '../../src/webhooks/leasing-store.ts'
 import { placeWaiting } from '../../src/webhooks/place.ts'
+import './patience.ts'
 
 export interface LoopSettings {
   url: string

@@ -9,6 +9,7 @@ import { openLog } from '../../src/platform/log.ts'
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts'
 import { inProcessRateLimiter } from '../../src/platform/rate-limit.ts'
 import { createServer, type Server, type ServerOptions } from '../../src/server/server.ts'
+import './patience.ts'
 
 export const publicUrl = 'https://scores.example.org'
 

@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs'
 import { openDb } from '../../src/platform/db.ts'
 import { issue, issuer, newScores } from './registry.ts'
+import './patience.ts'
 
 const [url = ''] = process.argv.slice(2)
 const db = openDb({ url, connectionsMax: 2, applicationName: 'issue-loop', onError: () => {} })

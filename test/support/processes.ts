@@ -11,6 +11,7 @@ import { after } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { runningServer } from '../../src/platform/postgres-cluster.ts'
 import { processStart } from '../../src/platform/process-mark.ts'
+import { patience } from './patience.ts'
 import { signalAll } from './signal-all.ts'
 
 export type Env = Record<string, string>
@@ -33,6 +34,7 @@ const common: Env = {
   METRICS_PORT: 'off',
   LOG_LEVEL: 'info',
   DRAIN_DELAY_SECONDS: '0',
+  PATIENCE: String(patience),
 }
 
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>

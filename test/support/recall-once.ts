@@ -4,6 +4,7 @@ import { markRecalled, recallEngine } from '../../src/scores/recall-engine.ts'
 import { recomputeSome } from '../../src/scores/recompute.ts'
 import { boundedDb } from './faults.ts'
 import { daysAfter, scoring, scoringWrongly } from './scores.ts'
+import './patience.ts'
 
 const [url = '', version = '', boundary] = process.argv.slice(2)
 const db = openDb({ url, connectionsMax: 1, applicationName: 'recall-once', onError: () => {} })

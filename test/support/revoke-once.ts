@@ -3,6 +3,7 @@ import { openDb } from '../../src/platform/db.ts'
 import { revokeAndRescore } from '../../src/scores/revoke-evidence.ts'
 import { boundedDb } from './faults.ts'
 import { daysAfter, scoring } from './scores.ts'
+import './patience.ts'
 
 const [url = '', ids = '', boundary] = process.argv.slice(2)
 const db = openDb({ url, connectionsMax: 1, applicationName: 'revoke-once', onError: () => {} })

@@ -1,9 +1,9 @@
 /** Evidence for the tests of scoring: plain builders, and arbitraries in which ties, duplicates and crowded groups are common. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import type { Evidence, ScoreInput, Vocabulary } from '../../src/scoring-core/evidence.ts'
 import type { ScoreResult } from '../../src/scoring-core/score.ts'
+import fc from './fc.ts'
 
 export interface ScoringVectors {
   description: string

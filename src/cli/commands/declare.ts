@@ -1,6 +1,7 @@
 /** How a command of the command line is declared: its words, the options that many share, and what runs it. */
 import type { Command } from 'commander'
 import { type Config, readConfig } from '../../config.ts'
+import { setPatience } from '../../platform/patience.ts'
 import type { Outcome } from '../output.ts'
 import { run } from '../run.ts'
 
@@ -20,9 +21,11 @@ export function act(
   return run(command, { json: flags.json ?? false, failure })
 }
 
-/** Of this process. Throws `ConfigError`. */
+/** Of this process, which is as patient from here on as they say. Throws `ConfigError`. */
 export function settings(): Config {
-  return readConfig(process.env)
+  const config = readConfig(process.env)
+  setPatience(config.patience)
+  return config
 }
 
 export const accountArgument = ['<account>', 'its id or its name'] as const
