@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import fc from 'fast-check'
 import { testDatabase } from '../../test/support/database.ts'
+import fc from '../../test/support/fc.ts'
 import { sql } from './db.ts'
 import { bytesArray, tokenArray } from './sql-arrays.ts'
 
