@@ -234,6 +234,13 @@ test('environment and process output have one home each', () => {
   }
 })
 
+test('properties are tested with the same cases every time: fast-check has one home', () => {
+  const importers = globSync('{src,test}/**/*.ts').filter((file) =>
+    /^import .* from 'fast-check'$/m.test(readFileSync(file, 'utf8')),
+  )
+  assert.deepEqual(importers, ['test/support/fc.ts'])
+})
+
 /** Modules that can open a connection, and what of them only listens or describes. */
 const connecting: Record<string, readonly string[]> = {
   net: ['isIP', 'createServer'],
