@@ -244,7 +244,7 @@ test('properties are tested with the same cases every time: fast-check has one h
 /** Modules that can open a connection, and what of them only listens or describes. */
 const connecting: Record<string, readonly string[]> = {
   net: ['isIP', 'createServer'],
-  http: ['createServer', 'STATUS_CODES'],
+  http: ['createServer', 'STATUS_CODES', 'ServerResponse'],
   https: ['createServer'],
   http2: [],
   tls: [],

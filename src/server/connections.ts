@@ -70,7 +70,6 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
       peer,
       proxy: address !== null && isWithin(address, trusted),
       caller: peer,
-      pending: 0,
       latest: null,
       closing: false,
     }

@@ -36,11 +36,9 @@ export interface Connection {
   readonly proxy: boolean
   /** Of the last request: a proxy often sends several of one caller in a row. */
   caller: Caller
-  /** Exchanges whose answer takes more than one turn of the event loop. */
-  pending: number
-  /** The last of them. */
+  /** The last exchange, of those whose answer takes more than one turn of the event loop. */
   latest: Exchange | null
-  /** The connection has sent what is not HTTP, or is to be closed for another reason: the next answer is its last. */
+  /** The caller sends more than anyone wants to read: the next answer is the last. */
   closing: boolean
 }
 

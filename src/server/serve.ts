@@ -179,7 +179,6 @@ async function finish(
 ): Promise<void> {
   const { connection } = exchange
   edge.pending.add(exchange)
-  connection.pending++
   connection.latest = exchange
   let answer: Answer | null
   try {
@@ -188,7 +187,6 @@ async function finish(
     answer = unexpected(edge, exchange, error)
   }
   edge.pending.delete(exchange)
-  connection.pending--
   if (connection.latest === exchange) connection.latest = null
   try {
     if (answer !== null) edge.writer.answer(exchange, answer)

@@ -2,7 +2,7 @@
  * What the HTTP parser refuses never becomes a request: the answer is written to the connection itself, with the same closed body
  * and the same headers as every other, and the connection ends.
  */
-import { STATUS_CODES } from 'node:http'
+import { ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Refusal, refuse } from '../platform/errors.ts'
@@ -35,17 +35,22 @@ export function wireErrorWriter(options: WireErrorOptions) {
     const connection = options.connectionOf(socket)
     // The parser reports again with every further packet; and after a last answer there is nothing to say.
     if (ended.has(socket) || connection.closing) return
-    // A body that broke off will never be whole: this is the answer to its request. Answers to what came before are still due, and
-    // ours must not be taken for one of them.
-    const { latest, pending } = connection
-    const broken = latest?.request.complete === false ? latest : null
-    if (pending > (broken === null ? 0 : 1)) {
-      connection.closing = true
-      return
-    }
     ended.add(socket)
-    if (!socket.writable) {
-      socket.destroy()
+    if (socket.writable) refuseInTurn(connection, refusal)
+    else socket.destroy()
+  }
+
+  /** Answers to what came before are still due, in their order, and ours must not be taken for one of them. */
+  function refuseInTurn(connection: Connection, refusal: Refusal): void {
+    const { socket, latest } = connection
+    // A body that broke off will never be whole: this is the answer to its request.
+    const broken = latest?.request.complete === false ? latest : null
+    const due = answerUnderWay(socket)
+    if (due !== null && due !== broken?.response) {
+      due.once('finish', () => {
+        // Else it was the last one anyway.
+        if (socket.writable) refuseInTurn(connection, refusal)
+      })
       return
     }
     const trace = broken ?? options.unread(connection)
@@ -57,6 +62,12 @@ export function wireErrorWriter(options: WireErrorOptions) {
     socket.end()
     setTimeout(() => socket.destroy(), lingerMs).unref()
   }
+}
+
+/** Node queues answers behind this one, and puts the next in its place before others hear that it is finished. */
+function answerUnderWay(socket: Socket): ServerResponse | null {
+  const answer: unknown = Reflect.get(socket, '_httpMessage')
+  return answer instanceof ServerResponse ? answer : null
 }
 
 function rawResponse(

@@ -89,7 +89,52 @@ test('an answer that is due comes before the refusal of what follows it on the c
   const first = await connection.answer()
   assert.equal(first.status, 200)
   assert.equal(JSON.parse(String(first.body)).bytes, 7)
+  assert.equal((await connection.answer()).status, 400)
   await connection.closed
+})
+
+test('every request before the one that is refused gets its own answer, in order, and then comes the refusal', async () => {
+  const document = request('GET /document')
+  const echo = String(post('/echo', '{"a":1}'))
+  const broken = request('POST /echo', [json, 'Transfer-Encoding: chunked'], 'ZZ\r\n')
+  const rounds: readonly (readonly [sent: string[], statuses: number[]])[] = [
+    [['NONSENSE\r\n\r\n'], [400]],
+    [
+      [document, document, document, 'NONSENSE\r\n\r\n'],
+      [200, 200, 200, 400],
+    ],
+    [
+      [echo, echo, 'NONSENSE\r\n\r\n'],
+      [200, 200, 400],
+    ],
+    [
+      [echo, document, document, 'NONSENSE\r\n\r\n'],
+      [200, 200, 200, 400],
+    ],
+    [
+      [document, echo, document, 'NONSENSE\r\n\r\n'],
+      [200, 200, 200, 400],
+    ],
+    [
+      [document, document, broken],
+      [200, 200, 400],
+    ],
+    [
+      [echo, document, broken],
+      [200, 200, 400],
+    ],
+    [
+      [document, request('GET /document', ['Connection: close']), 'NONSENSE\r\n\r\n'],
+      [200, 200],
+    ],
+  ]
+  for (const [sent, statuses] of rounds) {
+    const connection = await openRaw(edge.port)
+    connection.send(sent.join(''))
+    for (const [i, status] of statuses.entries())
+      assert.equal((await connection.answer()).status, status, `${i} of ${sent.join(' ')}`)
+    await assert.rejects(connection.answer(), /the connection ended after ""/)
+  }
 })
 
 test('400: a Content-Length shorter than the body cuts the body, and the rest is no request', async () => {
