@@ -68,7 +68,9 @@ async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promis
     },
     limit: (payer) => {
       // Wallets cost nothing: whoever has many is held by where they call from.
-      const caller = { buckets: [{ key: payer, factor: 1 }, ...edge.network(exchange).buckets] }
+      const { buckets } = edge.network(exchange)
+      const own = payer === null ? [] : [{ key: payer, factor: 1 }]
+      const caller = { buckets: [...own, ...buckets] }
       return rateProblem(edge, { route, exchange, caller, limits })
     },
   })

@@ -14,7 +14,7 @@ import { isTakenUp, purchase } from './purchase.ts'
 import { makeQuote, quoteRandomBytes } from './quote.ts'
 import type { PaymentReason } from './reasons.ts'
 import type { Till } from './resolve.ts'
-import { maySpend } from './signature.ts'
+import { signerOf } from './signature.ts'
 import { networks, resourceUrl, type Terms } from './terms.ts'
 
 export interface Shop extends Till {
@@ -57,7 +57,8 @@ async function attempt(sale: Sale): Promise<{ outcome: AttemptOutcome; answer: A
   const { payment } = decoded
   const order = await orderOf(sale, payment)
   if ('reason' in order) return refused(sale, { reason: order.reason, payment })
-  const limited = await request.limit(payment.authorization.from)
+  // Nobody uses up the limit of a payer whose name it has only written down.
+  const limited = await request.limit(order.isProved ? payment.authorization.from : null)
   if (limited !== null) return { outcome: 'limited', answer: limited }
   const made = await purchase(shop, order)
   return { outcome: made.outcome, answer: await answerOf(sale, payment, made) }
@@ -88,11 +89,12 @@ async function orderOf(
   const { idempotencyKey, read } = sale.request
   const match = await agreementOf(sale, payment)
   if ('reason' in match) return match
-  if (!(await maySpend(payment, match.terms)))
-    return { reason: 'invalid_exact_evm_payload_signature' }
+  const signer = await signerOf(payment, match.terms)
+  if (signer === 'other') return { reason: 'invalid_exact_evm_payload_signature' }
   return {
     payment,
     terms: match.terms,
+    isProved: signer === 'payer',
     idempotencyKey: idempotencyKey ?? payment.idempotencyKey,
     read: () => read(payment.authorization.from),
   }
@@ -108,7 +110,7 @@ async function agreementOf({ shop, terms }: Sale, payment: SignedPayment): Promi
   if (amount === terms.amount || payment.accepted?.quote != null) return match
   // No quote came back, for version 1 has no place for it.
   const former = matchPayment(payment, { ...terms, amount }, options)
-  if ('reason' in former || !(await maySpend(payment, terms))) return match
+  if ('reason' in former || (await signerOf(payment, terms)) === 'other') return match
   return (await shop.board.isPayable(terms.endpoint, amount)) ? former : match
 }
 
@@ -140,10 +142,17 @@ async function challenge({ shop, request, terms }: Sale, refused?: Refused): Pro
     success: false,
     errorReason: reason,
     transaction: '',
-    network: payment?.network ?? shop.network,
+    network: networkNamed(payment) ?? shop.network,
     ...(payment === undefined ? {} : { payer: payment.authorization.from }),
   }
   return { status: 402, body, headers: { ...headers, ...receiptHeaders(receipt) } }
+}
+
+/** As the payer calls it, where it is a name at all. */
+function networkNamed(payment: SignedPayment | undefined): string | undefined {
+  return payment !== undefined && /^[\w:-]{1,64}$/.test(payment.network)
+    ? payment.network
+    : undefined
 }
 
 async function answerOf(sale: Sale, payment: SignedPayment, made: Purchase): Promise<Answer> {

@@ -1,14 +1,17 @@
 /** What is bought, under a claim: the way of `purchase.ts` from the claim to the answer. */
 import type { Answer } from '../platform/endpoint.ts'
+import type { Verification } from './facilitator.ts'
 import type { SignedPayment } from './payload.ts'
 import { type PaymentReason, usedReason } from './reasons.ts'
-import { isLedgerAlone, type Till } from './resolve.ts'
+import { isLedgerAlone, resolvePayment, type Till } from './resolve.ts'
 import { failPayment, holdPayment, markSettled, markUnknown, releasePayment } from './store.ts'
 import type { Terms } from './terms.ts'
 
 export interface Order {
   payment: SignedPayment
   terms: Terms
+  /** That the payer has signed it; else only a facilitator can tell. */
+  isProved: boolean
   /** Names the purchase, however often it is signed for. */
   idempotencyKey: string | null
   /** What is bought. It may be asked more than once, and must change nothing. */
@@ -26,6 +29,11 @@ export type Purchase =
   /** It may have been paid: only the same payment again may follow. */
   | { outcome: 'pending' }
 
+/** An order, and what the facilitator says of it: asked once. */
+export interface Verified extends Order {
+  verification(): Promise<Verification>
+}
+
 /** What is ours alone until then. */
 export interface Claim {
   id: string
@@ -36,7 +44,7 @@ export interface Claim {
  * Under a claim: verify, while the claim is made fast; read; settle. `wait`: it has passed to somebody else. `twin`: the signature is right,
  * and another payment of the same purchase was first.
  */
-export async function buy(till: Till, order: Order, claim: Claim): Promise<Bought> {
+export async function buy(till: Till, order: Verified, claim: Claim): Promise<Bought> {
   const offer = await offerUnder(till, order, claim)
   return 'ended' in offer ? offer.ended : settle(till, order, { id: claim.id, answer: offer.ready })
 }
@@ -45,7 +53,7 @@ type Bought = Purchase | 'wait' | 'twin'
 type Offer = { ready: Answer } | { ended: Bought }
 
 /** Whatever ends it before the payment is sent gives the claim back. */
-async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer> {
+async function offerUnder(till: Till, order: Verified, claim: Claim): Promise<Offer> {
   const { db, clock } = till
   const { id, leaseUntil } = claim
   const release = (reason: PaymentReason | null) =>
@@ -64,23 +72,39 @@ async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer
 }
 
 /** `ready`: the answer is 200, and the row says that the payment may be sent. */
-async function untilSettling(till: Till, order: Order, { id, leaseUntil }: Claim): Promise<Offer> {
-  const { db, facilitator, clock } = till
-  const [verified, hold] = await Promise.all([
-    facilitator.verify(order.payment, order.terms),
-    holdPayment(db, id, clock()),
-  ])
-  if (verified.outcome === 'no answer') {
-    till.onTrouble('a payment could not be verified', { why: verified.why })
-    return { ended: { outcome: 'facilitator unavailable' } }
+async function untilSettling(till: Till, order: Verified, claim: Claim): Promise<Offer> {
+  const { db, clock } = till
+  const { id, leaseUntil } = claim
+  const [verified, hold] = await Promise.all([order.verification(), holdPayment(db, id, clock())])
+  const refusal = refusalOf(till, verified)
+  if (refusal !== null) {
+    const mayBePaid = hold === 'held' && isUsed(refusal)
+    return { ended: mayBePaid ? await usedBy(till, order, claim) : refusal }
   }
-  if (verified.outcome === 'refused') return { ended: verified }
   if (hold === 'lost') return { ended: 'wait' }
   if (hold === 'twin') return { ended: 'twin' }
   const answer = await order.read()
   if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
   // Whoever came back for it may be sending it by now.
   return clock() < leaseUntil ? { ready: answer } : { ended: 'wait' }
+}
+
+/** Null: the payment is valid. */
+export function refusalOf(till: Till, verified: Verification): Purchase | null {
+  if (verified.outcome === 'valid') return null
+  if (verified.outcome === 'refused') return verified
+  till.onTrouble('a payment could not be verified', { why: verified.why })
+  return { outcome: 'facilitator unavailable' }
+}
+
+function isUsed(refusal: Purchase): boolean {
+  return refusal.outcome === 'refused' && refusal.reason === usedReason
+}
+
+/** Somebody has sent it to the chain before us: where we are paid by it, it is served. Nobody has bought with it here: it is held. */
+async function usedBy(till: Till, { payment }: Order, { id }: Claim): Promise<Bought> {
+  const resolved = await resolvePayment(till, { id, payment, claimedAt: till.clock() }, 'payer')
+  return resolved.state === 'settled' ? 'wait' : { outcome: 'refused', reason: usedReason }
 }
 
 async function settle(

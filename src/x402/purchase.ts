@@ -13,7 +13,16 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sha256 } from '../platform/bytes.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
-import { buy, type Claim, isSold, type Order, type Purchase } from './buy.ts'
+import {
+  buy,
+  type Claim,
+  isSold,
+  type Order,
+  type Purchase,
+  refusalOf,
+  type Verified,
+} from './buy.ts'
+import type { Verification } from './facilitator.ts'
 import { expiredReason } from './match.ts'
 import type { SignedPayment } from './payload.ts'
 import { usedReason } from './reasons.ts'
@@ -43,7 +52,10 @@ const entitlementMs = 15 * 60_000
 const purchaseMs = 24 * 3_600_000
 
 export function purchase(till: Till, order: Order): Promise<Purchase> {
-  return waiting(() => attempt(till, order))
+  let verifying: Promise<Verification> | undefined
+  const verification = (): Promise<Verification> =>
+    (verifying ??= till.facilitator.verify(order.payment, order.terms))
+  return waiting(() => attempt(till, { ...order, verification }))
 }
 
 /** For somebody else who is at it; not for ever. */
@@ -61,12 +73,16 @@ async function waiting<Result>(
 
 type Step = Purchase | 'wait'
 
-async function attempt(till: Till, order: Order): Promise<Step> {
+async function attempt(till: Till, order: Verified): Promise<Step> {
   const { db } = till
   const now = till.clock()
   const expired = expiredReason(order.payment, now)
   const claim = newClaim(till, order, now)
-  const lease = leaseFrom(now)
+  if (expired === null && !order.isProved) {
+    const refusal = await refusalOfUnproved(till, order)
+    if (refusal !== null) return refusal
+  }
+  const lease = leaseFrom(till.clock())
   if (expired === null && (await claimPayment(db, claim, lease)))
     return buyOrTwin(till, order, { id: claim.id, leaseUntil: lease.leaseUntil })
   const row = await findPayment(db, claim)
@@ -78,6 +94,12 @@ async function attempt(till: Till, order: Order): Promise<Step> {
     return taken ? finish(till, order, row) : 'wait'
   }
   return expired === null ? 'wait' : { outcome: 'refused', reason: expired }
+}
+
+/** Of a signature that only a facilitator can read: before it is known to be right it writes nothing and holds nobody up. */
+async function refusalOfUnproved(till: Till, order: Verified): Promise<Purchase | null> {
+  const isKnown = await isTakenUp(till, order.payment, order.terms)
+  return isKnown ? null : refusalOf(till, await order.verification())
 }
 
 /** The very payment, for the very resource. */
@@ -132,7 +154,7 @@ function leaseFrom(now: Date): Lease {
   return { now, leaseUntil: new Date(now.getTime() + leaseMs) }
 }
 
-async function buyOrTwin(till: Till, order: Order, claim: Claim): Promise<Step> {
+async function buyOrTwin(till: Till, order: Verified, claim: Claim): Promise<Step> {
   const bought = await buy(till, order, claim)
   return bought === 'twin' ? ((await waiting(() => twinPurchase(till, order))) ?? 'wait') : bought
 }

@@ -5,12 +5,19 @@ import type { Price } from './terms.ts'
 /** 65 bytes: the signature of an ordinary key. Any other is a contract's, and only the chain can tell. */
 const plainSignatureLength = 2 + 2 * 65
 
-/** False where an ordinary key other than the payer's has signed, or signed something else. */
-export async function maySpend(
+export type Signer =
+  | 'payer'
+  /** Another ordinary key; or the payer's, that signed something else. */
+  | 'other'
+  /** Perhaps the payer, which then is a contract. */
+  | 'unknown'
+
+export async function signerOf(
   { authorization, signature }: SignedPayment,
   price: Price,
-): Promise<boolean> {
-  if (signature.length !== plainSignatureLength) return true
+): Promise<Signer> {
+  if (signature.length !== plainSignatureLength) return 'unknown'
+  if (!isTakenByTheCoin(signature)) return 'other'
   const { recoverTypedDataAddress } = await import('viem/utils')
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   try {
@@ -33,12 +40,20 @@ export async function maySpend(
       },
       signature: signature as Hex,
     })
-    return signer.toLowerCase() === from
+    return signer.toLowerCase() === from ? 'payer' : 'other'
   } catch {
     // No point of the curve.
-    return false
+    return 'other'
   }
 }
+
+/** Of the two forms that every signature has the coin's contract takes one, with `s` in the lower half of the curve's order. */
+function isTakenByTheCoin(signature: string): boolean {
+  const s = signature.slice(66, 130)
+  return s <= halfOrder && (signature.endsWith('1b') || signature.endsWith('1c'))
+}
+
+const halfOrder = '7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0'
 
 /** The decoder has let nothing else through. */
 type Hex = `0x${string}`

@@ -8,7 +8,7 @@ import { Compile } from 'typebox/compile'
 import { candidateDetail, publicScore, searchResult } from '../../src/candidates/schema.ts'
 import { sql } from '../../src/platform/db.ts'
 import { ask } from '../support/ask.ts'
-import { assertPaid, assertRefused, chainTest, startPaidLoop } from '../support/paid-loop.ts'
+import { assertPaid, assertRefused, chainTest, startPaidLoop, terms } from '../support/paid-loop.ts'
 import {
   isReading,
   payFor,
@@ -19,7 +19,7 @@ import {
   signedFor,
 } from '../support/paid-reads.ts'
 import { payTo } from '../support/paid-server.ts'
-import { readBase64Json } from '../support/payments.ts'
+import { base64Json, payloadV1, readBase64Json, signAuthorization } from '../support/payments.ts'
 import { eventually, type ServerProcess } from '../support/processes.ts'
 
 const loop = await startPaidLoop()
@@ -148,6 +148,22 @@ chainTest('429: a payer over its limit is not charged; another one is served', a
   assert.ok(Number(third.headers['retry-after']) >= 1)
   assert.equal(await loop.spent(wallet), 2 * prices.score)
   assertPaid(await buy(await loop.richWallet()))
+})
+
+chainTest('who only names a payer uses up nothing of that payer’s limit', async () => {
+  const limited = await start({ KEY_CALLS_PER_MINUTE: '2' })
+  const wallet = await loop.richWallet()
+  const { authorization } = await signAuthorization(wallet, terms)
+  const signature = `0x${'ab'.repeat(80)}`
+  const named = base64Json(payloadV1({ authorization, signature }, terms))
+  for (let i = 0; i < 4; i++) {
+    const reply = await payFor(limited.base, named, { path: reads.score })
+    assertRefused(reply, 'invalid_exact_evm_payload_signature')
+  }
+  for (let i = 0; i < 2; i++)
+    assertPaid(
+      await payFor(limited.base, await signedFor(prices.score, wallet), { path: reads.score }),
+    )
 })
 
 chainTest('a caller that hangs up before the answer is not charged', async () => {

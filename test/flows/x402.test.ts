@@ -259,6 +259,39 @@ chainTest('402: every way to tamper with a payment, and nothing moves', async ()
     ],
     ['no funds', await signedHeader(testWallet()), 'insufficient_funds'],
     ['garbage', '!!!', 'invalid_payload'],
+    [
+      'a network that is no name',
+      base64Json({ ...payloadV1(signed, terms), network: 'x'.repeat(4_000) }),
+      'invalid_network',
+    ],
+    ['null', base64Json(null), 'invalid_payload'],
+    ['a number', base64Json(1), 'invalid_payload'],
+    ['half a JSON', Buffer.from('{"x402Version":1').toString('base64'), 'invalid_payload'],
+    ['base64url', base64Json({ '?': '???>>>' }).replaceAll('/', '_'), 'invalid_payload'],
+    [
+      'a duplicate member',
+      Buffer.from('{"x402Version":1,"x402Version":2}').toString('base64'),
+      'invalid_payload',
+    ],
+    [
+      'bytes that are no text',
+      Buffer.from([0xff, 0xfe, 0x00]).toString('base64'),
+      'invalid_payload',
+    ],
+    ['a value of 300 bits', changed({ value: (2n ** 300n).toString() }), 'invalid_payload'],
+    ['a negative value', changed({ value: '-10000' }), 'invalid_payload'],
+    ['a value in hex', changed({ value: '0x2710' }), 'invalid_payload'],
+    ['a short nonce', changed({ nonce: '0x1' }), 'invalid_payload'],
+    [
+      's beyond half the order',
+      base64Json(payloadV1({ ...signed, signature: malleated(signed.signature) }, terms)),
+      signatureReason,
+    ],
+    [
+      'v of another kind',
+      base64Json(payloadV1({ ...signed, signature: `${signed.signature.slice(0, -2)}00` }, terms)),
+      signatureReason,
+    ],
     ['an array', base64Json([payloadV1(signed, terms)]), 'invalid_payload'],
     [
       'another domain',
@@ -276,6 +309,13 @@ chainTest('402: every way to tamper with a payment, and nothing moves', async ()
   assert.equal(await loop.spent(wallet), 0)
   assertPaid(await pay(server, base64Json(payloadV1(signed, terms))))
 })
+
+/** The other signature that the same key seems to have made: the coin's contract takes one of them alone. */
+function malleated(signature: string): string {
+  const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+  const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
+  return `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
+}
 
 chainTest(
   '400: two payment headers that differ, or one that is too long, and nothing moves',
@@ -337,6 +377,53 @@ chainTest(
     } finally {
       await overtaken.stop()
     }
+  },
+)
+
+chainTest(
+  '200: somebody else has sent the authorization before we were asked: it was paid, so it is served, for one thing, once',
+  async () => {
+    const wallet = await loop.richWallet()
+    const signed = await signAuthorization(wallet, terms)
+    await loop.broadcast(signed)
+    const header = base64Json(payloadV1(signed, terms))
+    const transaction = assertPaid(await pay(server, header))
+    assert.equal(assertPaid(await pay(second, header)), transaction)
+    assertRefused(await pay(server, header, { path: '/things/2' }), 'invalid_transaction_state')
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest('402: what was sent before, to somebody else, buys nothing', async () => {
+  const wallet = await loop.richWallet()
+  const nonce = `0x${randomBytes(32).toString('hex')}`
+  const elsewhere = { ...terms, payTo: testWallet().address }
+  await loop.broadcast(await signAuthorization(wallet, elsewhere, { nonce }))
+  const header = await signedHeader(wallet, { nonce })
+  assertRefused(await pay(server, header), 'invalid_transaction_state')
+  assert.equal(await loop.spent(wallet), 10_000, 'what it paid somebody else')
+})
+
+chainTest(
+  '402: a signature that only the chain can read is looked at before anything is written, and holds up no purchase of the payer it names',
+  async () => {
+    const wallet = await loop.richWallet()
+    const headers = { 'Idempotency-Key': 'a-purchase-of-the-payer' }
+    const forged = async (): Promise<string> => {
+      const { authorization } = await signAuthorization(wallet, terms)
+      const signature = `0x${randomBytes(100).toString('hex')}`
+      return base64Json(payloadV1({ authorization, signature }, terms))
+    }
+    const attacks = Array.from({ length: 8 }, async () => pay(server, await forged(), { headers }))
+    const bought = await pay(second, await signedHeader(wallet), { headers })
+    assertPaid(bought)
+    for (const reply of await Promise.all(attacks))
+      assertRefused(reply, 'invalid_exact_evm_payload_signature')
+    const payer = wallet.address.toLowerCase()
+    const { db } = loop.database
+    const rows = await db.rows(sql`select state from x402_payments where payer = ${payer}`)
+    assert.deepEqual(rows, [{ state: 'settled' }])
+    assert.equal(await loop.spent(wallet), 10_000)
   },
 )
 
