@@ -1,7 +1,8 @@
 /**
  * Delivering webhooks beside its limits, in one run: the bare HTTP client to the same receiver, leasing and acknowledging without sending, and
  * the bare client with a new TLS connection for each POST; and the same load on pg-boss. 50 endpoints over TLS on one host, each event to 10
- * of them; database, receiver and worker share this machine. WEBHOOK_EVENTS for more events than 1,000, WEBHOOK_PARTS for some parts only.
+ * of them; database, receiver and worker share this machine. WEBHOOK_EVENTS for more events than 1,000, WEBHOOK_PARTS
+ * for some of rates, lags, memory and peer, WEBHOOK_PACE for another rate of events a second than a quarter of what was delivered.
  */
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -42,7 +43,7 @@ import {
 const eventCount = Number(process.env.WEBHOOK_EVENTS ?? 1_000)
 const parts = new Set((process.env.WEBHOOK_PARTS ?? 'rates,lags,memory,peer').split(','))
 const lagSeconds = 10
-const waitingCount = 100_000
+const waitingCount = Number(process.env.WEBHOOK_WAITING ?? 100_000)
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 // The server's user must get through.
@@ -342,7 +343,7 @@ try {
   if (parts.has('memory'))
     report('webhooks: memory of a worker', [
       {
-        name: `most resident, ${waitingCount / 1_000},000 deliveries waiting`,
+        name: `most resident, ${waitingCount / 1_000} thousand deliveries waiting`,
         value: await residentWaiting(),
         unit: 'MB',
         target: { max: 250 },

@@ -1,6 +1,7 @@
 /** `assay serve` and `worker`: the settings, with what the command line changes of them, to the serving process. */
 import type { Config } from '../config.ts'
 import { servingSettings } from '../settings/serving.ts'
+import { keepMemoryFlat } from './flat-memory.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 
@@ -25,6 +26,7 @@ export async function serveCommand(config: Config, flags: ServeFlags): Promise<O
 
 /** `assay worker`: the background work alone. */
 export async function workerCommand(config: Config): Promise<Outcome> {
+  keepMemoryFlat()
   const { serve } = await import('../main.ts')
   await serve(config, { demo: false, worker: 'alone' })
   return done({ ok: true }, [])
