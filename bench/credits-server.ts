@@ -60,7 +60,8 @@ async function serve(order: CreditsServerOrder): Promise<void> {
     ...parts,
     trustedProxies: [],
     readiness: () => Promise.resolve({}),
-    log: openLog({ level: 'silent' }),
+    // As the service does: a line a request, which nobody reads.
+    log: openLog({ level: 'info', to: { write: () => undefined } }),
     metrics: createMetrics(),
     limits: { connectionsPerAddressMax: 1_000 },
   })
@@ -78,6 +79,7 @@ function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Part
     synchronousCommit: 'off',
     onError: () => {},
   })
+  const fallback = inProcessRateLimiter({ nodes: 1 })
   const metering: Metering = {
     shortfall: () => null,
     async charge({ caller, meter, operationId: operation, requestId: reference }) {
@@ -91,7 +93,11 @@ function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Part
     undo: () => undefined,
   }
   return {
-    limiter: databaseRateLimiter({ db: limiterDb, fallback: inProcessRateLimiter({ nodes: 1 }) }),
+    // One of its own for each call: nothing is grouped.
+    limiter: {
+      take: (caller, policy) =>
+        databaseRateLimiter({ db: limiterDb, fallback }).take(caller, policy),
+    },
     metering,
     async authenticate(authorization) {
       const digest = keyDigest(authorization.slice('Bearer '.length), pepper)

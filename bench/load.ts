@@ -23,6 +23,8 @@ export interface LoadReport {
   /** The first answer that was not expected, for a look. */
   firstUnexpected: string
   seconds: number
+  /** Of processor time, its own. */
+  cpuSeconds: number
   p50Ms: number
   p99Ms: number
 }
@@ -59,6 +61,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   let answers = 0
   let unexpected = 0
   let firstUnexpected = ''
+  const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
   const endAt = startedAt + order.seconds * 1_000
 
@@ -96,6 +99,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     })
 
   await Promise.all(Array.from({ length: order.connections }, connection))
+  const { user, system } = process.cpuUsage(cpuBefore)
   latencies.sort((a, b) => a - b)
   const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
   return {
@@ -103,6 +107,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
     unexpected,
     firstUnexpected,
     seconds: (performance.now() - startedAt) / 1_000,
+    cpuSeconds: (user + system) / 1e6,
     p50Ms: at(0.5),
     p99Ms: at(0.99),
   }

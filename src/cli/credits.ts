@@ -2,12 +2,18 @@
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import { auditBooks, type BooksAudited } from '../payments/audit-books.ts'
-import { findCreditAccount, findUsage, updateSuspended } from '../payments/credit-store.ts'
+import {
+  findCreditAccount,
+  findUsage,
+  type UsageRow,
+  updateSuspended,
+} from '../payments/credit-store.ts'
 import { enterCredits } from '../payments/credits.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { accountNamed } from './accounts.ts'
 import { done, type Outcome } from './output.ts'
+import { told } from './rows.ts'
 import { CommandError, UsageError } from './run.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -86,29 +92,35 @@ export function showCreditsCommand(config: Config, named: string): Promise<Outco
   })
 }
 
-export function usageCommand(
-  config: Config,
-  named: string,
-  flags: { since?: string; until?: string },
-): Promise<Outcome> {
+export interface UsageFlags {
+  since?: string
+  until?: string
+  csv?: boolean
+}
+
+export function usageCommand(config: Config, named: string, flags: UsageFlags): Promise<Outcome> {
   const until = flags.until === undefined ? systemClock() : dayGiven('--until', flags.until)
   const since =
     flags.since === undefined
       ? new Date(until.getTime() - 30 * 86_400_000)
       : dayGiven('--since', flags.since)
   return withDatabase(config, async (db) => {
-    const { id: accountId } = await accountNamed(db, named)
-    const usage = await findUsage(db, { accountId, since, until })
+    const { id: account } = await accountNamed(db, named)
+    const usage = await findUsage(db, { accountId: account, since, until })
     const credits = usage.reduce((sum, row) => sum + row.credits, 0)
-    const lines = usage.map(
-      ({ day, meter, operation, calls, voided, credits: spent }) =>
-        `${day}  ${meter}  ${operation}  ${calls} calls${voided > 0 ? `, ${voided} given back` : ''}  ${spent} credits`,
-    )
-    return done({ ok: true, account: accountId, usage, credits }, [
-      ...lines,
-      `${credits} credits in all`,
-    ])
+    const rows = usage.map(usageFields)
+    const none = 'Nothing was charged.'
+    const outcome = told({ account, usage, credits }, { columns: usageColumns, rows, flags, none })
+    return flags.csv === true || rows.length === 0
+      ? outcome
+      : { ...outcome, lines: [...outcome.lines, `${credits} credits in all`] }
   })
+}
+
+const usageColumns = ['day', 'meter', 'operation', 'calls', 'givenBack', 'credits']
+
+function usageFields({ day, meter, operation, calls, voided, credits }: UsageRow): string[] {
+  return [day, meter, operation, `${calls}`, `${voided}`, `${credits}`]
 }
 
 /** Every entry of every account is added up again. Ends with 1 where books do not add up. */

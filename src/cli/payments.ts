@@ -11,7 +11,8 @@ import {
   sumByState,
 } from '../x402/reports-store.ts'
 import { type PaymentState, paymentStates } from '../x402/store.ts'
-import { done, type Outcome } from './output.ts'
+import type { Outcome } from './output.ts'
+import { told } from './rows.ts'
 import { UsageError } from './run.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -140,32 +141,6 @@ const revenueColumns = ['day', 'endpoint', 'chain', 'payments', 'amount']
 
 function revenueFields({ day, endpoint, chainId, payments, amount }: Revenue): string[] {
   return [day, endpoint, String(chainId), String(payments), amount]
-}
-
-interface Told {
-  columns: readonly string[]
-  rows: readonly string[][]
-  flags: Pick<PaymentsFlags, 'csv'>
-  /** In place of an empty table. */
-  none: string
-}
-
-function told(report: Record<string, unknown>, { columns, rows, flags, none }: Told): Outcome {
-  const all = [columns, ...rows]
-  if (flags.csv === true) return done({ ok: true, ...report }, all.map(csvLine))
-  if (rows.length === 0) return done({ ok: true, ...report }, [none])
-  const widths = columns.map((_, i) => Math.max(...all.map((row) => (row[i] ?? '').length)))
-  const lineOf = (row: readonly string[]): string =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd()
-  return done({ ok: true, ...report }, all.map(lineOf))
-}
-
-/** No field of ours holds a comma, a quote or a line end: words, numbers, hex and times. */
-function csvLine(fields: readonly string[]): string {
-  return fields.join(',')
 }
 
 function stateOf(text: string): PaymentState {

@@ -104,6 +104,14 @@ test('an account, its key and its credits: made by command, honoured by a server
       credits: 2,
     },
   )
+  const day = usage.usage[0].day
+  const table = await run(['credits', 'usage', 'Example Ltd', '--csv'])
+  assert.deepEqual(table.out.trimEnd().split('\n'), [
+    'day,meter,operation,calls,givenBack,credits',
+    `${day},score_lookup,verifyScoreCredential,2,0,2`,
+  ])
+  const shown = await run(['credits', 'usage', 'Example Ltd'])
+  assert.match(shown.out, /verifyScoreCredential +2 +0 +2\n2 credits in all/)
   const audit = await report('credits', 'audit')
   assert.deepEqual(audit, { ok: true, accounts: 1, broken: [], wholeAgain: [] })
   one.signal('SIGTERM')

@@ -38,6 +38,7 @@ export function creditsCommands(program: Command): void {
     .argument(...accountArgument)
     .option('--since <day>', 'in UTC; default: 30 days before the end')
     .option('--until <day>', 'in UTC, not included; default: now')
+    .option('--csv', 'for a spreadsheet')
     .action((account, flags) =>
       act(flags, async () =>
         (await import('../credits.ts')).usageCommand(settings(), account, flags),

@@ -1,0 +1,82 @@
+/** What the benchmark of credits reads and who pays for it: people with scores, accounts with keys, and requests of them all. */
+import { createAccount, createKey } from '../src/access/manage.ts'
+import { keepingIndex } from '../src/candidates/keep-index.ts'
+import { skillNames } from '../src/candidates/skill-names.ts'
+import { enterCredits } from '../src/payments/credits.ts'
+import { scopes } from '../src/platform/callers.ts'
+import type { Db } from '../src/platform/db.ts'
+import { parseKeyring } from '../src/platform/keyring.ts'
+import { uuidV7 } from '../src/platform/uuid-v7.ts'
+import { giveScore } from '../test/support/candidates.ts'
+import { publicLine, register } from '../test/support/people.ts'
+import { requestsFile } from './serving.ts'
+
+export const peppers = `k1:${Buffer.alloc(32, 7).toString('base64')}`
+const peopleCount = 1_000
+
+export const username = (i: number): string => `person-${String(i).padStart(4, '0')}`
+export const scoreId = (i: number): string => i.toString(16).padStart(64, '0')
+
+export async function makePeople(db: Db): Promise<void> {
+  const names = skillNames([])
+  const people = Array.from({ length: peopleCount }, (_, i) =>
+    publicLine({ username: username(i), displayName: `Person ${i}`, title: 'Engineer' }),
+  )
+  await register(
+    keepingIndex(db, () => names),
+    people,
+  )
+  for (let i = 0; i < peopleCount; i++) await giveScore(db, username(i), scoreId(i))
+}
+
+export interface Account {
+  id: string
+  keyIds: string[]
+  keys: string[]
+}
+
+/** One key of one route has 60,000 calls a minute, and one account at most 20 keys. */
+export async function makeAccount(db: Db, keyCount: number): Promise<Account> {
+  const now = new Date()
+  const context = { peppers: parseKeyring(peppers), now }
+  return db.transaction(async (tx) => {
+    const account = await createAccount(tx, `account ${uuidV7(now)}`, now)
+    if (account === null) throw new Error('no account')
+    const { id: accountId } = account
+    const made: Account = { id: accountId, keyIds: [], keys: [] }
+    for (let i = 0; i < keyCount; i++) {
+      const wanted = {
+        accountId,
+        environment: 'live',
+        name: 'bench',
+        scopes,
+        allowedFrom: null,
+        expiresAt: null,
+      } as const
+      const key = await createKey(tx, wanted, context)
+      if (key.outcome !== 'created') throw new Error(key.outcome)
+      made.keyIds.push(key.id)
+      made.keys.push(key.key)
+    }
+    await enterCredits(tx, { accountId, kind: 'grant', delta: 1e12, reason: 'bench' })
+    return made
+  })
+}
+
+export const routes = {
+  score: (i: number) => `/api/v1/scores/${scoreId(i % peopleCount)}`,
+  detail: (i: number) => `/api/v1/candidates/${username(i % peopleCount)}`,
+  search: (i: number) => `/api/v1/candidates/search?q=${username(i % peopleCount)}&limit=5`,
+}
+export type Route = keyof typeof routes
+
+export const routeNames: readonly Route[] = ['score', 'detail', 'search']
+
+/** A file of reads of one route, `keys` by turns. */
+export function readsFile(file: string, route: Route, keys: readonly string[]): string {
+  const all = Array.from({ length: 2_000 }, (_, i) => {
+    const key = keys[i % keys.length] ?? ''
+    return `GET ${routes[route](i)} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`
+  })
+  return requestsFile(file, all)
+}
