@@ -2,7 +2,6 @@
 
 import { coalesce } from '../platform/coalesce.ts'
 import type { Queryable } from '../platform/db.ts'
-import { RecentMap } from '../platform/recent-map.ts'
 import type { Card, Search } from './card.ts'
 import { foldText } from './fold.ts'
 import { profilePath } from './public-read.ts'
@@ -13,7 +12,6 @@ import { findCards, type Lookup } from './store.ts'
 export type SearchCandidates = (q: string, limit: number) => Promise<SearchResult>
 
 export function candidateSearch(db: Queryable, names: SkillNames): SearchCandidates {
-  const termsOf = remembered(names)
   const find = coalesce<Lookup, Card[]>({
     name: 'candidate search',
     batchMax: 32,
@@ -23,7 +21,7 @@ export function candidateSearch(db: Queryable, names: SkillNames): SearchCandida
   return async (q, limit) => {
     const lookup = lookupOf(q, limit, names)
     const cards = await find(lookup)
-    const candidates = cards.map((card) => previewOf(card, lookup, termsOf))
+    const candidates = cards.map((card) => previewOf(card, lookup, names.of))
     return { query: q, candidates, resultCount: candidates.length }
   }
 }
@@ -62,18 +60,5 @@ export function previewOf(
       : skills.filter(({ name }) => matchesSkill(text, termsOf(name))),
     skillCount: skills.length,
     verifiedSkillCount: verified.length,
-  }
-}
-
-/** The same few thousand skills come again and again. */
-function remembered(names: SkillNames): (skill: string) => SkillTerms {
-  const known = new RecentMap<SkillTerms>(10_000)
-  return (skill) => {
-    let terms = known.get(skill)
-    if (terms === undefined) {
-      terms = names.of(skill)
-      known.set(skill, terms)
-    }
-    return terms
   }
 }

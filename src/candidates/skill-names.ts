@@ -1,6 +1,7 @@
 /** Pure: by which names a skill is found. A skill that the vocabulary knows is found by its label and by each of its aliases. */
 import { sha256 } from '../platform/bytes.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
+import { RecentMap } from '../platform/recent-map.ts'
 import { foldText, fromLaterWords, hasTwoLetters } from './fold.ts'
 
 export interface NamedRecord {
@@ -48,25 +49,45 @@ export function skillNames(records: readonly NamedRecord[]): SkillNames {
     ({ name }) => name,
   )
   const sources = records.map(({ label, aliases }) => ({ label, aliases: [...aliases] }))
+  const termsOf = (name: string): SkillTerms => {
+    const own = foldText(name)
+    return termsFor(
+      own,
+      (byName.get(own) ?? []).map(({ record }) => record),
+    )
+  }
   return {
     sha256: sha256(canonicalJson({ termsVersion, records: sources })),
-    of(name) {
-      const own = foldText(name)
-      const known = (byName.get(own) ?? []).map(({ record }) => record)
-      const labels = known.map(({ label }) => foldText(label))
-      const aliases = known.flatMap((record) => record.aliases.map(foldText))
-      const whole = new Set([own, ...labels, ...aliases].filter((term) => term !== ''))
-      const labelParts = labels.flatMap(fromLaterWords)
-      const ownParts = fromLaterWords(own).filter((term) => !labelParts.includes(term))
-      const parts = new Set([...ownParts, ...labelParts])
-      return {
-        whole: [...whole],
-        parts: [...parts].filter((term) => !whole.has(term)),
-        labels: [...new Set(labels.length === 0 ? [own] : labels)].filter((term) => term !== ''),
-        ownParts,
-      }
-    },
+    of: remembered(termsOf),
     otherLabels: otherLabels(records),
+  }
+}
+
+function termsFor(own: string, known: readonly NamedRecord[]): SkillTerms {
+  const labels = known.map(({ label }) => foldText(label))
+  const aliases = known.flatMap((record) => record.aliases.map(foldText))
+  const whole = new Set([own, ...labels, ...aliases].filter((term) => term !== ''))
+  const labelParts = labels.flatMap(fromLaterWords)
+  const ownParts = fromLaterWords(own).filter((term) => !labelParts.includes(term))
+  const parts = new Set([...ownParts, ...labelParts])
+  return {
+    whole: [...whole],
+    parts: [...parts].filter((term) => !whole.has(term)),
+    labels: [...new Set(labels.length === 0 ? [own] : labels)].filter((term) => term !== ''),
+    ownParts,
+  }
+}
+
+/** The same few thousand skills come again and again. */
+function remembered(termsOf: (name: string) => SkillTerms): SkillNames['of'] {
+  const known = new RecentMap<SkillTerms>(10_000)
+  return (name) => {
+    let terms = known.get(name)
+    if (terms === undefined) {
+      terms = termsOf(name)
+      known.set(name, terms)
+    }
+    return terms
   }
 }
 
