@@ -1,8 +1,9 @@
 /**
  * Search over SEARCH_PEOPLE people (10,000 and 100,000 unless given, e.g. 1000000): every prefix of two letters that leads to anybody, samples
  * of longer ones, one search at a time on an embedded database, cold (right after its start) and warm; and many at once. Beside it, on the
- * same rows, what one would write without the index: ILIKE over the tables, and full-text search by prefix. Neither of the two ranks by
- * kind of match. `assay workers import` with the index is measured on people of its own.
+ * same rows, what one would write without the index: ILIKE over the tables, the same with trigrams, and full-text search by prefix. None
+ * of these ranks by kind of match. What it costs to put people into the filled index is measured by itself, over two connections, and as
+ * a part of `assay workers import`, each on people of its own.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +24,12 @@ import { type Finding, report } from './measure.ts'
 import { type BenchPerson, populationOf } from './search-people.ts'
 
 const sizes = (process.env.SEARCH_PEOPLE ?? '10000,100000').split(',').map(Number)
+/** Of each kind, of those that it takes a second to ask. */
+const othersAsked = Number(process.env.SEARCH_OTHERS ?? 20)
 const importLines = Number(process.env.SEARCH_IMPORT ?? 20_000)
+/** Only put into the index, in batches as an import has them. */
+const keptPeople = Number(process.env.SEARCH_KEPT ?? 20_000)
+const keptBatch = 256
 const root = join(import.meta.dirname, '..')
 const { records } = loadVocabulary(join(root, 'vocabulary'))
 const names = skillNames(records)
@@ -49,6 +55,7 @@ async function benchOf(people: number): Promise<void> {
       findings.push(...(await latencies(search, asked, 'warm')))
       findings.push(await throughput(search, asked))
     })
+    if (keptPeople > 0) findings.push(await keeping(server.url, people))
     findings.push(...(await others(server.url, prefixesOf(people))), await sizeOf(server.url))
     if (importLines > 0) findings.push(...(await imports(dataDir, folder, people)))
     await server.stop()
@@ -190,24 +197,24 @@ async function latencies(
   const findings: Finding[] = []
   for (const { name, prefixes, targets } of asked) {
     const times = await timesOf(prefixes, (q) => search(q, 18))
-    const at = (share: number): number => times[Math.ceil(times.length * share) - 1] as number
     const called = `${name}, ${state}, ${times.length} searches`
-    findings.push({ name: `${called}: p50`, value: at(0.5), unit: 'ms' })
-    const isHeld = state === 'warm' && targets !== undefined
-    findings.push({
-      name: `${called}: p99`,
-      value: at(0.99),
-      unit: 'ms',
-      ...(isHeld && { target: { max: targets.p99 } }),
-    })
-    findings.push({
-      name: `${called}: slowest`,
-      value: at(1),
-      unit: 'ms',
-      ...(isHeld && { target: { max: targets.max } }),
-    })
+    findings.push(...percentiles(called, times, state === 'warm' ? targets : undefined))
   }
   return findings
+}
+
+/** Of times in order. */
+function percentiles(
+  called: string,
+  times: readonly number[],
+  targets?: Asked['targets'],
+): Finding[] {
+  const at = (share: number): number => times[Math.ceil(times.length * share) - 1] as number
+  const figure = (name: string, share: number, max?: number): Finding => {
+    const target = max === undefined ? {} : { target: { max } }
+    return { name: `${called}: ${name}`, value: at(share), unit: 'ms', ...target }
+  }
+  return [figure('p50', 0.5), figure('p99', 0.99, targets?.p99), figure('slowest', 1, targets?.max)]
 }
 
 const atOnce = 64
@@ -236,41 +243,46 @@ async function throughput(search: SearchCandidates, asked: readonly Asked[]): Pr
   }
 }
 
+/** What one would write without the index: by username, as none of them ranks by what matched. `$1` is the beginning of a text, `$2` of a word. */
 const ilike = `
-  select p.username from profiles p
-  where p.username like $1 or p.display_name ilike $1 or p.title ilike $1
-    or exists (select from profile_skills s where s.worker_id = p.worker_id and s.name ilike $1)
-  order by p.username limit 18`
+  select username from (
+    select p.username from profiles p
+    where p.username like $1 or p.display_name ilike $1 or p.display_name ilike $2 or p.title ilike $1 or p.title ilike $2
+    union
+    select p.username from profile_skills s join profiles p using (worker_id) where s.name ilike $1 or s.name ilike $2
+  ) found order by username limit 18`
 const fullText = `select username from bench_text where words @@ to_tsquery('simple', $1) order by username limit 18`
 
-/** The same questions to the same rows, as few as time allows. */
+/** The same questions to the same rows: of two letters and selective ones, as few as time allows. */
 async function others(url: string, asked: readonly Asked[]): Promise<Finding[]> {
   const client = new Client({ connectionString: url })
   await client.connect()
+  const findings: Finding[] = []
+  const compare = async (contender: string, ask: (q: string) => Promise<unknown>) => {
+    for (const { name, prefixes } of asked.filter((_, i) => i === 0 || i === 3)) {
+      const plain = prefixes.filter((q) => /^[a-z]+$/.test(q))
+      const some = plain.filter((_, i) => i % Math.ceil(plain.length / othersAsked) === 0)
+      const times = await timesOf(some, ask)
+      findings.push(...percentiles(`${contender}, ${name}, ${some.length} searches`, times))
+    }
+  }
+  const byIlike = (q: string) => client.query(ilike, [`${q}%`, `% ${q}%`])
+  await compare('ILIKE', byIlike)
+  await client.query(`
+    set maintenance_work_mem = '512MB'; create extension pg_trgm;
+    create index bench_username on profiles using gin (username gin_trgm_ops);
+    create index bench_name on profiles using gin (display_name gin_trgm_ops);
+    create index bench_title on profiles using gin (title gin_trgm_ops);
+    create index bench_skill on profile_skills using gin (name gin_trgm_ops); analyze profiles, profile_skills`)
+  await compare('ILIKE with trigrams', byIlike)
   await client.query(`
     create table bench_text as
     select p.username, to_tsvector('simple', concat_ws(' ', p.username, p.display_name, p.title, s.names)) as words
     from profiles p
     left join (select worker_id, string_agg(name, ' ') as names from profile_skills group by worker_id) s using (worker_id);
     create index on bench_text using gin (words); analyze bench_text`)
-  const findings: Finding[] = []
-  for (const { name, prefixes } of asked.slice(0, 3)) {
-    const some = prefixes.filter((_, i) => i % Math.ceil(prefixes.length / 20) === 0)
-    const scans = await timesOf(some, (q) => client.query(ilike, [`${q}%`]))
-    const plain = some.filter((q) => /^[a-z]+$/.test(q))
-    const texts = await timesOf(plain, (q) => client.query(fullText, [`${q}:*`]))
-    findings.push({
-      name: `ILIKE, ${name}: p50 of ${some.length}`,
-      value: scans[scans.length >> 1] as number,
-      unit: 'ms',
-    })
-    findings.push({
-      name: `full text, ${name}: p50 of ${plain.length}`,
-      value: texts[texts.length >> 1] as number,
-      unit: 'ms',
-    })
-  }
-  await client.query('drop table bench_text')
+  await compare('full text', (q) => client.query(fullText, [`${q}:*`]))
+  await client.query('drop table bench_text; drop extension pg_trgm cascade')
   await client.end()
   return findings
 }
@@ -282,6 +294,34 @@ async function sizeOf(url: string): Promise<Finding> {
     select (pg_total_relation_size('search_terms') + pg_total_relation_size('search_entries')) / 1048576.0 as size`)
   await client.end()
   return { name: 'size of the index', value: Number(rows[0].size), unit: 'MiB' }
+}
+
+/** Entries of people who are new, a batch a transaction, over as many connections as there are batches at a time. */
+async function keeping(url: string, from: number): Promise<Finding> {
+  const batches = Array.from({ length: Math.ceil(keptPeople / keptBatch) }, (_, batch) =>
+    Array.from({ length: keptBatch }, (_, i) => {
+      const n = 2 * from + batch * keptBatch + i
+      return entryOf(workerIdOf(n), { ...personOf(n), avatarUrl: null }, names)
+    }),
+  )
+  const db = openDb({ url, connectionsMax: 2, applicationName: 'bench', onError: () => {} })
+  const keep = async (): Promise<void> => {
+    for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
+      const entries = batch
+      await db.transaction((tx) => replaceEntries(tx, [], entries))
+    }
+  }
+  const people = batches.length * keptBatch
+  const startedAt = performance.now()
+  await Promise.all([keep(), keep()])
+  const value = (people * 1_000) / (performance.now() - startedAt)
+  await db.close()
+  return {
+    name: 'put into the index, two batches at a time',
+    value,
+    unit: 'people/s',
+    target: { min: 8_000 },
+  }
 }
 
 /** As an operator imports people who may be found, into the filled index. */
