@@ -802,7 +802,9 @@ create table webhook_endpoints (
   warned_hours smallint default 0 not null,
   tested_at timestamp with time zone,
   idempotency_key text,
-  fingerprint bytea
+  fingerprint bytea,
+  rate_per_second smallint,
+  rate_from timestamp with time zone
 ) with (fillfactor=70);
 create table webhook_events (
   seq bigint generated always as identity not null,
@@ -1088,6 +1090,7 @@ alter table webhook_endpoints add constraint webhook_endpoints_disabled_reason_c
 alter table webhook_endpoints add constraint webhook_endpoints_event_types_check CHECK (((cardinality(event_types) >= 1) AND (cardinality(event_types) <= 6)));
 alter table webhook_endpoints add constraint webhook_endpoints_fingerprint_check CHECK ((length(fingerprint) = 32));
 alter table webhook_endpoints add constraint webhook_endpoints_idempotency_key_check CHECK (((length(idempotency_key) >= 16) AND (length(idempotency_key) <= 128)));
+alter table webhook_endpoints add constraint webhook_endpoints_rate_per_second_check CHECK (((rate_per_second >= 1) AND (rate_per_second <= 1000)));
 alter table webhook_endpoints add constraint webhook_endpoints_url_check CHECK ((length(url) <= 2048));
 alter table webhook_events add constraint webhook_events_id_key UNIQUE (id);
 alter table webhook_events add constraint webhook_events_position_key UNIQUE ("position");

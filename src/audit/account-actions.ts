@@ -106,6 +106,19 @@ export const accountActions = {
     subject: uuid,
     details: Type.Object({ reason: Type.Enum(['gone', 'failing']) }, closed),
   }),
+  'webhooks.limited': facts({
+    meaning: 'A webhook endpoint is sent so many deliveries a second, or at once, at most.',
+    subject: uuid,
+    details: Type.Object(
+      {
+        perSecond: Type.Optional(
+          Type.Union([Type.Integer({ minimum: 1, maximum: 1_000 }), Type.Null()]),
+        ),
+        atOnce: Type.Optional(Type.Integer({ minimum: 1, maximum: 16 })),
+      },
+      closed,
+    ),
+  }),
   'webhooks.rewrapped': facts({
     meaning: 'A batch of webhook secrets was sealed under the first key of the ring.',
     subject: uuid,

@@ -35,6 +35,7 @@ export function listEndpointsCommand(config: Config, flags: EndpointsFlags): Pro
     const endpoints = rows.map((row) => ({
       ...wireEndpoint(row),
       disabledReason: row.disabledReason,
+      perSecond: row.perSecond,
     }))
     return done(
       { ok: true, endpoints },
@@ -87,8 +88,10 @@ function failingLineOf({ row, health }: { row: EndpointRow; health: Health }): s
 
 type Health = Omit<FailingNow, 'id'>
 
-function lineOf({ id, userId, url, eventTypes, disabledAt, disabledReason }: EndpointRow): string {
+function lineOf(row: EndpointRow): string {
+  const { id, userId, url, eventTypes, disabledAt, disabledReason, perSecond } = row
   const state =
     disabledAt === null ? 'active' : `disabled ${wireTime(disabledAt)} (${disabledReason})`
-  return `${id}  account ${userId}  ${state}  ${eventTypes.join(',')}  ${url}`
+  const rate = perSecond === null ? '' : `  at most ${perSecond} a second`
+  return `${id}  account ${userId}  ${state}${rate}  ${eventTypes.join(',')}  ${url}`
 }

@@ -94,6 +94,7 @@ async function created(
     updatedAt: now,
     disabledAt: null,
     disabledReason: null,
+    perSecond: null,
   }
   const fingerprint = idempotencyKey === null ? null : requestFingerprint(request)
   const secret = sealSecret(signingSecret, { endpointId: id, version: 1 }, ring)

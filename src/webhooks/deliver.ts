@@ -17,6 +17,7 @@ import { uuidV7 } from '../platform/uuid-v7.ts'
 import { type AttemptEnd, acknowledgeBatch } from './acknowledge.ts'
 import { attemptHeaders, type SigningSecrets } from './attempt-request.ts'
 import type { DeliveryMeter } from './delivery-metrics.ts'
+import { returnUnused, withinRates } from './keep-rates.ts'
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -95,7 +96,8 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     const now = clock()
     // Opened before anything is leased: where that cannot be done here, no lease has to be given back.
     const secrets = openedSecrets(due, { dealt, now })
-    const grants = dealt.filter(({ endpointId }) => secrets.has(endpointId))
+    const sendable = dealt.filter(({ endpointId }) => secrets.has(endpointId))
+    const grants = await withinRates(db, sendable, { due, now })
     if (grants.length === 0) return 0
     const leasedAt = performance.now()
     const claimed = await claimDeliveries(db, grants, {
@@ -109,6 +111,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
       if (signing === undefined) throw new Error('leased without a grant')
       begin({ delivery, secrets: signing, leasedAt }, failing.has(delivery.endpointId))
     }
+    await returnUnused(db, grants, { due, claimed })
     return claimed.length
   }
 

@@ -59,7 +59,9 @@ export async function findDueEndpoints(
     ), walked as (
       select w.endpoint_id, w.n, e.consecutive_failures >= 3 as is_failing,
         w.due_at <= ${now} and e.disabled_at is null and e.paused_at is null
-          and (e.parked_until is null or e.parked_until <= ${now}) as is_due,
+          and (e.parked_until is null or e.parked_until <= ${now})
+          and (e.rate_from is null or e.rate_from <= ${now}) as is_due,
+        e.rate_per_second is not null as has_rate,
         least(floor(e.concurrency), e.concurrency_max)::int - (
           select count(*)::int from webhook_deliveries d
           where d.endpoint_id = w.endpoint_id and d.status = 'sending'
@@ -68,7 +70,7 @@ export async function findDueEndpoints(
       join webhook_endpoints e on e.id = w.endpoint_id
     )
     select w.endpoint_id as "endpointId", w.n, w.is_due and w.room > 0 as "isDue",
-      w.is_failing as "isFailing", w.room, s.*
+      w.is_failing as "isFailing", w.has_rate as "hasRate", w.room, s.*
     from walked w left join lateral (
       select array_agg(version order by version) as versions,
         array_agg(kid order by version) as kids, array_agg(sealed order by version) as sealeds,
@@ -83,7 +85,7 @@ export async function findDueEndpoints(
 }
 
 function endpointOf(row: WalkedRow): WalkedEndpoint {
-  const { endpointId, room, isFailing, versions, kids, sealeds, signsFrom } = row
+  const { endpointId, room, isFailing, hasRate, versions, kids, sealeds, signsFrom } = row
   const secrets = (versions ?? []).map((version, i) => ({
     endpointId,
     version,
@@ -91,7 +93,7 @@ function endpointOf(row: WalkedRow): WalkedEndpoint {
     sealed: sealeds?.[i] as Buffer,
     signsFrom: signsFrom?.[i] as Date,
   }))
-  return { endpointId, room, isFailing, secrets }
+  return { endpointId, room, isFailing, hasRate, secrets }
 }
 
 export interface ClaimedDelivery {

@@ -16,6 +16,8 @@ export interface EndpointRow {
   updatedAt: Date
   disabledAt: Date | null
   disabledReason: DisabledReason | null
+  /** Deliveries a second at most; null: as many as it takes. */
+  perSecond: number | null
 }
 
 /** The oldest first; ids that nothing has are left out. */
@@ -27,7 +29,8 @@ export function findEndpoints(
   return db.rows<EndpointRow>(sql`
     select n.id, n.user_id as "userId", n.url, n.description, n.event_types as "eventTypes",
       s.prefix as "secretPrefix", n.created_at as "createdAt", n.updated_at as "updatedAt",
-      n.disabled_at as "disabledAt", n.disabled_reason as "disabledReason"
+      n.disabled_at as "disabledAt", n.disabled_reason as "disabledReason",
+      n.rate_per_second as "perSecond"
     from webhook_endpoints n cross join lateral (
       select prefix from webhook_secrets s
       where s.endpoint_id = n.id and s.signs_from <= ${now}

@@ -118,6 +118,7 @@ const endpoints = fc.array(
     endpointId: fc.uuid(),
     room: fc.integer({ min: 0, max: 16 }),
     isFailing: fc.boolean(),
+    hasRate: fc.boolean(),
   }),
   { maxLength: 40 },
 )

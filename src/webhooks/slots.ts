@@ -6,6 +6,8 @@ export interface DueEndpoint {
   room: number
   /** It has failed for a while: all such endpoints together get a part of the slots only. */
   isFailing: boolean
+  /** It takes so many a second at most: what it is granted is taken from there. */
+  hasRate: boolean
 }
 
 export interface Grant {

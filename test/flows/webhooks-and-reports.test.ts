@@ -49,7 +49,7 @@ test('an endpoint is created, shown, disabled once, and every step is in the log
   assert.match(signingSecret, /^whsec_[A-Za-z0-9]{43}$/)
   assert.equal(endpoint.userId, account.id)
   const listed = await report(['webhooks', 'endpoints', '--account', account.name])
-  assert.deepEqual(listed.endpoints, [{ ...endpoint, disabledReason: null }])
+  assert.deepEqual(listed.endpoints, [{ ...endpoint, disabledReason: null, perSecond: null }])
   const first = await report(['webhooks', 'disable', endpoint.id])
   assert.deepEqual([first.code, first.changed], [0, true])
   const again = await report(['webhooks', 'disable', endpoint.id])

@@ -95,6 +95,11 @@ test('an event arrives within a second of its commit, signed; the commands show 
   await happen()
   assert.ok(verifies(await arrived(5), rotated.signingSecret))
 
+  const limited = await command('limit', endpoint.id, '--per-second', '50', '--at-once', '2')
+  assert.deepEqual([limited.perSecond, limited.atOnce], [50, 2])
+  const { endpoints } = await command('endpoints')
+  assert.match(JSON.stringify(endpoints), /"perSecond":50/)
+
   await command('disable', endpoint.id)
   const since = new Date().toISOString()
   await happen()
@@ -122,6 +127,7 @@ test('an event arrives within a second of its commit, signed; the commands show 
     'resumed',
     'rotated',
     'promoted',
+    'limited',
     'enabled',
     'recovered',
   ])
@@ -139,6 +145,10 @@ test('commands say what is wrong: no id, no endpoint, a time too far back', asyn
     [['recover', nobody, '--since', '2020-01-01'], 2, /14 days/],
     [['rotate', nobody, '--hours', '169'], 2, /--hours/],
     [['promote', nobody], 1, /announced/],
+    [['limit', nobody, '--per-second', '5'], 1, /no such webhook endpoint/],
+    [['limit', nobody], 2, /--per-second/],
+    [['limit', nobody, '--per-second', '1001'], 2, /1 to 1000/],
+    [['limit', nobody, '--at-once', '0'], 2, /1 to 16/],
   ] as const) {
     const { ended, out, err } = await assay(['webhooks', ...words], env)
     assert.equal(ended, exitCode, words.join(' '))

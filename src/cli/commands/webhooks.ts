@@ -79,6 +79,16 @@ export function webhooksCommands(program: Command): void {
       act(flags, async () => (await import('../webhooks-enable.ts')).resumeCommand(settings(), id)),
     )
 
+  command(webhooks, 'limit', 'Send to an endpoint no faster than it can take')
+    .argument('<id>')
+    .option('--per-second <n>', 'deliveries a second, 1 to 1000; off for no limit')
+    .option('--at-once <n>', 'under way at once, 1 to 16')
+    .action((id, flags) =>
+      act(flags, async () =>
+        (await import('../webhooks-limit.ts')).limitCommand(settings(), id, flags),
+      ),
+    )
+
   command(webhooks, 'rotate', 'Announce a new secret of an endpoint; shows it once')
     .argument('<id>')
     .option('--hours <n>', 'until it signs in place of the old one', '24')

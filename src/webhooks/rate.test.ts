@@ -1,0 +1,132 @@
+/** The rate of an endpoint: kept by all workers together, and nobody else's matter. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, beforeEach, test } from 'node:test'
+import fc from 'fast-check'
+import { testDatabase } from '../../test/support/database.ts'
+import { startReceiver } from '../../test/support/receiver.ts'
+import { began, createEndpoint, happen, startDelivering } from '../../test/support/webhooks.ts'
+import { sql } from '../platform/db.ts'
+import { placeWaiting } from './place.ts'
+import { giveBackToRates, setLimits, takeFromRates } from './rate-store.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+beforeEach(() =>
+  db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets, webhook_deliveries,
+    webhook_attempts`),
+)
+
+const limit = (id: string, perSecond: number | null) =>
+  db.transaction((tx) => setLimits(tx, id, { perSecond }))
+
+async function endpointOf(perSecond: number) {
+  const receiver = await startReceiver(['hooks.example'], (response) => response.end())
+  after(() => receiver.close())
+  const { id } = await createEndpoint(db, `https://hooks.example:${receiver.port}/`)
+  await limit(id, perSecond)
+  return { id, received: receiver.received }
+}
+
+function delivering() {
+  const started = startDelivering(db)
+  after(() => started.close())
+  return started
+}
+
+test('ten a second: one each tenth, however many wait; without the rate all at once', async () => {
+  const { id, received } = await endpointOf(10)
+  const free = await startReceiver(['hooks.example'], (response) => response.end())
+  after(() => free.close())
+  await createEndpoint(db, `https://hooks.example:${free.port}/`)
+  await happen(db, 'score.updated', { count: 20 })
+  const worker = delivering()
+  for (let tenth = 1; tenth <= 10; tenth++) {
+    await worker.deliver()
+    assert.equal(received.length, tenth)
+    worker.moveBy(0.05)
+    await worker.deliver()
+    assert.equal(received.length, tenth, 'nothing in between')
+    worker.moveBy(0.05)
+  }
+  assert.equal(free.received.length, 20)
+  await limit(id, null)
+  await worker.deliver()
+  assert.equal(received.length, 20)
+})
+
+test('what was granted and not used is there for the next', async () => {
+  const { received } = await endpointOf(100)
+  const worker = delivering()
+  // The bucket holds ten; the endpoint has room for four.
+  for (let i = 1; i <= 10; i++) {
+    await happen(db, 'score.updated', { count: 1 })
+    await worker.deliver()
+    assert.equal(received.length, i)
+  }
+  await happen(db, 'score.updated', { count: 1 })
+  await worker.deliver()
+  assert.equal(received.length, 10)
+  worker.moveBy(0.01)
+  await worker.deliver()
+  assert.equal(received.length, 11)
+})
+
+test('an endpoint that has rested has a tenth of a second saved up, not more', async () => {
+  const { received } = await endpointOf(50)
+  const worker = delivering()
+  worker.moveBy(3_600)
+  await happen(db, 'score.updated', { count: 30 })
+  await worker.deliver()
+  assert.equal(received.length, 5)
+})
+
+test('workers that take at once take no more than there is, at any rate and any times', async () => {
+  const step = fc.record({
+    count: fc.integer({ min: 1, max: 40 }),
+    ms: fc.integer({ min: 0, max: 300 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 1_000 }),
+      fc.array(step, { minLength: 1, maxLength: 8 }),
+      async (perSecond, steps) => {
+        const { id } = await createEndpoint(db, `https://hooks.example/${randomUUID()}`)
+        await limit(id, perSecond)
+        let now = began
+        let taken = 0
+        for (const { count, ms } of steps) {
+          now = new Date(now.getTime() + ms)
+          const asked = [{ endpointId: id, count }]
+          const grants = await Promise.all([1, 2].map(() => takeFromRates(db, asked, now)))
+          const got = grants.flat().reduce((sum, grant) => sum + grant.count, 0)
+          taken += got
+          const elapsedUs = (now.getTime() - began.getTime()) * 1_000
+          const stepUs = Math.round(1_000_000 / perSecond)
+          const most = Math.ceil(perSecond / 10) + Math.floor(elapsedUs / stepUs)
+          assert.ok(taken <= most, `${taken} of ${most}`)
+          if (got === 0) continue
+          // Given back and taken again, it is the same.
+          await giveBackToRates(db, [{ endpointId: id, count: got }])
+          const [again] = await takeFromRates(db, [{ endpointId: id, count: got }], now)
+          assert.equal(again?.count, got)
+        }
+      },
+    ),
+    { numRuns: 40 },
+  )
+})
+
+test('two workers on one rate: together they keep it', async () => {
+  const { received } = await endpointOf(20)
+  await happen(db, 'score.updated', { count: 40 })
+  await placeWaiting(db)
+  const workers = [delivering(), delivering()]
+  for (let tick = 0; tick < 10; tick++) {
+    await Promise.all(workers.map((worker) => worker.deliver()))
+    // Two are saved up, then one each twentieth of a second.
+    assert.equal(received.length, 2 + tick)
+    for (const worker of workers) worker.moveBy(0.05)
+  }
+})
