@@ -25,14 +25,16 @@ function openings(shape: Shape, path: string): string[] {
   return ['integer', 'boolean', 'null'].includes(shape.type ?? '') ? [] : [path]
 }
 
-/** Without escaped points: one that is left takes any character. */
+/** Without escaped points, and those that a class of characters lists: one that is left takes any character. */
 function unescaped(pattern = ''): string {
-  return pattern.replaceAll('\\.', '')
+  return pattern.replaceAll(/\\\.|\[[^\]^][^\]]*\]/g, '')
 }
 
 test('the check sees what is open: free text, an open object, an unknown type', () => {
   assert.deepEqual(openings({ type: 'string' }, 'a'), ['a'])
-  assert.deepEqual(openings({ type: 'string', pattern: '^.*$' }, 'a'), ['a'])
+  for (const pattern of ['^.*$', '^[a-z].$', '^[^.]*$'])
+    assert.deepEqual(openings({ type: 'string', pattern }, 'a'), ['a'])
+  assert.deepEqual(openings({ type: 'string', pattern: '^[\\w.-]{1,64}$' }, 'a'), [])
   assert.deepEqual(openings({ type: 'object', properties: { b: { type: 'string' } } }, 'a'), [
     'a',
     'a.b',
