@@ -12,6 +12,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sha256 } from '../platform/bytes.ts'
+import { patient } from '../platform/patience.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
 import {
   buy,
@@ -62,7 +63,7 @@ export function purchase(till: Till, order: Order): Promise<Purchase> {
 async function waiting<Result>(
   step: () => Promise<Result | 'wait'>,
 ): Promise<Result | { outcome: 'pending' }> {
-  const deadline = performance.now() + waitMsMax
+  const deadline = performance.now() + patient(waitMsMax)
   for (;;) {
     const result = await step()
     if (result !== 'wait') return result
