@@ -61,7 +61,7 @@ export async function run(name, more) {
 function passOn(child) {
   // A terminal sends Ctrl-C to the whole group, so the child has it already; without one the signal may be meant for us alone.
   const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
-  let isInterrupted = Boolean(isTerminal)
+  let isInterrupted = isTerminal
   process.on('SIGINT', () => {
     if (!isInterrupted) child.kill('SIGINT')
     isInterrupted = true
