@@ -12,7 +12,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sha256 } from '../platform/bytes.ts'
-import { patient } from '../platform/patience.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
 import {
   buy,
@@ -63,7 +62,7 @@ export function purchase(till: Till, order: Order): Promise<Purchase> {
 async function waiting<Result>(
   step: () => Promise<Result | 'wait'>,
 ): Promise<Result | { outcome: 'pending' }> {
-  const deadline = performance.now() + patient(waitMsMax)
+  const deadline = performance.now() + waitMsMax
   for (;;) {
     const result = await step()
     if (result !== 'wait') return result
