@@ -29,7 +29,7 @@ export const verifyByNode: Ed25519Verify = (message, { keyObject }, signature) =
   verify(null, message, keyObject, signature)
 
 /** Throws where there is no prebuilt module for this platform, or it was not installed. */
-export function loadSodium(): Ed25519Verify {
+function loadSodium(): Ed25519Verify {
   const sodium: Sodium = createRequire(import.meta.url)('sodium-native')
   return (message, { publicKey }, signature) =>
     sodium.crypto_sign_verify_detached(signature, message, publicKey)
