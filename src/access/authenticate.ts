@@ -1,6 +1,7 @@
 /**
  * Whose key it is. Every request is decided by a look-up of its own: a key that was revoked is refused by the next one, on every node
- * (decision D15). Whose it was the last time is remembered only so that the caller's limit can be counted meanwhile. Presented keys of one turn of the event loop are looked up together.
+ * (decision D15). Whose it was the last time is remembered only so that the call can be counted and its answer read meanwhile. Presented keys of
+ * one turn of the event loop are looked up together.
  *
  * Cast: `api_keys`, read here; the coalescer; `api_key_uses` and `api_key_moves`, kept in memory and written every half minute by
  * `recordUses`. A crash loses at most that half minute of uses.
@@ -29,7 +30,7 @@ export interface KeyDesk {
 /** A database that is frozen costs a caller this and what the limiter waits for it, together less than a second (decision D13). */
 const answerWithinMs = 450
 
-/** Keys remembered at most: of any more, the limit is counted after the look-up. */
+/** Keys remembered at most: of any more, nothing is begun before the look-up. */
 const seenMax = 10_000
 
 export interface KeyDeskOptions {

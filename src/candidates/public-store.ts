@@ -1,4 +1,7 @@
-/** Reads the view public_candidates: people with what the gate asks and the score that stands. Whether it may be told is not decided here. */
+/**
+ * Reads the view public_candidates: people with what the gate asks and the score that stands. Whether it may be told is not decided here.
+ * Each is looked up by itself (`lateral … offset 0`): a plan for a list of them may be made while the tables are small, and read all people.
+ */
 import { type Queryable, sql } from '../platform/db.ts'
 import { bytesArray, tokenArray } from '../platform/sql-arrays.ts'
 import type { Credential } from '../score-credentials/in-form.ts'
@@ -16,14 +19,16 @@ export async function findByUsername(
   usernames: readonly string[],
 ): Promise<PublicRow[]> {
   const rows = await db.rows<Omit<PublicRow, 'snapshot'> & SnapshotRow>(sql`
-    select username, display_name as "displayName", title, bio, avatar_url as "avatarUrl",
-      member_since as "memberSince", skills, onboarded, array_to_string(granted, ' ') as granted,
-      identity_state as "identityState", verified_until as "verifiedUntil",
-      encode(snapshot_id, 'hex') as "snapshotId", score, confidence_low as low,
-      confidence_high as high, band, evidence_count as "evidenceCount",
-      engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
-      encode(status_token, 'hex') as "statusToken", list_id as "listId", restricted
-    from public_candidates where username = any(${tokenArray(usernames)}::text[])`)
+    select found.* from unnest(${tokenArray(usernames)}::text[]) as asked(username)
+    cross join lateral (
+      select username, display_name as "displayName", title, bio, avatar_url as "avatarUrl",
+        member_since as "memberSince", skills, onboarded, array_to_string(granted, ' ') as granted,
+        identity_state as "identityState", verified_until as "verifiedUntil",
+        encode(snapshot_id, 'hex') as "snapshotId", score, confidence_low as low,
+        confidence_high as high, band, evidence_count as "evidenceCount",
+        engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
+        encode(status_token, 'hex') as "statusToken", list_id as "listId", restricted
+      from public_candidates where username = asked.username offset 0) as found`)
   return rows.map(withSnapshot)
 }
 
@@ -33,13 +38,15 @@ export async function findBySnapshot(
   snapshotIds: readonly string[],
 ): Promise<ScoreRow[]> {
   const rows = await db.rows<Omit<ScoreRow, 'snapshot'> & SnapshotRow>(sql`
-    select username, display_name as "displayName", avatar_url as "avatarUrl", onboarded,
-      array_to_string(granted, ' ') as granted, identity_state as "identityState",
-      verified_until as "verifiedUntil", encode(snapshot_id, 'hex') as "snapshotId", score,
-      confidence_low as low, confidence_high as high, band, evidence_count as "evidenceCount",
-      engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
-      encode(status_token, 'hex') as "statusToken", list_id as "listId", restricted
-    from public_candidates where snapshot_id = any(${bytesArray(snapshotIds)}::bytea[])`)
+    select found.* from unnest(${bytesArray(snapshotIds)}::bytea[]) as asked(snapshot_id)
+    cross join lateral (
+      select username, display_name as "displayName", avatar_url as "avatarUrl", onboarded,
+        array_to_string(granted, ' ') as granted, identity_state as "identityState",
+        verified_until as "verifiedUntil", encode(snapshot_id, 'hex') as "snapshotId", score,
+        confidence_low as low, confidence_high as high, band, evidence_count as "evidenceCount",
+        engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
+        encode(status_token, 'hex') as "statusToken", list_id as "listId", restricted
+      from public_candidates where snapshot_id = asked.snapshot_id offset 0) as found`)
   return rows.map(withSnapshot)
 }
 

@@ -43,7 +43,7 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
   const byUsername = coalesce<string, PublicRow | undefined>({
     name: 'candidates',
     run: async (usernames) => {
-      const rows = await findByUsername(db, usernames)
+      const rows = await findByUsername(db, [...new Set(usernames)])
       const found = new Map(rows.map((row) => [row.username, row]))
       return usernames.map((username) => found.get(username))
     },
@@ -51,7 +51,7 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
   const bySnapshot = coalesce<string, ScoreRow | undefined>({
     name: 'scores',
     run: async (ids) => {
-      const rows = await findBySnapshot(db, ids)
+      const rows = await findBySnapshot(db, [...new Set(ids)])
       const found = new Map(rows.map((row) => [row.snapshot?.id, row]))
       return ids.map((id) => found.get(id))
     },

@@ -15,23 +15,30 @@ export interface AdmitParts {
   failedKeyLimits: RateLimits
   /** 404s of one key, of all its routes. */
   missLimits: RateLimits
-  /** Keys that have none left, and until when: milliseconds of the monotonic clock. */
-  missesSpent: RecentMap<number>
+  /** Limits of keys that are spent, by `spentName`, and until when: milliseconds of the monotonic clock. */
+  spent: RecentMap<number>
   network(exchange: Exchange): ClientNetwork
 }
 
 /** Null: nobody in particular, where the route is for anybody or for who pays on the spot. */
 export type Admitted = { key: PresentedKey | null }
 
+/** What may be done for a key that was valid the last time, while it is looked up. Whether it is done shows nowhere. */
+export type HeadStart = (key: SeenKey) => void
+
 export async function admit(
   edge: AdmitParts,
   route: EndpointRoute,
   exchange: Exchange,
+  headStart: HeadStart = () => {},
 ): Promise<Admitted | Refusal> {
   const { policy, operationId } = route.endpoint
   if (policy.kind === 'open') return { key: null }
   const { authorization } = exchange.request.headers
-  if (authorization !== undefined) return admitKey(edge, route, { exchange, policy, authorization })
+  if (authorization !== undefined) {
+    const presented = { exchange, policy, authorization, headStart }
+    return admitKey(edge, route, presented)
+  }
   if (policy.kind === 'keyed') return challenged('missing_api_key')
   if (policy.kind === 'paid') return { key: null }
   const limits = { name: operationId, ...policy.anonymous }
@@ -48,6 +55,7 @@ interface Presented {
   exchange: Exchange
   policy: Exclude<Policy, { kind: 'open' }>
   authorization: string
+  headStart: HeadStart
 }
 
 /**
@@ -57,26 +65,29 @@ interface Presented {
 async function admitKey(
   edge: AdmitParts,
   route: EndpointRoute,
-  { exchange, policy, authorization }: Presented,
+  { exchange, policy, authorization, headStart }: Presented,
 ): Promise<Admitted | Refusal> {
+  const { operationId } = route.endpoint
   const count = (key: SeenKey): Promise<RateVerdict> =>
-    edge.limiter.take(bucketOf(key), { name: route.endpoint.operationId, ...policy.limits })
+    edge.limiter.take(bucketOf(key), { name: operationId, ...policy.limits })
   const early: { counted?: Promise<RateVerdict> } = {}
   const key = await edge.authenticate(authorization, {
     address: edge.network(exchange).address,
     onSeen(seen) {
-      if (outOfPlace(policy, seen) !== null || missesWaitMs(edge, seen) > 0) return
+      if (outOfPlace(policy, seen) !== null || waitMs(edge, seen, misses) > 0) return
       early.counted = count(seen)
       // Whoever does not get so far does not hear of it.
       early.counted.catch(() => {})
+      if (waitMs(edge, seen, operationId) <= 0) headStart(seen)
     },
   })
   if (key === null) return invalidKey(edge, route, exchange)
   const refusal = outOfPlace(policy, key)
   if (refusal !== null) return refusal
-  const waitMs = missesWaitMs(edge, key)
-  if (waitMs > 0) return tooMany(route, Math.ceil(waitMs / 1_000))
+  const missesMs = waitMs(edge, key, misses)
+  if (missesMs > 0) return tooMany(route, Math.ceil(missesMs / 1_000))
   const verdict = await (early.counted ?? count(key))
+  if (!verdict.allowed) spend(edge, key, operationId, verdict)
   return verdictProblem({ route, exchange }, verdict) ?? { key }
 }
 
@@ -86,9 +97,24 @@ function outOfPlace({ kind, scope }: Presented['policy'], key: SeenKey): Refusal
   return kind === 'keyed' && key.caller.environment === 'test' ? refuse('test_key') : null
 }
 
-/** Until a key may miss again; 0 or less where it may. */
-function missesWaitMs({ missesSpent }: AdmitParts, { caller }: SeenKey): number {
-  return (missesSpent.get(caller.keyId) ?? 0) - performance.now()
+const misses = 'misses'
+
+function spentName({ caller }: SeenKey, limit: string): string {
+  return `${caller.keyId} ${limit}`
+}
+
+/** Until a key has something left of a limit that was spent when it was last asked; 0 or less where it has. */
+function waitMs({ spent }: AdmitParts, key: SeenKey, limit: string): number {
+  return (spent.get(spentName(key, limit)) ?? 0) - performance.now()
+}
+
+function spend(
+  { spent }: AdmitParts,
+  key: SeenKey,
+  limit: string,
+  { retryAfterSeconds }: RateVerdict,
+): void {
+  spent.set(spentName(key, limit), performance.now() + retryAfterSeconds * 1_000)
 }
 
 /** Who guesses is slowed down; whoever shares the address and has a valid key never gets here (decision D16). */
@@ -135,11 +161,10 @@ export async function missProblem(
   route: EndpointRoute,
   key: PresentedKey,
 ): Promise<Refusal | null> {
-  const limits = { name: 'misses', ...edge.missLimits }
-  const { allowed, retryAfterSeconds } = await edge.limiter.take(bucketOf(key), limits)
-  if (allowed) return null
-  edge.missesSpent.set(key.caller.keyId, performance.now() + retryAfterSeconds * 1_000)
-  return tooMany(route, retryAfterSeconds)
+  const verdict = await edge.limiter.take(bucketOf(key), { name: misses, ...edge.missLimits })
+  if (verdict.allowed) return null
+  spend(edge, key, misses, verdict)
+  return tooMany(route, verdict.retryAfterSeconds)
 }
 
 function bucketOf({ caller }: SeenKey): ClientNetwork {

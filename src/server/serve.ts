@@ -6,6 +6,7 @@
  * - paid: key → scope → rate limit → Idempotency-Key → parameters → credits → work → charge
  * - paid, without a key: Idempotency-Key → parameters → challenge or payment
  */
+import type { Caller } from '../platform/callers.ts'
 import { type Answer, anybody, type Endpoint, type EndpointRequest } from '../platform/endpoint.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import { interfaceVersion, versionHeader } from '../platform/identifiers.ts'
@@ -105,7 +106,10 @@ async function checked(
   const unsupported = readsBodyOfAnybody ? mediaTypeProblem(endpoint, exchange) : null
   if (unsupported !== null) return unsupported
 
-  const admitted: Admitted | Refusal = await admit(edge, route, exchange)
+  let begun: Promise<Answer> | null = null
+  const admitted: Admitted | Refusal = await admit(edge, route, exchange, ({ caller }) => {
+    begun = beginRead(route, { exchange, path, caller })
+  })
   if (isRefusal(admitted)) return admitted
   const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
   if (typeof idempotencyKey === 'object' && idempotencyKey !== null) return idempotencyKey
@@ -118,9 +122,31 @@ async function checked(
   const parameters = parametersOf(route, exchange, path)
   if (isRefusal(parameters)) return parameters
   const { requestId } = exchange
-  const work = async (caller: EndpointRequest<never, never>['caller']): Promise<Answer> =>
-    endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
+  const work = async (caller: Caller): Promise<Answer> =>
+    begun ?? endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
   return answerPaid(edge, { route, exchange, admitted, idempotencyKey, ...parameters }, work)
+}
+
+/**
+ * A paid read changes nothing, so it is made while its key is looked up and counted: one round trip less to wait for. Null where it is no such
+ * read, or not one that can be answered. Who is refused does not hear of it.
+ */
+function beginRead(
+  route: EndpointRoute,
+  { exchange, path, caller }: { exchange: Exchange; path: Parameters; caller: Caller },
+): Promise<Answer> | null {
+  const { endpoint } = route
+  if (endpoint.policy.kind !== 'paid') return null
+  const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
+  const parameters = parametersOf(route, exchange, path)
+  if (isRefusal(parameters) || (idempotencyKey !== null && typeof idempotencyKey === 'object'))
+    return null
+  const { requestId } = exchange
+  const read = async () =>
+    endpoint.answer({ ...parameters, ...noBody, caller, idempotencyKey, requestId })
+  const begun = read()
+  begun.catch(() => {})
+  return begun
 }
 
 function mediaTypeProblem({ body }: Endpoint, { request: { headers } }: Exchange): Refusal | null {

@@ -92,7 +92,7 @@ export function createServer(options: ServerOptions): Server {
     authenticate,
     failedKeyLimits,
     missLimits,
-    missesSpent: new RecentMap(keysRememberedMax),
+    spent: new RecentMap(keysRememberedMax),
     metering,
     payments,
     shed,

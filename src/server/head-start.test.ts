@@ -1,0 +1,103 @@
+/** A paid read is made while its key is looked up; whoever is refused in the end hears nothing of it, and a spent key begins none. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ask, request, startEdge, validKey } from '../../test/support/edge.ts'
+import type { Authenticate } from '../platform/admission.ts'
+import { endpoint } from '../platform/endpoint.ts'
+import { inProcessRateLimiter } from '../platform/rate-limit.ts'
+
+/** One paid route that counts its reads, for keys that were valid the last time. */
+async function startPaid({
+  authenticate,
+  perMinute = 100,
+}: {
+  authenticate: (seen: () => void) => ReturnType<Authenticate>
+  perMinute?: number
+}) {
+  const reads = { begun: 0, fail: false }
+  const limits = { perMinute, perDay: 1_000 }
+  const edge = await startEdge({
+    limiter: inProcessRateLimiter({ nodes: 1 }),
+    authenticate: (_authorization, { onSeen }) => authenticate(() => onSeen(validKey)),
+    endpoints: [
+      endpoint({
+        operationId: 'read',
+        method: 'GET',
+        path: '/read',
+        policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits },
+        area: 'Sample',
+        summary: 'Sample',
+        responses: {},
+        shed: 1,
+        answer: async () => {
+          reads.begun++
+          if (reads.fail) throw new Error('not read')
+          return { status: 200, body: { private: true } }
+        },
+      }),
+    ],
+  })
+  const call = () => ask(edge.port, request('GET /read', ['Authorization: Bearer x']))
+  return { ...edge, reads, call }
+}
+
+test('200: one read for one call, begun before the key is known to be valid', async () => {
+  let begunBefore = 0
+  const edge = await startPaid({
+    authenticate: async (seen) => {
+      seen()
+      begunBefore = edge.reads.begun
+      return validKey
+    },
+  })
+  const reply = await edge.call()
+  await edge.stop()
+  assert.deepEqual([reply.status, begunBefore, edge.reads.begun], [200, 1, 1])
+})
+
+test('401: a key that was revoked meanwhile is told nothing of what was read, nor that it failed', async () => {
+  const edge = await startPaid({
+    authenticate: async (seen) => {
+      seen()
+      return null
+    },
+  })
+  const replies = [await edge.call()]
+  edge.reads.fail = true
+  replies.push(await edge.call())
+  await edge.stop()
+  assert.equal(edge.reads.begun, 2)
+  for (const { status, body } of replies) {
+    assert.equal(status, 401)
+    assert.doesNotMatch(String(body), /private|not read/)
+  }
+})
+
+test('500: a read that failed fails the call that it was for', async () => {
+  const edge = await startPaid({
+    authenticate: async (seen) => {
+      seen()
+      return validKey
+    },
+  })
+  edge.reads.fail = true
+  const { status } = await edge.call()
+  await edge.stop()
+  assert.equal(status, 500)
+})
+
+test('429: once its limit is spent, no read is begun for a key', async () => {
+  const edge = await startPaid({
+    perMinute: 1,
+    authenticate: async (seen) => {
+      seen()
+      return validKey
+    },
+  })
+  const statuses: number[] = []
+  for (let call = 0; call < 4; call++) statuses.push((await edge.call()).status)
+  await edge.stop()
+  assert.deepEqual(statuses, [200, 429, 429, 429])
+  // The first that is refused was begun before its limit was known to be spent.
+  assert.equal(edge.reads.begun, 2)
+})
