@@ -18,6 +18,8 @@ export interface PaidRequest {
   idempotencyKey: string | null
   /** The work itself, for a payer whose address is proved. It may be asked more than once, and must change nothing. */
   read(payer: string): Promise<Answer>
+  /** Whether somebody still waits for the answer. */
+  isAwaited(): boolean
   /** Counts an attempt, of the payer where it is proved, and of where it calls from; null, or why it is one too many. */
   limit(payer: string | null): Promise<Refusal | null>
 }

@@ -61,11 +61,8 @@ async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promis
     query,
     headers: exchange.request.headers,
     idempotencyKey,
-    read: async (address) => {
-      const answer = ready(await work({ kind: 'payer', address }))
-      // Nobody waits for it any more: no answer to pay for.
-      return isTooLate(exchange) ? refuse('unavailable') : answer
-    },
+    read: async (address) => ready(await work({ kind: 'payer', address })),
+    isAwaited: () => !isTooLate(exchange),
     limit: (payer) => {
       // Wallets cost nothing: whoever has many is held by where they call from.
       const { buckets } = edge.network(exchange)

@@ -86,7 +86,7 @@ async function orderOf(
   sale: Sale,
   payment: SignedPayment,
 ): Promise<Order | { reason: PaymentReason }> {
-  const { idempotencyKey, read } = sale.request
+  const { idempotencyKey, read, isAwaited } = sale.request
   const match = await agreementOf(sale, payment)
   if ('reason' in match) return match
   const signer = await signerOf(payment, match.terms)
@@ -97,6 +97,7 @@ async function orderOf(
     isProved: signer === 'payer',
     idempotencyKey: idempotencyKey ?? payment.idempotencyKey,
     read: () => read(payment.authorization.from),
+    isAwaited,
   }
 }
 

@@ -1,5 +1,6 @@
 /** What is bought, under a claim: the way of `purchase.ts` from the claim to the answer. */
 import type { Answer } from '../platform/endpoint.ts'
+import { refuse } from '../platform/errors.ts'
 import type { Verification } from './facilitator.ts'
 import type { SignedPayment } from './payload.ts'
 import { type PaymentReason, usedReason } from './reasons.ts'
@@ -16,6 +17,8 @@ export interface Order {
   idempotencyKey: string | null
   /** What is bought. It may be asked more than once, and must change nothing. */
   read(): Promise<Answer>
+  /** Whether somebody still waits for the answer. */
+  isAwaited(): boolean
 }
 
 export type Purchase =
@@ -41,8 +44,8 @@ export interface Claim {
 }
 
 /**
- * Under a claim: verify, while the claim is made fast; read; settle. `wait`: it has passed to somebody else. `twin`: the signature is right,
- * and another payment of the same purchase was first.
+ * Under a claim: verify and read, while the claim is made fast; settle. `wait`: it has passed to somebody else. `twin`: the signature is
+ * right, and another payment of the same purchase was first.
  */
 export async function buy(till: Till, order: Verified, claim: Claim): Promise<Bought> {
   const offer = await offerUnder(till, order, claim)
@@ -75,7 +78,11 @@ async function offerUnder(till: Till, order: Verified, claim: Claim): Promise<Of
 async function untilSettling(till: Till, order: Verified, claim: Claim): Promise<Offer> {
   const { db, clock } = till
   const { id, leaseUntil } = claim
-  const [verified, hold] = await Promise.all([order.verification(), holdPayment(db, id, clock())])
+  const [verified, hold, read] = await Promise.all([
+    order.verification(),
+    holdPayment(db, id, clock()),
+    order.read(),
+  ])
   const refusal = refusalOf(till, verified)
   if (refusal !== null) {
     const mayBePaid = hold === 'held' && isUsed(refusal)
@@ -83,7 +90,7 @@ async function untilSettling(till: Till, order: Verified, claim: Claim): Promise
   }
   if (hold === 'lost') return { ended: 'wait' }
   if (hold === 'twin') return { ended: 'twin' }
-  const answer = await order.read()
+  const answer = awaited(order, read)
   if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
   // Whoever came back for it may be sending it by now.
   return clock() < leaseUntil ? { ready: answer } : { ended: 'wait' }
@@ -140,6 +147,11 @@ async function paid(
   const durably = isLedgerAlone(till)
   await markSettled(till.db, id, { txHash: transaction, now: till.clock(), durably })
   return { outcome: 'paid', transaction, answer }
+}
+
+/** Nobody pays for what nobody waits for. */
+export function awaited({ isAwaited }: Order, answer: Answer): Answer {
+  return isAwaited() ? answer : refuse('unavailable')
 }
 
 export function isSold(answer: Answer): boolean {

@@ -1,5 +1,5 @@
 /**
- * A purchase: claim → verify, while the claim is made fast → read → settle → answer (decision D22). Writes x402_payments through the store.
+ * A purchase: claim → verify and read, while the claim is made fast → settle → answer (decision D22). Writes x402_payments through the store.
  * Nobody is charged for an answer that is not 200, nobody is served before the payment is final, and the same payment sent again is served
  * again, without being taken again.
  *
@@ -14,6 +14,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sha256 } from '../platform/bytes.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
 import {
+  awaited,
   buy,
   type Claim,
   isSold,
@@ -184,7 +185,7 @@ async function finish(till: Till, order: Order, row: PaymentRow): Promise<Step> 
   const resolved = await resolvePayment(till, open, 'payer')
   if (resolved.state === 'failed') return { outcome: 'refused', reason: resolved.reason }
   if (resolved.state === 'settled') return 'wait'
-  const answer = await order.read()
+  const answer = awaited(order, await order.read())
   if (isSold(answer))
     return (await settleAgain(till, open, 'payer')) ? 'wait' : { outcome: 'pending' }
   await leaveOpen(till.db, row.id, till.clock())

@@ -18,7 +18,9 @@ import {
   signedHeader,
   startLoopServer,
   startPaidLoop,
+  terms,
 } from '../support/paid-loop.ts'
+import { base64Json, payloadV1, signAuthorization } from '../support/payments.ts'
 import { indiscretion, startFacilitator, startNode } from '../support/test-facilitator.ts'
 
 const loop = await startPaidLoop()
@@ -41,6 +43,19 @@ after(async () => {
   node.stop()
   await loop.stop()
 })
+
+/** `meanwhile` is done between verification and settlement of what `work` pays. */
+async function verifiedThen<Result>(
+  meanwhile: () => Promise<unknown>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  facilitator.onVerified = async () => void (await meanwhile())
+  try {
+    return await work()
+  } finally {
+    facilitator.onVerified = undefined
+  }
+}
 
 /** Runs with something broken, and mends it. */
 async function broken<Result>(
@@ -239,6 +254,37 @@ chainTest(
     } finally {
       await shaky.stop()
     }
+  },
+)
+
+chainTest(
+  '402: an authorization cancelled between verification and settlement buys nothing',
+  async () => {
+    const wallet = await loop.richWallet()
+    const nonce = `0x${randomBytes(32).toString('hex')}`
+    const header = await signedHeader(wallet, { nonce })
+    const reply = await verifiedThen(
+      () => loop.cancel(wallet, nonce),
+      () => pay(server, header),
+    )
+    assertRefused(reply, 'invalid_transaction_state')
+    assert.equal(await loop.spent(wallet), 0)
+  },
+)
+
+chainTest(
+  '200: somebody else sends the authorization first, in the middle of the sale: it was paid, so it is served',
+  async () => {
+    const wallet = await loop.richWallet()
+    const signed = await signAuthorization(wallet, terms)
+    const header = base64Json(payloadV1(signed, terms))
+    assertPaid(
+      await verifiedThen(
+        () => loop.broadcast(signed),
+        () => pay(server, header),
+      ),
+    )
+    assert.equal(await loop.spent(wallet), 10_000)
   },
 )
 

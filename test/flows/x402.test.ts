@@ -340,47 +340,6 @@ chainTest('402: an authorization that its payer cancelled buys nothing', async (
 })
 
 chainTest(
-  '402: an authorization cancelled between verification and settlement buys nothing',
-  async () => {
-    const wallet = await loop.richWallet()
-    const nonce = `0x${randomBytes(32).toString('hex')}`
-    const slow = await startLoopServer(loop, {
-      read: async (id) => {
-        await loop.cancel(wallet, nonce)
-        return { status: 200, body: { id } }
-      },
-    })
-    try {
-      const header = await signedHeader(wallet, { nonce })
-      assertRefused(await pay(slow, header), 'invalid_transaction_state')
-      assert.equal(await loop.spent(wallet), 0)
-    } finally {
-      await slow.stop()
-    }
-  },
-)
-
-chainTest(
-  '200: somebody else sends the authorization first, in the middle of the sale: it was paid, so it is served',
-  async () => {
-    const wallet = await loop.richWallet()
-    const signed = await signAuthorization(wallet, terms)
-    const overtaken = await startLoopServer(loop, {
-      read: async (id) => {
-        await loop.broadcast(signed)
-        return { status: 200, body: { id } }
-      },
-    })
-    try {
-      assertPaid(await pay(overtaken, base64Json(payloadV1(signed, terms))))
-      assert.equal(await loop.spent(wallet), 10_000)
-    } finally {
-      await overtaken.stop()
-    }
-  },
-)
-
-chainTest(
   '200: somebody else has sent the authorization before we were asked: it was paid, so it is served, for one thing, once',
   async () => {
     const wallet = await loop.richWallet()

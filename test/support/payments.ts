@@ -41,7 +41,13 @@ export async function signAuthorization(
     nonce: `0x${randomBytes(32).toString('hex')}`,
     ...changes,
   }
-  const signature = await wallet.signTypedData({
+  const signature = await wallet.signTypedData(authorizationData(authorization, terms))
+  return { authorization, signature }
+}
+
+/** What a wallet is asked to sign (EIP-712). */
+export function authorizationData(authorization: Authorization, terms: Terms) {
+  return {
     domain: {
       name: terms.assetName,
       version: terms.assetVersion,
@@ -58,8 +64,7 @@ export async function signAuthorization(
       validBefore: BigInt(authorization.validBefore),
       nonce: authorization.nonce as `0x${string}`,
     },
-  })
-  return { authorization, signature }
+  } as const
 }
 
 const transferWithAuthorization = [

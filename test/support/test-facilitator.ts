@@ -28,6 +28,8 @@ export interface TestFacilitator {
   asked: { '/verify': number; '/settle': number }
   /** What it says it takes; null: it does not answer that. */
   kinds: readonly unknown[] | null
+  /** Once a payment is verified and before anybody is told, whenever it is set. */
+  onVerified?: (() => Promise<void>) | undefined
   /** Once a payment is on the chain and before anybody is told, whenever it is set. */
   onSettled?: (() => Promise<void>) | undefined
   stop(): Promise<void>
@@ -70,7 +72,7 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
       path === '/verify'
         ? await official.verify(paymentPayload, paymentRequirements)
         : await official.settle(paymentPayload, paymentRequirements)
-    if (path === '/settle') await facilitator.onSettled?.()
+    await (path === '/verify' ? facilitator.onVerified : facilitator.onSettled)?.()
     if (fault === 'answer lost') request.socket.destroy()
     else response.end(JSON.stringify(result))
   }
