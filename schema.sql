@@ -378,6 +378,15 @@ begin
   return null;
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.whole_or_none(granted bigint, wanted bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$ begin
+  if granted < wanted then
+    raise exception 'not all that was wanted is granted' using errcode = 'RL001';
+  end if;
+  return true;
+end $function$;
 
 create table accounts (
   id uuid not null,

@@ -7,7 +7,7 @@
  */
 import { sha256Hex } from './bytes.ts'
 import { coalesce } from './coalesce.ts'
-import { type Db, type Queryable, sql } from './db.ts'
+import { type Db, type Queryable, sql, sqlState, type Tx } from './db.ts'
 import type { RateLimits } from './endpoint.ts'
 import { UnavailableError } from './errors.ts'
 import type { RateLimiter } from './rate-limiter.ts'
@@ -85,7 +85,7 @@ interface Bucket {
   factor: number
 }
 
-/** The buckets a call must fit into, the narrowest network first. */
+/** The buckets a call must fit into, the caller's own first. */
 type Call = readonly Bucket[]
 
 /** Of one call: whether it was granted, and how full its buckets are after the batch it was in. */
@@ -94,123 +94,136 @@ interface Decision {
   fills: readonly BucketFill[]
 }
 
-/** One statement where every call has one bucket; else a transaction, so that nobody sees a grant that is taken back. */
-function decideBatch(db: Db, calls: readonly Call[]): Promise<Decision[]> {
-  const levels = Math.max(...calls.map((call) => call.length))
-  return levels === 1
-    ? decideAll(db, calls, 1)
-    : db.transaction((tx) => decideAll(tx, calls, levels))
+/**
+ * One statement for all calls of a batch, and all their buckets in one order, so no two batches wait for each other. Where a call has several
+ * buckets and one of them is short, what the others granted it is taken back, in a transaction, so that nobody sees it granted.
+ */
+async function decideBatch(db: Db, calls: readonly Call[]): Promise<Decision[]> {
+  const wanted = wantedOf(calls)
+  if (calls.every((call) => call.length === 1)) return decisions(calls, await take(db, wanted))
+  const whole = await takeWhole(db, wanted)
+  return whole === null
+    ? db.transaction((tx) => decideShort(tx, calls, wanted))
+    : decisions(calls, whole)
 }
 
-/**
- * Level by level: a wider network is asked for what the narrower ones granted, first come first served, and what it refuses is
- * taken back. Every batch locks narrower before wider and each level in order, so no two batches wait for each other.
- */
-async function decideAll(
-  db: Queryable,
-  calls: readonly Call[],
-  levels: number,
-): Promise<Decision[]> {
-  const allowed = calls.map(() => true)
-  const fills = new Map<string, RateFill>()
-  const takenBack = new Map<string, Wanted>()
-  for (let level = 0; level < levels; level++) {
-    const wanted = new Map<string, Wanted>()
-    for (const [i, call] of calls.entries()) want(wanted, call[level], allowed[i] ? 1 : 0)
-    const left = await take(db, wanted, fills)
-    for (const [i, call] of calls.entries()) {
-      const bucket = call[level]
-      if (bucket === undefined || !allowed[i]) continue
-      const granted = left.get(bucket.name) ?? 0
-      left.set(bucket.name, granted - 1)
-      if (granted > 0) continue
-      allowed[i] = false
-      for (const narrower of call.slice(0, level)) want(takenBack, narrower, -1)
-    }
+async function decideShort(tx: Tx, calls: readonly Call[], wanted: Wanted): Promise<Decision[]> {
+  const taken = await take(tx, wanted)
+  const decided = decisions(calls, taken)
+  const used = wantedOf(calls.filter((_, i) => decided[i]?.allowed))
+  const unused: Wanted = new Map()
+  for (const [name, { granted }] of taken) {
+    const count = granted - (used.get(name)?.count ?? 0)
+    const bucket = wanted.get(name)?.bucket
+    if (count > 0 && bucket !== undefined) unused.set(name, { bucket, count: -count })
   }
-  if (takenBack.size > 0) await take(db, takenBack, fills)
+  if (unused.size > 0) for (const [name, fill] of await take(tx, unused)) taken.set(name, fill)
   return calls.map((call, i) => ({
-    allowed: allowed[i] === true,
-    fills: call.map(({ name, factor }) => ({ name, factor, fill: fills.get(name) as RateFill })),
+    allowed: decided[i]?.allowed === true,
+    fills: fillsOf(call, taken),
   }))
 }
 
-interface Wanted {
-  bucket: Bucket
-  count: number
+/** First come, first served: a call is allowed where each of its buckets has granted one more than was used up before it. */
+function decisions(calls: readonly Call[], taken: Taken): Decision[] {
+  const left = new Map([...taken].map(([name, { granted }]) => [name, granted]))
+  return calls.map((call) => {
+    const allowed = call.every(({ name }) => (left.get(name) ?? 0) > 0)
+    if (allowed) for (const { name } of call) left.set(name, (left.get(name) ?? 0) - 1)
+    return { allowed, fills: fillsOf(call, taken) }
+  })
 }
 
-function want(wanted: Map<string, Wanted>, bucket: Bucket | undefined, count: number): void {
-  if (bucket === undefined) return
-  const sum = wanted.get(bucket.name)
-  if (sum === undefined) wanted.set(bucket.name, { bucket, count })
-  else sum.count += count
+function fillsOf(call: Call, taken: Taken): BucketFill[] {
+  return call.map(({ name, factor }) => ({ name, factor, fill: taken.get(name) as RateFill }))
 }
 
-/** Takes what is wanted of each bucket, writes down how full it is then, and returns how many were granted. */
-async function take(
-  db: Queryable,
-  wanted: ReadonlyMap<string, Wanted>,
-  fills: Map<string, RateFill>,
-): Promise<Map<string, number>> {
-  const names = new Map<string, string>()
-  for (const name of wanted.keys()) names.set(bucketId(name), name)
-  const rows = await takeRows(db, [...names.keys()], [...wanted.values()])
-  const granted = new Map<string, number>()
-  for (const { bucket, granted: count, ...fill } of rows) {
-    const name = names.get(bucket) as string
-    granted.set(name, count)
-    fills.set(name, fill)
+/** By the name of the bucket: how many calls want it. */
+type Wanted = Map<string, { bucket: Bucket; count: number }>
+
+/** By the name of the bucket: how many it granted, and how full it is then. */
+type Taken = Map<string, RateFill & { granted: number }>
+
+function wantedOf(calls: readonly Call[]): Wanted {
+  const wanted: Wanted = new Map()
+  for (const bucket of calls.flat()) {
+    const sum = wanted.get(bucket.name)
+    if (sum === undefined) wanted.set(bucket.name, { bucket, count: 1 })
+    else sum.count++
   }
-  return granted
+  return wanted
+}
+
+/** Null: not all of it was granted, and so nothing was taken. */
+async function takeWhole(db: Queryable, wanted: Wanted): Promise<Taken | null> {
+  const count = [...wanted.values()].reduce((sum, { count }) => sum + count, 0)
+  try {
+    return await take(db, wanted, count)
+  } catch (error) {
+    if (sqlState(error) === notWhole) return null
+    throw error
+  }
+}
+
+/** Raised by `whole_or_none`. */
+const notWhole = 'RL001'
+
+async function take(db: Queryable, wanted: Wanted, atLeast: number | null = null): Promise<Taken> {
+  const names = new Map([...wanted.keys()].map((name) => [bucketId(name), name]))
+  const rows = await takeRows(db, [...names.keys()], [...wanted.values()], atLeast)
+  return new Map(rows.map(({ bucket, ...taken }) => [names.get(bucket) as string, taken]))
 }
 
 /**
  * The proposed row is the decision for a bucket that has none yet; an existing row is locked first and decided on as it is then,
  * at the time it is then: the clock must stay an argument beside the row, or the executor would read it once a statement.
- * `order by` makes all batches lock in one order.
+ * `order by` makes all batches lock in one order. Throws `notWhole`, and has taken nothing, where less than `atLeast` is granted in all.
  */
 function takeRows(
   db: Queryable,
   ids: readonly string[],
-  wanted: readonly Wanted[],
+  wanted: readonly { bucket: Bucket; count: number }[],
+  atLeast: number | null,
 ): Promise<(RateFill & { bucket: string; granted: number })[]> {
   return db.rows(sql`
-    insert into rate_windows as w
-      (bucket, hits, hit_totals, hit_base, quarters, totals, base, granted, per_minute, per_day, decided_at)
-    select bucket, case when n > 0 then array[now] else '{}' end,
-      case when n > 0 then array[n] else '{}' end, 0,
-      case when n > 0 then array[date_bin('15 minutes', now, 'epoch')] else '{}' end,
-      case when n > 0 then array[n] else '{}' end, 0, n, per_minute, per_day, now
-    from (
-      select bucket, least(wanted, per_minute, per_day) as n, per_minute, per_day, clock_timestamp() as now
-      from unnest(
-        ${tokenArray(ids)}::uuid[], ${tokenArray(wanted.map(({ count }) => count))}::integer[],
-        ${tokenArray(wanted.map(({ bucket }) => bucket.limits.perMinute))}::integer[],
-        ${tokenArray(wanted.map(({ bucket }) => bucket.limits.perDay))}::integer[]
-      ) as asked (bucket, wanted, per_minute, per_day)
-      order by bucket
-      offset 0
-    ) as proposed
-    on conflict (bucket) do update set
-      (hits, hit_totals, hit_base, quarters, totals, base, granted, per_minute, per_day, decided_at) = (
-        select d.hits, d.hit_totals, d.hit_base, d.quarters, d.totals, d.base, d.granted,
-          excluded.per_minute, excluded.per_day, d.now
-        from decide_rate(w.hits, w.hit_totals, w.hit_base, w.quarters, w.totals, w.base, clock_timestamp(),
-          excluded.granted, excluded.per_minute, excluded.per_day) as d
-      )
-    returning bucket, granted,
-      coalesce(hit_totals[cardinality(hit_totals)] - hit_base, 0) as "minuteCount",
-      rate_ms(decided_at, hits[1] + interval '60 seconds') as "minuteResetMs",
-      coalesce(totals[cardinality(totals)] - base, 0) as "dayCount",
-      rate_ms(decided_at, quarters[1] + interval '24 hours 15 minutes') as "dayResetMs",
-      rate_ms(decided_at, greatest(
-        case when hit_totals[cardinality(hit_totals)] - hit_base >= per_minute
-          then hits[1 + width_bucket(hit_totals[cardinality(hit_totals)] - per_minute, hit_totals)]
-            + interval '60 seconds' end,
-        case when totals[cardinality(totals)] - base >= per_day
-          then quarters[1 + width_bucket(totals[cardinality(totals)] - per_day, totals)]
-            + interval '24 hours 15 minutes' end)) as "freeMs"`)
+    with taken as (
+      insert into rate_windows as w
+        (bucket, hits, hit_totals, hit_base, quarters, totals, base, granted, per_minute, per_day, decided_at)
+      select bucket, case when n > 0 then array[now] else '{}' end,
+        case when n > 0 then array[n] else '{}' end, 0,
+        case when n > 0 then array[date_bin('15 minutes', now, 'epoch')] else '{}' end,
+        case when n > 0 then array[n] else '{}' end, 0, n, per_minute, per_day, now
+      from (
+        select bucket, least(wanted, per_minute, per_day) as n, per_minute, per_day, clock_timestamp() as now
+        from unnest(
+          ${tokenArray(ids)}::uuid[], ${tokenArray(wanted.map(({ count }) => count))}::integer[],
+          ${tokenArray(wanted.map(({ bucket }) => bucket.limits.perMinute))}::integer[],
+          ${tokenArray(wanted.map(({ bucket }) => bucket.limits.perDay))}::integer[]
+        ) as asked (bucket, wanted, per_minute, per_day)
+        order by bucket
+        offset 0
+      ) as proposed
+      on conflict (bucket) do update set
+        (hits, hit_totals, hit_base, quarters, totals, base, granted, per_minute, per_day, decided_at) = (
+          select d.hits, d.hit_totals, d.hit_base, d.quarters, d.totals, d.base, d.granted,
+            excluded.per_minute, excluded.per_day, d.now
+          from decide_rate(w.hits, w.hit_totals, w.hit_base, w.quarters, w.totals, w.base, clock_timestamp(),
+            excluded.granted, excluded.per_minute, excluded.per_day) as d
+        )
+      returning bucket, granted,
+        coalesce(hit_totals[cardinality(hit_totals)] - hit_base, 0) as "minuteCount",
+        rate_ms(decided_at, hits[1] + interval '60 seconds') as "minuteResetMs",
+        coalesce(totals[cardinality(totals)] - base, 0) as "dayCount",
+        rate_ms(decided_at, quarters[1] + interval '24 hours 15 minutes') as "dayResetMs",
+        rate_ms(decided_at, greatest(
+          case when hit_totals[cardinality(hit_totals)] - hit_base >= per_minute
+            then hits[1 + width_bucket(hit_totals[cardinality(hit_totals)] - per_minute, hit_totals)]
+              + interval '60 seconds' end,
+          case when totals[cardinality(totals)] - base >= per_day
+            then quarters[1 + width_bucket(totals[cardinality(totals)] - per_day, totals)]
+              + interval '24 hours 15 minutes' end)) as "freeMs"
+    )
+    select taken.*, whole_or_none(sum(granted) over (), ${atLeast}::bigint) from taken`)
 }
 
 const ids = new RecentMap<string>(10_000)
