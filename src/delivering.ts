@@ -1,15 +1,15 @@
-/** The part of a worker that sends webhooks: its client, its deliverer and its jobs. */
+/** The part of a worker that brings events to the feed and to whoever subscribed: its client, its deliverer and its jobs. */
 import { readFile } from 'node:fs/promises'
 import { recordAction, theService } from './audit/record.ts'
 import type { Config } from './config.ts'
-import { createBell } from './platform/bell.ts'
+import { type Bell, createBell } from './platform/bell.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db, Tx } from './platform/db.ts'
 import { type Egress, openEgress } from './platform/egress.ts'
 import type { Keyring } from './platform/keyring.ts'
 import type { Log } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
-import { openDeliverer } from './webhooks/deliver.ts'
+import { type DelivererParts, openDeliverer } from './webhooks/deliver.ts'
 import { deliveryMeter } from './webhooks/delivery-metrics.ts'
 import { countDeliveries } from './webhooks/delivery-store.ts'
 import { reapLeases } from './webhooks/leasing-store.ts'
@@ -24,8 +24,8 @@ export interface DeliveringParts {
   db: Db
   log: Log
   clock: Clock
-  /** Opens the secrets of endpoints. */
-  ring: Keyring
+  /** Opens the secrets of endpoints; null: from here nothing is sent, and the feed is kept all the same. */
+  ring: Keyring | null
   metrics: Metrics
   /** Another client around the usual one, for the demo. */
   around?: ((usual: Egress) => Egress) | undefined
@@ -38,15 +38,12 @@ export interface Delivering {
 }
 
 export async function openDelivering(parts: DeliveringParts): Promise<Delivering> {
-  const { db, log, clock, ring, metrics, around = (usual) => usual } = parts
-  const { rules, proxyUrl, caFile, retryWaitsSeconds } = parts.config.webhooks
-  const extraCa = caFile === undefined ? undefined : await readFile(caFile, 'utf8')
-  const egress = around(openEgress({ rules, proxyUrl, extraCa }))
+  const { db, log, clock, ring, metrics } = parts
   const meter = deliveryMeter(metrics)
   const bell = createBell()
   const notices = openNotices({ log, metrics, record: enterGaveUp })
-  const sending = { db, egress, clock, ring, meter, log, bell, notices, retryWaitsSeconds }
-  const deliverer = openDeliverer(sending)
+  const sender =
+    ring === null ? null : await openSender({ ...parts, ring }, { meter, bell, notices })
   const jobs: Job[] = [
     {
       name: 'place events',
@@ -57,7 +54,7 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
           bell.ring()
         }),
     },
-    { name: 'deliver webhooks', everyMs: 25, bell, run: (signal) => deliverer.work(signal) },
+    ...(sender === null ? [] : [sender.job]),
     {
       name: 'free lost deliveries',
       everyMs: 5_000,
@@ -82,8 +79,25 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
       },
     },
   ]
+  return { jobs, close: async () => sender?.close() }
+}
+
+async function openSender(
+  parts: DeliveringParts & { ring: Keyring },
+  shared: Pick<DelivererParts, 'meter' | 'notices'> & { bell: Bell },
+): Promise<{ job: Job; close(): Promise<void> }> {
+  const { db, log, clock, ring, around = (usual) => usual } = parts
+  const { rules, proxyUrl, caFile, retryWaitsSeconds } = parts.config.webhooks
+  const extraCa = caFile === undefined ? undefined : await readFile(caFile, 'utf8')
+  const egress = around(openEgress({ rules, proxyUrl, extraCa }))
+  const deliverer = openDeliverer({ db, egress, clock, ring, log, retryWaitsSeconds, ...shared })
   return {
-    jobs,
+    job: {
+      name: 'deliver webhooks',
+      everyMs: 25,
+      bell: shared.bell,
+      run: (signal) => deliverer.work(signal),
+    },
     async close() {
       await deliverer.finish()
       await egress.close()
@@ -99,15 +113,4 @@ function enterGaveUp(tx: Tx, { endpointIds, reason, at }: GaveUp): Promise<void>
     { actor: theService, action, subjects: endpointIds, details: { reason } },
     at,
   )
-}
-
-/** Webhooks leave from wherever their secrets can be opened. What is under way at the end is waited for. */
-export async function deliveringJobs(
-  { ring, ...parts }: Omit<DeliveringParts, 'ring'> & { ring: Keyring | null },
-  closing: AsyncDisposableStack,
-): Promise<Job[]> {
-  if (ring === null) return []
-  const delivering = await openDelivering({ ...parts, ring })
-  closing.defer(() => delivering.close())
-  return delivering.jobs
 }

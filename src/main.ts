@@ -5,7 +5,7 @@
 import cluster from 'node:cluster'
 import type { Config } from './config.ts'
 import { migrateDatabase, openDatabase, reviveJobs } from './database.ts'
-import { deliveringJobs } from './delivering.ts'
+import { openDelivering } from './delivering.ts'
 import { demoCommands } from './demo/commands.ts'
 import { demoHere, demoReceiver } from './demo-here.ts'
 import {
@@ -60,9 +60,9 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   if (options.worker !== 'elsewhere') {
     jobs.push(...workerJobs(parts, service))
     const around = hasDemo ? await demoReceiver(parts, closing, say) : undefined
-    jobs.push(
-      ...(await deliveringJobs({ ...parts, ring: parts.secrets, metrics, around }, closing)),
-    )
+    const delivering = await openDelivering({ ...parts, ring: parts.secrets, metrics, around })
+    closing.defer(() => delivering.close())
+    jobs.push(...delivering.jobs)
   }
   stopJobsAtEnd(jobs, log, closing)
 

@@ -37,12 +37,14 @@ const env = {
 const receiver = await startReceiver(['127.0.0.1'], (response) => response.end())
 after(() => receiver.close())
 
-async function happen(): Promise<void> {
+/** An event; gives whom it is about. */
+async function happen(): Promise<string> {
   const workerId = randomUUID()
   const data = { ...eventTypes['score.updated'].example, workerId }
   await db.transaction((tx) =>
     publishEvents(tx, [{ type: 'score.updated', workerId, data }], new Date()),
   )
+  return workerId
 }
 
 async function arrived(count: number): Promise<Received> {
@@ -221,6 +223,23 @@ test('an endpoint that fails is shown with what it fails with, to the doctor too
   assert.equal((await report(['audit', 'verify'], env)).ok, true)
   service.signal('SIGTERM')
   assert.equal(await service.ended, 0)
+})
+
+test('the feed is kept by a server that has no ring to sign with', async () => {
+  const workerId = await happen()
+  await report(['accounts', 'create', 'pulling'], env)
+  const words = ['api-keys', 'create', 'pulling', '--scope', 'webhooks:write']
+  const { key } = await report(words, env)
+  const server = await startServer({ ...env, SECRETS_KEYRING: '' })
+  const headers = { Authorization: `Bearer ${key}` }
+  await eventually('the event is in the feed', {
+    see: async () => {
+      const answer = await fetch(`${server.base}/api/v1/webhooks/events?limit=100`, { headers })
+      return (await answer.text()).includes(workerId)
+    },
+  })
+  server.signal('SIGTERM')
+  assert.equal(await server.ended, 0)
 })
 
 test('doctor: events that wait because nobody sends them', async () => {
