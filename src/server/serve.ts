@@ -76,7 +76,15 @@ function decide(
     const parameters = parametersOf(route, exchange, path)
     return isRefusal(parameters)
       ? parameters
-      : endpoint.answer({ ...parameters, ...noBody, ...anybody, requestId: exchange.requestId })
+      : endpoint.answer({
+          path: parameters.path,
+          query: parameters.query,
+          body: null,
+          bodyAmbiguity: null,
+          caller: anybody.caller,
+          idempotencyKey: null,
+          requestId: exchange.requestId,
+        })
   }
   return checked(edge, route, exchange, path)
 }
