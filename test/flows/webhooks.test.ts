@@ -231,7 +231,7 @@ test('the feed is kept by a server that has no ring to sign with', async () => {
   const words = ['api-keys', 'create', 'pulling', '--scope', 'webhooks:write']
   const { key } = await report(words, env)
   const server = await startServer({ ...env, SECRETS_KEYRING: '' })
-  const headers = { Authorization: `Bearer ${key}` }
+  const headers = { Authorization: `Bearer ${String(key)}` }
   await eventually('the event is in the feed', {
     see: async () => {
       const answer = await fetch(`${server.base}/api/v1/webhooks/events?limit=100`, { headers })
