@@ -85,7 +85,7 @@ const staleIfErrorSeconds = 3_600
 /** A cache may serve a stale list for an hour when we do not answer, but never beyond the list's own end. */
 function documentOf(list: MirroredList, form: ProofForm, secondsLeft: number): PublicDocument {
   const mayGoStale = secondsLeft > listTtlSeconds + staleIfErrorSeconds
-  const variant = `${form} ${mayGoStale}`
+  const variant = mayGoStale ? form : `${form}, at its end`
   let document = list.documents.get(variant)
   if (document === undefined) {
     const credential = { ...JSON.parse(list.payload), proof: list.proofs[form] }

@@ -2,16 +2,14 @@
 import type { TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { type Refusal, refuse } from '../platform/errors.ts'
-import { parseQuery } from './query.ts'
+import { noValues, parseQuery } from './query.ts'
 
-export type Parameters = Record<string, string>
-export type ParameterCheck = (values: Readonly<Parameters>) => Parameters | Refusal
-
-const nothing: Parameters = Object.freeze(Object.create(null))
+export type Parameters = Readonly<Record<string, string>>
+export type ParameterCheck = (values: Parameters) => Parameters | Refusal
 
 /** A check that gives back the declared parameters alone, or says which one has not its form. */
 export function parameterCheck(schema: TObject | undefined): ParameterCheck {
-  if (schema === undefined) return () => nothing
+  if (schema === undefined) return () => noValues
   const validator = Compile(schema)
   const forms = Object.entries(schema.properties).map(([name, property]) => ({
     name,
@@ -19,8 +17,8 @@ export function parameterCheck(schema: TObject | undefined): ParameterCheck {
     required: schema.required?.includes(name) ?? false,
     validator: Compile(property),
   }))
-  return (values) => {
-    const declared: Parameters = {}
+  const check: ParameterCheck = (values) => {
+    const declared: Record<string, string> = {}
     for (const { name } of forms) {
       const value = values[name]
       if (value !== undefined) declared[name] = value
@@ -35,6 +33,8 @@ export function parameterCheck(schema: TObject | undefined): ParameterCheck {
     }
     return refuse('invalid_parameter')
   }
+  const ofNothing = check(noValues)
+  return (values) => (values === noValues ? ofNothing : check(values))
 }
 
 /** The query of a request target: all of its text must be well formed, undeclared parameters are then ignored. */

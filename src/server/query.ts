@@ -1,10 +1,12 @@
 /** Pure: the query text as closed values; nothing is repaired (decision D8). */
 
 export type Query =
-  | { kind: 'values'; values: Record<string, string> }
+  | { kind: 'values'; values: Readonly<Record<string, string>> }
   | { kind: 'problem'; why: string }
 
-const none: Query = { kind: 'values', values: Object.freeze(Object.create(null)) }
+/** Of a target without a query. */
+export const noValues: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
+const none: Query = { kind: 'values', values: noValues }
 
 /** `text` is what follows the first `?`, or the empty text. */
 export function parseQuery(text: string): Query {
