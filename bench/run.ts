@@ -16,6 +16,7 @@ const benches = [
   'webhooks',
   'x402',
   'http',
+  'hostile',
 ]
 
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
