@@ -138,7 +138,7 @@ function fillsOf(call: Call, taken: Taken): BucketFill[] {
   return call.map(({ name, factor }) => ({ name, factor, fill: taken.get(name) as RateFill }))
 }
 
-/** By the name of the bucket: how many calls want it. */
+/** By the name of the bucket: how many calls want it; less than none are given back. */
 type Wanted = Map<string, { bucket: Bucket; count: number }>
 
 /** By the name of the bucket: how many it granted, and how full it is then. */

@@ -114,45 +114,41 @@ async function checked(
   const unsupported = readsBodyOfAnybody ? mediaTypeProblem(endpoint, exchange) : null
   if (unsupported !== null) return unsupported
 
+  // Read here, judged in their places.
+  const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
+  const parameters = parametersOf(route, exchange, path)
+  const { requestId } = exchange
   let begun: Promise<Answer> | null = null
   const admitted: Admitted | Refusal = await admit(edge, route, exchange, ({ caller }) => {
-    begun = beginRead(route, { exchange, path, caller })
+    if (policy.kind !== 'paid' || isMalformed(idempotencyKey) || isRefusal(parameters)) return
+    begun = begin(() =>
+      endpoint.answer({ ...parameters, ...noBody, caller, idempotencyKey, requestId }),
+    )
   })
   if (isRefusal(admitted)) return admitted
-  const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
-  if (typeof idempotencyKey === 'object' && idempotencyKey !== null) return idempotencyKey
+  if (isMalformed(idempotencyKey)) return idempotencyKey
 
   const late = readsBodyOfAnybody ? null : mediaTypeProblem(endpoint, exchange)
   if (late !== null) return late
   const body = await bodyOf(route, exchange)
   if (body === null || isRefusal(body)) return body
 
-  const parameters = parametersOf(route, exchange, path)
   if (isRefusal(parameters)) return parameters
-  const { requestId } = exchange
   const work = async (caller: Caller): Promise<Answer> =>
     begun ?? endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
   return answerPaid(edge, { route, exchange, admitted, idempotencyKey, ...parameters }, work)
 }
 
+function isMalformed(key: string | null | Refusal): key is Refusal {
+  return typeof key === 'object' && key !== null
+}
+
 /**
- * A paid read changes nothing, so it is made while its key is looked up and counted: one round trip less to wait for. Null where it is no such
- * read, or not one that can be answered. Who is refused does not hear of it.
+ * A paid read changes nothing, so it is made while its key is looked up and counted: one round trip less to wait for. Who is refused does not
+ * hear of it.
  */
-function beginRead(
-  route: EndpointRoute,
-  { exchange, path, caller }: { exchange: Exchange; path: Parameters; caller: Caller },
-): Promise<Answer> | null {
-  const { endpoint } = route
-  if (endpoint.policy.kind !== 'paid') return null
-  const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
-  const parameters = parametersOf(route, exchange, path)
-  if (isRefusal(parameters) || (idempotencyKey !== null && typeof idempotencyKey === 'object'))
-    return null
-  const { requestId } = exchange
-  const read = async () =>
-    endpoint.answer({ ...parameters, ...noBody, caller, idempotencyKey, requestId })
-  const begun = read()
+function begin(read: () => Answer | Promise<Answer>): Promise<Answer> {
+  const begun = Promise.try(read)
   begun.catch(() => {})
   return begun
 }

@@ -92,7 +92,7 @@ export function createServer(options: ServerOptions): Server {
     authenticate,
     failedKeyLimits,
     missLimits,
-    spent: new RecentMap(keysRememberedMax),
+    spent: new RecentMap(spentRememberedMax),
     metering,
     payments,
     shed,
@@ -228,7 +228,7 @@ const noKeysHere: Authenticate = () => Promise.resolve(null)
 
 const defaultFailedKeyLimits: RateLimits = { perMinute: 30, perDay: 2_000 }
 const defaultMissLimits: RateLimits = { perMinute: 60, perDay: 20_000 }
-const keysRememberedMax = 10_000
+const spentRememberedMax = 10_000
 
 const none: readonly string[] = []
 

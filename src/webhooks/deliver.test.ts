@@ -9,6 +9,7 @@ import {
   began,
   createEndpoint,
   deliveriesIn,
+  forgetWebhooks,
   happen,
   startDelivering,
   testRing,
@@ -32,10 +33,7 @@ import { tendEndpoints } from './tend-endpoints.ts'
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
-beforeEach(() =>
-  db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets, webhook_deliveries,
-    webhook_attempts`),
-)
+beforeEach(() => forgetWebhooks(db))
 
 type Answer = (response: ServerResponse, received: Received) => unknown
 

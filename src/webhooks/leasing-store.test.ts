@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
-import { began, createEndpoint, happen } from '../../test/support/webhooks.ts'
+import { began, createEndpoint, forgetWebhooks, happen } from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
 import { claimDeliveries, findDueEndpoints } from './leasing-store.ts'
 import { placeWaiting } from './place.ts'
@@ -10,10 +10,7 @@ import { placeWaiting } from './place.ts'
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
-beforeEach(() =>
-  db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets, webhook_deliveries,
-    webhook_attempts`),
-)
+beforeEach(() => forgetWebhooks(db))
 
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 

@@ -3,7 +3,13 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { startReceiver } from '../../test/support/receiver.ts'
-import { began, createEndpoint, happen, startDelivering } from '../../test/support/webhooks.ts'
+import {
+  began,
+  createEndpoint,
+  forgetWebhooks,
+  happen,
+  startDelivering,
+} from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
 import { openLog } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
@@ -13,10 +19,7 @@ import { tendEndpoints } from './tend-endpoints.ts'
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
-beforeEach(() =>
-  db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets, webhook_deliveries,
-    webhook_attempts`),
-)
+beforeEach(() => forgetWebhooks(db))
 
 /** Notices as a worker gives them, and what comes of them. */
 function operator(record: Notices['record'] = () => Promise.resolve()) {

@@ -5,18 +5,20 @@ import { after, beforeEach, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import fc from '../../test/support/fc.ts'
 import { startReceiver } from '../../test/support/receiver.ts'
-import { began, createEndpoint, happen, startDelivering } from '../../test/support/webhooks.ts'
-import { sql } from '../platform/db.ts'
+import {
+  began,
+  createEndpoint,
+  forgetWebhooks,
+  happen,
+  startDelivering,
+} from '../../test/support/webhooks.ts'
 import { placeWaiting } from './place.ts'
 import { giveBackToRates, setLimits, takeFromRates } from './rate-store.ts'
 
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
-beforeEach(() =>
-  db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets, webhook_deliveries,
-    webhook_attempts`),
-)
+beforeEach(() => forgetWebhooks(db))
 
 const limit = (id: string, perSecond: number | null) =>
   db.transaction((tx) => setLimits(tx, id, { perSecond }))

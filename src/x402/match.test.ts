@@ -2,15 +2,14 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import {
-  base64Json,
   payloadV1,
   payloadV2,
+  paymentOf,
   signAuthorization,
   testTerms,
   testWallet,
 } from '../../test/support/payments.ts'
 import { expiredReason, matchPayment } from './match.ts'
-import { decodePayment, type SignedPayment } from './payload.ts'
 import { makeQuote, quoteRandomBytes } from './quote.ts'
 import type { Terms } from './terms.ts'
 
@@ -18,12 +17,6 @@ const secret = 'a secret of at least thirty-two characters'
 const now = new Date()
 const options = { secrets: [secret], now }
 const wallet = testWallet()
-
-function paymentOf(payload: unknown): SignedPayment {
-  const decoded = decodePayment(base64Json(payload))
-  assert.ok('payment' in decoded)
-  return decoded.payment
-}
 
 test('a payment for the terms, of either version, matches them', async () => {
   const signed = await signAuthorization(wallet, testTerms)

@@ -2,20 +2,15 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import {
-  base64Json,
   payloadV1,
+  paymentOf,
   signAuthorization,
   testTerms,
   testWallet,
 } from '../../test/support/payments.ts'
-import { decodePayment } from './payload.ts'
 import { openPayment, sealNonceBytes, sealPayment } from './seal.ts'
 
-const decoded = decodePayment(
-  base64Json(payloadV1(await signAuthorization(testWallet(), testTerms))),
-)
-assert.ok('payment' in decoded)
-const { payment } = decoded
+const payment = paymentOf(payloadV1(await signAuthorization(testWallet(), testTerms)))
 const secret = 'a secret of thirty-two characters'
 const other = 'another of thirty-two characters'
 const id = '0199fb58-0000-7000-8000-000000000001'

@@ -7,27 +7,20 @@ import { recoverTypedDataAddress } from 'viem/utils'
 import fc from '../../test/support/fc.ts'
 import {
   authorizationData,
-  base64Json,
+  malleated,
   payloadV1,
+  paymentOf,
   signAuthorization,
   testTerms,
   testWallet,
 } from '../../test/support/payments.ts'
-import { decodePayment, type SignedPayment } from './payload.ts'
+import type { SignedPayment } from './payload.ts'
 import { signerOf } from './signature.ts'
 
 /** 1 to the order of the curve less 1 are keys; these all are. */
-const privateKeys = fc.bigInt({ min: 1n, max: 2n ** 255n }).map(asHex)
-
-function asHex(number: bigint): Hex {
-  return `0x${number.toString(16).padStart(64, '0')}`
-}
-
-function paymentOf(payload: unknown): SignedPayment {
-  const decoded = decodePayment(base64Json(payload))
-  assert.ok('payment' in decoded)
-  return decoded.payment
-}
+const privateKeys = fc
+  .bigInt({ min: 1n, max: 2n ** 255n })
+  .map((key): Hex => `0x${key.toString(16).padStart(64, '0')}`)
 
 function withBitFlipped(signature: string, bit: number): string {
   const bytes = Buffer.from(signature.slice(2), 'hex')
@@ -100,11 +93,7 @@ test('what no key can have signed is nobody’s, and no error', async () => {
 
 test('one of the two forms of a signature is taken, as the contract of the coin takes it', async () => {
   const payment = paymentOf(payloadV1(await signAuthorization(testWallet(), testTerms)))
-  const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-  const r = payment.signature.slice(2, 66)
-  const s = order - BigInt(`0x${payment.signature.slice(66, 130)}`)
-  const v = payment.signature.endsWith('1b') ? '1c' : '1b'
-  const twin = { ...payment, signature: `0x${r}${asHex(s).slice(2)}${v}` }
+  const twin = { ...payment, signature: malleated(payment.signature) }
   assert.equal(await isSignedByPayer(twin), true)
   assert.equal(await signerOf(twin, testTerms), 'other')
   const numbered = {

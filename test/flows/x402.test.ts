@@ -24,6 +24,7 @@ import {
 import { payTo } from '../support/paid-server.ts'
 import {
   base64Json,
+  malleated,
   payloadV1,
   payloadV2,
   readBase64Json,
@@ -309,13 +310,6 @@ chainTest('402: every way to tamper with a payment, and nothing moves', async ()
   assert.equal(await loop.spent(wallet), 0)
   assertPaid(await pay(server, base64Json(payloadV1(signed, terms))))
 })
-
-/** The other signature that the same key seems to have made: the coin's contract takes one of them alone. */
-function malleated(signature: string): string {
-  const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-  const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
-  return `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
-}
 
 chainTest(
   '400: two payment headers that differ, or one that is too long, and nothing moves',

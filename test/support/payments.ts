@@ -1,8 +1,9 @@
 /** Payments as a wallet makes them, by hand: every field can be made wrong on purpose. */
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { requirementV2 } from '../../src/x402/challenge.ts'
-import type { Authorization } from '../../src/x402/payload.ts'
+import { type Authorization, decodePayment, type SignedPayment } from '../../src/x402/payload.ts'
 import { networks, type Terms } from '../../src/x402/terms.ts'
 
 export const testTerms: Terms = {
@@ -99,6 +100,20 @@ export function payloadV2(
 }
 
 /** What a payment header or a receipt header says. */
+/** As the server reads it from its header. */
+export function paymentOf(payload: unknown): SignedPayment {
+  const decoded = decodePayment(base64Json(payload))
+  assert.ok('payment' in decoded)
+  return decoded.payment
+}
+
+/** The other signature that the same key seems to have made: the coin's contract takes one of them alone. */
+export function malleated(signature: string): string {
+  const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+  const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
+  return `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
+}
+
 export function readBase64Json(text: unknown): Record<string, unknown> {
   return JSON.parse(Buffer.from(String(text), 'base64').toString('utf8')) as Record<string, unknown>
 }

@@ -27,6 +27,12 @@ const log = openLog({ level: 'silent' })
 
 export const began = new Date('2026-05-14T09:00:00.000Z')
 
+/** Events, endpoints and what was made of them. */
+export function forgetWebhooks(db: Db): Promise<number> {
+  return db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets, webhook_deliveries,
+    webhook_attempts`)
+}
+
 export interface TestEndpoint {
   id: string
   secret: string
