@@ -193,12 +193,13 @@ begin
     using errcode = 'integrity_constraint_violation';
 end
 $function$;
-CREATE OR REPLACE FUNCTION public.search_cards(queries text[], handles_alone boolean[], wanted integer[], same text[], akin text[], more integer DEFAULT 8, few integer DEFAULT 128, best bigint DEFAULT 3000)
+CREATE OR REPLACE FUNCTION public.search_cards(queries text[], handles_alone boolean[], wanted integer[], same text[], akin text[], more integer DEFAULT 8, few integer DEFAULT 128)
  RETURNS SETOF text
  LANGUAGE plpgsql
  STABLE
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
@@ -225,26 +226,26 @@ begin
             select row_number() over () as place, l.username from (
               select e.username from search_entries e where e.username = s.query
               union all select l.username from search_letter(s.query, s.step) l where s.alone and length(s.query) = 1
-              union all select k.username from search_kind(0::smallint, s.query, s.alone, s.step, few, best) k where s.begins
-              union all select n.username from search_names(s.query, s.same, s.step) n where not s.alone
-              union all select k.username from search_skills(s.query, s.akin, s.step, few, best) k where s.begins and not s.alone
-              union all select k.username from search_kind(3::smallint, s.query, false, s.step, few, best) k
+              union all select k.username from search_kind(5::smallint, s.query, s.step, few) k where s.begins and not s.alone
+              union all select h.username from search_handles(s.query, s.step) h where s.begins
+              union all select n.username from search_names(2::smallint, s.query, s.same, s.step) n where not s.alone
+              union all select n.username from search_names(1::smallint, s.query, s.same, s.step) n where not s.alone
+              union all select k.username from search_skills(2::smallint, s.query, s.akin, s.step, few) k
                 where s.begins and not s.alone
-              union all select k.username from search_kind(4::smallint, s.query, false, s.step, few, best) k
+              union all select k.username from search_skills(1::smallint, s.query, s.akin, s.step, few) k
                 where s.begins and not s.alone
+              union all select k.username from search_kind(3::smallint, s.query, s.step, few) k where s.begins and not s.alone
+              union all select k.username from search_kind(4::smallint, s.query, s.step, few) k where s.begins and not s.alone
             ) l limit s.step
           ) f group by f.username
         ) p
       ) found
-      where array_position(found.names, null) is null
-        and (found.met is null or found.met < s.step or found.people >= s.wanted)
+      where found.met is null or found.met < s.step or found.people >= s.wanted
     loop
       shown[one.place] := '[' || one.cards || ']';
     end loop;
     left_over := array(select place from unnest(shown) with ordinality as s(text, place) where s.text is null);
     more := more * 8;
-    few := few * 32;
-    best := 9223372036854775807;
   end loop;
   return query select unnest(shown);
 end
@@ -263,32 +264,36 @@ AS $function$
   where t.kind = posted.kind and t.term = posted.term and t.rank = posted.rank
     and t.username = entry.username
 $function$;
-CREATE OR REPLACE FUNCTION public.search_kind(one smallint, prefix text, whole boolean, step integer, few integer, best bigint)
+CREATE OR REPLACE FUNCTION public.search_handles(prefix text, step integer)
+ RETURNS TABLE(username text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.username from search_terms t
+  where left(t.term, 2) = left(prefix, 2) and t.kind = 0 and t.username >= prefix and t.username < prefix || chr(1114111)
+  order by t.rank, t.username limit step
+$function$;
+CREATE OR REPLACE FUNCTION public.search_kind(one smallint, prefix text, step integer, few integer)
  RETURNS TABLE(rank smallint, username text)
  LANGUAGE sql
  STABLE
 AS $function$
   select r.rank, r.username
   from (
-    select case when length(prefix) = 2 and not whole then few + 1 else (
+    select length(prefix) = 2 or (
       select count(*) from (
         select from search_terms t where t.kind = one and t.term >= prefix and t.term < prefix || chr(1114111) limit few + 1
-      ) terms) end as met
+      ) terms) > few as many
     offset 0
   ) m cross join lateral (
     (select t.rank, t.username from search_terms t
-      where m.met <= few and t.kind = one and t.term >= prefix and t.term < prefix || chr(1114111)
-        and (not whole or right(t.term, 1) = chr(1))
+      where not m.many and t.kind = one and t.term >= prefix and t.term < prefix || chr(1114111)
       order by t.rank, t.username limit step)
     union all
-    (select w.rank, w.username from (
-        select t.rank, t.username, t.term from search_terms t
-        where m.met > few and left(t.term, 2) = left(prefix, 2) and t.kind = one
-        order by t.rank, t.username limit greatest(best, step)
-      ) w where starts_with(w.term, prefix) and (not whole or right(w.term, 1) = chr(1)) limit step)
-    union all
-    select -1::smallint, null where m.met > few and (whole or length(prefix) > 2)
-    limit step
+    (select t.rank, t.username from search_terms t
+      where m.many and left(t.term, 2) = left(prefix, 2) and t.kind = one
+        and t.term >= prefix and t.term < prefix || chr(1114111)
+      order by t.rank, t.username limit step)
   ) r
 $function$;
 CREATE OR REPLACE FUNCTION public.search_letter(letter text, step integer)
@@ -299,37 +304,38 @@ AS $function$
   select s.username
   from string_to_table('0123456789abcdefghijklmnopqrstuvwxyz_-', null) as next cross join lateral (
     select t.rank, t.username from search_terms t
-    where left(t.term, 2) = letter || next and t.kind = 0 and right(t.term, 1) = chr(1)
+    where left(t.term, 2) = letter || next and t.kind = 0
     order by t.rank, t.username limit step
   ) s
   order by s.rank, s.username limit step
 $function$;
-CREATE OR REPLACE FUNCTION public.search_names(query text, labels text, step integer)
+CREATE OR REPLACE FUNCTION public.search_names(one smallint, query text, labels text, step integer)
  RETURNS TABLE(rank smallint, username text)
  LANGUAGE sql
  STABLE
 AS $function$
   select s.rank, s.username from (
-    select query || chr(1) union all select query || chr(2)
+    select query || chr(1)
+    union all select query || chr(2)
     union all select label || chr(1) from string_to_table(labels, E'\n') as label
   ) as whole(term) cross join lateral (
     select t.rank, t.username from search_terms t
-    where t.kind = 1 and t.term = whole.term
+    where t.kind = one and t.term = whole.term
     order by t.rank, t.username limit step
   ) s
   order by s.rank, s.username limit step
 $function$;
-CREATE OR REPLACE FUNCTION public.search_skills(prefix text, labels text, step integer, few integer, best bigint)
+CREATE OR REPLACE FUNCTION public.search_skills(one smallint, prefix text, labels text, step integer, few integer)
  RETURNS TABLE(rank smallint, username text)
  LANGUAGE sql
  STABLE
 AS $function$
   select s.rank, s.username from (
-    select k.rank, k.username from search_kind(1::smallint, prefix, false, step, few, best) k
+    select k.rank, k.username from search_kind(one, prefix, step, few) k
     union all
     select l.rank, l.username from string_to_table(labels, E'\n') as label cross join lateral (
       select t.rank, t.username from search_terms t
-      where t.kind = 1 and t.term = label || chr(1)
+      where t.kind = one and t.term = label || chr(1)
       order by t.rank, t.username limit step
     ) l
   ) s
@@ -1203,7 +1209,7 @@ CREATE INDEX score_recomputations_since ON public.score_recomputations USING btr
 CREATE UNIQUE INDEX score_snapshots_one_active ON public.score_snapshots USING btree (worker_id) WHERE (state = 'active'::text);
 CREATE INDEX score_snapshots_worker ON public.score_snapshots USING btree (worker_id);
 CREATE INDEX search_queue_marked_in ON public.search_queue USING btree (marked_in);
-CREATE INDEX search_terms_walk ON public.search_terms USING btree ("left"(term, 2), kind, rank, username) INCLUDE (term);
+CREATE INDEX search_terms_walk ON public.search_terms USING btree ("left"(term, 2), kind, rank, username, term);
 CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
 CREATE INDEX webhook_attempts_delivery ON public.webhook_attempts USING btree (delivery_id);
 CREATE INDEX webhook_attempts_endpoint ON public.webhook_attempts USING btree (endpoint_id, started_at DESC, id DESC);

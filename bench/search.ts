@@ -87,7 +87,7 @@ async function load(url: string, people: number): Promise<void> {
   await client.query(`
     set maintenance_work_mem = '512MB';
     alter table search_terms add primary key (kind, term, rank, username);
-    create index search_terms_walk on search_terms (left(term, 2), kind, rank, username) include (term)`)
+    create index search_terms_walk on search_terms (left(term, 2), kind, rank, username, term)`)
   // Only what is filled: statistics that say a table is empty mislead whoever fills it next.
   await client.query(
     'vacuum analyze workers, profiles, profile_skills, search_entries, search_terms',

@@ -8,8 +8,11 @@
 import { beginnings, hasTwoLetters } from './fold.ts'
 import type { SkillNames } from './skill-names.ts'
 
-/** In the order in which search asks for them; the database's functions name the same numbers. */
-export const termKinds = { handle: 0, skill: 1, name: 3, title: 4 }
+/**
+ * The database's functions name the same numbers, and ask for handles, skills, names, titles in this order. Terms of several verified
+ * skills, and beginnings that a handle shares with some, have better ranks than any other of their sort: they are kinds of their own.
+ */
+export const termKinds = { handle: 0, skill: 1, skills: 2, name: 3, title: 4, skilledHandle: 5 }
 
 /** Behind a whole handle, and behind the label of a skill. Folded texts have neither mark. */
 const wholeMark = '\u0001'
@@ -41,7 +44,8 @@ export function postingsOf(person: Findable, names: SkillNames): Posting[] {
   }
   const found = skills.map((skill) => ({ ...names.of(skill.name), verified: skill.verified }))
   const counted = countedTerms(found.filter((skill) => skill.verified))
-  const counts = (kind: number) => (term: string) => posting(kind, countUnder(term, counted))(term)
+  const ofSkill = (matched: number) =>
+    posting(matched > 1 ? termKinds.skills : termKinds.skill, matched)
   const ofLabel = (label: string): number =>
     found.filter((skill) => skill.verified && skill.labels.includes(label)).length
   const labels = new Set(found.flatMap((skill) => skill.labels))
@@ -58,12 +62,12 @@ export function postingsOf(person: Findable, names: SkillNames): Posting[] {
   const titles = title === null ? [] : beginnings(title)
   return [
     posting(termKinds.handle, 0)(username + wholeMark),
-    ...handleParts(username, counted).map(counts(termKinds.handle)),
-    ...[...labels].map((label) => posting(termKinds.skill, ofLabel(label))(label + wholeMark)),
-    ...[...more].map((name) =>
-      posting(termKinds.skill, countUnder(name, counted))(name + countedMark),
+    ...handleParts(username, counted).map((part) =>
+      posting(termKinds.skilledHandle, countUnder(part, counted))(part),
     ),
-    ...[...parts].map(counts(termKinds.skill)),
+    ...[...labels].map((label) => ofSkill(ofLabel(label))(label + wholeMark)),
+    ...[...more].map((name) => ofSkill(countUnder(name, counted))(name + countedMark)),
+    ...[...parts].map((part) => ofSkill(countUnder(part, counted))(part)),
     ...beginnings(displayName).map(posting(termKinds.name, 0)),
     ...titles.map(posting(termKinds.title, 0)),
   ]
