@@ -1131,7 +1131,7 @@ alter table x402_payments add constraint x402_payments_asset_check CHECK ((asset
 alter table x402_payments add constraint x402_payments_auth_nonce_check CHECK ((auth_nonce ~ '^0x[0-9a-f]{64}$'::text));
 alter table x402_payments add constraint x402_payments_check CHECK (((state = 'settled'::text) = (settled_at IS NOT NULL)));
 alter table x402_payments add constraint x402_payments_check1 CHECK (((state <> 'settled'::text) OR (tx_hash IS NOT NULL)));
-alter table x402_payments add constraint x402_payments_check2 CHECK (((state = ANY (ARRAY['claimed'::text, 'settling'::text, 'unknown'::text])) = (sealed_payment IS NOT NULL)));
+alter table x402_payments add constraint x402_payments_check2 CHECK (((state = ANY (ARRAY['settling'::text, 'unknown'::text])) = (sealed_payment IS NOT NULL)));
 alter table x402_payments add constraint x402_payments_check3 CHECK (((found_at IS NULL) OR (state = 'settled'::text)));
 alter table x402_payments add constraint x402_payments_endpoint_check CHECK ((endpoint = ANY (ARRAY['score_lookup'::text, 'candidate_lookup'::text, 'candidate_search'::text])));
 alter table x402_payments add constraint x402_payments_facilitator_check CHECK ((facilitator = ANY (ARRAY['remote'::text, 'local'::text])));
@@ -1140,7 +1140,7 @@ alter table x402_payments add constraint x402_payments_pay_to_check CHECK ((pay_
 alter table x402_payments add constraint x402_payments_payer_check CHECK ((payer ~ '^0x[0-9a-f]{40}$'::text));
 alter table x402_payments add constraint x402_payments_resource_key_check CHECK ((length(resource_key) = 32));
 alter table x402_payments add constraint x402_payments_signature_hash_check CHECK ((length(signature_hash) = 32));
-alter table x402_payments add constraint x402_payments_state_check CHECK ((state = ANY (ARRAY['claimed'::text, 'settling'::text, 'unknown'::text, 'settled'::text, 'released'::text, 'failed'::text])));
+alter table x402_payments add constraint x402_payments_state_check CHECK ((state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text, 'released'::text, 'failed'::text])));
 alter table x402_payments add constraint x402_payments_tx_hash_check CHECK ((tx_hash ~ '^0x[0-9a-f]{64}$'::text));
 alter table x402_prices add constraint x402_prices_pkey PRIMARY KEY (chain_id, asset, pay_to, endpoint, amount);
 alter table x402_prices add constraint x402_prices_amount_check CHECK ((amount > (0)::numeric));

@@ -20,6 +20,8 @@ export interface PaidRequest {
   read(payer: string): Promise<Answer>
   /** Whether somebody still waits for the answer. */
   isAwaited(): boolean
+  /** Whether nothing is known that forbids this payer, whose address is proved, another attempt. It is not counted. */
+  mayTry(payer: string): boolean
   /** Counts an attempt, of the payer where it is proved, and of where it calls from; null, or why it is one too many. */
   limit(payer: string | null): Promise<Refusal | null>
 }

@@ -15,7 +15,7 @@ export interface AdmitParts {
   failedKeyLimits: RateLimits
   /** 404s of one key, of all its routes. */
   missLimits: RateLimits
-  /** Limits of keys that are spent, by `spentName`, and until when: milliseconds of the monotonic clock. */
+  /** Limits that are spent, by `spentName`, and until when: milliseconds of the monotonic clock. */
   spent: RecentMap<number>
   network(exchange: Exchange): ClientNetwork
 }
@@ -74,20 +74,20 @@ async function admitKey(
   const key = await edge.authenticate(authorization, {
     address: edge.network(exchange).address,
     onSeen(seen) {
-      if (outOfPlace(policy, seen) !== null || waitMs(edge, seen, misses) > 0) return
+      if (outOfPlace(policy, seen) !== null || waitMs(edge, bucketOf(seen), misses) > 0) return
       early.counted = count(seen)
       // Whoever does not get so far does not hear of it.
       early.counted.catch(() => {})
-      if (waitMs(edge, seen, operationId) <= 0) headStart(seen)
+      if (waitMs(edge, bucketOf(seen), operationId) <= 0) headStart(seen)
     },
   })
   if (key === null) return invalidKey(edge, route, exchange)
   const refusal = outOfPlace(policy, key)
   if (refusal !== null) return refusal
-  const missesMs = waitMs(edge, key, misses)
+  const missesMs = waitMs(edge, bucketOf(key), misses)
   if (missesMs > 0) return tooMany(route, Math.ceil(missesMs / 1_000))
   const verdict = await (early.counted ?? count(key))
-  if (!verdict.allowed) spend(edge, key, operationId, verdict)
+  if (!verdict.allowed) spend(edge, bucketOf(key), { limit: operationId, verdict })
   return verdictProblem({ route, exchange }, verdict) ?? { key }
 }
 
@@ -99,22 +99,28 @@ function outOfPlace({ kind, scope }: Presented['policy'], key: SeenKey): Refusal
 
 const misses = 'misses'
 
-function spentName({ caller }: SeenKey, limit: string): string {
-  return `${caller.keyId} ${limit}`
+function spentName(bucket: string, limit: string): string {
+  return `${bucket} ${limit}`
 }
 
-/** Until a key has something left of a limit that was spent when it was last asked; 0 or less where it has. */
-function waitMs({ spent }: AdmitParts, key: SeenKey, limit: string): number {
-  return (spent.get(spentName(key, limit)) ?? 0) - performance.now()
-}
-
-function spend(
-  { spent }: AdmitParts,
-  key: SeenKey,
+/** Until a caller has something left of a limit that was spent when it was last asked; 0 or less where it has. */
+export function waitMs(
+  { spent }: Pick<AdmitParts, 'spent'>,
+  { buckets }: ClientNetwork,
   limit: string,
-  { retryAfterSeconds }: RateVerdict,
+): number {
+  const until = buckets.map(({ key }) => spent.get(spentName(key, limit)) ?? 0)
+  return Math.max(...until) - performance.now()
+}
+
+/** Which of the buckets it was is not known, and does not matter: it is about what may be done before the limit is asked. */
+function spend(
+  { spent }: Pick<AdmitParts, 'spent'>,
+  { buckets }: ClientNetwork,
+  { limit, verdict }: { limit: string; verdict: RateVerdict },
 ): void {
-  spent.set(spentName(key, limit), performance.now() + retryAfterSeconds * 1_000)
+  const until = performance.now() + verdict.retryAfterSeconds * 1_000
+  for (const { key } of buckets) spent.set(spentName(key, limit), until)
 }
 
 /** Who guesses is slowed down; whoever shares the address and has a valid key never gets here (decision D16). */
@@ -141,10 +147,12 @@ interface Counted {
 
 /** Null where the call is within its limits, the state of which the answer then tells. */
 export async function rateProblem(
-  edge: Pick<AdmitParts, 'limiter'>,
+  edge: Pick<AdmitParts, 'limiter' | 'spent'>,
   { route, exchange, caller, limits }: Counted,
 ): Promise<Refusal | null> {
-  return verdictProblem({ route, exchange }, await edge.limiter.take(caller, limits))
+  const verdict = await edge.limiter.take(caller, limits)
+  if (!verdict.allowed) spend(edge, caller, { limit: limits.name, verdict })
+  return verdictProblem({ route, exchange }, verdict)
 }
 
 function verdictProblem(
@@ -163,7 +171,7 @@ export async function missProblem(
 ): Promise<Refusal | null> {
   const verdict = await edge.limiter.take(bucketOf(key), { name: misses, ...edge.missLimits })
   if (verdict.allowed) return null
-  spend(edge, key, misses, verdict)
+  spend(edge, bucketOf(key), { limit: misses, verdict })
   return tooMany(route, verdict.retryAfterSeconds)
 }
 

@@ -4,21 +4,25 @@ import { test } from 'node:test'
 import { ask, request, startEdge, validKey } from '../../test/support/edge.ts'
 import type { Authenticate } from '../platform/admission.ts'
 import { endpoint } from '../platform/endpoint.ts'
+import type { PaymentPort } from '../platform/payments.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit.ts'
 
 /** One paid route that counts its reads, for keys that were valid the last time. */
 async function startPaid({
-  authenticate,
+  authenticate = async () => null,
   perMinute = 100,
+  payments,
 }: {
-  authenticate: (seen: () => void) => ReturnType<Authenticate>
+  authenticate?: (seen: () => void) => ReturnType<Authenticate>
   perMinute?: number
+  payments?: PaymentPort
 }) {
   const reads = { begun: 0, fail: false }
   const limits = { perMinute, perDay: 1_000 }
   const edge = await startEdge({
     limiter: inProcessRateLimiter({ nodes: 1 }),
     authenticate: (_authorization, { onSeen }) => authenticate(() => onSeen(validKey)),
+    payments,
     endpoints: [
       endpoint({
         operationId: 'read',
@@ -100,4 +104,26 @@ test('429: once its limit is spent, no read is begun for a key', async () => {
   assert.deepEqual(statuses, [200, 429, 429, 429])
   // The first that is refused was begun before its limit was known to be spent.
   assert.equal(edge.reads.begun, 2)
+})
+
+test('429: once its limit is spent, a payer may try nothing, nor may another of the same address', async () => {
+  const told: boolean[] = []
+  let payer = `0x${'a'.repeat(40)}`
+  const edge = await startPaid({
+    perMinute: 1,
+    payments: {
+      async answer({ mayTry, limit, read }) {
+        told.push(mayTry(payer))
+        return (await limit(payer)) ?? read(payer)
+      },
+    },
+  })
+  const buy = async () => (await ask(edge.port, request('GET /read'))).status
+  const statuses = [await buy(), await buy(), await buy()]
+  payer = `0x${'b'.repeat(40)}`
+  statuses.push(await buy())
+  await edge.stop()
+  assert.deepEqual(statuses, [200, 429, 429, 429])
+  // The first that is refused could not be told before.
+  assert.deepEqual(told, [true, true, false, false])
 })

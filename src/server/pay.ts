@@ -10,7 +10,15 @@ import type { Answer } from '../platform/endpoint.ts'
 import { errorTable } from '../platform/errors.ts'
 import { creditsChargedHeader, creditsRemainingHeader } from '../platform/identifiers.ts'
 import type { PaymentPort } from '../platform/payments.ts'
-import { type AdmitParts, type Admitted, challenged, missProblem, rateProblem } from './admit.ts'
+import type { ClientNetwork } from '../platform/rate-limiter.ts'
+import {
+  type AdmitParts,
+  type Admitted,
+  challenged,
+  missProblem,
+  rateProblem,
+  waitMs,
+} from './admit.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
 import { isRefusal, type Parameters } from './parameters.ts'
 
@@ -53,6 +61,11 @@ async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promis
   const { policy, path: pathTemplate, summary: description, operationId } = route.endpoint
   if (edge.payments === undefined || policy.kind !== 'paid') return challenged('missing_api_key')
   const limits = { name: operationId, ...policy.limits }
+  // Wallets cost nothing: whoever has many is held by where they call from.
+  const callerOf = (payer: string | null): ClientNetwork => {
+    const { buckets } = edge.network(exchange)
+    return { buckets: payer === null ? buckets : [{ key: payer, factor: 1 }, ...buckets] }
+  }
   return edge.payments.answer({
     meter: policy.meter,
     pathTemplate,
@@ -63,13 +76,8 @@ async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promis
     idempotencyKey,
     read: async (address) => ready(await work({ kind: 'payer', address })),
     isAwaited: () => !isTooLate(exchange),
-    limit: (payer) => {
-      // Wallets cost nothing: whoever has many is held by where they call from.
-      const { buckets } = edge.network(exchange)
-      const own = payer === null ? [] : [{ key: payer, factor: 1 }]
-      const caller = { buckets: [...own, ...buckets] }
-      return rateProblem(edge, { route, exchange, caller, limits })
-    },
+    mayTry: (payer) => waitMs(edge, callerOf(payer), operationId) <= 0,
+    limit: (payer) => rateProblem(edge, { route, exchange, caller: callerOf(payer), limits }),
   })
 }
 

@@ -4,6 +4,7 @@ import type { MeterName } from '../platform/callers.ts'
 import type { Answer } from '../platform/endpoint.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import type { PaidRequest, PaymentPort } from '../platform/payments.ts'
+import type { RecentMap } from '../platform/recent-map.ts'
 import type { Order, Purchase } from './buy.ts'
 import { challengeOf, encodeHeader, type HeaderVersion } from './challenge.ts'
 import { type Match, matchPayment } from './match.ts'
@@ -27,6 +28,8 @@ export interface Shop extends Till {
   headerVersion: HeaderVersion
   meter: PaymentMeter
   board: PriceBoard
+  /** Signatures of payments. */
+  shown: RecentMap<true>
 }
 
 export function paymentPort(shop: Shop): PaymentPort {
@@ -57,6 +60,8 @@ async function attempt(sale: Sale): Promise<{ outcome: AttemptOutcome; answer: A
   const { payment } = decoded
   const order = await orderOf(sale, payment)
   if ('reason' in order) return refused(sale, { reason: order.reason, payment })
+  // Asked while the call is counted.
+  if (order.isNew) order.verification().catch(() => {})
   // Nobody uses up the limit of a payer whose name it has only written down.
   const limited = await request.limit(order.isProved ? payment.authorization.from : null)
   if (limited !== null) return { outcome: 'limited', answer: limited }
@@ -86,19 +91,35 @@ async function orderOf(
   sale: Sale,
   payment: SignedPayment,
 ): Promise<Order | { reason: PaymentReason }> {
-  const { idempotencyKey, read, isAwaited } = sale.request
+  const { shop, request } = sale
+  const { from } = payment.authorization
   const match = await agreementOf(sale, payment)
   if ('reason' in match) return match
   const signer = await signerOf(payment, match.terms)
   if (signer === 'other') return { reason: 'invalid_exact_evm_payload_signature' }
+  const isProved = signer === 'payer'
   return {
     payment,
     terms: match.terms,
-    isProved: signer === 'payer',
-    idempotencyKey: idempotencyKey ?? payment.idempotencyKey,
-    read: () => read(payment.authorization.from),
-    isAwaited,
+    isProved,
+    isNew: isProved && isFirst(shop, payment) && request.mayTry(from),
+    idempotencyKey: request.idempotencyKey ?? payment.idempotencyKey,
+    verification: once(() => shop.facilitator.verify(payment, match.terms)),
+    read: () => request.read(from),
+    isAwaited: request.isAwaited,
   }
+}
+
+/** Of those this process has been shown, as far as it remembers. Others are not verified before it is known that nobody else is at it. */
+function isFirst({ shown }: Shop, { signature }: SignedPayment): boolean {
+  if (shown.get(signature) !== undefined) return false
+  shown.set(signature, true)
+  return true
+}
+
+function once<Result>(ask: () => Promise<Result>): () => Promise<Result> {
+  let asked: Promise<Result> | undefined
+  return () => (asked ??= ask())
 }
 
 /** What we ask now; or what we asked when this payment was taken up, or when its payer was told. */

@@ -1,11 +1,19 @@
-/** What is bought, under a claim: the way of `purchase.ts` from the claim to the answer. */
+/** What is bought: the way of `purchase.ts` from the hold to the answer. */
 import type { Answer } from '../platform/endpoint.ts'
 import { refuse } from '../platform/errors.ts'
 import type { Verification } from './facilitator.ts'
 import type { SignedPayment } from './payload.ts'
 import { type PaymentReason, usedReason } from './reasons.ts'
 import { isLedgerAlone, resolvePayment, type Till } from './resolve.ts'
-import { failPayment, holdPayment, markSettled, markUnknown, releasePayment } from './store.ts'
+import {
+  failPayment,
+  holdPayment,
+  type Lease,
+  markSettled,
+  markUnknown,
+  type NewPayment,
+  releasePayment,
+} from './store.ts'
 import type { Terms } from './terms.ts'
 
 export interface Order {
@@ -13,8 +21,12 @@ export interface Order {
   terms: Terms
   /** That the payer has signed it; else only a facilitator can tell. */
   isProved: boolean
+  /** Nobody has shown it to this process before: verifying and reading need not wait until it is held. */
+  isNew: boolean
   /** Names the purchase, however often it is signed for. */
   idempotencyKey: string | null
+  /** What the facilitator says of it: asked once. */
+  verification(): Promise<Verification>
   /** What is bought. It may be asked more than once, and must change nothing. */
   read(): Promise<Answer>
   /** Whether somebody still waits for the answer. */
@@ -32,39 +44,39 @@ export type Purchase =
   /** It may have been paid: only the same payment again may follow. */
   | { outcome: 'pending' }
 
-/** An order, and what the facilitator says of it: asked once. */
-export interface Verified extends Order {
-  verification(): Promise<Verification>
+/** What is ours alone until the lease ends, once it is held. */
+export interface Claim {
+  row: NewPayment
+  lease: Lease
 }
 
-/** What is ours alone until then. */
-export interface Claim {
-  id: string
-  leaseUntil: Date
-}
+type Bought = Purchase | 'wait' | 'taken' | 'twin'
 
 /**
- * Under a claim: verify and read, while the claim is made fast; settle. `wait`: it has passed to somebody else. `twin`: the signature is
- * right, and another payment of the same purchase was first.
+ * Hold it, verify and read; settle. `wait`: it has passed to somebody else. `taken`: somebody else was first with it. `twin`: another payment
+ * of the same purchase was first.
  */
-export async function buy(till: Till, order: Verified, claim: Claim): Promise<Bought> {
+export async function buy(till: Till, order: Order, claim: Claim): Promise<Bought> {
   const offer = await offerUnder(till, order, claim)
-  return 'ended' in offer ? offer.ended : settle(till, order, { id: claim.id, answer: offer.ready })
+  return 'ended' in offer
+    ? offer.ended
+    : settle(till, order, { id: claim.row.id, answer: offer.ready })
 }
 
-type Bought = Purchase | 'wait' | 'twin'
 type Offer = { ready: Answer } | { ended: Bought }
 
-/** Whatever ends it before the payment is sent gives the claim back. */
-async function offerUnder(till: Till, order: Verified, claim: Claim): Promise<Offer> {
+/** Whatever ends it before the payment is sent gives up what is held. */
+async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer> {
   const { db, clock } = till
-  const { id, leaseUntil } = claim
+  const { id } = claim.row
+  const { leaseUntil } = claim.lease
   const release = (reason: PaymentReason | null) =>
     releasePayment(db, id, { leaseUntil, reason, now: clock(), durably: isLedgerAlone(till) })
   try {
     const offer = await untilSettling(till, order, claim)
     if ('ready' in offer) return offer
     const { ended } = offer
+    if (ended === 'taken' || ended === 'twin') return offer
     const isRefused = typeof ended === 'object' && ended.outcome === 'refused'
     await release(isRefused ? ended.reason : null)
     return offer
@@ -75,25 +87,28 @@ async function offerUnder(till: Till, order: Verified, claim: Claim): Promise<Of
 }
 
 /** `ready`: the answer is 200, and the row says that the payment may be sent. */
-async function untilSettling(till: Till, order: Verified, claim: Claim): Promise<Offer> {
+async function untilSettling(till: Till, order: Order, claim: Claim): Promise<Offer> {
   const { db, clock } = till
-  const { id, leaseUntil } = claim
-  const [verified, hold, read] = await Promise.all([
-    order.verification(),
-    holdPayment(db, id, clock()),
-    order.read(),
-  ])
+  const offered = order.isNew ? offerOf(order) : undefined
+  // Whoever was not first does not hear of it.
+  offered?.catch(() => {})
+  const hold = await holdPayment(db, claim.row, claim.lease)
+  if (hold === 'taken') return { ended: 'taken' }
+  const [verified, read] = await (offered ?? offerOf(order))
   const refusal = refusalOf(till, verified)
   if (refusal !== null) {
     const mayBePaid = hold === 'held' && isUsed(refusal)
     return { ended: mayBePaid ? await usedBy(till, order, claim) : refusal }
   }
-  if (hold === 'lost') return { ended: 'wait' }
   if (hold === 'twin') return { ended: 'twin' }
   const answer = awaited(order, read)
   if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
   // Whoever came back for it may be sending it by now.
-  return clock() < leaseUntil ? { ready: answer } : { ended: 'wait' }
+  return clock() < claim.lease.leaseUntil ? { ready: answer } : { ended: 'wait' }
+}
+
+function offerOf(order: Order): Promise<[Verification, Answer]> {
+  return Promise.all([order.verification(), order.read()])
 }
 
 /** Null: the payment is valid. */
@@ -109,8 +124,9 @@ function isUsed(refusal: Purchase): boolean {
 }
 
 /** Somebody has sent it to the chain before us: where we are paid by it, it is served. Nobody has bought with it here: it is held. */
-async function usedBy(till: Till, { payment }: Order, { id }: Claim): Promise<Bought> {
-  const resolved = await resolvePayment(till, { id, payment, claimedAt: till.clock() }, 'payer')
+async function usedBy(till: Till, { payment }: Order, { row }: Claim): Promise<Bought> {
+  const open = { id: row.id, payment, claimedAt: till.clock() }
+  const resolved = await resolvePayment(till, open, 'payer')
   return resolved.state === 'settled' ? 'wait' : { outcome: 'refused', reason: usedReason }
 }
 

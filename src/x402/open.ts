@@ -7,6 +7,7 @@ import { openEgress } from '../platform/egress.ts'
 import { operatorRules } from '../platform/egress-rules.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { PaymentPort } from '../platform/payments.ts'
+import { RecentMap } from '../platform/recent-map.ts'
 import { addressOf } from './address.ts'
 import { paymentPort, type Shop } from './answer.ts'
 import { chainOf } from './chain.ts'
@@ -58,6 +59,9 @@ export interface X402 {
   close(): Promise<void>
 }
 
+/** Of payments that came again shortly after they came first. */
+const shownMax = 4_096
+
 /** Throws, with a message for the operator, where the relayer's key cannot be read. */
 export async function openX402(parts: X402Parts): Promise<X402> {
   const { settings, publicUrl, db, clock, onTrouble } = parts
@@ -77,6 +81,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   const { amounts: prices, maxTimeoutSeconds } = settings
   const shop: Shop = {
     ...settings,
+    shown: new RecentMap(shownMax),
     board: priceBoard({ ...counter, db, clock, prices, maxTimeoutSeconds }),
     facilitator: timed(facilitatorOf(facilitator.kind, official), meter),
     meter,

@@ -1,11 +1,12 @@
 /**
- * A purchase: claim → verify and read, while the claim is made fast → settle → answer (decision D22). Writes x402_payments through the store.
+ * A purchase: hold the payment, while it is verified and what it buys is read → settle → answer (decision D22). Writes x402_payments
+ * through the store.
  * Nobody is charged for an answer that is not 200, nobody is served before the payment is final, and the same payment sent again is served
  * again, without being taken again.
  *
  * One write is waited for until it is on the disk, and it is on its way there while the facilitator verifies: `settling`. Nothing is sent
  * before it stands, so it holds against every crash that this payment, for this resource, under this key, may have reached the chain. What
- * is written before it may be lost, for nothing was sent; what is written after it may be lost where the chain can be asked, for then the
+ * is written after it may be lost where the chain can be asked, for then the
  * row is `settling` again, and the next who asks, or the reconciler, finds out what became of it: the same transaction, the same receipt.
  * Where the chain cannot be asked, the end of a payment waits for the disk as well.
  */
@@ -13,30 +14,20 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sha256 } from '../platform/bytes.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
-import {
-  awaited,
-  buy,
-  type Claim,
-  isSold,
-  type Order,
-  type Purchase,
-  refusalOf,
-  type Verified,
-} from './buy.ts'
-import type { Verification } from './facilitator.ts'
+import { awaited, buy, isSold, type Order, type Purchase, refusalOf } from './buy.ts'
 import { expiredReason } from './match.ts'
 import type { SignedPayment } from './payload.ts'
 import { usedReason } from './reasons.ts'
 import { openPaymentOf, resolvePayment, settleAgain, type Till } from './resolve.ts'
 import { sealNonceBytes, sealPayment } from './seal.ts'
 import {
-  claimPayment,
   findPayment,
   findPurchase,
   freePurchaseKey,
   type Lease,
   leaveOpen,
   markServed,
+  type NewPayment,
   type PaymentIdentity,
   type PaymentRow,
   takeOver,
@@ -53,10 +44,7 @@ const entitlementMs = 15 * 60_000
 const purchaseMs = 24 * 3_600_000
 
 export function purchase(till: Till, order: Order): Promise<Purchase> {
-  let verifying: Promise<Verification> | undefined
-  const verification = (): Promise<Verification> =>
-    (verifying ??= till.facilitator.verify(order.payment, order.terms))
-  return waiting(() => attempt(till, { ...order, verification }))
+  return waiting(() => attempt(till, order))
 }
 
 /** For somebody else who is at it; not for ever. */
@@ -74,19 +62,21 @@ async function waiting<Result>(
 
 type Step = Purchase | 'wait'
 
-async function attempt(till: Till, order: Verified): Promise<Step> {
+async function attempt(till: Till, order: Order): Promise<Step> {
   const { db } = till
   const now = till.clock()
   const expired = expiredReason(order.payment, now)
-  const claim = newClaim(till, order, now)
   if (expired === null && !order.isProved) {
     const refusal = await refusalOfUnproved(till, order)
     if (refusal !== null) return refusal
   }
-  const lease = leaseFrom(till.clock())
-  if (expired === null && (await claimPayment(db, claim, lease)))
-    return buyOrTwin(till, order, { id: claim.id, leaseUntil: lease.leaseUntil })
-  const row = await findPayment(db, claim)
+  if (expired === null) {
+    const row = newPayment(till, order, now)
+    const bought = await buy(till, order, { row, lease: leaseFrom(till.clock()) })
+    if (bought === 'twin') return (await waiting(() => twinPurchase(till, order))) ?? 'wait'
+    if (bought !== 'taken') return bought
+  }
+  const row = await findPayment(db, identityOf(order.payment, order.terms))
   if (row === undefined) return expired === null ? 'wait' : { outcome: 'refused', reason: expired }
   if (!isSame(row, order)) return used
   if (row.state === 'settled') return serveAgain(till, row, { order, now, keptMs: entitlementMs })
@@ -98,7 +88,7 @@ async function attempt(till: Till, order: Verified): Promise<Step> {
 }
 
 /** Of a signature that only a facilitator can read: before it is known to be right it writes nothing and holds nobody up. */
-async function refusalOfUnproved(till: Till, order: Verified): Promise<Purchase | null> {
+async function refusalOfUnproved(till: Till, order: Order): Promise<Purchase | null> {
   const isKnown = await isTakenUp(till, order.payment, order.terms)
   return isKnown ? null : refusalOf(till, await order.verification())
 }
@@ -122,7 +112,7 @@ export async function isTakenUp(
 
 const used = { outcome: 'refused', reason: usedReason } as const satisfies Purchase
 
-function newClaim(till: Till, { payment, terms, idempotencyKey }: Order, now: Date) {
+function newPayment(till: Till, { payment, terms, idempotencyKey }: Order, now: Date): NewPayment {
   const id = uuidV7(now)
   const random = randomBytes(sealNonceBytes)
   return {
@@ -153,11 +143,6 @@ function dateOf(seconds: string): Date {
 
 function leaseFrom(now: Date): Lease {
   return { now, leaseUntil: new Date(now.getTime() + leaseMs) }
-}
-
-async function buyOrTwin(till: Till, order: Verified, claim: Claim): Promise<Step> {
-  const bought = await buy(till, order, claim)
-  return bought === 'twin' ? ((await waiting(() => twinPurchase(till, order))) ?? 'wait') : bought
 }
 
 /** The same payer, whose signature is proved by now, has made this purchase before, or is making it. Null: it has not. */

@@ -4,14 +4,7 @@
  */
 import { type Queryable, sql, sqlState, type Tx } from '../platform/db.ts'
 
-export const paymentStates = [
-  'claimed',
-  'settling',
-  'unknown',
-  'settled',
-  'released',
-  'failed',
-] as const
+export const paymentStates = ['settling', 'unknown', 'settled', 'released', 'failed'] as const
 export type PaymentState = (typeof paymentStates)[number]
 export type FacilitatorName = 'remote' | 'local'
 
@@ -57,33 +50,43 @@ export interface Lease {
   leaseUntil: Date
 }
 
-/**
- * Takes the authorization up, where nobody else has it and nothing may have been sent; false where somebody has, or it was used. Does not
- * wait for the disk: of a claim alone nothing is sent.
- */
-export async function claimPayment(
+export type Hold =
+  | 'held'
+  /** Somebody else has it, or it was used. */
+  | 'taken'
+  /** Another payment of the same purchase is held, or has made it. */
+  | 'twin'
+
+/** Takes the authorization up. On the disk when it gives `held`: from then on the payment may reach the chain. Else nothing is written. */
+export async function holdPayment(
   db: Queryable,
   payment: NewPayment,
   { now, leaseUntil }: Lease,
-): Promise<boolean> {
-  const count = await db.run(sql`
-    insert into x402_payments as p (id, chain_id, asset, payer, auth_nonce, signature_hash, resource_key, endpoint, amount,
-      pay_to, valid_before, idempotency_key, facilitator, sealed_payment, state, lease_until, claimed_at, state_at)
-    values (${payment.id}, ${payment.chainId}, ${payment.asset}, ${payment.payer}, ${payment.nonce},
-      ${payment.signatureHash}, ${payment.resourceKey}, ${payment.endpoint}, ${payment.amount}, ${payment.payTo},
-      ${payment.validBefore}, ${payment.idempotencyKey}, ${payment.facilitator}, ${payment.sealedPayment},
-      'claimed', ${leaseUntil}, ${now}, ${now})
-    on conflict (chain_id, asset, payer, auth_nonce) do update set
-      id = excluded.id, signature_hash = excluded.signature_hash, resource_key = excluded.resource_key,
-      endpoint = excluded.endpoint, amount = excluded.amount, pay_to = excluded.pay_to,
-      valid_before = excluded.valid_before, idempotency_key = excluded.idempotency_key,
-      facilitator = excluded.facilitator, sealed_payment = excluded.sealed_payment, state = 'claimed',
-      lease_until = excluded.lease_until, claimed_at = excluded.claimed_at, state_at = excluded.state_at,
-      tx_hash = null, error_reason = null
-    where p.state in ('released', 'failed') or (p.state = 'claimed' and p.lease_until < ${now})
-    returning set_config('synchronous_commit', 'off', true)`)
-  return count === 1
+): Promise<Hold> {
+  try {
+    const count = await db.run(sql`
+      insert into x402_payments as p (id, chain_id, asset, payer, auth_nonce, signature_hash, resource_key, endpoint, amount,
+        pay_to, valid_before, idempotency_key, facilitator, sealed_payment, state, lease_until, claimed_at, state_at)
+      values (${payment.id}, ${payment.chainId}, ${payment.asset}, ${payment.payer}, ${payment.nonce},
+        ${payment.signatureHash}, ${payment.resourceKey}, ${payment.endpoint}, ${payment.amount}, ${payment.payTo},
+        ${payment.validBefore}, ${payment.idempotencyKey}, ${payment.facilitator}, ${payment.sealedPayment},
+        'settling', ${leaseUntil}, ${now}, ${now})
+      on conflict (chain_id, asset, payer, auth_nonce) do update set
+        id = excluded.id, signature_hash = excluded.signature_hash, resource_key = excluded.resource_key,
+        endpoint = excluded.endpoint, amount = excluded.amount, pay_to = excluded.pay_to,
+        valid_before = excluded.valid_before, idempotency_key = excluded.idempotency_key,
+        facilitator = excluded.facilitator, sealed_payment = excluded.sealed_payment, state = 'settling',
+        lease_until = excluded.lease_until, claimed_at = excluded.claimed_at, state_at = excluded.state_at,
+        tx_hash = null, error_reason = null
+      where p.state in ('released', 'failed')`)
+    return count === 1 ? 'held' : 'taken'
+  } catch (error) {
+    if (sqlState(error) === uniqueViolation) return 'twin'
+    throw error
+  }
 }
+
+const uniqueViolation = '23505'
 
 export async function findPayment(
   db: Queryable,
@@ -119,27 +122,6 @@ export async function freePurchaseKey(db: Queryable, id: string): Promise<void> 
   await db.run(sql`
     update x402_payments set idempotency_key = null where id = ${id} and state = 'settled'`)
 }
-
-export type Hold =
-  | 'held'
-  /** The claim has passed to somebody else. */
-  | 'lost'
-  /** Another payment of the same purchase is held, or has made it. */
-  | 'twin'
-
-/** On the disk when it returns `held`: from then on the payment may reach the chain. */
-export async function holdPayment(db: Queryable, id: string, now: Date): Promise<Hold> {
-  try {
-    const count = await db.run(sql`
-      update x402_payments set state = 'settling', state_at = ${now} where id = ${id} and state = 'claimed'`)
-    return count === 1 ? 'held' : 'lost'
-  } catch (error) {
-    if (sqlState(error) === uniqueViolation) return 'twin'
-    throw error
-  }
-}
-
-const uniqueViolation = '23505'
 
 /** Takes an open payment over from whoever worked on it, once. */
 export async function takeOver(
@@ -204,7 +186,7 @@ export async function leaveOpen(db: Queryable, id: string, now: Date): Promise<v
     update x402_payments set lease_until = ${now} where id = ${id} and state in ('settling', 'unknown')`)
 }
 
-/** Gives up what was claimed or held until `leaseUntil`, of which nothing was sent; what somebody has taken over stays theirs. */
+/** Gives up what was held until `leaseUntil`, of which nothing was sent; what somebody has taken over stays theirs. */
 export async function releasePayment(
   db: Queryable,
   id: string,
@@ -213,7 +195,7 @@ export async function releasePayment(
   await db.run(sql`
     update x402_payments
     set state = 'released', error_reason = ${reason}, state_at = ${now}, sealed_payment = null
-    where id = ${id} and lease_until = ${leaseUntil} and state in ('claimed', 'settling')
+    where id = ${id} and lease_until = ${leaseUntil} and state = 'settling'
     returning set_config('synchronous_commit', case when ${durably}::boolean then 'on' else 'off' end, true)`)
 }
 
@@ -279,7 +261,7 @@ export async function countOpenPayments(db: Queryable, chainId: number): Promise
   return row ?? { settling: 0, unknown: 0 }
 }
 
-/** Forgets what came to nothing: of a released claim nothing was ever sent, and a failed one cannot be sent any more. */
+/** Forgets what came to nothing: of a released one nothing was ever sent, and a failed one cannot be sent any more. */
 export function sweepPayments(db: Queryable, before: Date): Promise<number> {
   return db.run(sql`
     delete from x402_payments

@@ -3,13 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import { uuidV7 } from '../../src/platform/uuid-v7.ts'
-import {
-  claimPayment,
-  holdPayment,
-  markSettled,
-  markUnknown,
-  releasePayment,
-} from '../../src/x402/store.ts'
+import { holdPayment, markSettled, markUnknown, releasePayment } from '../../src/x402/store.ts'
 import { commandLine } from '../support/command-line.ts'
 import { testDatabase } from '../support/database.ts'
 
@@ -23,7 +17,7 @@ after(async () => {
 const hex = (bytes: number): string => `0x${randomBytes(bytes).toString('hex')}`
 const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000)
 
-async function claimed(endpoint: string, at: Date): Promise<string> {
+async function settling(endpoint: string, at: Date): Promise<string> {
   const id = uuidV7(at)
   const payment = {
     id,
@@ -41,12 +35,7 @@ async function claimed(endpoint: string, at: Date): Promise<string> {
     facilitator: 'remote',
     sealedPayment: randomBytes(64),
   } as const
-  assert.ok(await claimPayment(db, payment, { now: at, leaseUntil: at }))
-  return id
-}
-async function settling(endpoint: string, at: Date): Promise<string> {
-  const id = await claimed(endpoint, at)
-  assert.equal(await holdPayment(db, id, at), 'held')
+  assert.equal(await holdPayment(db, payment, { now: at, leaseUntil: at }), 'held')
   return id
 }
 
@@ -70,7 +59,7 @@ test('payments by state, revenue by day, and what was left open for too long', a
     await markSettled(db, await settling('score_lookup', now), { txHash, now, durably: true })
   const txHash = hex(32)
   await markSettled(db, await settling('candidate_search', now), { txHash, now, durably: true })
-  const released = await claimed('score_lookup', now)
+  const released = await settling('score_lookup', now)
   const ending = { reason: 'insufficient_funds', now, durably: true }
   await releasePayment(db, released, { leaseUntil: now, ...ending })
   const open = await settling('candidate_lookup', minutesAgo(10))

@@ -69,7 +69,7 @@ chainTest(
     assert.equal(await loop.spent(wallet), prices.score)
 
     const next = await start(remote)
-    const asked = { ...facilitator.asked }
+    const sent = facilitator.asked['/settle']
     await db.run(sql`update x402_payments set lease_until = now() + interval '1 hour'`)
     const early = await payFor(next.base, header, question)
     assertError(early, 503, 'payment_settlement_pending')
@@ -79,13 +79,13 @@ chainTest(
     const transaction = assertPaid(await payFor(next.base, header, question))
     assert.equal(assertPaid(await payFor(next.base, header, question)), transaction)
     assert.equal(await stateOf(wallet), 'settled')
-    assert.deepEqual(facilitator.asked, asked, 'the chain told; nothing was sent again')
+    assert.equal(facilitator.asked['/settle'], sent, 'the chain told; nothing was sent again')
     assert.equal(await loop.spent(wallet), prices.score)
   },
 )
 
 chainTest(
-  'SIGKILL while the settlement is being written down: 200 from the ledger, and nobody else is asked',
+  'SIGKILL while the settlement is being written down: 200 from the ledger, and nothing is sent again',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedFor(prices.score, wallet)
@@ -109,10 +109,10 @@ chainTest(
     })
 
     const next = await start({ ...remote, X402_RPC_URL: 'http://127.0.0.1:1' })
-    const asked = { ...facilitator.asked }
+    const sent = facilitator.asked['/settle']
     const transaction = assertPaid(await payFor(next.base, header, question))
     assert.equal(assertPaid(await payFor(next.base, header, question)), transaction)
-    assert.deepEqual(facilitator.asked, asked)
+    assert.equal(facilitator.asked['/settle'], sent)
     const elsewhere = await payFor(next.base, header, { path: `/api/v1/scores/${'0'.repeat(64)}` })
     assertRefused(elsewhere, 'invalid_transaction_state')
     assert.equal(await loop.spent(wallet), prices.score)

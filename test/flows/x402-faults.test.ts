@@ -172,7 +172,7 @@ chainTest('503: a lost answer, then a new signature under the same key: one char
   const second = await signedHeader(wallet)
   assertPaid(await pay(server, second, { headers }))
   assert.equal(await stateOf(first), 'settled')
-  assert.equal(await stateOf(second), 'released')
+  assert.equal(await stateOf(second), undefined, 'it was never taken up')
   assert.equal(await loop.spent(wallet), 10_000)
 })
 
@@ -199,23 +199,55 @@ chainTest(
   },
 )
 
-chainTest('a crash before settling: nothing was sent, and the claim lapses', async () => {
+chainTest(
+  '200: a payment that is shown twenty times at once, and again, is verified once',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const before = facilitator.asked['/verify']
+    const receipts = await Promise.all(
+      Array.from({ length: 20 }, async () => assertPaid(await pay(server, header))),
+    )
+    receipts.push(assertPaid(await pay(server, header)))
+    assert.equal(new Set(receipts).size, 1)
+    assert.equal(facilitator.asked['/verify'], before + 1)
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest('a crash before settling: nothing was sent, and what is held lapses', async () => {
   const wallet = await loop.richWallet()
   const header = await signedHeader(wallet)
   const dying = await startLoopServer(loop, {
     settings: remote(node.url),
-    db: endingAt('settling'),
+    db: endingAfter('insert into x402_payments'),
   })
   try {
     assertError(await pay(dying, header), 503, 'unavailable')
   } finally {
     await dying.stop()
   }
-  assert.equal(await stateOf(header), 'claimed')
+  assert.equal(await stateOf(header), 'settling')
   assert.equal(await loop.spent(wallet), 0)
   await later(31, async () => void assertPaid(await pay(twin, header)))
   assert.equal(await loop.spent(wallet), 10_000)
 })
+
+/** The database, until it has done this: what it answered is lost, and from then on nothing is written any more. */
+function endingAfter(text: string): Db {
+  const { db } = loop.database
+  let hasEnded = false
+  return {
+    ...db,
+    async run(statement) {
+      const isLast = !hasEnded && statement.text.includes(text)
+      hasEnded ||= isLast
+      if (isLast) await db.run(statement)
+      if (hasEnded) throw new UnavailableError('the process is gone')
+      return db.run(statement)
+    },
+  }
+}
 
 /** The database, until the row is to move to this state: from then on nothing is written any more. */
 function endingAt(state: string): Db {

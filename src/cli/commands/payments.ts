@@ -11,7 +11,7 @@ export function paymentsCommands(program: Command): void {
   }
 
   paymentsCommand('list', 'Show payments, the newest first')
-    .option('--state <state>', 'claimed, settling, unknown, settled, released or failed')
+    .option('--state <state>', 'settling, unknown, settled, released or failed')
     .option('--payer <address>', 'of this wallet alone')
     .option(...sinceOption)
     .option(...limitOption)
