@@ -193,7 +193,7 @@ begin
     using errcode = 'integrity_constraint_violation';
 end
 $function$;
-CREATE OR REPLACE FUNCTION public.search_cards(queries text[], handles_alone boolean[], wanted integer[], same text[], akin text[], more integer DEFAULT 8, few integer DEFAULT 128)
+CREATE OR REPLACE FUNCTION public.search_cards(queries text[], handles_alone boolean[], wanted integer[], same text[], akin text[], more integer DEFAULT 24, few integer DEFAULT 512)
  RETURNS SETOF text
  LANGUAGE plpgsql
  STABLE
@@ -271,6 +271,7 @@ CREATE OR REPLACE FUNCTION public.search_handles(prefix text, step integer)
 AS $function$
   select t.username from search_terms t
   where left(t.term, 2) = left(prefix, 2) and t.kind = 0 and t.username >= prefix and t.username < prefix || chr(1114111)
+    and exists (select from search_terms h where h.kind = 0 and h.term >= prefix and h.term < prefix || chr(1114111))
   order by t.rank, t.username limit step
 $function$;
 CREATE OR REPLACE FUNCTION public.search_kind(one smallint, prefix text, step integer, few integer)
@@ -280,10 +281,8 @@ CREATE OR REPLACE FUNCTION public.search_kind(one smallint, prefix text, step in
 AS $function$
   select r.rank, r.username
   from (
-    select length(prefix) = 2 or (
-      select count(*) from (
-        select from search_terms t where t.kind = one and t.term >= prefix and t.term < prefix || chr(1114111) limit few + 1
-      ) terms) > few as many
+    select length(prefix) = 2 or exists (
+      select from search_terms t where t.kind = one and t.term >= prefix and t.term < prefix || chr(1114111) offset few) as many
     offset 0
   ) m cross join lateral (
     (select t.rank, t.username from search_terms t
@@ -706,7 +705,7 @@ create table search_terms (
   term text collate "C" not null,
   rank smallint not null,
   username text collate "C" not null
-);
+) with (autovacuum_vacuum_insert_scale_factor=0.02);
 create table search_vocabulary (
   singleton boolean default true not null,
   sha256 bytea not null
