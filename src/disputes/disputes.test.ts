@@ -8,10 +8,11 @@ import {
   addPeople,
   addSources,
   daysAfter,
-  enough,
   eventsOf,
+  forgetEvents,
   isMarked,
-  scoredAt,
+  score,
+  scoredPerson,
   scoresOf,
   scoring,
 } from '../../test/support/scores.ts'
@@ -20,7 +21,6 @@ import { findPersonFacts } from '../people/store.ts'
 import { sql } from '../platform/db.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
-import { scoreWorkers } from '../scores/score-workers.ts'
 import { findChanges, findDisputes } from './store.ts'
 
 const registry = await testRegistry()
@@ -28,16 +28,10 @@ const { db } = registry
 after(() => registry.drop())
 await addSources(db)
 
-function score(workerId: string, at = scoredAt) {
-  return db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], at))
-}
-
 /** Has a score of four items; its events are out of the way. */
-async function scoredPerson(over: Record<string, unknown> = {}) {
-  const [workerId = ''] = await addPeople(db, 1, over)
-  const evidence = await addEvidence(db, workerId, enough)
-  await score(workerId)
-  await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
+async function personWithScore(over: Record<string, unknown> = {}) {
+  const { workerId, evidence } = await scoredPerson(db, { over })
+  await forgetEvents(db, workerId)
   const [first] = await scoresOf(db, workerId)
   assert.ok(first)
   return { workerId, evidence: evidence.toSorted(), scoreId: first.id }
@@ -55,7 +49,7 @@ async function stateOf(evidenceId: string) {
 }
 
 test('a dispute about the score: each move is kept with actor and time, and told', async () => {
-  const { workerId, scoreId } = await scoredPerson()
+  const { workerId, scoreId } = await personWithScore()
   const { id } = await opened(db, { workerId, restricted: true })
   assert.equal((await review(db, id)).outcome, 'under_review')
   assert.partialDeepStrictEqual(await end(db, id, { ending: 'rejected' }), {
@@ -105,7 +99,7 @@ test('a dispute about the score: each move is kept with actor and time, and told
 })
 
 test('upheld evidence: revoked, rescored as a correction that names the dispute, and dispute.resolved comes last', async () => {
-  const { workerId, evidence, scoreId } = await scoredPerson()
+  const { workerId, evidence, scoreId } = await personWithScore()
   const [id = ''] = evidence
   const { dispute, resultingSnapshotId, scoreChanged } = await resolved(
     db,
@@ -135,7 +129,7 @@ test('upheld evidence: revoked, rescored as a correction that names the dispute,
 })
 
 test('partly upheld: the items named are revoked, the others that were set aside count again, all in one score', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   const [wrong = '', right = ''] = evidence
   const wish = { workerId, kind: 'evidence', evidenceIds: [wrong, right], exclude: true } as const
   const { dispute } = await resolved(db, wish, { ending: 'partly_upheld', upheldIds: [wrong] })
@@ -159,12 +153,12 @@ test('partly upheld: the items named are revoked, the others that were set aside
 })
 
 test('evidence set aside: the next scoring goes without it; rejected, it counts again at once', async () => {
-  const { workerId, evidence, scoreId } = await scoredPerson()
+  const { workerId, evidence, scoreId } = await personWithScore()
   const [id = ''] = evidence
   const dispute = await opened(db, { workerId, kind: 'evidence', evidenceIds: [id], exclude: true })
   assert.partialDeepStrictEqual(await stateOf(id), { state: 'excluded' })
   assert.equal(await isMarked(db, workerId), true)
-  await score(workerId, daysAfter(2))
+  await score(db, workerId, { at: daysAfter(2) })
   await review(db, dispute.id)
   await end(db, dispute.id, { ending: 'rejected' })
   assert.partialDeepStrictEqual(await stateOf(id), { state: 'active' })
@@ -189,10 +183,10 @@ test('evidence set aside: the next scoring goes without it; rejected, it counts 
 })
 
 test('evidence set aside and scored without, then upheld: there is nothing left to revise, and the credential of the score that was wrong goes', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   const [id = ''] = evidence
   const dispute = await opened(db, { workerId, kind: 'evidence', evidenceIds: [id], exclude: true })
-  await score(workerId, daysAfter(2))
+  await score(db, workerId, { at: daysAfter(2) })
   await review(db, dispute.id)
   await end(db, dispute.id, { ending: 'upheld' })
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
@@ -208,7 +202,7 @@ test('evidence set aside and scored without, then upheld: there is nothing left 
 })
 
 test('withdrawn: what was set aside counts again, and the dispute is told as withdrawn', async () => {
-  const { workerId, evidence, scoreId } = await scoredPerson()
+  const { workerId, evidence, scoreId } = await personWithScore()
   const [id = ''] = evidence
   const dispute = await opened(db, { workerId, kind: 'evidence', evidenceIds: [id], exclude: true })
   await end(db, dispute.id, { ending: 'withdrawn' })
@@ -227,7 +221,7 @@ test('withdrawn: what was set aside counts again, and the dispute is told as wit
 })
 
 test('upheld score: computed again from what stands, as a correction', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   const dispute = await opened(db, { workerId })
   await addEvidence(db, workerId, [{ value: 100 }])
   await review(db, dispute.id)
@@ -240,10 +234,10 @@ test('upheld score: computed again from what stands, as a correction', async () 
 })
 
 test('upheld score that was replaced meanwhile: its credential is revoked all the same', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   const dispute = await opened(db, { workerId })
   await addEvidence(db, workerId, [{ value: 100 }])
-  await score(workerId, daysAfter(2))
+  await score(db, workerId, { at: daysAfter(2) })
   await review(db, dispute.id)
   await end(db, dispute.id, { ending: 'upheld' })
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
@@ -253,7 +247,7 @@ test('upheld score that was replaced meanwhile: its credential is revoked all th
 })
 
 test('upheld score that comes to the same again: kept, and told so', async () => {
-  const { workerId, scoreId } = await scoredPerson()
+  const { workerId, scoreId } = await personWithScore()
   const { scoreChanged } = await resolved(db, { workerId }, { ending: 'upheld' })
   assert.equal(scoreChanged, false)
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
@@ -263,7 +257,7 @@ test('upheld score that comes to the same again: kept, and told so', async () =>
 
 test('upheld identity: the check counts no more, and its credential goes; rejected, it stands', async () => {
   for (const ending of ['upheld', 'rejected'] as const) {
-    const { workerId } = await scoredPerson()
+    const { workerId } = await personWithScore()
     await resolved(db, { workerId, kind: 'identity' }, { ending })
     const [person] = await findPersonFacts(db, [workerId])
     assert.equal(person?.identity?.state, ending === 'upheld' ? 'revoked' : 'verified')
@@ -276,7 +270,7 @@ test('upheld identity: the check counts no more, and its credential goes; reject
 })
 
 test('upheld identity of somebody whose check had been taken back before: nothing is left to take back', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   const by = { by: 'ada', at: daysAfter(1) }
   await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'revoke' }, by))
   await resolved(db, { workerId, kind: 'identity' }, { ending: 'upheld' })
@@ -293,7 +287,7 @@ test('restricted: score, detail and credential do not show it until the dispute 
     signers: { of: () => Promise.resolve(undefined) },
     clock: () => daysAfter(2),
   })
-  const { workerId, evidence, scoreId } = await scoredPerson()
+  const { workerId, evidence, scoreId } = await personWithScore()
   const [person] = await findPersonFacts(db, [workerId])
   const shown = async (id: string) => {
     const detail = await reads.candidate(person?.username ?? '')
@@ -308,7 +302,7 @@ test('restricted: score, detail and credential do not show it until the dispute 
   assert.deepEqual(await shown(scoreId), [false, false, false])
   await review(db, id)
   await addEvidence(db, workerId, [{ value: 100 }])
-  await score(workerId, daysAfter(2))
+  await score(db, workerId, { at: daysAfter(2) })
   const [, { id: next } = { id: '' }] = await scoresOf(db, workerId)
   assert.deepEqual(await shown(next), [false, false, false])
   await end(db, open.id, { ending: 'withdrawn' })
@@ -319,7 +313,7 @@ test('restricted: score, detail and credential do not show it until the dispute 
 
 test('who does not share the score: all is done, and nothing is told', async () => {
   const consents = [{ permission: 'public_profile', textVersion: '1' }]
-  const { workerId, evidence } = await scoredPerson({ consents })
+  const { workerId, evidence } = await personWithScore({ consents })
   const wish = { workerId, kind: 'evidence', evidenceIds: evidence.slice(0, 1) } as const
   await resolved(db, wish, { ending: 'upheld' })
   assert.deepEqual(
@@ -334,8 +328,8 @@ test('refused at opening: nobody, no score, evidence of others, revoked evidence
   assert.deepEqual(await tryToOpen(db, { workerId: nobody }), { outcome: 'unknown_person' })
   const [unscored = ''] = await addPeople(db, 1)
   assert.deepEqual(await tryToOpen(db, { workerId: unscored }), { outcome: 'no_score' })
-  const { evidence } = await scoredPerson()
-  const { workerId, evidence: own } = await scoredPerson()
+  const { evidence } = await personWithScore()
+  const { workerId, evidence: own } = await personWithScore()
   const [first = '', second = ''] = own
   const about = (evidenceIds: string[]) =>
     tryToOpen(db, { workerId, kind: 'evidence', evidenceIds, exclude: true })
@@ -357,7 +351,7 @@ async function findChangesOf(workerId: string) {
 }
 
 test('one open dispute about one thing: each item, the score, the identity; when it has ended, another may come', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   const [one = '', two = '', three = ''] = evidence
   const wishes = [
     { kind: 'evidence', evidenceIds: [one, two], again: [two, three] },
@@ -377,7 +371,7 @@ test('one open dispute about one thing: each item, the score, the identity; when
 })
 
 test('the database itself refuses a second open dispute about the same, and any change of one that has ended', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   const [item = ''] = evidence
   const first = await opened(db, { workerId, kind: 'evidence', evidenceIds: [item] })
   const scoreDispute = await opened(db, { workerId })
@@ -408,7 +402,7 @@ test('the database itself refuses a second open dispute about the same, and any 
 })
 
 test('moves that are not there are refused, and change nothing', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   const { id } = await opened(db, { workerId })
   assert.deepEqual(await end(db, id, { ending: 'upheld' }), { outcome: 'refused', from: 'open' })
   await review(db, id)
@@ -427,7 +421,7 @@ test('moves that are not there are refused, and change nothing', async () => {
 })
 
 test('evidence that was revoked for another reason meanwhile: the dispute ends all the same, and the rest counts again', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   const [gone = '', kept = ''] = evidence
   const wish = { workerId, kind: 'evidence', evidenceIds: [gone, kept], exclude: true } as const
   const { id } = await opened(db, wish)
@@ -444,7 +438,7 @@ test('evidence that was revoked for another reason meanwhile: the dispute ends a
 
 test('two who resolve at once: one wins, the other is told, and it happens once', async () => {
   for (let round = 0; round < 5; round++) {
-    const { workerId, evidence } = await scoredPerson()
+    const { workerId, evidence } = await personWithScore()
     const { id } = await opened(db, { workerId, kind: 'evidence', evidenceIds: evidence.slice(1) })
     await review(db, id)
     const outcomes = await Promise.all([
@@ -460,7 +454,7 @@ test('two who resolve at once: one wins, the other is told, and it happens once'
 })
 
 test('two who open at once about the same: one wins, the other is told which', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   const wish = { workerId, kind: 'evidence', exclude: true } as const
   const openings = await Promise.all([
     tryToOpen(db, { ...wish, evidenceIds: evidence.slice(0, 2) }),

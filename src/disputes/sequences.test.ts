@@ -7,16 +7,16 @@ import fc from '../../test/support/fc.ts'
 import { testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
-  addPeople,
   addSources,
   daysAfter,
   enough,
   eventsOf,
+  forgetEvents,
+  score,
   scoredAt,
-  scoring,
+  scoredPerson,
 } from '../../test/support/scores.ts'
 import { type Db, sql } from '../platform/db.ts'
-import { scoreWorkers } from '../scores/score-workers.ts'
 import type { Ending } from './dispute.ts'
 
 const registry = await testRegistry()
@@ -24,17 +24,11 @@ const { db } = registry
 after(() => registry.drop())
 await addSources(db)
 
-function score(workerId: string, now: Date) {
-  return db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], now))
-}
-
 /** Has five items of evidence, named here by their places, and a score of them; its event is out of the way. */
-async function scoredPerson() {
-  const [workerId = ''] = await addPeople(db, 1)
-  const evidence = await addEvidence(db, workerId, [...enough, { value: 500 }])
-  await score(workerId, scoredAt)
-  await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
-  return { workerId, evidence }
+async function personWithScore() {
+  const person = await scoredPerson(db, { items: [...enough, { value: 500 }] })
+  await forgetEvents(db, person.workerId)
+  return person
 }
 
 /** As in `enough`. */
@@ -156,7 +150,7 @@ function partOf(slot: Slot, part: number): number[] {
 test('any sequence of moves of two disputes that share evidence ends as the oracle says, each event once', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
-      const { workerId, evidence } = await scoredPerson()
+      const { workerId, evidence } = await personWithScore()
       const oracle = new Oracle()
       const ids: Partial<Record<Slot, string>> = {}
       const expectedEvents: string[] = []
@@ -175,7 +169,7 @@ test('any sequence of moves of two disputes that share evidence ends as the orac
 
       async function taken(step: Step, now: Date): Promise<string> {
         if (step.step === 'score') {
-          await score(workerId, now)
+          await score(db, workerId, { at: now })
           return 'scored'
         }
         if (step.step === 'open') {
@@ -287,7 +281,7 @@ async function cutOff(workerId: string, work: (from: Db) => Promise<unknown>): P
 
 for (const ending of endings)
   test(`cut off at every boundary of each move, to the end as ${ending}: all is as before, until all is done`, async () => {
-    const { workerId, evidence } = await scoredPerson()
+    const { workerId, evidence } = await personWithScore()
     const evidenceIds = evidence.slice(0, 2)
     const wish = {
       workerId,
@@ -318,7 +312,7 @@ for (const ending of endings)
 
 for (const kind of ['score', 'identity'] as const)
   test(`cut off at every boundary of upholding a dispute about the ${kind}: nothing by halves`, async () => {
-    const { workerId } = await scoredPerson()
+    const { workerId } = await personWithScore()
     const { id } = await opened(db, { workerId, kind })
     await review(db, id)
     await addEvidence(db, workerId, [{ value: 100 }], daysAfter(2))

@@ -12,8 +12,8 @@ import {
   addSources,
   daysAfter,
   enough,
+  score,
   scoredAt,
-  scoring,
 } from '../../test/support/scores.ts'
 import { openReporting } from '../agent-decisions/report.ts'
 import { readReportRequest } from '../agent-decisions/report-request.ts'
@@ -24,7 +24,6 @@ import { type Db, sql } from '../platform/db.ts'
 import { issueCredentials } from '../score-credentials/issue.ts'
 import { findStatuses } from '../score-credentials/store.ts'
 import { registerWorkers } from '../scores/keep-sharing.ts'
-import { scoreWorkers } from '../scores/score-workers.ts'
 import { eraseWorker } from './erase-person.ts'
 import { exportPerson } from './export-person.ts'
 
@@ -66,13 +65,13 @@ async function canaryPerson() {
     workerId,
     enough.map((one, i) => ({ ...one, externalId: `canary-item-${n}-${i}`, private: payload })),
   )
-  await score(workerId, scoredAt)
+  await score(db, workerId)
   await dispute(workerId, evidenceIds.slice(0, 1))
   await issueByHand(before)
   await report({ kind: 'candidate', username: before })
   await register(db, [{ ...line, username }], daysAfter(1))
   await addEvidence(db, workerId, [{ value: 100, externalId: `canary-more-${n}` }])
-  await score(workerId, daysAfter(2))
+  await score(db, workerId, { at: daysAfter(2) })
   await issueByHand(username)
   await report({ kind: 'candidate', username })
   const [active] = await db.rows<{ id: string }>(sql`
@@ -80,10 +79,6 @@ async function canaryPerson() {
     where worker_id = ${workerId} and state = 'active'`)
   await report({ kind: 'score', scoreId: active?.id ?? '' })
   return { workerId, username, before, line }
-}
-
-function score(workerId: string, now: Date) {
-  return db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], now))
 }
 
 function dispute(workerId: string, evidenceIds: readonly string[]) {

@@ -5,21 +5,18 @@ import { publicLine, registrationOf } from '../../test/support/people.ts'
 import { testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
-  addPeople,
   addSources,
   daysAfter,
-  enough,
   eventsOf,
   isMarked,
-  scoredAt,
+  score,
+  scoredPerson,
   scoresOf,
-  scoring,
 } from '../../test/support/scores.ts'
 import type { Permission } from '../people/schema.ts'
 import { findPersonFacts } from '../people/store.ts'
 import { type Db, sql } from '../platform/db.ts'
 import { changeConsent, moveIdentity, registerWorkers } from './keep-sharing.ts'
-import { scoreWorkers } from './score-workers.ts'
 
 const registry = await testRegistry()
 const { db } = registry
@@ -28,14 +25,8 @@ await addSources(db)
 
 const by = { by: 'test', at: daysAfter(2) }
 
-function score(workerId: string, at = scoredAt) {
-  return db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], at))
-}
-
-async function scoredPerson(over: Record<string, unknown> = {}) {
-  const [workerId = ''] = await addPeople(db, 1, over)
-  await addEvidence(db, workerId, enough)
-  await score(workerId)
+async function personWithScore(over: Record<string, unknown> = {}) {
+  const { workerId } = await scoredPerson(db, { over })
   const [person] = await findPersonFacts(db, [workerId])
   assert.ok(person !== undefined)
   return person
@@ -56,9 +47,9 @@ async function openCredentials(username: string): Promise<number> {
 
 for (const permission of ['score_sharing', 'public_profile'] as const)
   test(`consent to ${permission} withdrawn: every credential is revoked at once, the score stays; granted again, it is due for a new one`, async () => {
-    const { workerId, username } = await scoredPerson()
+    const { workerId, username } = await personWithScore()
     await addEvidence(db, workerId, [{ value: 300, type: 'work_product' }])
-    await score(workerId, daysAfter(1))
+    await score(db, workerId, { at: daysAfter(1) })
     assert.equal(await openCredentials(username), 2)
     await consent(username, permission, false)
     assert.equal(await openCredentials(username), 0)
@@ -68,13 +59,13 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
       { state: 'active', vc: null },
     ])
     assert.equal(await isMarked(db, workerId), false)
-    await score(workerId, daysAfter(3))
+    await score(db, workerId, { at: daysAfter(3) })
     assert.equal(await openCredentials(username), 0)
 
     await consent(username, permission, true)
     assert.equal(await isMarked(db, workerId), true)
     const told = (await eventsOf(db, workerId)).length
-    await score(workerId, daysAfter(4))
+    await score(db, workerId, { at: daysAfter(4) })
     const again = await scoresOf(db, workerId)
     assert.deepEqual(
       again.map(({ id }) => id),
@@ -90,25 +81,25 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
   })
 
 test('consent to search_listing bears on no credential', async () => {
-  const { workerId, username } = await scoredPerson()
+  const { workerId, username } = await personWithScore()
   await consent(username, 'search_listing', false)
   assert.equal(await openCredentials(username), 1)
   assert.equal(await isMarked(db, workerId), false)
 })
 
 test('identity revoked takes the credential back; an identity that ran out does not', async () => {
-  const { workerId, username } = await scoredPerson()
+  const { workerId, username } = await personWithScore()
   await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'revoke' }, by))
   assert.equal(await openCredentials(username), 0)
   const until = daysAfter(300)
   await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'verify', until }, by))
   assert.equal(await isMarked(db, workerId), true)
 
-  const ranOut = await scoredPerson({ identity: { verifiedUntil: '2026-05-15T00:00:00Z' } })
+  const ranOut = await personWithScore({ identity: { verifiedUntil: '2026-05-15T00:00:00Z' } })
   await consent(ranOut.username, 'search_listing', false)
   assert.equal(await openCredentials(ranOut.username), 1)
   await addEvidence(db, ranOut.workerId, [{ value: 300 }])
-  await score(ranOut.workerId, daysAfter(2))
+  await score(db, ranOut.workerId, { at: daysAfter(2) })
   assert.partialDeepStrictEqual(await scoresOf(db, ranOut.workerId), [
     { state: 'superseded', vcRevokedAt: null },
     { state: 'active', vc: null },
@@ -116,7 +107,7 @@ test('identity revoked takes the credential back; an identity that ran out does 
 })
 
 test('an import that brings the missing consent or identity makes the score due for its credential', async () => {
-  const { workerId, username } = await scoredPerson({ identity: undefined })
+  const { workerId, username } = await personWithScore({ identity: undefined })
   assert.equal(await openCredentials(username), 0)
   const [row] = await db.rows<{ externalId: string }>(
     sql`select external_id as "externalId" from workers where id = ${workerId}`,
@@ -124,12 +115,12 @@ test('an import that brings the missing consent or identity makes the score due 
   const line = publicLine({ username, externalId: row?.externalId })
   await db.transaction((tx) => registerWorkers(tx, [registrationOf(line)], by))
   assert.equal(await isMarked(db, workerId), true)
-  await score(workerId, daysAfter(3))
+  await score(db, workerId, { at: daysAfter(3) })
   assert.equal(await openCredentials(username), 1)
 })
 
 test('cut off at every boundary of a withdrawal: consent, credential and event change together', async () => {
-  const { workerId, username } = await scoredPerson()
+  const { workerId, username } = await personWithScore()
   const cut = await cutOffEverywhere(
     db,
     (from) => consent(username, 'score_sharing', false, from),

@@ -10,7 +10,9 @@ import {
   enough,
   eventsOf,
   isMarked,
+  score,
   scoredAt,
+  scoredPerson,
   scoresOf,
   scoring,
   scoringWrongly,
@@ -38,16 +40,9 @@ function wrongRelease(): Scoring {
   return scoringWrongly(`0.9.${releases++}`)
 }
 
-function score(workerId: string, by: Scoring, at = scoredAt, from: Db = db) {
-  return from.transaction((tx) => scoreWorkers(tx, by, [{ workerId, correction: null }], at))
-}
-
 /** Somebody with a score of that release. */
-async function scoredBy(release: Scoring, over: Record<string, unknown> = {}) {
-  const [workerId = ''] = await addPeople(db, 1, over)
-  const evidence = await addEvidence(db, workerId, enough)
-  await score(workerId, release)
-  return { workerId, evidence }
+function scoredBy(release: Scoring, over: Record<string, unknown> = {}) {
+  return scoredPerson(db, { over, by: release })
 }
 
 function recall({ engine }: Scoring, from: Db = db) {
@@ -129,7 +124,7 @@ test('a score of before that the engine made: its credential is revoked, and the
   const release = wrongRelease()
   const { workerId } = await scoredBy(release)
   await addEvidence(db, workerId, [{ value: 950 }])
-  await score(workerId, scoring, daysAfter(0.5))
+  await score(db, workerId, { at: daysAfter(0.5) })
   await recallAndRecompute(release)
   const scores = await scoresOf(db, workerId)
   assert.partialDeepStrictEqual(scores, [
@@ -198,7 +193,7 @@ test('the engine that runs: from the recall on it scores nobody, and what it sco
   await markRecalled(db, now)
   const isRefused = (error: unknown) => error instanceof EngineRefused && error.fault === 'recalled'
   await assert.rejects(recompute(release), isRefused)
-  await assert.rejects(score(workerId, release), isRefused)
+  await assert.rejects(score(db, workerId, { by: release }), isRefused)
   const revocation = { reason: 'policy', actor: 'test', now } as const
   const revoke = (by: Scoring | null) =>
     db.transaction((tx) => revokeAndRescore(tx, by, evidence.slice(3), revocation))
@@ -278,7 +273,7 @@ test('cut off at every boundary of the marking and of the recomputation, and gon
   for (let cutAt = 0; ; cutAt++) {
     const release = wrongRelease()
     const people = [await scoredBy(release), await scoredBy(release)]
-    await score(people[1]?.workerId ?? '', scoring, daysAfter(0.5))
+    await score(db, people[1]?.workerId ?? '', { at: daysAfter(0.5) })
     await recall(release)
     boundaries = 0
     const mortal = boundedDb(db, () => {

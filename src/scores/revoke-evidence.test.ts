@@ -9,15 +9,16 @@ import {
   daysAfter,
   enough,
   eventsOf,
+  forgetEvents,
   isMarked,
   type StoredScore,
-  scoredAt,
+  score,
+  scoredPerson,
   scoresOf,
   scoring,
 } from '../../test/support/scores.ts'
 import { type Db, sql } from '../platform/db.ts'
 import { revokeAndRescore, type ScoredRevocation } from './revoke-evidence.ts'
-import { scoreWorkers } from './score-workers.ts'
 import type { Scoring } from './scoring.ts'
 
 const registry = await testRegistry()
@@ -27,17 +28,10 @@ await addSources(db)
 
 const now = daysAfter(1)
 
-async function scoredPerson(over: Record<string, unknown> = {}) {
-  const [workerId = ''] = await addPeople(db, 1, over)
-  const evidence = await addEvidence(db, workerId, enough)
-  await score(workerId)
-  await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
-  return { workerId, evidence }
-}
-
-function score(workerId: string, at = scoredAt, from: Db = db) {
-  const due = [{ workerId, correction: null }]
-  return from.transaction((tx) => scoreWorkers(tx, scoring, due, at))
+async function personWithScore(over: Record<string, unknown> = {}) {
+  const person = await scoredPerson(db, { over })
+  await forgetEvents(db, person.workerId)
+  return person
 }
 
 function revoke(
@@ -61,7 +55,7 @@ async function tokenOf(score: StoredScore | undefined) {
 }
 
 test('one item: its credential revoked, a new score, evidence.revoked and then score.revised, and nobody waits', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   const [id = ''] = evidence
   const { revoked, scored } = await revoke([id])
   assert.deepEqual(revoked, [id])
@@ -100,11 +94,11 @@ test('one item: its credential revoked, a new score, evidence.revoked and then s
 })
 
 test('an earlier credential is revoked where its score rested on the item, and stays valid of its date where it did not', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   const [late = ''] = await addEvidence(db, workerId, [{ type: 'work_product', value: 900 }])
-  await score(workerId, daysAfter(0.25))
+  await score(db, workerId, { at: daysAfter(0.25) })
   await addEvidence(db, workerId, [{ value: 950 }])
-  await score(workerId, daysAfter(0.5))
+  await score(db, workerId, { at: daysAfter(0.5) })
   await revoke([late])
   const scores = await scoresOf(db, workerId)
   assert.deepEqual(
@@ -120,7 +114,7 @@ test('an earlier credential is revoked where its score rested on the item, and s
 
 for (const reason of ['source_removed', 'worker_request', 'dispute_upheld', 'policy'] as const)
   test(`${reason}: the word of evidence.revoked; score.revised says evidence_revoked`, async () => {
-    const { workerId, evidence } = await scoredPerson()
+    const { workerId, evidence } = await personWithScore()
     await revoke(evidence.slice(3), { reason })
     const events = await eventsOf(db, workerId)
     assert.deepEqual(
@@ -130,7 +124,7 @@ for (const reason of ['source_removed', 'worker_request', 'dispute_upheld', 'pol
   })
 
 test('by an upheld dispute: score.revised names it', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   const disputeId = '5b0e7a31-2c94-4d68-8e1f-7a6b5c4d3e2f'
   await revoke(evidence.slice(3), { reason: 'dispute_upheld', disputeId })
   const [, revised] = await eventsOf(db, workerId)
@@ -138,7 +132,7 @@ test('by an upheld dispute: score.revised names it', async () => {
 })
 
 test('several items of several workers: each worker is scored once, with every evidence.revoked before', async () => {
-  const [a, b] = [await scoredPerson(), await scoredPerson()]
+  const [a, b] = [await personWithScore(), await personWithScore()]
   await addEvidence(db, a.workerId, [{ value: 333 }])
   const { revoked } = await revoke([...a.evidence.slice(0, 2), ...b.evidence.slice(0, 1)])
   assert.equal(revoked.length, 3)
@@ -153,7 +147,7 @@ test('several items of several workers: each worker is scored once, with every e
 })
 
 test('below the minimum: the score is withdrawn with its credential, and evidence.revoked tells of both', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   await revoke(evidence.slice(0, 2))
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
     { state: 'withdrawn', vcRevokedAt: now },
@@ -162,7 +156,7 @@ test('below the minimum: the score is withdrawn with its credential, and evidenc
 })
 
 test('evidence that no score rests on: told without a score, and nothing is revised', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   const [id = ''] = await addEvidence(db, workerId, [{ value: 10 }])
   await revoke([id])
   const [told, ...more] = await eventsOf(db, workerId)
@@ -177,7 +171,7 @@ test('evidence that no score rests on: told without a score, and nothing is revi
 })
 
 test('a second time changes nothing and tells nothing', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   await revoke(evidence.slice(3))
   const before = [await scoresOf(db, workerId), await eventsOf(db, workerId)]
   const { revoked, alreadyRevoked } = await revoke(evidence.slice(3), { reason: 'policy' })
@@ -187,7 +181,7 @@ test('a second time changes nothing and tells nothing', async () => {
 
 test('who does not share the score: all is done, and nothing is told', async () => {
   const consents = [{ permission: 'public_profile', textVersion: '1' }]
-  const { workerId, evidence } = await scoredPerson({ consents })
+  const { workerId, evidence } = await personWithScore({ consents })
   await revoke(evidence.slice(3))
   assert.deepEqual(
     (await scoresOf(db, workerId)).map(({ state }) => state),
@@ -197,7 +191,7 @@ test('who does not share the score: all is done, and nothing is told', async () 
 })
 
 test('without an engine: evidence and credential are revoked at once, and the score follows as revised when there is one', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   await revoke(evidence.slice(3), {}, { by: null })
   const [wrong] = await scoresOf(db, workerId)
   assert.partialDeepStrictEqual(wrong, { state: 'active', vcRevokedAt: now })
@@ -208,7 +202,7 @@ test('without an engine: evidence and credential are revoked at once, and the sc
     },
   ])
   assert.equal(await isMarked(db, workerId), true)
-  await score(workerId, daysAfter(2))
+  await score(db, workerId, { at: daysAfter(2) })
   const [first, second] = await scoresOf(db, workerId)
   assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: now })
   assert.partialDeepStrictEqual(second, { change: 'revised', reason: 'evidence_revoked' })
@@ -235,7 +229,7 @@ async function stateOf(workerIds: readonly string[]): Promise<string> {
 }
 
 test('cut off at every boundary of a revocation: all is as before, until all is done, each event once', async () => {
-  const [a, b] = [await scoredPerson(), await scoredPerson()]
+  const [a, b] = [await personWithScore(), await personWithScore()]
   const ids = [...a.evidence.slice(2), ...b.evidence.slice(3)]
   const workers = [a.workerId, b.workerId]
   const before = await stateOf(workers)
@@ -264,7 +258,7 @@ test('cut off at every boundary of scoring: the mark stays, until score, credent
   const before = await stateOf([workerId])
   const boundaries = await cutOffEverywhere(
     db,
-    (from) => score(workerId, scoredAt, from),
+    (from) => score(from, workerId),
     async (cutOff) => {
       if (cutOff) assert.equal(await stateOf([workerId]), before)
     },

@@ -8,8 +8,11 @@ import {
   daysAfter,
   enough,
   eventsOf,
+  forgetEvents,
   isMarked,
+  score,
   scoredAt,
+  scoredPerson,
   scoresOf,
   scoring,
   scoringBy,
@@ -18,31 +21,17 @@ import { excludeEvidence, restoreEvidence } from '../evidence/exclude-evidence.t
 import { revokeEvidence } from '../evidence/revoke-evidence.ts'
 import { sql } from '../platform/db.ts'
 import { scoreWorkers } from './score-workers.ts'
-import type { DueWorker } from './standings.ts'
 
 const registry = await testRegistry()
 const { db } = registry
 after(() => registry.drop())
 await addSources(db)
 
-async function score(
-  workerId: string,
-  now = scoredAt,
-  over: Partial<DueWorker> = {},
-  by = scoring,
-) {
-  const due = [{ workerId, correction: null, ...over }]
-  const [scored] = await db.transaction((tx) => scoreWorkers(tx, by, due, now))
-  return scored
-}
-
 /** Somebody public with a score, and its events forgotten. */
-async function scoredPerson() {
-  const [workerId = ''] = await addPeople(db, 1)
-  const evidence = await addEvidence(db, workerId, enough)
-  await score(workerId)
-  await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
-  return { workerId, evidence }
+async function personWithScore() {
+  const person = await scoredPerson(db)
+  await forgetEvents(db, person.workerId)
+  return person
 }
 
 async function revoke(ids: readonly string[], now: Date) {
@@ -55,7 +44,7 @@ const hex64 = /^[0-9a-f]{64}$/
 test('enough evidence makes a first score: snapshot, credential and score.updated with the same values, and nobody waits', async () => {
   const [workerId = ''] = await addPeople(db, 1)
   await addEvidence(db, workerId, enough)
-  assert.equal((await score(workerId))?.outcome, 'issued')
+  assert.equal((await score(db, workerId))?.outcome, 'issued')
   const [stored, ...others] = await scoresOf(db, workerId)
   assert.ok(stored !== undefined)
   assert.deepEqual(others, [])
@@ -91,24 +80,24 @@ test('too little evidence, or of one group alone, makes no score and no event', 
   await addEvidence(db, few, enough.slice(2))
   await addEvidence(db, alone, [{}, { value: 710 }, { value: 720 }, { value: 730 }])
   for (const workerId of [few, alone]) {
-    assert.equal((await score(workerId))?.outcome, 'none')
+    assert.equal((await score(db, workerId))?.outcome, 'none')
     assert.deepEqual(await scoresOf(db, workerId), [])
     assert.deepEqual(await eventsOf(db, workerId), [])
   }
 })
 
 test('the same evidence a day later keeps score, credential and silence', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   const before = await scoresOf(db, workerId)
-  assert.equal((await score(workerId, daysAfter(1)))?.outcome, 'kept')
+  assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'kept')
   assert.deepEqual(await scoresOf(db, workerId), before)
   assert.deepEqual(await eventsOf(db, workerId), [])
 })
 
 test('new evidence updates: the score before is superseded, its credential stays true of its date', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   await addEvidence(db, workerId, [{ value: 400, type: 'work_product' }])
-  await score(workerId, daysAfter(1))
+  await score(db, workerId, { at: daysAfter(1) })
   const [first, second] = await scoresOf(db, workerId)
   assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: null })
   assert.partialDeepStrictEqual(second, { state: 'active', change: 'updated', previous: first?.id })
@@ -119,17 +108,18 @@ test('new evidence updates: the score before is superseded, its credential stays
 })
 
 test('SUPERSEDE_REVOKES: an updated score revokes the credential before it', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   await addEvidence(db, workerId, [{ value: 400, type: 'work_product' }])
-  await score(workerId, daysAfter(1), {}, scoringBy({ ...issuer, supersedeRevokes: true }))
+  const by = scoringBy({ ...issuer, supersedeRevokes: true })
+  await score(db, workerId, { at: daysAfter(1), by })
   const [first, second] = await scoresOf(db, workerId)
   assert.deepEqual([first?.vcRevokedAt, second?.vcRevokedAt], [daysAfter(1), null])
 })
 
 test('a score that rests on revoked evidence is revised, whoever has it scored: its credential is revoked', async () => {
-  const { workerId, evidence } = await scoredPerson()
+  const { workerId, evidence } = await personWithScore()
   await revoke(evidence.slice(3), daysAfter(1))
-  await score(workerId, daysAfter(2))
+  await score(db, workerId, { at: daysAfter(2) })
   const [first, second] = await scoresOf(db, workerId)
   assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: daysAfter(2) })
   assert.partialDeepStrictEqual(second, {
@@ -156,20 +146,21 @@ test('a score that rests on revoked evidence is revised, whoever has it scored: 
 })
 
 test('evidence that was revoked before it ever counted corrects nothing: the score is updated', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   const [wrong = ''] = await addEvidence(db, workerId, [{ value: 10 }])
   await revoke([wrong], daysAfter(1))
-  assert.equal((await score(workerId, daysAfter(1)))?.outcome, 'kept')
+  assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'kept')
   await addEvidence(db, workerId, [{ value: 300, type: 'work_product' }])
-  await score(workerId, daysAfter(1))
+  await score(db, workerId, { at: daysAfter(1) })
   assert.equal((await scoresOf(db, workerId)).at(-1)?.change, 'updated')
 })
 
 test('a correction told by the caller goes into snapshot and event with its dispute', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   await addEvidence(db, workerId, [{ value: 100 }])
   const disputeId = '5b0e7a31-2c94-4d68-8e1f-7a6b5c4d3e2f'
-  await score(workerId, daysAfter(1), { correction: { reason: 'dispute_upheld', disputeId } })
+  const correction = { reason: 'dispute_upheld', disputeId } as const
+  await score(db, workerId, { at: daysAfter(1), correction })
   const [event] = await eventsOf(db, workerId)
   assert.partialDeepStrictEqual(event, {
     type: 'score.revised',
@@ -178,11 +169,11 @@ test('a correction told by the caller goes into snapshot and event with its disp
 })
 
 test('below the minimum the score is withdrawn: without an event, and with its credential only where it was wrong', async () => {
-  const [expired, wrong] = [await scoredPerson(), await scoredPerson()]
+  const [expired, wrong] = [await personWithScore(), await personWithScore()]
   await db.transaction((tx) => excludeEvidence(tx, expired.evidence.slice(1), daysAfter(1)))
   await revoke(wrong.evidence.slice(1), daysAfter(1))
   for (const { workerId } of [expired, wrong])
-    assert.equal((await score(workerId, daysAfter(1)))?.outcome, 'withdrawn')
+    assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'withdrawn')
   assert.partialDeepStrictEqual(await scoresOf(db, expired.workerId), [
     { state: 'withdrawn', vcRevokedAt: null },
   ])
@@ -191,7 +182,7 @@ test('below the minimum the score is withdrawn: without an event, and with its c
   ])
   for (const { workerId } of [expired, wrong]) assert.deepEqual(await eventsOf(db, workerId), [])
   await db.transaction((tx) => restoreEvidence(tx, expired.evidence, daysAfter(2)))
-  await score(expired.workerId, daysAfter(2))
+  await score(db, expired.workerId, { at: daysAfter(2) })
   assert.equal((await scoresOf(db, expired.workerId)).at(-1)?.change, 'first')
 })
 
@@ -210,9 +201,9 @@ test('who does not let the score be shared has one without credential, and nothi
   for (const over of silent) {
     const [workerId = ''] = await addPeople(db, 1, over)
     const evidence = await addEvidence(db, workerId, enough)
-    await score(workerId)
+    await score(db, workerId)
     await revoke(evidence.slice(3), daysAfter(1))
-    await score(workerId, daysAfter(1))
+    await score(db, workerId, { at: daysAfter(1) })
     assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
       { state: 'superseded', vc: null },
       { state: 'active', change: 'revised', vc: null },
@@ -222,9 +213,9 @@ test('who does not let the score be shared has one without credential, and nothi
 })
 
 test('a score is issued anew before its credential runs out', async () => {
-  const { workerId } = await scoredPerson()
-  assert.equal((await score(workerId, daysAfter(1)))?.outcome, 'kept')
-  assert.equal((await score(workerId, daysAfter(274)))?.outcome, 'issued')
+  const { workerId } = await personWithScore()
+  assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'kept')
+  assert.equal((await score(db, workerId, { at: daysAfter(274) }))?.outcome, 'issued')
 })
 
 test('many in one call: each gets what alone they would get; an unknown worker is left out', async () => {
@@ -241,7 +232,7 @@ test('many in one call: each gets what alone they would get; an unknown worker i
 })
 
 test('one whose evidence the engine refuses stands in nobody’s way', async () => {
-  const [broken, sound] = [await scoredPerson(), await scoredPerson()]
+  const [broken, sound] = [await personWithScore(), await personWithScore()]
   await addEvidence(db, sound.workerId, [{ value: 100 }])
   const engine = {
     ...scoring.engine,
@@ -262,9 +253,9 @@ test('one whose evidence the engine refuses stands in nobody’s way', async () 
 })
 
 test('the database lets nobody have two active scores, and no score come back', async () => {
-  const { workerId } = await scoredPerson()
+  const { workerId } = await personWithScore()
   await addEvidence(db, workerId, [{ value: 400 }])
-  await score(workerId, daysAfter(1))
+  await score(db, workerId, { at: daysAfter(1) })
   const revive = sql`
     update score_snapshots set state = 'active', ended_at = null
     where worker_id = ${workerId} and state = 'superseded'`

@@ -6,7 +6,9 @@ import { sha256Hex } from '../../src/platform/bytes.ts'
 import { type Db, type Queryable, sql } from '../../src/platform/db.ts'
 import type { Issuer } from '../../src/score-credentials/issue.ts'
 import { type Engine, loadEngine } from '../../src/scores/engine.ts'
+import { type ScoredWorker, scoreWorkers } from '../../src/scores/score-workers.ts'
 import { type Scoring, scoringRulesOf } from '../../src/scores/scoring.ts'
+import type { DueWorker } from '../../src/scores/standings.ts'
 import { bandOf } from '../../src/scoring-core/parameters.ts'
 import { addSource, smallVocabulary } from './evidence.ts'
 import { publicLine, register } from './people.ts'
@@ -106,6 +108,51 @@ export const enough: readonly Partial<EvidenceLine>[] = [
   { value: 640, sourceId: 'employer', type: 'work_product' },
   { value: 900, sourceId: 'employer', skillId: 'hss:welding', type: 'credential' },
 ]
+
+/** Scores one worker. */
+export async function score(
+  db: Db,
+  workerId: string,
+  {
+    at = scoredAt,
+    by = scoring,
+    correction = null,
+  }: { at?: Date; by?: Scoring } & Partial<Pick<DueWorker, 'correction'>> = {},
+): Promise<ScoredWorker | undefined> {
+  const due = [{ workerId, correction }]
+  const [scored] = await db.transaction((tx) => scoreWorkers(tx, by, due, at))
+  return scored
+}
+
+export interface ScoredPerson {
+  workerId: string
+  /** The ids of what the score rests on, as it came in. */
+  evidence: string[]
+}
+
+/** Public in every way unless told otherwise, with a score of `items`. */
+export async function scoredPerson(
+  db: Db,
+  {
+    over = {},
+    items = enough,
+    by = scoring,
+  }: {
+    over?: Record<string, unknown>
+    items?: readonly Partial<EvidenceLine>[]
+    by?: Scoring
+  } = {},
+): Promise<ScoredPerson> {
+  const [workerId = ''] = await addPeople(db, 1, over)
+  const evidence = await addEvidence(db, workerId, items)
+  await score(db, workerId, { by })
+  return { workerId, evidence }
+}
+
+/** As if nothing had been told of this worker yet. */
+export async function forgetEvents(db: Db, workerId: string): Promise<void> {
+  await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
+}
 
 export interface SentEvent {
   type: string
