@@ -24,7 +24,7 @@ import {
   startPaidLoop,
 } from '../support/paid-loop.ts'
 import type { PaidServer } from '../support/paid-server.ts'
-import { killPostgres, temporaryFolder } from '../support/processes.ts'
+import { eventually, killPostgres, temporaryFolder } from '../support/processes.ts'
 import { startFacilitator } from '../support/test-facilitator.ts'
 
 const loop = await startPaidLoop()
@@ -83,12 +83,16 @@ async function stateOf(header: string): Promise<string | undefined> {
   return row?.state
 }
 
-/** Stops whoever else would bring a commit to the disk that nobody waits for. */
+/** Stops whoever else would bring a commit to the disk that nobody waits for. A server answers before all of its processes have begun. */
 async function holdWalWriter(): Promise<void> {
-  const [writer] = await db.rows<{ pid: number }>(sql`
-    select pid from pg_stat_activity where backend_type = 'walwriter'`)
-  assert.ok(writer)
-  process.kill(writer.pid, 'SIGSTOP')
+  const { value: pid } = await eventually('the WAL writer is there', {
+    see: async () => {
+      const [writer] = await db.rows<{ pid: number }>(sql`
+        select pid from pg_stat_activity where backend_type = 'walwriter'`)
+      return writer?.pid ?? 0
+    },
+  })
+  process.kill(pid, 'SIGSTOP')
 }
 
 /** Pays, and loses every commit that nobody waited for. */
