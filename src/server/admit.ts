@@ -113,7 +113,7 @@ export function waitMs(
   return Math.max(...until) - performance.now()
 }
 
-/** Which of the buckets it was is not known, and does not matter: it is about what may be done before the limit is asked. */
+/** Of several buckets all are marked: which was spent is not known, and only what may begin before the limit is asked depends on it. */
 function spend(
   { spent }: Pick<AdmitParts, 'spent'>,
   { buckets }: ClientNetwork,

@@ -1,4 +1,4 @@
-/** A paid read is made while its key is looked up; whoever is refused in the end hears nothing of it, and a spent key begins none. */
+/** A paid read is made while its key is looked up; whoever is refused in the end hears nothing of it, and whose limit is spent begins none. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, request, startEdge, validKey } from '../../test/support/edge.ts'

@@ -69,7 +69,7 @@ chainTest(
     assert.equal(await loop.spent(wallet), prices.score)
 
     const next = await start(remote)
-    const sent = facilitator.asked['/settle']
+    const { '/verify': verified, '/settle': sent } = facilitator.asked
     await db.run(sql`update x402_payments set lease_until = now() + interval '1 hour'`)
     const early = await payFor(next.base, header, question)
     assertError(early, 503, 'payment_settlement_pending')
@@ -80,6 +80,10 @@ chainTest(
     assert.equal(assertPaid(await payFor(next.base, header, question)), transaction)
     assert.equal(await stateOf(wallet), 'settled')
     assert.equal(facilitator.asked['/settle'], sent, 'the chain told; nothing was sent again')
+    assert.ok(
+      facilitator.asked['/verify'] <= verified + 1,
+      'at most once by the process that is new',
+    )
     assert.equal(await loop.spent(wallet), prices.score)
   },
 )
@@ -109,10 +113,14 @@ chainTest(
     })
 
     const next = await start({ ...remote, X402_RPC_URL: 'http://127.0.0.1:1' })
-    const sent = facilitator.asked['/settle']
+    const { '/verify': verified, '/settle': sent } = facilitator.asked
     const transaction = assertPaid(await payFor(next.base, header, question))
     assert.equal(assertPaid(await payFor(next.base, header, question)), transaction)
     assert.equal(facilitator.asked['/settle'], sent)
+    assert.ok(
+      facilitator.asked['/verify'] <= verified + 1,
+      'at most once by the process that is new',
+    )
     const elsewhere = await payFor(next.base, header, { path: `/api/v1/scores/${'0'.repeat(64)}` })
     assertRefused(elsewhere, 'invalid_transaction_state')
     assert.equal(await loop.spent(wallet), prices.score)

@@ -99,7 +99,6 @@ export function payloadV2(
   }
 }
 
-/** What a payment header or a receipt header says. */
 /** As the server reads it from its header. */
 export function paymentOf(payload: unknown): SignedPayment {
   const decoded = decodePayment(base64Json(payload))
@@ -114,6 +113,7 @@ export function malleated(signature: string): string {
   return `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
 }
 
+/** What a payment header or a receipt header says. */
 export function readBase64Json(text: unknown): Record<string, unknown> {
   return JSON.parse(Buffer.from(String(text), 'base64').toString('utf8')) as Record<string, unknown>
 }
