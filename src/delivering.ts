@@ -15,6 +15,7 @@ import { countDeliveries } from './webhooks/delivery-store.ts'
 import { reapLeases } from './webhooks/leasing-store.ts'
 import { type GaveUp, openNotices } from './webhooks/notices.ts'
 import { placeWaiting } from './webhooks/place.ts'
+import type { PlacedEvent } from './webhooks/placing-store.ts'
 import { forgetOldDeliveries } from './webhooks/retention.ts'
 import { tendEndpoints } from './webhooks/tend-endpoints.ts'
 import type { Job } from './worker.ts'
@@ -45,15 +46,10 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
   const sender =
     ring === null ? null : await openSender({ ...parts, ring }, { meter, bell, notices })
   const jobs: Job[] = [
-    {
-      name: 'place events',
-      everyMs: 25,
-      run: () =>
-        placeWaiting(db, (event) => {
-          meter.placed(event.type)
-          bell.ring()
-        }),
-    },
+    placer(db, (event) => {
+      meter.placed(event.type)
+      bell.ring()
+    }),
     ...(sender === null ? [] : [sender.job]),
     {
       name: 'free lost deliveries',
@@ -82,6 +78,20 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
   return { jobs, close: async () => sender?.close() }
 }
 
+/** Where an event has just been another is likely to follow, and is looked for sooner. */
+function placer(db: Db, onPlaced: (event: PlacedEvent) => void): Job {
+  let placedAt = Number.NEGATIVE_INFINITY
+  return {
+    name: 'place events',
+    get everyMs() {
+      return performance.now() - placedAt < 2_000 ? 25 : 100
+    },
+    async run() {
+      if ((await placeWaiting(db, onPlaced)) > 0) placedAt = performance.now()
+    },
+  }
+}
+
 async function openSender(
   parts: DeliveringParts & { ring: Keyring },
   shared: Pick<DelivererParts, 'meter' | 'notices'> & { bell: Bell },
@@ -94,7 +104,9 @@ async function openSender(
   return {
     job: {
       name: 'deliver webhooks',
-      everyMs: 25,
+      get everyMs() {
+        return deliverer.restMs()
+      },
       bell: shared.bell,
       run: (signal) => deliverer.work(signal),
     },

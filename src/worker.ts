@@ -7,6 +7,7 @@ import type { Log } from './platform/log.ts'
 
 export interface Job {
   name: string
+  /** Read after each run. */
   everyMs: number
   /** Ends the pause early. */
   bell?: Bell

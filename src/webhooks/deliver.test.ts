@@ -227,6 +227,23 @@ test('Retry-After of a 429 parks the whole endpoint until then, at most for a da
   assert.equal(received.length, 3)
 })
 
+test('a worker rests until the next is due; at least 25 ms, and at most 250 for what others do', async () => {
+  const { url } = await receiver((response) =>
+    response.writeHead(429, { 'Retry-After': '120' }).end(),
+  )
+  await createEndpoint(db, url)
+  const worker = delivering()
+  await worker.deliver()
+  assert.equal(worker.restMs(), 250)
+  await happen(db)
+  await worker.deliver()
+  assert.equal(worker.restMs(), 250)
+  worker.moveBy(119.9)
+  assert.equal(worker.restMs(), 100)
+  worker.moveBy(0.09)
+  assert.equal(worker.restMs(), 25)
+})
+
 test('a blocked address is a failure like any other, and nothing is sent', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)

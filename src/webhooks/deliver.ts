@@ -55,6 +55,8 @@ export interface Deliverer {
   pass(): Promise<number>
   /** Passes until nothing is due and nothing under way, or the signal. */
   work(signal: AbortSignal): Promise<void>
+  /** How long to wait before the next pass, in milliseconds, unless the bell rings: until something is due, as far as the last one saw. */
+  restMs(): number
   /** Resolves when every attempt under way has been acknowledged: within 30 seconds, as every one ends by then. */
   finish(): Promise<void>
 }
@@ -62,7 +64,9 @@ export interface Deliverer {
 /** Longer than any exchange, with room for the clocks of two machines. */
 const leaseMs = 60_000
 const endpointsWalked = 512
-const pollMs = 25
+const restMsMin = 25
+/** Another process may have made something due, or may hold what this one has slots for. */
+const restMsMax = 250
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
 export function openDeliverer(parts: DelivererParts): Deliverer {
@@ -83,6 +87,8 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
   const unopened = new Map<string, number>()
   let cursor = beforeAll
   let failingUnderWay = 0
+  /** Null: nothing will be due by itself. */
+  let nextAt: Date | null = clock()
   meter.watch(() => underWay.size)
 
   async function pass(): Promise<number> {
@@ -120,7 +126,14 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     const now = clock()
     const page = await findDueEndpoints(db, { after: cursor, limit: endpointsWalked, now })
     cursor = page.after ?? beforeAll
-    return page.endpoints.filter((one) => (unopened.get(one.endpointId) ?? 0) <= now.getTime())
+    const due = page.endpoints.filter((one) => (unopened.get(one.endpointId) ?? 0) <= now.getTime())
+    nextAt = due.length > 0 || page.after !== null ? now : page.nextAt
+    return due
+  }
+
+  function restMs(): number {
+    const untilDue = nextAt === null ? restMsMax : nextAt.getTime() - clock().getTime()
+    return Math.min(Math.max(untilDue, restMsMin), restMsMax)
   }
 
   function openedSecrets(
@@ -166,9 +179,10 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
         const begun = await pass()
         if (begun > 0 && underWay.size < slotsMax) continue
         if (underWay.size === 0) return
-        await bell.pause(pollMs, signal)
+        await bell.pause(restMs(), signal)
       }
     },
+    restMs,
     async finish() {
       await Promise.all(underWay)
     },

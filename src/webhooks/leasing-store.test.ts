@@ -70,7 +70,9 @@ test('who is disabled, paused, parked, full or not due yet is passed over, also 
   })
   assert.deepEqual(await found(beforeAll), { ids: [failing, plain], next: null })
   assert.deepEqual(await found(beforeAll, 3), { ids: [], next: parked })
-  const { endpoints } = await findDueEndpoints(db, { after: beforeAll, limit: 9, now: began })
+  const page = await findDueEndpoints(db, { after: beforeAll, limit: 9, now: began })
+  const { endpoints, nextAt } = page
+  assert.deepEqual(nextAt, soon)
   assert.deepEqual(
     endpoints.map(({ isFailing, room, secrets }) => [isFailing, room, secrets.length]),
     [
@@ -78,4 +80,30 @@ test('who is disabled, paused, parked, full or not due yet is passed over, also 
       [false, 4, 1],
     ],
   )
+})
+
+test('when the next will be due: the first of all that are not, whatever keeps them; nobody where nothing changes that', async () => {
+  const [disabled, parked, rated, later, due] = await dueEndpoints(5)
+  const next = async () =>
+    (await findDueEndpoints(db, { after: beforeAll, limit: 9, now: began })).nextAt
+  assert.equal(await next(), null)
+  const inMs = (ms: number) => new Date(began.getTime() + ms)
+  await db.run(sql`
+    update webhook_deliveries d set due_at = case d.endpoint_id
+      when ${later}::uuid then ${inMs(30)}::timestamptz
+      when ${due}::uuid then due_at
+      else ${inMs(1)}::timestamptz end`)
+  await db.run(sql`
+    update webhook_endpoints set
+      disabled_at = case when id = ${disabled}::uuid then ${began}::timestamptz end,
+      disabled_reason = case when id = ${disabled}::uuid then 'owner' end,
+      parked_until = case when id = ${parked}::uuid then ${inMs(20)}::timestamptz end,
+      rate_per_second = case when id = ${rated}::uuid then 1 end,
+      rate_from = case when id = ${rated}::uuid then ${inMs(10)}::timestamptz end`)
+  const kept = [rated, parked, later]
+  for (const [i, id] of kept.entries()) {
+    assert.deepEqual(await next(), inMs(10 * (i + 1)))
+    await db.run(sql`delete from webhook_deliveries where endpoint_id = ${id}::uuid`)
+  }
+  assert.equal(await next(), null)
 })

@@ -12,11 +12,14 @@ export interface DuePage {
   endpoints: WalkedEndpoint[]
   /** Where the next page begins; null where all endpoints have been seen. */
   after: string | null
+  /** When the first of those that are not due will be, as things stand; null where none will. */
+  nextAt: Date | null
 }
 
 interface WalkedRow extends DueEndpoint {
   n: number
   isDue: boolean
+  nextAt: Date | null
   versions: number[] | null
   kids: string[] | null
   sealeds: Buffer[] | null
@@ -58,9 +61,8 @@ export async function findDueEndpoints(
       where w.n < 2 * ${limit}::int
     ), walked as (
       select w.endpoint_id, w.n, e.consecutive_failures >= 3 as is_failing,
-        w.due_at <= ${now} and e.disabled_at is null and e.paused_at is null
-          and (e.parked_until is null or e.parked_until <= ${now})
-          and (e.rate_from is null or e.rate_from <= ${now}) as is_due,
+        case when e.disabled_at is null and e.paused_at is null
+          then greatest(w.due_at, e.parked_until, e.rate_from) end as ready_at,
         e.rate_per_second is not null as has_rate,
         least(floor(e.concurrency), e.concurrency_max)::int - (
           select count(*)::int from webhook_deliveries d
@@ -68,20 +70,25 @@ export async function findDueEndpoints(
         ) as room
       from (select * from ahead union all select * from behind) w
       join webhook_endpoints e on e.id = w.endpoint_id
+    ), judged as (
+      select *, ready_at <= ${now} and room > 0 as is_due,
+        min(ready_at) filter (where ready_at > ${now}) over () as next_at
+      from walked
     )
-    select w.endpoint_id as "endpointId", w.n, w.is_due and w.room > 0 as "isDue",
+    select w.endpoint_id as "endpointId", w.n, w.is_due as "isDue", w.next_at as "nextAt",
       w.is_failing as "isFailing", w.has_rate as "hasRate", w.room, s.*
-    from walked w left join lateral (
+    from judged w left join lateral (
       select array_agg(version order by version) as versions,
         array_agg(kid order by version) as kids, array_agg(sealed order by version) as sealeds,
         array_agg(signs_from order by version) as "signsFrom"
       from webhook_secrets s
       where s.endpoint_id = w.endpoint_id and (s.ends_at is null or s.ends_at > ${now})
-    ) s on w.is_due and w.room > 0
-    where w.is_due and w.room > 0 or w.n = ${limit}::int
+    ) s on w.is_due
+    where w.is_due or w.n = ${limit}::int or w.ready_at = w.next_at
     order by w.n`)
   const endpoints = rows.filter(({ isDue }) => isDue).map(endpointOf)
-  return { endpoints, after: rows.find(({ n }) => n === limit)?.endpointId ?? null }
+  const last = rows.find(({ n }) => n === limit)
+  return { endpoints, after: last?.endpointId ?? null, nextAt: rows[0]?.nextAt ?? null }
 }
 
 function endpointOf(row: WalkedRow): WalkedEndpoint {

@@ -50,6 +50,7 @@ test('ten a second: one each tenth, however many wait; without the rate all at o
     worker.moveBy(0.05)
     await worker.deliver()
     assert.equal(received.length, tenth, 'nothing in between')
+    assert.equal(worker.restMs(), 50, 'and the worker is back in time')
     worker.moveBy(0.05)
   }
   assert.equal(free.received.length, 20)
