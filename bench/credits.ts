@@ -41,6 +41,8 @@ import {
 
 const seconds = Number(process.env.BENCH_SECONDS ?? 2)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
+/** A process that does much compiles for longer what it runs often. */
+const warmUpRounds = 3
 const accountsCount = 100
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
@@ -99,16 +101,16 @@ async function startOther(kind: CreditsServerOrder['kind'], url: string) {
   return { port, pids: [child.pid as number], stop: () => child.disconnect() }
 }
 
-/** Medians, of rounds in which each has its turn; the first only warms up. */
+/** Medians, of rounds in which each has its turn; the first ones only warm up. */
 async function compare<Name extends string>(
   contestants: Record<Name, () => Promise<Read>>,
 ): Promise<Record<Name, Read>> {
   const names = Object.keys(contestants) as Name[]
   const all = new Map<Name, Read[]>(names.map((name) => [name, []]))
-  for (let round = 0; round <= rounds; round++)
+  for (let round = 0; round < warmUpRounds + rounds; round++)
     for (const name of names) {
       const read = await contestants[name]()
-      if (round > 0) all.get(name)?.push(read)
+      if (round >= warmUpRounds) all.get(name)?.push(read)
     }
   const middle = (name: Name): Read => {
     const of = (key: keyof Read) => median((all.get(name) ?? []).map((read) => read[key]))
