@@ -1,7 +1,7 @@
 /** What the operator is shown when the demo is ready: three commands to paste. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { verifyPath } from '../score-credentials/endpoints.ts'
+import { verifyPath } from '../score-credentials/verifier-endpoints.ts'
 import { credentialFile, demoFolder } from './files.ts'
 
 /** Lines to print. Each command works as it is in a shell of this machine; the demo must have been prepared. */

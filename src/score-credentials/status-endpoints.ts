@@ -1,0 +1,152 @@
+/** The routes of revocation: by the token of one credential, and as signed lists (spec §4.3). */
+import { Type } from 'typebox'
+import { type Clock, wireTime } from '../platform/clock.ts'
+import { coalesce } from '../platform/coalesce.ts'
+import { type Answer, commonResponses, type Endpoint, endpoint } from '../platform/endpoint.ts'
+import { refuse, UnavailableError } from '../platform/errors.ts'
+import { schemaVersion } from '../platform/identifiers.ts'
+import { exampleStatusList, examplesFor } from './examples.ts'
+import type { Mirror } from './mirror.ts'
+import { type Origin, statusListPath, statusPath } from './payload.ts'
+import { type ProofForm, proofForms } from './proof.ts'
+import {
+  credentialStatus,
+  statusListCredential,
+  statusTokenPath,
+  statusTokenQuery,
+} from './schema.ts'
+import { listIdPattern } from './status-list.ts'
+import type { RegisteredStatus, StatusQuestion } from './verify.ts'
+
+export interface StatusParts {
+  mirror: Mirror
+  origin: Origin
+  clock: Clock
+  askStatus(question: StatusQuestion): Promise<RegisteredStatus>
+  /** Before a caller is told that the database does not answer. */
+  answerWithinMs: number
+}
+
+const ldJson = 'application/ld+json'
+
+export function statusEndpoints(parts: StatusParts): Endpoint[] {
+  const { mirror, origin, clock, askStatus, answerWithinMs } = parts
+  const refreshMirror = coalesce<string, void>({
+    name: 'status list',
+    run: async (listIds) => {
+      await mirror.refresh()
+      return listIds.map(() => undefined)
+    },
+    deadlineMs: answerWithinMs,
+  })
+
+  return [
+    endpoint({
+      operationId: 'getScoreCredentialStatus',
+      method: 'GET',
+      path: `${statusPath}{statusToken}`,
+      area: 'score credentials',
+      summary: 'Whether a credential is revoked, by its status token',
+      description:
+        'Read live. The answer tells nothing of the person, the score, the evidence or the reason.',
+      policy: { kind: 'open' },
+      shed: 1,
+      pathParameters: statusTokenPath,
+      queryParameters: statusTokenQuery,
+      responses: {
+        200: {
+          description: 'The status.',
+          schema: credentialStatus,
+          example: examplesFor(origin).status,
+        },
+        ...commonResponses,
+        404: {
+          description: 'No credential has this token, or none with this digest.',
+          errors: ['status_token_not_found'],
+        },
+        500: { description: 'Unexpected error.' },
+        503: {
+          description: 'The registry does not answer.',
+          errors: ['unavailable', 'overloaded'],
+        },
+      },
+      async answer({ path, query }) {
+        const token = Buffer.from(path.statusToken, 'hex')
+        const status = await askStatus({ token, vcSha256: token })
+        const isMatch =
+          status.kind === 'registered' &&
+          (query.vcSha256 === undefined || status.vcSha256.toString('hex') === query.vcSha256)
+        // One body for both, so that no digest can be guessed.
+        if (!isMatch) return refuse('status_token_not_found')
+        return { status: 200, body: statusBody(status.revokedAt, clock()) }
+      },
+    }),
+    endpoint({
+      operationId: 'getScoreCredentialStatusList',
+      method: 'GET',
+      path: `${statusListPath}{listId}`,
+      area: 'score credentials',
+      summary: 'A signed list of revocations (W3C Bitstring Status List)',
+      description:
+        'Holds a revocation within two seconds. `proof` (an extension) picks the form of the signature.',
+      policy: { kind: 'open' },
+      document: true,
+      shed: 1,
+      pathParameters: Type.Object({
+        listId: Type.String({ minLength: 1, description: 'As in statusListCredential.' }),
+      }),
+      queryParameters: Type.Object({
+        proof: Type.Optional(
+          Type.Union(
+            proofForms.map((form) => Type.Literal(form)),
+            { description: `One of ${proofForms.join(', ')}; eddsa-rdfc-2022 unless given.` },
+          ),
+        ),
+      }),
+      responses: {
+        200: {
+          description: 'The signed list.',
+          schema: statusListCredential,
+          contentType: ldJson,
+          example: exampleStatusList(origin),
+        },
+        ...commonResponses,
+        404: { description: 'There is no such list.', errors: ['status_list_not_found'] },
+        500: { description: 'Unexpected error.' },
+        503: {
+          description: 'Signing is not configured, or the list could not be renewed in time.',
+        },
+      },
+      answer({ path, query }) {
+        if (mirror.activeKey() === undefined) return refuse('signing_not_configured')
+        const listed = (): Answer => listAnswer(mirror.list(path.listId, formOf(query), clock()))
+        const found = listed()
+        const mayBeYounger = 'refusal' in found && listIdPattern.test(path.listId)
+        // A list that the mirror has is answered in this turn; one it lacks may be younger than the mirror.
+        return mayBeYounger ? refreshMirror(path.listId).then(listed) : found
+      },
+    }),
+  ]
+}
+
+function formOf(query: { proof?: ProofForm }): ProofForm {
+  return query.proof ?? 'eddsa-rdfc-2022'
+}
+
+/** Throws `UnavailableError` for a list that could not be renewed in time. */
+function listAnswer(list: ReturnType<Mirror['list']>): Answer {
+  if (list === 'unknown') return refuse('status_list_not_found')
+  if (list === 'outdated') throw new UnavailableError('the status list is past its validity')
+  return { document: list }
+}
+
+/** Exactly the closed shape: `revokedAt` only when revoked. */
+function statusBody(revokedAt: Date | null, checkedAt: Date): Record<string, unknown> {
+  return {
+    schemaVersion: schemaVersion('score_vc_status'),
+    status: revokedAt === null ? 'active' : 'revoked',
+    revoked: revokedAt !== null,
+    ...(revokedAt === null ? {} : { revokedAt: wireTime(revokedAt) }),
+    checkedAt: wireTime(checkedAt),
+  }
+}
