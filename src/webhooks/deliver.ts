@@ -5,49 +5,29 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Bell, createBell } from '../platform/bell.ts'
-import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
-import type { Db } from '../platform/db.ts'
-import type { Egress } from '../platform/egress.ts'
-import type { EgressAnswer } from '../platform/egress-exchange.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import type { Keyring } from '../platform/keyring.ts'
 import type { Log } from '../platform/log.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
 import { type AttemptEnd, acknowledgeBatch } from './acknowledge.ts'
-import { attemptHeaders, type SigningSecrets } from './attempt-request.ts'
-import type { DeliveryMeter } from './delivery-metrics.ts'
+import type { SigningSecrets } from './attempt-request.ts'
 import { returnUnused, withinRates } from './keep-rates.ts'
-import {
-  type ClaimedDelivery,
-  claimDeliveries,
-  findDueEndpoints,
-  findLeased,
-  type WalkedEndpoint,
-} from './leasing-store.ts'
+import { claimDeliveries, findDueEndpoints, type WalkedEndpoint } from './leasing-store.ts'
 import type { Notices } from './notices.ts'
-import { outcomeOf } from './outcome.ts'
-import { nextAttemptAt, retryWaitsSeconds } from './retry.ts'
+import { type Leased, type SenderParts, sender } from './send.ts'
 import { signingSecrets } from './signing-secrets.ts'
 import { dealSlots, type Grant } from './slots.ts'
-import { startWithinMs } from './start-window.ts'
 
-export interface DelivererParts {
-  db: Db
-  egress: Egress
-  clock: Clock
+export interface DelivererParts extends SenderParts {
   ring: Keyring
-  meter: DeliveryMeter
   log: Log
   /** Rung when something may have become due. */
   bell?: Bell
   /** Of receivers that want nothing any more. */
   notices?: Notices
-  retryWaitsSeconds?: readonly number[]
   /** Attempts under way at most. */
   slotsMax?: number
-  /** From 0 to 1, at random. */
-  chance?: () => number
 }
 
 export interface Deliverer {
@@ -207,85 +187,5 @@ function patiently<Item>(acknowledge: (item: Item) => Promise<void>) {
         await pause(acknowledgePauseMs)
       }
     }
-  }
-}
-
-interface Leased {
-  delivery: ClaimedDelivery
-  secrets: SigningSecrets
-  /** By `performance.now()`, before the leasing. */
-  leasedAt: number
-}
-
-/** Sends one delivery and says what came of it. */
-function sender(parts: DelivererParts) {
-  const { clock, meter, chance = Math.random } = parts
-  const waits = parts.retryWaitsSeconds ?? retryWaitsSeconds
-  const isLeased = coalesce<ClaimedDelivery, boolean>({
-    name: 'ask for leases',
-    run: async (deliveries) => {
-      const leased = await findLeased(parts.db, deliveries)
-      return deliveries.map(({ leaseId }) => leased.has(leaseId))
-    },
-    deadlineMs: 10_000,
-  })
-  return async (leased: Leased): Promise<AttemptEnd> => {
-    const { delivery } = leased
-    const { trigger, attempt } = delivery
-    const startedAt = clock()
-    const began = performance.now()
-    const isTest = trigger === 'test'
-    const answer = await post({ ...parts, isLeased }, leased)
-    // Consent was withdrawn since, or the endpoint disabled.
-    if (answer === null) {
-      meter.settled('cancelled')
-      return { delivery, status: 'cancelled', dueAt: null, sent: null }
-    }
-    if (attempt === 1) meter.lagged((startedAt.getTime() - delivery.createdAt.getTime()) / 1_000)
-    const durationMs = Math.round(performance.now() - began)
-    const failedAt = clock()
-    const outcome = outcomeOf(answer, failedAt)
-    meter.attempted(outcome, durationMs / 1_000)
-    const sent = { outcome, startedAt, durationMs }
-    if (outcome.succeeded) {
-      meter.settled('succeeded')
-      return { delivery, status: 'succeeded', dueAt: null, sent }
-    }
-    const { retryAfter } = outcome
-    const again = { attempt, failedAt, retryAfter, chance: chance() }
-    const dueAt = isTest ? null : nextAttemptAt(again, waits)
-    meter.settled(dueAt === null ? 'exhausted' : 'retry')
-    return { delivery, status: dueAt === null ? 'exhausted' : 'pending', dueAt, sent }
-  }
-}
-
-/** How long one whose connection is slow to stand, on either side, is begun again: what connected too late is there for the next time. */
-const beginAgainMs = 14_000
-
-interface PostParts extends DelivererParts {
-  isLeased(delivery: ClaimedDelivery): Promise<boolean>
-}
-
-/** Null where it may no longer leave: nothing was sent. */
-async function post(
-  { egress, clock, isLeased }: PostParts,
-  { delivery, secrets, leasedAt }: Leased,
-): Promise<EgressAnswer | null> {
-  const { body, leaseId: id, trigger, url } = delivery
-  if (body === null) return null
-  const giveUpAt = performance.now() + beginAgainMs
-  for (let mayBeginFrom = leasedAt; ; ) {
-    const attempt = { ...delivery, id, body, isTest: trigger === 'test' }
-    const answer = await egress.send({
-      method: 'POST',
-      url,
-      headers: attemptHeaders(attempt, secrets, clock()),
-      body,
-      beginBy: mayBeginFrom + startWithinMs,
-    })
-    const isTooLate = answer.outcome === 'failed' && answer.failure === 'not_begun'
-    if (!isTooLate || performance.now() > giveUpAt) return answer
-    mayBeginFrom = performance.now()
-    if (!(await isLeased(delivery))) return null
   }
 }
