@@ -2,8 +2,7 @@
  * The scoring core: candidates of 24 items that all count, and one of 500 items, beside the limit: a bare loop over the same items that
  * sums base × value, without skills, groups, order or decay. Nothing may stay in memory from one candidate to the next.
  */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectGarbage } from '../src/platform/garbage.ts'
 import type { Evidence, ScoreInput, Vocabulary } from '../src/scoring-core/evidence.ts'
 import { explain } from '../src/scoring-core/explain.ts'
 import { score } from '../src/scoring-core/score.ts'
@@ -52,10 +51,7 @@ function bareSum({ evidence }: ScoreInput): number {
 
 /** Bytes in use after everything unreachable is gone. */
 function heapInUse(): number {
-  setFlagsFromString('--expose-gc')
-  const collect: unknown = runInNewContext('gc')
-  if (typeof collect !== 'function') throw new Error('this Node lets nobody collect garbage')
-  collect()
+  collectGarbage()
   return process.memoryUsage().heapUsed
 }
 

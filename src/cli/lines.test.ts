@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import fc from '../../test/support/fc.ts'
+import { collectGarbage } from '../platform/garbage.ts'
 import { type Line, lineBatches } from './lines.ts'
 
 const limits = { bytesMax: 20, batchMax: 3 }
@@ -55,7 +54,6 @@ test('a line of exactly the limit is read; one byte more is too long, and the ne
 })
 
 test('a line without end is held no further than the limit', async () => {
-  const collectGarbage = garbageCollector()
   const heldBytes = (): number => {
     collectGarbage()
     // What the first found is freed beside us; the second waits for that.
@@ -75,12 +73,6 @@ test('a line without end is held no further than the limit', async () => {
   assert.equal(value?.bytesRead, 655_360_000)
   assert.ok(atItsEnd - before < 20e6, `${atItsEnd - before} bytes are held`)
 })
-
-/** What is garbage is gone when it returns; else it would be counted for as long as the engine pleases. */
-function garbageCollector(): () => void {
-  setFlagsFromString('--expose-gc')
-  return runInNewContext('gc')
-}
 
 test('an empty input has no batch', async () => {
   assert.deepEqual((await read([], limits)).batches, [])
