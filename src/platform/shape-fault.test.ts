@@ -35,6 +35,24 @@ test('the field is named by its path, the reason is the form where the schema te
   assert.deepEqual(told({ name: 'a', pets: 3 }), ['pets', 'must be at most 2 pets'])
 })
 
+test('what may have one of several forms is told as a whole', () => {
+  const either = Type.Union(
+    [
+      Type.Object({ kind: Type.Literal('a'), name: Type.String({ maxLength: 3 }) }, closed),
+      Type.Object({ kind: Type.Literal('b'), id: Type.Integer() }, closed),
+    ],
+    { description: 'must be a name or an id' },
+  )
+  const of = Compile(Type.Object({ age: Type.Integer(), either }, closed))
+  for (const wrong of [{ kind: 'b', id: 'x' }, { kind: 'b', id: 1, x: 1 }, { kind: 'c' }, {}, 3])
+    assert.deepEqual(firstFault(of, { age: 1, either: wrong }), {
+      field: 'either',
+      reason: 'must be a name or an id',
+    })
+  assert.equal(firstFault(of, { age: 'x', either: {} }).field, 'age')
+  assert.equal(firstFault(of, { age: 1 }).field, 'either')
+})
+
 test('without a told form the validator speaks; the value as a whole has no field', () => {
   assert.deepEqual(firstFault(shape, { name: 'a', age: 1.5 }), {
     field: 'age',

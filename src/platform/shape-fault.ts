@@ -10,20 +10,24 @@ export interface Fault {
 
 /** Why `value` has not the shape; a field whose schema has a description that begins with "must" is told by it. */
 export function firstFault(shape: Validator, value: unknown): Fault {
-  for (const fault of shape.Errors(value)) {
-    const path = fault.instancePath.split('/').slice(1)
-    if (fault.keyword === 'boolean')
-      return { field: path.join('.') || null, reason: 'is not a known field' }
-    if (fault.keyword === 'required') {
-      const missing = fault.params.requiredProperties[0]
-      return { field: [...path, missing].join('.'), reason: 'is missing' }
-    }
-    return {
-      field: path.join('.') || null,
-      reason: formAt(shape.Type(), path) ?? fault.message,
-    }
+  const [first, ...others] = shape.Errors(value)
+  if (first === undefined) return { field: null, reason: 'has not the expected shape' }
+  // Of several forms any may be meant: not what one of them lacks is told, but all of them.
+  const fault = others.find((one) => one.keyword === 'anyOf' && isWithin(first, one)) ?? first
+  const path = fault.instancePath.split('/').slice(1)
+  if (fault.keyword === 'boolean')
+    return { field: path.join('.') || null, reason: 'is not a known field' }
+  if (fault.keyword === 'required') {
+    const missing = fault.params.requiredProperties[0]
+    return { field: [...path, missing].join('.'), reason: 'is missing' }
   }
-  return { field: null, reason: 'has not the expected shape' }
+  return { field: path.join('.') || null, reason: formAt(shape.Type(), path) ?? fault.message }
+}
+
+type At = { instancePath: string }
+
+function isWithin({ instancePath }: At, around: At): boolean {
+  return `${instancePath}/`.startsWith(`${around.instancePath}/`)
 }
 
 /** The description of the schema at `path`, or of the nearest around it. */
