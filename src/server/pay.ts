@@ -104,7 +104,7 @@ async function answerMetered(
   const { requestId } = exchange
   const metered = { caller, meter, operationId, requestId, purchase }
   const charge = await metering.charge(metered)
-  if (exchange.answered) metering.undo(metered)
+  if (isTooLate(exchange)) metering.undo(metered)
   return isRefusal(charge) ? charge : withCredits(answer, charge)
 }
 
