@@ -17,9 +17,10 @@ const onlyWhere: Partial<Record<ErrorName, (endpoint: Shape) => boolean>> = {
   invalid_json: ({ body }) => body !== undefined,
   // Who declares it names it: what is wrong in the body of a verification is a finding.
   invalid_field: () => false,
-  invalid_idempotency_key: (endpoint) => endpoint.idempotencyKey !== undefined || isPaid(endpoint),
+  invalid_idempotency_key: (endpoint) =>
+    endpoint.idempotencyKey !== undefined || isMetered(endpoint),
   invalid_payment: isPaid,
-  purchase_key_reused: isPaid,
+  purchase_key_reused: isMetered,
   missing_api_key: (endpoint) => isKeyed(endpoint) || isPaid(endpoint),
   test_key: isKeyed,
   metering_suspended: isMetered,

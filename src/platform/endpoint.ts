@@ -93,7 +93,7 @@ export interface Endpoint<Path extends TObject = TObject, Query extends TObject 
   /** Not in the specification: marked so in the contract. */
   extension?: boolean
   policy: Policy
-  /** The Idempotency-Key header must be sent. Paid reads take one without saying so. */
+  /** The Idempotency-Key header must be sent. Routes that cost take one without saying so. */
   idempotencyKey?: 'required'
   /** 200 answers a public document: with ETag, 304, HEAD and compressed bytes (decision D9). */
   document?: boolean

@@ -163,7 +163,8 @@ export const errorTable = {
   unsupported_media_type: {
     status: 415,
     message: 'The content type or content encoding is not supported.',
-    advice: 'Send application/json or application/ld+json in UTF-8, without a content encoding.',
+    advice:
+      'Send application/json in UTF-8, or application/ld+json to the verifier, without a content encoding.',
   },
   expectation_failed: {
     status: 417,

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Authenticate, SeenKey } from '../platform/admission.ts'
 import type { PresentedKey } from '../platform/callers.ts'
 import type { Endpoint, Policy, RateLimits } from '../platform/endpoint.ts'
-import { type Refusal, refuse } from '../platform/errors.ts'
+import { errorTable, type Refusal, refuse } from '../platform/errors.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limiter.ts'
 import type { RecentMap } from '../platform/recent-map.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
@@ -32,7 +32,7 @@ export async function admit(
   exchange: Exchange,
   headStart: HeadStart = () => {},
 ): Promise<Admitted | Refusal> {
-  const { policy, operationId } = route.endpoint
+  const { policy } = route.endpoint
   if (policy.kind === 'open') return { key: null }
   const { authorization } = exchange.request.headers
   if (authorization !== undefined) {
@@ -41,14 +41,30 @@ export async function admit(
   }
   if (policy.kind === 'keyed') return challenged('missing_api_key')
   if (policy.kind === 'paid') return { key: null }
-  const limits = { name: operationId, ...policy.anonymous }
-  const limited = await rateProblem(edge, {
-    route,
-    exchange,
-    caller: edge.network(exchange),
-    limits,
-  })
-  return limited ?? { key: null }
+  return (await rateProblem(edge, ofAddress(edge, { route, exchange }, policy))) ?? { key: null }
+}
+
+type Called = Pick<Counted, 'route' | 'exchange'>
+
+function ofAddress(
+  edge: Pick<AdmitParts, 'network'>,
+  { route, exchange }: Called,
+  { anonymous }: Extract<Policy, { kind: 'optional-key' }>,
+): Counted {
+  const limits = { name: route.endpoint.operationId, ...anonymous }
+  return { route, exchange, caller: edge.network(exchange), limits }
+}
+
+/** A test key pays for nothing: where anybody may call, it is worth what no key is (decision D14). */
+function ofKey(
+  edge: Pick<AdmitParts, 'network'>,
+  { route, exchange, policy }: Called & Pick<Presented, 'policy'>,
+  key: SeenKey,
+): Counted {
+  if (policy.kind === 'optional-key' && key.caller.environment === 'test')
+    return ofAddress(edge, { route, exchange }, policy)
+  const limits = { name: route.endpoint.operationId, ...policy.limits }
+  return { route, exchange, caller: bucketOf(key), limits }
 }
 
 interface Presented {
@@ -68,8 +84,10 @@ async function admitKey(
   { exchange, policy, authorization, headStart }: Presented,
 ): Promise<Admitted | Refusal> {
   const { operationId } = route.endpoint
-  const count = (key: SeenKey): Promise<RateVerdict> =>
-    edge.limiter.take(bucketOf(key), { name: operationId, ...policy.limits })
+  const count = (key: SeenKey): Promise<RateVerdict> => {
+    const { caller, limits } = ofKey(edge, { route, exchange, policy }, key)
+    return edge.limiter.take(caller, limits)
+  }
   const early: { counted?: Promise<RateVerdict> } = {}
   const key = await edge.authenticate(authorization, {
     address: edge.network(exchange).address,
@@ -85,7 +103,7 @@ async function admitKey(
   const refusal = outOfPlace(policy, key)
   if (refusal !== null) return refusal
   const missesMs = waitMs(edge, bucketOf(key), misses)
-  if (missesMs > 0) return tooMany(route, Math.ceil(missesMs / 1_000))
+  if (missesMs > 0) return tooMany(route, Math.ceil(missesMs / 1_000), missesMessage)
   const verdict = await (early.counted ?? count(key))
   if (!verdict.allowed) spend(edge, bucketOf(key), { limit: operationId, verdict })
   return verdictProblem({ route, exchange }, verdict) ?? { key }
@@ -98,6 +116,7 @@ function outOfPlace({ kind, scope }: Presented['policy'], key: SeenKey): Refusal
 }
 
 const misses = 'misses'
+const missesMessage = 'Too many requests of this key found nothing.'
 
 function spentName(bucket: string, limit: string): string {
   return `${bucket} ${limit}`
@@ -172,16 +191,20 @@ export async function missProblem(
   const verdict = await edge.limiter.take(bucketOf(key), { name: misses, ...edge.missLimits })
   if (verdict.allowed) return null
   spend(edge, bucketOf(key), { limit: misses, verdict })
-  return tooMany(route, verdict.retryAfterSeconds)
+  return tooMany(route, verdict.retryAfterSeconds, missesMessage)
 }
 
 function bucketOf({ caller }: SeenKey): ClientNetwork {
   return { buckets: [{ key: caller.keyId, factor: 1 }] }
 }
 
-function tooMany({ meter }: EndpointRoute, retryAfterSeconds: number): Refusal {
+function tooMany(
+  { meter }: EndpointRoute,
+  retryAfterSeconds: number,
+  message: string = errorTable.rate_limited.message,
+): Refusal {
   meter.rateLimited++
-  return refuse('rate_limited', { headers: { 'Retry-After': String(retryAfterSeconds) } })
+  return refuse('rate_limited', { message, headers: { 'Retry-After': String(retryAfterSeconds) } })
 }
 
 /** draft-ietf-httpapi-ratelimit-headers: q is the quota, w its window, r what remains, t the seconds until more does. */
@@ -200,12 +223,13 @@ function windowState(name: string, window: RateVerdict['minute']): string {
 
 const idempotencyKeyForm = /^[A-Za-z0-9._~:-]{16,128}$/
 
-/** The Idempotency-Key, null where none is sent or the route does not read it, or why it is not acceptable. */
+/** The Idempotency-Key, null where none is sent or it names nothing that is paid for or kept, or why it is not acceptable. */
 export function idempotencyKeyOf(
   { idempotencyKey: declared, policy }: Endpoint,
   { headers }: IncomingMessage,
 ): string | null | Refusal {
-  if (declared === undefined && policy.kind !== 'paid') return null
+  const isPaidByKey = policy.kind === 'optional-key' && headers.authorization !== undefined
+  if (declared === undefined && policy.kind !== 'paid' && !isPaidByKey) return null
   const text = headers['idempotency-key']
   if (text === undefined && declared === undefined) return null
   return typeof text === 'string' && idempotencyKeyForm.test(text)

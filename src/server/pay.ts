@@ -37,6 +37,8 @@ export interface PaidCall {
   /** As checked. */
   path: Parameters
   query: Parameters
+  /** Null where none is declared. */
+  body: unknown
 }
 
 type Work = (caller: Caller) => Promise<Answer>
@@ -113,10 +115,11 @@ function isTooLate({ answered, connection }: Exchange): boolean {
   return answered || connection.socket.destroyed
 }
 
-function purchaseOf({ route, idempotencyKey, path, query }: Omit<PaidCall, 'exchange'>) {
+function purchaseOf({ route, idempotencyKey, path, query, body }: Omit<PaidCall, 'exchange'>) {
   if (idempotencyKey === null) return null
   const { operationId } = route.endpoint
-  const fingerprint = sha256Hex(canonicalJson({ operationId, path, query }))
+  const asked = { operationId, path, query, body: body ?? undefined }
+  const fingerprint = sha256Hex(canonicalJson(asked))
   return { idempotencyKey, fingerprint }
 }
 

@@ -136,7 +136,8 @@ async function checked(
   if (isRefusal(parameters)) return parameters
   const work = async (caller: Caller): Promise<Answer> =>
     begun ?? endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
-  return answerPaid(edge, { route, exchange, admitted, idempotencyKey, ...parameters }, work)
+  const call = { route, exchange, admitted, idempotencyKey, ...parameters, body: body.body }
+  return answerPaid(edge, call, work)
 }
 
 function isMalformed(key: string | null | Refusal): key is Refusal {

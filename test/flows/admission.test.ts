@@ -282,6 +282,7 @@ test('429: 404s of one key are limited, and then nothing is told; other keys go 
   await node.stop()
   assert.deepEqual(statuses, [404, 404, 404, 404, 404, 429])
   assert.equal(hit.status, 429)
+  assert.match(bodyOf(hit).message, /found nothing/)
   assert.match(String(hit.headers['retry-after']), /^([1-9]|[1-5]\d|60)$/)
   assert.equal(fine.status, 200)
 })

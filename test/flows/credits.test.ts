@@ -26,12 +26,16 @@ async function refused(code: number, ...args: string[]): Promise<string> {
 }
 
 const json = { 'Content-Type': 'application/json' }
-const verify = (base: string, key: string) =>
+const verify = (base: string, key: string | null, { named = '', body = '{}' } = {}) =>
   ask(base, {
     method: 'POST',
     path: '/api/v1/score-vc/verify',
-    headers: { ...json, Authorization: `Bearer ${key}` },
-    body: '{}',
+    headers: {
+      ...json,
+      ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+      ...(named === '' ? {} : { 'Idempotency-Key': named }),
+    },
+    body,
   })
 
 test('an account, its key and its credits: made by command, honoured by a server that was there before, charged, rotated, revoked', async () => {
@@ -156,4 +160,27 @@ test('what was mistyped changes nothing: exit code 2 and a sentence', async () =
   ])
     assert.notEqual(await refused(2, ...args), '')
   assert.match(await refused(1, 'credits', 'show', 'Nobody'), /no account/)
+})
+
+test('a verification under an Idempotency-Key is charged once; of another body, or under a malformed one, it is refused', async () => {
+  const server = await startServer(env)
+  const { account } = await report('accounts', 'create', 'Once Ltd')
+  const { key } = await report('api-keys', 'create', 'Once Ltd', '--scope', 'scores:read')
+  await report('credits', 'grant', account.id, '5', '--reason', 'trial')
+  const charged: unknown[] = []
+  const named = 'verification-000001'
+  for (const options of [{ named }, { named }, {}, { named: 'verification-000002' }])
+    charged.push((await verify(server.base, key, options)).headers['service-credits-charged'])
+  assert.deepEqual(charged, ['1', '0', '1', '1'])
+  const errorOf = ({ status, body }: Awaited<ReturnType<typeof verify>>) => [
+    status,
+    JSON.parse(String(body)).error,
+  ]
+  const other = await verify(server.base, key, { named, body: '{"a":1}' })
+  assert.deepEqual(errorOf(other), [400, 'purchase_key_reused'])
+  const short = await verify(server.base, key, { named: 'short' })
+  assert.deepEqual(errorOf(short), [400, 'invalid_idempotency_key'])
+  assert.equal((await verify(server.base, null, { named: 'short' })).status, 200, 'nobody pays')
+  server.signal('SIGTERM')
+  await server.ended
 })
