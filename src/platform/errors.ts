@@ -103,7 +103,8 @@ export const errorTable = {
   score_not_found: {
     status: 404,
     message: 'There is no public score with this id.',
-    advice: 'Read the current score from the candidate. A score that has ended is not public.',
+    advice:
+      'A score that has ended is not public: the latest event about it names the one that stands, or the operator does.',
   },
   score_credential_not_found: {
     status: 404,
