@@ -1,4 +1,5 @@
 /** The part of a worker that brings events to the feed and to whoever subscribed: its client, its deliverer and its jobs. */
+import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { recordAction, theService } from './audit/record.ts'
 import type { Config } from './config.ts'
@@ -98,7 +99,7 @@ async function openSender(
 ): Promise<{ job: Job; close(): Promise<void> }> {
   const { db, log, clock, ring, around = (usual) => usual } = parts
   const { rules, proxyUrl, caFile, retryWaitsSeconds } = parts.config.webhooks
-  const extraCa = caFile === undefined ? undefined : await readFile(caFile, 'utf8')
+  const extraCa = caFile === undefined ? undefined : await readAuthorities(caFile)
   const egress = around(openEgress({ rules, proxyUrl, extraCa }))
   const deliverer = openDeliverer({ db, egress, clock, ring, log, retryWaitsSeconds, ...shared })
   return {
@@ -114,6 +115,19 @@ async function openSender(
       await deliverer.finish()
       await egress.close()
     },
+  }
+}
+
+/** Throws, naming the setting, for what is no certificate: the client would believe nobody more, and say nothing. */
+async function readAuthorities(file: string): Promise<string> {
+  try {
+    const text = await readFile(file, 'utf8')
+    // Throws for what is none.
+    new X509Certificate(text).toString()
+    return text
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`WEBHOOK_CA_FILE must name a file of certificates in PEM (${why})`, { cause })
   }
 }
 

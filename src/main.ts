@@ -3,7 +3,7 @@
  * With several processes the first one owns database and worker, and the others answer requests on one shared port.
  */
 import cluster from 'node:cluster'
-import type { Config } from './config.ts'
+import { type Config, readConfig } from './config.ts'
 import { migrateDatabase, openDatabase, reviveJobs } from './database.ts'
 import { openDelivering } from './delivering.ts'
 import { demoCommands } from './demo/commands.ts'
@@ -85,7 +85,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   closing.defer(() => serving.kill())
   const metricsPort = await startMetrics(config, serving, closing)
   log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
-  if (hasDemo) say(demoCommands({ publicUrl: config.publicUrl, dataDir: config.dataDir }))
+  if (hasDemo) say(demoCommands(config, readConfig({})))
   await untilAborted(stopping.asked)
   const delayMs = stopping.asked.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
   await Promise.race([serving.drain(delayMs), untilAborted(stopping.hurried)])

@@ -58,6 +58,18 @@ export async function run(name, more) {
   }
 }
 
+/** npm hands a signal to the shell that it runs us in, which ends and tells nobody. */
+function whenCallerOfNpmEnds(end) {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const caller = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === caller) return
+    clearInterval(watch)
+    end()
+  }, 250)
+  watch.unref()
+}
+
 function passOn(child) {
   // A terminal sends Ctrl-C to the whole group, so the child has it already; without one the signal may be meant for us alone.
   const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
@@ -66,7 +78,11 @@ function passOn(child) {
     if (!isInterrupted) child.kill('SIGINT')
     isInterrupted = true
   })
+  let isSignalled = false
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'])
+    process.on(signal, () => (isSignalled = true))
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  whenCallerOfNpmEnds(() => isSignalled || child.kill('SIGTERM'))
   child.once('error', (error) => {
     console.error(error.message)
     process.exit(1)

@@ -1,11 +1,18 @@
-/** What the operator is shown when the demo is ready: three commands to paste. */
+/** What the operator is shown when the demo is ready: commands to paste. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifyPath } from '../score-credentials/verifier-endpoints.ts'
 import { credentialFile, demoFolder } from './files.ts'
 
-/** Lines to print. Each command works as it is in a shell of this machine; the demo must have been prepared. */
-export function demoCommands(demo: { publicUrl: string; dataDir: string }): string {
+interface Place {
+  publicUrl: string
+  dataDir: string
+}
+
+/**
+ * Lines to print. Each command works as it is in a shell of this machine that has the `usual` settings; the demo must have been prepared.
+ */
+export function demoCommands(demo: Place, usual: Place): string {
   const verify = (file: string): string =>
     `curl -s -w '\\n' -H 'Content-Type: application/json' --data-binary ${shellQuoted(`@${credentialFile(demo.dataDir, file)}`)} ${demo.publicUrl}${verifyPath}`
   return [
@@ -22,11 +29,23 @@ export function demoCommands(demo: { publicUrl: string; dataDir: string }): stri
     `curl -s -w '\\n' ${statusUrlOf(credentialFile(demo.dataDir, 'revoked'))}`,
     '',
     '# something happens: its webhook is received, verified and shown here',
-    'bin/assay demo tick',
+    `${settingsOf(demo, usual)}bin/assay demo tick`,
     '',
     `Search, people and scores, with the demo's key: ${join(demoFolder(demo.dataDir), 'README.md')}`,
     '',
   ].join('\n')
+}
+
+/** Another terminal does not have this one's settings, and under another address the demo's issuer is another. */
+function settingsOf(demo: Place, usual: Place): string {
+  const settings = [
+    { name: 'PUBLIC_URL', value: demo.publicUrl, isUsual: demo.publicUrl === usual.publicUrl },
+    { name: 'ASSAY_DATA_DIR', value: demo.dataDir, isUsual: demo.dataDir === usual.dataDir },
+  ]
+  return settings
+    .filter(({ isUsual }) => !isUsual)
+    .map(({ name, value }) => `${name}=${shellQuoted(value)} `)
+    .join('')
 }
 
 function statusUrlOf(file: string): string {

@@ -56,6 +56,25 @@ test('every setting that is wrong is told at once, a line each, before anything 
   assert.equal(existsSync(dataDir), false)
 })
 
+test('certificates for webhooks that cannot be read, or are none, stop the start, and the setting is named', async () => {
+  const database = await emptyDatabase()
+  const noCertificate = join(folder, 'ca.pem')
+  writeFileSync(noCertificate, 'not a certificate\n')
+  const env = {
+    DATABASE_URL: database.url,
+    PUBLIC_URL: publicUrl,
+    ASSAY_DATA_DIR: join(folder, 'ca'),
+    SECRETS_KEYRING: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+  }
+  assert.equal((await assay(['migrate'], env)).ended, 0)
+  for (const WEBHOOK_CA_FILE of [join(folder, 'nowhere.pem'), folder, noCertificate]) {
+    const { ended, err } = await assay(['worker'], { ...env, WEBHOOK_CA_FILE })
+    assert.equal(ended, 1)
+    assert.match(err, /^assay: WEBHOOK_CA_FILE must name a file of certificates in PEM \(/m)
+  }
+  await database.drop()
+})
+
 const identityPoint = Buffer.concat([Buffer.from([1]), Buffer.alloc(31)])
 const spkiOf = (raw: Buffer): string =>
   Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), raw]).toString('base64')
