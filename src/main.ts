@@ -16,7 +16,6 @@ import {
   startServing,
 } from './listening.ts'
 import { openParts, refuseUnfitDatabase } from './opening.ts'
-import { collectGarbage } from './platform/garbage.ts'
 import { type Log, openLog } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
 import { leaveParent, reportFailedStart, untilParentLeaves } from './process/children.ts'
@@ -67,8 +66,6 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   }
   stopJobsAtEnd(jobs, log, closing)
 
-  // What the start leaves behind, the making of a demo above all, would be held for as long as nothing presses.
-  collectGarbage()
   if (stopping.asked.aborted) return
   if (options.worker === 'alone') {
     const metricsPort = await startMetrics(config, { metrics }, closing)
@@ -118,7 +115,6 @@ async function startChild(
   await service.mirror.refresh()
   closing.defer(() => service.close())
   stopJobsAtEnd(service.servingJobs, log, closing)
-  collectGarbage()
   return listen(config, { parts, service, url, closing, metrics })
 }
 

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db } from '../platform/db.ts'
+import { collectGarbage } from '../platform/garbage.ts'
 import type { Keyring } from '../platform/keyring.ts'
 import { alone } from '../platform/process-mark.ts'
 import { signCredential } from '../score-credentials/issue.ts'
@@ -60,6 +61,8 @@ export async function prepareDemo(options: DemoOptions): Promise<boolean> {
     if (await isMade(options)) return
     log.info('making the demo')
     await makeDemo({ ...options, engine })
+    // Else this server would hold what is left of it for as long as nothing presses.
+    collectGarbage()
     log.info('the demo is made')
   })
   return true
