@@ -74,14 +74,17 @@ function passOn(child) {
   // A terminal sends Ctrl-C to the whole group, so the child has it already; without one the signal may be meant for us alone.
   const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
   let isInterrupted = isTerminal
+  let isSignalled = false
   process.on('SIGINT', () => {
     if (!isInterrupted) child.kill('SIGINT')
     isInterrupted = true
+    isSignalled = true
   })
-  let isSignalled = false
-  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT'])
-    process.on(signal, () => (isSignalled = true))
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  for (const signal of ['SIGTERM', 'SIGHUP'])
+    process.on(signal, () => {
+      child.kill(signal)
+      isSignalled = true
+    })
   whenCallerOfNpmEnds(() => isSignalled || child.kill('SIGTERM'))
   child.once('error', (error) => {
     console.error(error.message)

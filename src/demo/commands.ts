@@ -39,12 +39,12 @@ export function demoCommands(demo: Place, usual: Place): string {
 /** Another terminal does not have this one's settings, and under another address the demo's issuer is another. */
 function settingsOf(demo: Place, usual: Place): string {
   const settings = [
-    { name: 'PUBLIC_URL', value: demo.publicUrl, isUsual: demo.publicUrl === usual.publicUrl },
-    { name: 'ASSAY_DATA_DIR', value: demo.dataDir, isUsual: demo.dataDir === usual.dataDir },
-  ]
+    ['PUBLIC_URL', demo.publicUrl, usual.publicUrl],
+    ['ASSAY_DATA_DIR', demo.dataDir, usual.dataDir],
+  ] as const
   return settings
-    .filter(({ isUsual }) => !isUsual)
-    .map(({ name, value }) => `${name}=${shellQuoted(value)} `)
+    .filter(([, here, there]) => here !== there)
+    .map(([name, here]) => `${name}=${shellQuoted(here)} `)
     .join('')
 }
 

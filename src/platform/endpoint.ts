@@ -22,6 +22,7 @@ export type Policy =
       kind: 'optional-key'
       scope: Scope
       meter: MeterName
+      /** Of each address; test keys, which pay nothing, count to them as well. */
       anonymous: RateLimits
       /** Of each key. */
       limits: RateLimits

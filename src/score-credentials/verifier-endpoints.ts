@@ -76,7 +76,10 @@ export function verifierEndpoints(parts: VerifierParts): Endpoint[] {
           schema: verifyResult,
           example: examplesFor(origin).verifyResult,
         },
-        400: { description: 'The body is not a JSON object, or the version is not supported.' },
+        400: {
+          description:
+            'The body is not a JSON object, the version is not supported, or the Idempotency-Key of a call by key is not acceptable.',
+        },
         401: { description: 'The API key is not valid.' },
         402: { description: 'The account has too few credits.' },
         403: { description: 'The API key lacks the scope scores:read.' },
@@ -159,7 +162,7 @@ function verifierDescriptionOf(
     maxBodyBytes: verifyBodyBytesMax,
     rateLimits: {
       anonymous: anonymousVerifyLimits,
-      apiKey: `With scope scores:read: ${perMinute} a minute and ${perDay} a day for each key; a call is counted on the meter score_lookup.`,
+      apiKey: `With scope scores:read: ${perMinute} a minute and ${perDay} a day for each live key; a call is counted on the meter score_lookup.`,
     },
     docs: `${publicUrl}/api/v1/openapi.json`,
   }

@@ -41,12 +41,14 @@ export async function admit(
   }
   if (policy.kind === 'keyed') return challenged('missing_api_key')
   if (policy.kind === 'paid') return { key: null }
-  return (await rateProblem(edge, ofAddress(edge, { route, exchange }, policy))) ?? { key: null }
+  return (
+    (await rateProblem(edge, countedByAddress(edge, { route, exchange }, policy))) ?? { key: null }
+  )
 }
 
 type Called = Pick<Counted, 'route' | 'exchange'>
 
-function ofAddress(
+function countedByAddress(
   edge: Pick<AdmitParts, 'network'>,
   { route, exchange }: Called,
   { anonymous }: Extract<Policy, { kind: 'optional-key' }>,
@@ -56,13 +58,13 @@ function ofAddress(
 }
 
 /** A test key pays for nothing: where anybody may call, it is worth what no key is (decision D14). */
-function ofKey(
+function countedByKey(
   edge: Pick<AdmitParts, 'network'>,
   { route, exchange, policy }: Called & Pick<Presented, 'policy'>,
   key: SeenKey,
 ): Counted {
   if (policy.kind === 'optional-key' && key.caller.environment === 'test')
-    return ofAddress(edge, { route, exchange }, policy)
+    return countedByAddress(edge, { route, exchange }, policy)
   const limits = { name: route.endpoint.operationId, ...policy.limits }
   return { route, exchange, caller: bucketOf(key), limits }
 }
@@ -85,7 +87,7 @@ async function admitKey(
 ): Promise<Admitted | Refusal> {
   const { operationId } = route.endpoint
   const count = (key: SeenKey): Promise<RateVerdict> => {
-    const { caller, limits } = ofKey(edge, { route, exchange, policy }, key)
+    const { caller, limits } = countedByKey(edge, { route, exchange, policy }, key)
     return edge.limiter.take(caller, limits)
   }
   const early: { counted?: Promise<RateVerdict> } = {}
@@ -174,10 +176,7 @@ export async function rateProblem(
   return verdictProblem({ route, exchange }, verdict)
 }
 
-function verdictProblem(
-  { route, exchange }: Pick<Counted, 'route' | 'exchange'>,
-  verdict: RateVerdict,
-): Refusal | null {
+function verdictProblem({ route, exchange }: Called, verdict: RateVerdict): Refusal | null {
   exchange.headers = rateHeaders(verdict)
   return verdict.allowed ? null : tooMany(route, verdict.retryAfterSeconds)
 }

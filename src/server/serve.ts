@@ -1,7 +1,7 @@
 /**
  * The order of checks on one request to a declared endpoint (decision D18), after overload and version:
  * - open: [media type → size → JSON →] parameters → work
- * - optional key: media type → key → scope → rate limit → size → JSON → parameters → credits → work → charge
+ * - optional key: media type → key → scope → rate limit → [Idempotency-Key →] size → JSON → parameters → credits → work → charge
  * - keyed: key → scope → rate limit → Idempotency-Key → [media type → size → JSON →] parameters → work
  * - paid: key → scope → rate limit → Idempotency-Key → parameters → credits → work → charge
  * - paid, without a key: Idempotency-Key → parameters → challenge or payment

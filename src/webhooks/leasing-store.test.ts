@@ -70,8 +70,8 @@ test('who is disabled, paused, parked, full or not due yet is passed over, also 
   })
   assert.deepEqual(await found(beforeAll), { ids: [failing, plain], next: null })
   assert.deepEqual(await found(beforeAll, 3), { ids: [], next: parked })
-  const page = await findDueEndpoints(db, { after: beforeAll, limit: 9, now: began })
-  const { endpoints, nextAt } = page
+  const everybody = { after: beforeAll, limit: 9, now: began }
+  const { endpoints, nextAt } = await findDueEndpoints(db, everybody)
   assert.deepEqual(nextAt, soon)
   assert.deepEqual(
     endpoints.map(({ isFailing, room, secrets }) => [isFailing, room, secrets.length]),

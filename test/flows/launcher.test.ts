@@ -28,6 +28,6 @@ test('SIGTERM for npm, which ends its shell alone: the server drains and ends as
   writeFileSync(npm, likeNpm)
   const server = await startServer(env, [], npm)
   server.signal('SIGTERM')
-  // Its output is closed once nobody holds it: not the server, nor the database.
+  // Its output is closed once nobody holds it: not the server either.
   await server.ended
 })
