@@ -10,10 +10,13 @@ import type { Queryable } from '../platform/db.ts'
 import { lineOfKey, toldKey } from './api-keys-told.ts'
 import { done, type Outcome } from './output.ts'
 import { CommandError, UsageError } from './run.ts'
+import { uuidForm } from './uuid-form.ts'
 import { withDatabase } from './with-database.ts'
 
 export function createAccountCommand(config: Config, name: string): Promise<Outcome> {
   const given = nameGiven(name)
+  if (uuidForm.test(given))
+    throw new UsageError('A name is not like an id: it would hide another account.')
   return withDatabase(config, async (db) => {
     const account = await db.transaction(async (tx) => {
       const now = systemClock()

@@ -2,7 +2,7 @@
 /** The command line. Each command is imported when it is the one that runs, so that a small one starts fast. */
 import { createRequire, enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help } from 'commander'
 import { accountsCommands } from './commands/accounts.ts'
 import { apiKeysCommands } from './commands/api-keys.ts'
 import { auditCommands } from './commands/audit.ts'
@@ -36,7 +36,14 @@ const program = new Command('assay')
   .version(version, '--version', 'which release this is')
   .showHelpAfterError('`assay --help` lists the commands, `assay COMMAND --help` what one takes.')
   .exitOverride()
-  .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+  .configureHelp({
+    showGlobalOptions: true,
+    sortSubcommands: false,
+    optionDescription(option) {
+      const described = new Help().optionDescription(option)
+      return option.mandatory ? `${described} (required)` : described
+    },
+  })
 
 command(program, 'serve', 'Answer requests until Ctrl-C or SIGTERM')
   .option('--demo', 'issue demo credentials first, and print commands to try')

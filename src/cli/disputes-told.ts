@@ -5,6 +5,7 @@ import { wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db.ts'
 import type { Outcome } from './output.ts'
 import { UsageError } from './run.ts'
+import { uuidForm } from './uuid-form.ts'
 
 export type ToldDispute = ReturnType<typeof told>
 
@@ -39,8 +40,6 @@ function told({ items, ...dispute }: Dispute, username: string, now: Date) {
   ]
   return { report, line: `${id}  due ${times.dueAt}  ${username}: ${about}, ${notes.join(', ')}` }
 }
-
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Throws `UsageError` for what is no id. */
 export function disputeGiven(text: string): string {

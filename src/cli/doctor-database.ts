@@ -10,6 +10,7 @@ import { originOf } from '../score-credentials/payload.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { keptEngines, releasedEngine } from '../scores/engine.ts'
 import { recalledEngines } from '../scores/recall-engine.ts'
+import { secretFindings } from './doctor-secrets.ts'
 import { webhookFinding } from './doctor-webhooks.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
@@ -28,6 +29,7 @@ export async function databaseFindings(
       await lists(db, config),
       ...(await recall(db)),
       await webhookFinding(db),
+      ...(await secretFindings(db, config)),
     )
   return findings
 }

@@ -2,14 +2,13 @@
 import { findEvidenceByName } from '../evidence/store.ts'
 import type { Queryable } from '../platform/db.ts'
 import { UsageError } from './run.ts'
+import { uuidForm } from './uuid-form.ts'
 
 export type EvidenceName = { id: string } | { sourceId: string; externalId: string }
 
-const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
 /** Throws `UsageError` for what is neither an id nor `SOURCE/EXTERNAL-ID`. */
 export function evidenceNameOf(text: string): EvidenceName {
-  if (uuidPattern.test(text)) return { id: text.toLowerCase() }
+  if (uuidForm.test(text)) return { id: text.toLowerCase() }
   // A source's id holds no slash; its own names may.
   const at = text.indexOf('/')
   if (at < 1 || at === text.length - 1)

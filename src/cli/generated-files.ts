@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { actions } from '../audit/actions.ts'
 import { readConfig, settingAreas } from '../config.ts'
 import { openApiDocument } from '../discovery/openapi.ts'
 import { exampleRelease } from '../discovery/release-manifest.ts'
@@ -39,7 +40,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
     text: () => `${JSON.stringify(dataSchema(type), null, 2)}\n`,
   })),
   { path: 'docs/errors.md', text: errorsPage },
-  { path: 'docs/operate.md', text: withSettings },
+  { path: 'docs/operate.md', text: operatePage },
   { path: 'schema.sql', text: schemaSql },
   {
     get path() {
@@ -104,22 +105,34 @@ ${rows.join('\n')}
 `
 }
 
-const settingsStart = '<!-- settings -->'
-const settingsEnd = '<!-- /settings -->'
-
-/** `docs/operate.md` with its tables of settings made anew; the prose around it stays. */
-function withSettings(root: string): string {
-  const page = readFileSync(join(root, 'docs/operate.md'), 'utf8')
-  const start = page.indexOf(settingsStart)
-  const end = page.indexOf(settingsEnd)
-  if (start === -1 || end < start)
-    throw new Error(`docs/operate.md lacks ${settingsStart} … ${settingsEnd}`)
+/** `docs/operate.md` with its tables made anew; the prose around them stays. */
+function operatePage(root: string): string {
   const areas = Object.entries(settingAreas).map(
-    ([heading, table]) => `### ${heading}\n\n${settingsTable(table)}\n\n`,
+    ([heading, table]) => `### ${heading}\n\n${settingsTable(table)}`,
   )
-  const made =
-    '<!-- Made from src/settings by `npm run generate`. Do not edit between these marks. -->'
-  return `${page.slice(0, start)}${settingsStart}\n${made}\n\n${areas.join('')}${page.slice(end)}`
+  const page = readFileSync(join(root, 'docs/operate.md'), 'utf8')
+  const settings = { name: 'settings', from: 'src/settings', text: areas.join('\n\n') }
+  const audited = { name: 'actions', from: 'src/audit', text: actionsTable() }
+  return [settings, audited].reduce(withPart, page)
+}
+
+/** Between its marks. */
+function withPart(page: string, part: { name: string; from: string; text: string }): string {
+  const [startMark, endMark] = [`<!-- ${part.name} -->`, `<!-- /${part.name} -->`]
+  const start = page.indexOf(startMark)
+  const end = page.indexOf(endMark)
+  if (start === -1 || end < start)
+    throw new Error(`docs/operate.md lacks ${startMark} … ${endMark}`)
+  const made = `<!-- Made from ${part.from} by \`npm run generate\`. Do not edit between these marks. -->`
+  return `${page.slice(0, start)}${startMark}\n${made}\n\n${part.text}\n\n${page.slice(end)}`
+}
+
+function actionsTable(): string {
+  const rows = Object.entries(actions).map(([name, { meaning, details }]) => {
+    const facts = Object.keys(details.properties).map((fact) => `\`${fact}\``)
+    return `| \`${name}\` | ${meaning} | ${facts.join(', ')} |`
+  })
+  return `| action | what was done | details |\n|---|---|---|\n${rows.join('\n')}`
 }
 
 function settingsTable(table: SettingTable): string {

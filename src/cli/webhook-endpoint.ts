@@ -6,9 +6,8 @@ import { systemClock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
+import { uuidForm } from './uuid-form.ts'
 import { withDatabase } from './with-database.ts'
-
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Throws `UsageError` where the text is no id. */
 export function endpointIdOf(text: string): string {

@@ -7,9 +7,8 @@ import { wireEndpoint } from '../webhooks/endpoints.ts'
 import { untilNothingStarts } from '../webhooks/start-window.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
+import { uuidForm } from './uuid-form.ts'
 import { withDatabase } from './with-database.ts'
-
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export function disableEndpointCommand(config: Config, endpointId: string): Promise<Outcome> {
   if (!uuidForm.test(endpointId)) throw new UsageError('An endpoint is named by its id: a UUID.')

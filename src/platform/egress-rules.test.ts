@@ -45,6 +45,9 @@ const refusedUrls = [
   'https://intranet/',
   'https://example.com./',
   'https://./',
+  'https://..com/',
+  'https://example..com/',
+  `https://${'a'.repeat(64)}.com/`,
   'https://exämple.com/',
   'https://ｅxample.com/',
   'https://example。com/',
@@ -103,6 +106,7 @@ const takenUrls = {
   'https://hooks.example.co.uk/a/b%20c?key=value&x=%23':
     'https://hooks.example.co.uk/a/b%20c?key=value&x=%23',
   'https://xn--bcher-kva.example/': 'https://xn--bcher-kva.example/',
+  [`https://${'a'.repeat(63)}.com`]: `https://${'a'.repeat(63)}.com/`,
   'https://a-b.example.com/user@host': 'https://a-b.example.com/user@host',
 }
 

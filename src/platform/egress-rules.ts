@@ -82,6 +82,8 @@ function hostFault(written: string, url: URL, rules: EgressRules): { fault: stri
   if (address !== null)
     return isWithin(address, rules.allow) ? undefined : fault('must name a host, not an address')
   if (hostname.endsWith('.')) return fault('must not end its host with a dot')
+  if (hostname.split('.').some((label) => label === '' || label.length > 63))
+    return fault('must name its host in labels of 1 to 63 characters')
   // A deployment that serves its own network may name hosts there; their addresses are checked like all.
   if (rules.allow.length > 0) return undefined
   return !hostname.includes('.') || localName.test(hostname)

@@ -19,13 +19,18 @@ export function parseKeyring(text: string): Keyring {
   return ring
 }
 
-/** The ring in a file, or null where there is no such file. */
+/** The ring in a file, or null where there is no such file. Throws, with the file's name, where it holds something else. */
 export async function readKeyringFile(path: string): Promise<Keyring | null> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
   })
-  return text === null ? null : parseKeyring(text.trim())
+  if (text === null) return null
+  try {
+    return parseKeyring(text.trim())
+  } catch (error) {
+    throw new Error(`${path} must hold ${(error as Error).message}`, { cause: error })
+  }
 }
 
 /** The ring in a file, made at the first call, for the owner's eyes alone. Of processes that start at once, one makes it. */
@@ -39,5 +44,7 @@ export async function keyringFile(path: string): Promise<Keyring> {
     if (error.code !== 'EEXIST') throw error
   })
   await rm(own)
-  return parseKeyring((await readFile(path, 'utf8')).trim())
+  const made = await readKeyringFile(path)
+  if (made === null) throw new Error(`${path} was made and is gone`)
+  return made
 }

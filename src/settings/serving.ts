@@ -1,6 +1,6 @@
 /** Settings: where the service listens, under which name, and for how many. */
 import {
-  anyText,
+  host,
   integer,
   list,
   networks,
@@ -23,7 +23,7 @@ export const servingSettings = {
     unit: 'address',
     effect:
       'Which interface the service listens on. 0.0.0.0 for all: put a proxy with TLS in front.',
-    parse: anyText,
+    parse: host,
   }),
   PUBLIC_URL: setting({
     default: 'http://localhost:PORT',

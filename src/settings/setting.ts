@@ -1,4 +1,5 @@
 /** What a setting is, how its text is parsed, and how a table of settings is read. */
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { parseNetwork } from '../platform/networks.ts'
 
@@ -90,7 +91,9 @@ export function originUrl(text: string): string {
     !/^https?:$/.test(url.protocol) ||
     url.origin !== text.replace(/\/$/, '')
   )
-    throw new Error('an origin such as https://scores.example.org, without path or query')
+    throw new Error(
+      'an origin such as https://scores.example.org: in lowercase, without path, query or the port that it would have anyway',
+    )
   return url.origin
 }
 
@@ -112,14 +115,16 @@ export function httpUrl(text: string): string {
   return text.replace(/\/$/, '')
 }
 
+export function host(text: string): string {
+  if (isIP(text) === 0 && !/^(?!-)[\w-]{1,63}(\.[\w-]{1,63})*$/.test(text))
+    throw new Error('an address, or a name that stands for one')
+  return text
+}
+
 export function flag(text: string): boolean {
   return oneOf('true', 'false')(text) === 'true'
 }
 
 export function path(text: string): string {
   return resolve(text)
-}
-
-export function anyText(text: string): string {
-  return text
 }

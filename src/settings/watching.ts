@@ -1,7 +1,7 @@
 /** Settings: what an operator sees of a process. */
 import type { LogLevel } from '../platform/log.ts'
 import {
-  anyText,
+  host,
   integer,
   oneOf,
   type Reading,
@@ -27,7 +27,7 @@ export const watchingSettings = {
     default: '127.0.0.1',
     unit: 'address',
     effect: 'Which interface /metrics is served on. It has no authentication: keep it private.',
-    parse: anyText,
+    parse: host,
   }),
 } as const satisfies SettingTable
 

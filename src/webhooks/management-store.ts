@@ -127,6 +127,13 @@ export async function insertEndpoint(tx: Tx, row: NewEndpoint): Promise<void> {
 
 export type SealedRow = SecretPlace & SealedSecret
 
+/** Of each key that seals secrets, one of them. */
+export function findSealedSamples(db: Queryable): Promise<SealedRow[]> {
+  return db.rows<SealedRow>(sql`
+    select distinct on (kid) endpoint_id as "endpointId", version, kid, sealed from webhook_secrets
+    order by kid, endpoint_id, version`)
+}
+
 /** Secrets that another key than `kid` seals; nobody else changes them until the transaction ends. */
 export function lockSecretsNotUnder(tx: Tx, kid: string, limit: number): Promise<SealedRow[]> {
   return tx.rows<SealedRow>(sql`

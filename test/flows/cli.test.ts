@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import {
   existsSync,
   linkSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -104,6 +105,9 @@ test('0: --help of every command, fast, without settings', async () => {
     assert.equal(code, 0)
     assert.match(out, /^Usage: assay/)
   }
+  const { out } = await run(['webhooks', 'create', '--help'])
+  assert.match(out, /--account .*\(required\)/)
+  assert.doesNotMatch(out, /--description .*\(required\)/)
 })
 
 test('2: all wrong settings are told at once, and no password', async () => {
@@ -543,6 +547,49 @@ test('doctor: says what is wrong and what to do, and ends with 1 only for what s
   env.NODES = '-1'
   assert.match((await run(['doctor'])).out, /^fail +settings .*NODES/m)
   assert.ok(existsSync(file('data')))
+})
+
+test('doctor: secrets that are not the ones the database was filled with', async () => {
+  const { run, env, file } = await place(await testDatabase())
+  const ring = (fill: number): string => `k1:${Buffer.alloc(32, fill).toString('base64')}`
+  const keyed = { API_KEY_PEPPERS: ring(1), SECRETS_KEYRING: ring(2) }
+  assert.match((await run(['doctor'])).out, /^ok +api keys +none yet\nok +secrets +no webhook/m)
+  Object.assign(env, keyed)
+  for (const args of [
+    ['accounts', 'create', 'Example GmbH'],
+    ['api-keys', 'create', 'Example GmbH', '--scope', 'scores:read'],
+    [
+      'webhooks',
+      'create',
+      'https://hooks.example.org/',
+      '--account',
+      'Example GmbH',
+      '--event',
+      'score.updated',
+    ],
+  ])
+    assert.equal((await run(args)).code, 0, args.join(' '))
+  const sound = await run(['doctor'])
+  assert.equal(sound.code, 0, sound.out)
+  assert.match(
+    sound.out,
+    /^ok +api keys +1 active.*\nok +secrets +those of webhooks can be opened/m,
+  )
+  for (const [setting, value, told] of [
+    ['API_KEY_PEPPERS', '', /^fail +api keys +.*pepper k1, and this machine lacks it/m],
+    ['API_KEY_PEPPERS', ring(3), /^fail +api keys +.*has another one by that name/m],
+    ['SECRETS_KEYRING', '', /^fail +secrets +.*the key k1, and this machine lacks it/m],
+    ['SECRETS_KEYRING', ring(3), /^fail +secrets +.*has another one by that name/m],
+  ] as const) {
+    Object.assign(env, keyed, { [setting]: value })
+    const { code, out } = await run(['doctor'])
+    assert.equal(code, 1)
+    assert.match(out, told)
+  }
+  Object.assign(env, { API_KEY_PEPPERS: '' })
+  mkdirSync(file('data'))
+  writeFileSync(file('data/api-key-peppers'), 'k1:short')
+  assert.match((await run(['doctor'])).out, /^fail +api keys +.*api-key-peppers must hold kid:key/m)
 })
 
 test('vocabulary lint: 0 for the records of this release, 1 with a line for each finding', async () => {

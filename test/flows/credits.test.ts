@@ -42,6 +42,7 @@ test('an account, its key and its credits: made by command, honoured by a server
   const [one, two] = [await startServer(env), await startServer(env)]
   const { account } = await report('accounts', 'create', 'Example Ltd')
   assert.match(await refused(1, 'accounts', 'create', 'Example Ltd'), /already/)
+  assert.match(await refused(2, 'accounts', 'create', account.id), /not like an id/)
   const { id, key } = await report('api-keys', 'create', 'Example Ltd', '--scope', 'scores:read')
   assert.match(key, /^svc_live_[0-9A-Za-z]{36}$/)
 

@@ -30,8 +30,18 @@ test('a relayer key that is none stops the start, and neither key nor node is to
   assert.doesNotMatch(err, /another kind|canary/)
 })
 
-test('payments that are on and not used yet cost a server less than 30 MB', async () => {
+test('doctor: a key that stops the start fails; a node that does not answer is warned of', async () => {
+  const broken = await command.run(['doctor'])
+  assert.equal(broken.code, 1)
+  assert.match(broken.out, /^fail +payments +X402_RELAYER_KEY_FILE must name a file/m)
   writeFileSync(keyFile, `0x${'1'.repeat(64)}\n`)
+  const silent = await command.run(['doctor'])
+  assert.equal(silent.code, 0)
+  assert.match(silent.out, /^warn +payments +the node does not answer/m)
+  assert.doesNotMatch(broken.out + silent.out, /another kind|canary/)
+})
+
+test('payments that are on and not used yet cost a server less than 30 MB', async () => {
   const without = await peakBytesOf({ X402_FACILITATOR: 'off' })
   const bytes = (await peakBytesOf({})) - without
   assert.ok(bytes < 30e6, `${Math.round(bytes / 1e6)} MB over ${Math.round(without / 1e6)} MB`)

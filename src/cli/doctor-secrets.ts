@@ -1,0 +1,81 @@
+/** What `assay doctor` says of what is not in the database: whether this machine has the secrets that rows of it rest on, and can be paid. */
+import { refuseOtherPeppers } from '../access/peppers.ts'
+import { findPeppers } from '../access/store.ts'
+import { peppersHere } from '../admitting.ts'
+import type { Config } from '../config.ts'
+import { systemClock } from '../platform/clock.ts'
+import type { Db, Queryable } from '../platform/db.ts'
+import type { Keyring } from '../platform/keyring.ts'
+import { createMetrics } from '../platform/metrics.ts'
+import { secretsKeyringHere } from '../secrets-keyring.ts'
+import { findSealedSamples, type SealedRow } from '../webhooks/management-store.ts'
+import { openSecret } from '../webhooks/secret.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+export async function secretFindings(db: Db, config: Config): Promise<Finding[]> {
+  return [
+    await unlessThrown('api keys', () => keyPeppers(db, config)),
+    await unlessThrown('secrets', () => webhookSecrets(db, config)),
+    await unlessThrown('payments', () => payments(db, config)),
+  ]
+}
+
+type Told = string | { warning: string }
+
+async function unlessThrown(check: string, look: () => Promise<Told>): Promise<Finding> {
+  try {
+    const told = await look()
+    return typeof told === 'string' ? ok(check, told) : warn(check, told.warning)
+  } catch (error) {
+    return fail(check, error instanceof Error ? error.message : String(error))
+  }
+}
+
+async function keyPeppers(db: Queryable, config: Config): Promise<Told> {
+  const now = systemClock()
+  await refuseOtherPeppers(db, (await peppersHere(config)) ?? new Map(), now)
+  const keys = (await findPeppers(db, now)).reduce((sum, { activeKeys }) => sum + activeKeys, 0)
+  return keys === 0 ? 'none yet' : `${keys} active, and the peppers they rest on are here`
+}
+
+/** One that a key seals tells for all of them. */
+async function webhookSecrets(db: Queryable, config: Config): Promise<Told> {
+  const ring = (await secretsKeyringHere(config)) ?? new Map()
+  const samples = await findSealedSamples(db)
+  for (const sample of samples) refuseOtherKey(sample, ring)
+  return samples.length === 0 ? 'no webhook has one yet' : 'those of webhooks can be opened'
+}
+
+function refuseOtherKey({ endpointId, version, ...sealed }: SealedRow, ring: Keyring): void {
+  try {
+    openSecret(sealed, { endpointId, version }, ring)
+  } catch {
+    const what = ring.has(sealed.kid) ? 'has another one by that name' : 'lacks it'
+    throw new Error(
+      `webhooks are not sent: their secrets were sealed with the key ${sealed.kid}, and this machine ${what}. Restore SECRETS_KEYRING, or the file webhook-secrets.keys in the data directory.`,
+    )
+  }
+}
+
+/** Throws where the service would not start. */
+async function payments(db: Db, { x402: settings, publicUrl }: Config): Promise<Told> {
+  if (settings === null) return 'on the spot are off'
+  const { openX402 } = await import('../x402/open.ts')
+  const x402 = await openX402({
+    settings,
+    publicUrl,
+    db,
+    clock: systemClock,
+    metrics: createMetrics(),
+    onTrouble: () => {},
+  })
+  try {
+    await x402.examine()
+    const fitness = x402.fitness()
+    return fitness === 'ok'
+      ? `on the spot can be taken on ${settings.network}`
+      : { warning: `${fitness}: nobody can pay on the spot. Check the settings X402_*.` }
+  } finally {
+    await x402.close()
+  }
+}
