@@ -5,9 +5,9 @@
  */
 import { wireTime } from '../platform/clock.ts'
 import { verifyEd25519 } from '../platform/ed25519.ts'
-import { credentialType, schemaVersion } from '../platform/identifiers.ts'
+import { schemaVersion } from '../platform/identifiers.ts'
 import { isJsonObject } from '../platform/json-object.ts'
-import { w3cContext } from './payload.ts'
+import { malformedWhy } from './malformed.ts'
 import { type ReadProof, readProof, type SignedDocument, signedBytes } from './proof.ts'
 import { type Reason, reasonMessage } from './reasons.ts'
 import type { VerifyResult } from './schema.ts'
@@ -115,40 +115,6 @@ export function checkCredential(
     if (!isKnown) findings.notes.push('engine_not_kept')
   }
   return findings
-}
-
-/** Why the document is not a score credential at all, or null. The contexts of an issuer that is not ours are not ours to judge. */
-function malformedWhy(
-  payload: Record<string, unknown>,
-  proof: unknown,
-  issuer: TrustedIssuer | undefined,
-): string | null {
-  const context = payload['@context']
-  if (!Array.isArray(context) || context[0] !== w3cContext)
-    return '@context must be the list of contexts that the credential was issued with.'
-  if (issuer !== undefined && (context.length !== 2 || context[1] !== issuer.origin.contextUrl))
-    return '@context holds a context that our credentials do not have.'
-  const { type } = payload
-  if (!Array.isArray(type) || type[0] !== 'VerifiableCredential' || type[1] !== credentialType)
-    return `type must be ["VerifiableCredential", "${credentialType}"].`
-  if (typeof payload.issuer !== 'string') return 'issuer must be a string.'
-  if (!isJsonObject(payload.credentialSubject)) return 'credentialSubject must be an object.'
-  if (payload.credentialStatus !== undefined && !isJsonObject(payload.credentialStatus))
-    return 'credentialStatus must be an object.'
-  for (const name of ['issuanceDate', 'validFrom', 'validUntil']) {
-    if (payload[name] !== undefined && !isDateTime(payload[name]))
-      return `${name} must be a date-time with a time zone.`
-  }
-  if (proof === undefined) return 'proof is missing.'
-  return null
-}
-
-const dateTimePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
-
-function isDateTime(value: unknown): value is string {
-  return (
-    typeof value === 'string' && dateTimePattern.test(value) && !Number.isNaN(Date.parse(value))
-  )
 }
 
 function checkValidity(
