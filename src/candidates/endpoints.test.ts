@@ -267,7 +267,7 @@ const unreadable: [
     'an identity check that has run out',
     {
       hide: async () => {
-        time = new Date('2028-05-01T00:00:00Z')
+        time = new Date('2036-05-01T00:00:00Z')
       },
       show: async () => {
         time = now

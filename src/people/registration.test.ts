@@ -205,7 +205,7 @@ test('a public person in one line, and what it leaves out', () => {
   const read = readRegistration(publicLine(), now)
   assert.ok(!('refused' in read))
   assert.equal(read.consents.length, 3)
-  assert.equal(read.verifiedUntil?.toISOString(), '2028-05-01T00:00:00.000Z')
+  assert.equal(read.verifiedUntil?.toISOString(), '2036-05-01T00:00:00.000Z')
   assert.deepEqual(readRegistration(line(), now), {
     externalId: null,
     profile: { username: 'ada', displayName: 'Ada Lovelace' },

@@ -20,7 +20,7 @@ export function publicLine(over: Record<string, unknown> = {}): Record<string, u
       permission,
       textVersion: '1',
     })),
-    identity: { verifiedUntil: '2028-05-01T00:00:00Z' },
+    identity: { verifiedUntil: '2036-05-01T00:00:00Z' },
     ...over,
   })
 }
