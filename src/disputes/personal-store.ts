@@ -32,11 +32,13 @@ export function findDisputeRecords(db: Queryable, workerId: string): Promise<Dis
     from disputes d where d.worker_id = ${workerId} order by d.id`)
 }
 
-/** Before the evidence, which they name. */
+/** Before the evidence, which they name, be it in an ended dispute of whose it was taken for. */
 export async function eraseDisputes(tx: Tx, workerId: string): Promise<void> {
   await tx.run(sql`
     delete from dispute_changes
     where dispute_id in (select id from disputes where worker_id = ${workerId})`)
-  await tx.run(sql`delete from dispute_targets where worker_id = ${workerId}`)
+  await tx.run(sql`
+    delete from dispute_targets
+    where worker_id = ${workerId} or evidence_id in (select evidence_id from evidence where worker_id = ${workerId})`)
   await tx.run(sql`delete from disputes where worker_id = ${workerId}`)
 }

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
+import { resolved } from '../../test/support/disputes.ts'
 import { cutOffEverywhere } from '../../test/support/faults.ts'
 import { consentEvents, publicLine, register, registrationOf } from '../../test/support/people.ts'
 import { issuer, testRegistry } from '../../test/support/registry.ts'
@@ -14,6 +15,7 @@ import {
   enough,
   score,
   scoredAt,
+  scoring,
 } from '../../test/support/scores.ts'
 import { openReporting } from '../agent-decisions/report.ts'
 import { readReportRequest } from '../agent-decisions/report-request.ts'
@@ -24,6 +26,7 @@ import { type Db, sql } from '../platform/db.ts'
 import { issueCredentials } from '../score-credentials/issue.ts'
 import { findStatuses } from '../score-credentials/store.ts'
 import { registerWorkers } from '../scores/keep-sharing.ts'
+import { reassignEvidence } from '../scores/reassign-evidence.ts'
 import { eraseWorker } from './erase-person.ts'
 import { exportPerson } from './export-person.ts'
 
@@ -282,6 +285,18 @@ test('evidence that is taken in while a person is erased is either erased with t
     ])
     assert.deepEqual(await tablesWith(/canary/i), [])
   }
+})
+
+test('who was given evidence that another person had disputed in vain is erased with it', async () => {
+  const [giver, taker] = [await canaryPerson(), await canaryPerson()]
+  const [id = ''] = await addEvidence(db, giver.workerId, [{ externalId: 'disputed-item' }])
+  const wish = { workerId: giver.workerId, kind: 'evidence', evidenceIds: [id] } as const
+  await resolved(db, wish, { ending: 'rejected', now: at })
+  const what = { what: [id], toWorkerId: taker.workerId, now: at }
+  const { outcome } = await db.transaction((tx) => reassignEvidence(tx, scoring, what))
+  assert.equal(outcome, 'reassigned')
+  assert.equal((await erase(taker.username))?.workerId, taker.workerId)
+  assert.deepEqual(await tablesWith(/disputed-item/), [])
 })
 
 test('docs/privacy.md says of every table what becomes of it', async () => {

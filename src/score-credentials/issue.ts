@@ -33,6 +33,7 @@ import {
   findTakenSlots,
   insertCredentials,
   supersedeCredentials,
+  supersedeReplaced,
 } from './store.ts'
 
 /** Who issues: the deployment's addresses, its signer and its policy. */
@@ -49,6 +50,8 @@ export interface NewCredential extends Score {
   id?: string
   /** From when the credential is valid, and when it is signed. */
   issuedAt: Date
+  /** `vcSha256` of the one whose place it takes under another name; what is current under its own is superseded anyway. */
+  replaces?: Buffer | null
 }
 
 export interface IssuedCredential {
@@ -71,8 +74,9 @@ export async function issueCredentials(
   await requireActiveKey(tx, issuer.signer.kid)
   const now = scores.map((score) => score.issuedAt).reduce((a, b) => (a > b ? a : b))
   const last = new Map(scores.map((score, place) => [score.username, place]))
+  const replaced = scores.flatMap(({ replaces }) => replaces ?? [])
   const issued: IssuedCredential[] = []
-  const superseded: Buffer[] = []
+  const superseded = replaced.length === 0 ? [] : await supersedeReplaced(tx, replaced, now)
   // What another transaction took meanwhile, a list's place or a subject's currency, is tried again with what it left.
   for (let places = [...scores.keys()]; places.length > 0; ) {
     const slots = await freeSlots(tx, issuer, places.length)

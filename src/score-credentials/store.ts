@@ -133,6 +133,19 @@ export async function supersedeCredentials(
   return rows.map((row) => row.vcSha256)
 }
 
+/** The same for these, whose subject has another name by now. */
+export async function supersedeReplaced(
+  tx: Tx,
+  replaced: readonly Buffer[],
+  at: Date,
+): Promise<Buffer[]> {
+  const rows = await tx.rows<{ vcSha256: Buffer }>(sql`
+    update score_credentials set superseded_at = ${at}
+    where vc_sha256 = any(${replaced}::bytea[]) and superseded_at is null
+    returning vc_sha256 as "vcSha256"`)
+  return rows.map((row) => row.vcSha256)
+}
+
 export interface RevokedRow {
   vcSha256: Buffer
   credentialId: string

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { publicLine, register } from '../../test/support/people.ts'
 import { issuer, liveVerdict, testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
@@ -115,6 +116,28 @@ test('SUPERSEDE_REVOKES: an updated score revokes the credential before it', asy
   const [first, second] = await scoresOf(db, workerId)
   assert.deepEqual([first?.vcRevokedAt, second?.vcRevokedAt], [daysAfter(1), null])
 })
+
+for (const supersedeRevokes of [false, true])
+  test(`a credential under the name before counts as the person’s older one, SUPERSEDE_REVOKES=${supersedeRevokes}`, async () => {
+    const username = supersedeRevokes ? 'grace' : 'ada'
+    const { workerId } = await scoredPerson(db, {
+      over: { username: `${username}-before`, externalId: username },
+    })
+    await register(db, [publicLine({ username, externalId: username })])
+    await addEvidence(db, workerId, [{ value: 400, type: 'work_product' }])
+    const by = scoringBy({ ...issuer, supersedeRevokes })
+    await score(db, workerId, { at: daysAfter(1), by })
+    assert.deepEqual(
+      await db.rows(sql`
+        select c.superseded_at as "supersededAt", c.revoked_at as "revokedAt"
+        from score_credentials c join score_snapshots s using (vc_sha256)
+        where s.worker_id = ${workerId} order by s.issued_at`),
+      [
+        { supersededAt: daysAfter(1), revokedAt: supersedeRevokes ? daysAfter(1) : null },
+        { supersededAt: null, revokedAt: null },
+      ],
+    )
+  })
 
 test('a score that rests on revoked evidence is revised, whoever has it scored: its credential is revoked', async () => {
   const { workerId, evidence } = await personWithScore()

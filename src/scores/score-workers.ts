@@ -117,7 +117,11 @@ async function issueShared(
   const credentials = await issueCredentials(
     tx,
     scoring.issuer,
-    wanted.map(({ snapshot, username }) => credentialOf(snapshot, username, now)),
+    wanted.map(({ step, snapshot, username }) => ({
+      ...credentialOf(snapshot, username, now),
+      // The person, or the issuer, may have had another name then.
+      replaces: step.standing.active?.vcSha256 ?? null,
+    })),
   )
   const shared = wanted.map(({ step, snapshot }, i): SharedStep => {
     const { vcSha256, statusToken } = credentials[i] as IssuedCredential
