@@ -9,6 +9,7 @@ import {
   smallVocabulary as vocabulary,
   workerIdOf,
 } from '../../test/support/evidence.ts'
+import { inTurn } from '../../test/support/in-turn.ts'
 import { sql, type Tx } from '../platform/db.ts'
 import { score } from '../scoring-core/score.ts'
 import { excludeEvidence, restoreEvidence } from './exclude-evidence.ts'
@@ -257,7 +258,7 @@ test('the engine is given the numbers of the item and of its source, and nothing
 })
 
 test('revoked evidence keeps its row, its first reason and its actor, and stays revoked', async () => {
-  const id = await idOf()
+  const id = await idOf({ expiresOn: '2027-05-01' })
   const missing = workerIdOf(5)
   const revoke = (reason: 'policy' | 'source_invalid', actor: string) =>
     db.transaction((tx) => revokeEvidence(tx, [id, missing], { reason, actor, now }))
@@ -272,12 +273,13 @@ test('revoked evidence keeps its row, its first reason and its actor, and stays 
     notFound: [missing],
   })
   assert.deepEqual(await stateOf(id), { state: 'revoked', reason: 'policy', actor: 'ada' })
-  await assert.rejects(
-    db.run(sql`
-      update evidence set state = 'active', revoked_reason = null, revoked_by = null
-      where evidence_id = ${id}`),
-    /stays revoked/,
-  )
+  for (const state of ['active', 'excluded', 'expired'])
+    await assert.rejects(
+      db.run(sql`
+        update evidence set state = ${state}, revoked_reason = null, revoked_by = null
+        where evidence_id = ${id}`),
+      /stays revoked/,
+    )
 })
 
 test('excluded evidence comes back; revoked evidence is neither excluded nor restored', async () => {
@@ -343,8 +345,10 @@ test('whoever trusts a source otherwise marks everybody who has evidence of it; 
     db.transaction((tx) => registerSource(tx, source, { actor: 'test', now }))
   await register(third)
   assert.deepEqual(await due(), {})
-  await register({ ...third, assurance: 600 })
-  assert.deepEqual(await due(), { [workerId]: 'source_changed' })
+  for (const other of [{ assurance: 600 }, { assurance: 600, group: 'others' }]) {
+    await register({ ...third, ...other })
+    assert.deepEqual(await due(), { [workerId]: 'source_changed' })
+  }
 })
 
 test('a change that commits while its worker is taken for scoring is never lost: it is waited for, or it marks again', async () => {
@@ -365,14 +369,7 @@ test('a change that commits while its worker is taken for scoring is never lost:
   })
   assert.equal(taken.length, 1)
   // Taken, not yet committed: an import of that moment waits, and marks again.
-  let ingested: Promise<unknown> | undefined
   await idOf({ workerId })
-  await db.transaction(async (tx) => {
-    await take(tx)
-    ingested = ingest([line({ workerId })])
-    const waiting = sql`select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    for (let n = 0; n === 0; ) n = (await db.rows<{ n: number }>(waiting))[0]?.n ?? 0
-  })
-  await ingested
+  await inTurn(db, take, () => ingest([line({ workerId })]))
   assert.deepEqual(await due(), { [workerId]: 'evidence_added' })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { cutOffEverywhere } from '../../test/support/faults.ts'
+import { inTurn } from '../../test/support/in-turn.ts'
 import { testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
@@ -15,7 +16,8 @@ import {
   scoring,
 } from '../../test/support/scores.ts'
 import { excludeEvidence } from '../evidence/exclude-evidence.ts'
-import { type Db, sql } from '../platform/db.ts'
+import { lockFreeWorkers } from '../people/store.ts'
+import { type Db, sql, type Tx } from '../platform/db.ts'
 import { findSnapshotsFrom } from './history-store.ts'
 import { changeConsent } from './keep-sharing.ts'
 import { type Reassignment, reassignEvidence } from './reassign-evidence.ts'
@@ -204,14 +206,10 @@ test('refused as a whole: an item that is not there, is revoked or set aside, an
 test('evidence revoked at the same time is taken from whose it is by then', async () => {
   const [giver, taker] = [await scoredPerson(), await scoredPerson()]
   const [id = ''] = giver.evidence
-  let revoking: Promise<unknown> = Promise.resolve()
-  await db.transaction(async (tx) => {
-    await reassignEvidence(tx, scoring, { what: [id], toWorkerId: taker.workerId, now })
-    const revocation = { reason: 'policy', actor: 'test', now: daysAfter(2) } as const
-    revoking = db.transaction((other) => revokeAndRescore(other, scoring, [id], revocation))
-    await untilSomebodyWaits()
-  })
-  await revoking
+  const revocation = { reason: 'policy', actor: 'test', now: daysAfter(2) } as const
+  await whileReassigning([id], taker.workerId, () =>
+    db.transaction((tx) => revokeAndRescore(tx, scoring, [id], revocation)),
+  )
   assert.deepEqual(
     (await eventsOf(db, taker.workerId)).map(({ data }) => data.reason),
     ['identity_change', 'policy', 'evidence_revoked'],
@@ -222,14 +220,37 @@ test('evidence revoked at the same time is taken from whose it is by then', asyn
   )
 })
 
-/** For a row that another transaction holds. */
-async function untilSomebodyWaits(): Promise<void> {
-  for (;;) {
-    const { rows } = await registry.client.query(
-      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-    )
-    if (rows.length > 0) return
-  }
+test('evidence that changed hands before it is revoked: its owner by then is locked, even where nobody is scored', async () => {
+  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+  const [id = ''] = giver.evidence
+  const revocation = { reason: 'policy', actor: 'test', now: daysAfter(2) } as const
+  const free = await whileReassigning([id], taker.workerId, () =>
+    db.transaction(async (tx) => {
+      await revokeAndRescore(tx, null, [id], revocation)
+      return db.transaction((other) => lockFreeWorkers(other, [taker.workerId]))
+    }),
+  )
+  assert.deepEqual(free, [])
+})
+
+test('everything of a person is what is still theirs once it is moved: what went to somebody else meanwhile stays there', async () => {
+  const [giver, taker, other] = [await scoredPerson(), await scoredPerson(), await scoredPerson()]
+  const [id = ''] = giver.evidence
+  await whileReassigning([id], other.workerId, () =>
+    reassign({ allOf: giver.workerId }, taker.workerId),
+  )
+  assert.deepEqual(await evidenceOf(other.workerId), [id, ...other.evidence].sort())
+  assert.deepEqual(await evidenceOf(giver.workerId), [])
+})
+
+/** What `next` gives, which has to wait until the items are the other person's. */
+async function whileReassigning<Result>(
+  what: readonly string[],
+  toWorkerId: string,
+  next: () => Promise<Result>,
+): Promise<Result> {
+  const first = (tx: Tx) => reassignEvidence(tx, scoring, { what, toWorkerId, now })
+  return (await inTurn(db, first, next))[1]
 }
 
 test('scores of before come out again as they were made', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { boundedDb, cutOffEverywhere, Fault } from '../../test/support/faults.ts'
+import { inTurn } from '../../test/support/in-turn.ts'
 import { testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
@@ -214,30 +215,17 @@ test('a recall waits for whoever is scoring, so that nothing the engine makes is
   const release = wrongRelease()
   const [workerId = ''] = await addPeople(db, 1)
   await addEvidence(db, workerId, enough)
-  const order: string[] = []
-  let recalling = Promise.resolve(false)
-  await db.transaction(async (tx) => {
-    await scoreWorkers(tx, release, [{ workerId, correction: null }], scoredAt)
-    recalling = recall(release).finally(() => order.push('recalled'))
-    await untilSomebodyWaits()
-    order.push('scored')
-  })
-  assert.equal(await recalling, true)
-  assert.deepEqual(order, ['scored', 'recalled'])
+  const due = [{ workerId, correction: null }]
+  const [, isNew] = await inTurn(
+    db,
+    (tx) => scoreWorkers(tx, release, due, scoredAt),
+    () => recall(release),
+  )
+  assert.equal(isNew, true)
   await markRecalled(db, now)
   await recompute()
   assert.equal((await scoresOf(db, workerId)).at(-1)?.reason, 'engine_correction')
 })
-
-/** For the lock of recalls. */
-async function untilSomebodyWaits(): Promise<void> {
-  for (;;) {
-    const waiting = await registry.client.query(
-      "select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())",
-    )
-    if (waiting.rows.length > 0) return
-  }
-}
 
 test('what was recalled stays so: no statement takes it back, or gives it another reason', async () => {
   const release = wrongRelease()

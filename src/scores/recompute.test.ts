@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { addSource } from '../../test/support/evidence.ts'
+import {
+  addSource,
+  evidenceLineOf,
+  examiner,
+  smallVocabulary,
+} from '../../test/support/evidence.ts'
 import { testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
@@ -14,8 +19,10 @@ import {
   scoresOf,
   scoring,
 } from '../../test/support/scores.ts'
+import { ingestEvidence } from '../evidence/ingest-evidence.ts'
+import { registerSource } from '../evidence/register-source.ts'
 import { lockWorkers } from '../people/store.ts'
-import { sql } from '../platform/db.ts'
+import { sql, type Tx } from '../platform/db.ts'
 import {
   countDue,
   markFaded,
@@ -75,6 +82,28 @@ test('a worker whom somebody is changing is left for later, and stays due', asyn
   })
   assert.equal(await isMarked(db, held), true)
   assert.equal((await recompute()).length, 1)
+})
+
+test('who is due while evidence is taken in or a source is trusted otherwise is scored with that, not without it', async () => {
+  const slow = { ...examiner, id: 'slow', group: 'slow' }
+  await addSource(db, slow)
+  const [workerId = ''] = await peopleWithEvidence(1)
+  const item = evidenceLineOf(0, { workerId, sourceId: 'slow' })
+  const changes = [
+    (tx: Tx) => ingestEvidence(tx, [item], { vocabulary: smallVocabulary, now: scoredAt }),
+    (tx: Tx) => registerSource(tx, { ...slow, assurance: 0 }, { actor: 'test', now: scoredAt }),
+  ]
+  const counts: unknown[] = []
+  for (const change of changes) {
+    await addEvidence(db, workerId, [{ value: 500 }])
+    await db.transaction(async (tx) => {
+      await change(tx)
+      assert.deepEqual(await recompute(), [])
+    })
+    const scored = await recompute()
+    counts.push(scored.map(({ result }) => result?.evidenceCount))
+  }
+  assert.deepEqual(counts, [[6], [6]])
 })
 
 test('every score is looked at again after 30 days, and a fading one is issued where it says something new', async () => {

@@ -1,0 +1,29 @@
+/** Two transactions of which one has to wait for the other. */
+import assert from 'node:assert/strict'
+import { type Db, type Queryable, sql, type Tx } from '../../src/platform/db.ts'
+
+/** What both give. `second` begins when `first` is done but not committed, and must wait for that: throws where it ends before. */
+export async function inTurn<First, Second>(
+  db: Db,
+  first: (tx: Tx) => Promise<First>,
+  second: () => Promise<Second>,
+): Promise<[First, Second]> {
+  const begun = await db.transaction(async (tx) => {
+    const done = await first(tx)
+    const waiting = second()
+    await untilItWaits(db, waiting)
+    return { done, waiting }
+  })
+  return [begun.done, await begun.waiting]
+}
+
+async function untilItWaits(db: Queryable, work: Promise<unknown>): Promise<void> {
+  let hasEnded = false
+  const end = () => {
+    hasEnded = true
+  }
+  work.then(end, end)
+  const waiting = sql`
+    select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+  while ((await db.rows(waiting)).length === 0) assert.ok(!hasEnded, 'it waited for nobody')
+}
