@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import fc from '../../test/support/fc.ts'
+import { inTurn, untilItWaits } from '../../test/support/in-turn.ts'
 import { newKey, type TestKey } from '../../test/support/keys.ts'
-import { openDb, sql } from '../platform/db.ts'
+import { openDb, type Queryable, sql } from '../platform/db.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import { auditBooks } from './audit-books.ts'
 import {
   type Debit,
   findCreditAccount,
   insertDebits,
   insertVoids,
+  lockCreditAccount,
   updateSuspended,
 } from './credit-store.ts'
 import { enterCredits } from './credits.ts'
@@ -64,6 +67,60 @@ test('a call with a reference that was used fails alone; the others of its batch
   const outcomes = await debitBatch(db, [debitOf(key), first, debitOf(key)])
   assert.deepEqual(told(outcomes), [3, 'failed', 2])
   assert.equal(await spentOf(key), 3)
+})
+
+test('so it does behind a larger call that the balance did not cover', async () => {
+  const key = await newKey(db, { credits: 6 })
+  const used = debitOf(key)
+  await debitBatch(db, [used])
+  const outcomes = await debitBatch(db, [debitOf(key, 3), debitOf(key, 4), used])
+  assert.deepEqual(told(outcomes), [2, 'short', 'failed'])
+})
+
+test('a database that goes away in between fails the whole batch, with nothing asked of it any more', async () => {
+  for (const lastStatement of [1, 3]) {
+    const key = await newKey(db, { credits: 5 })
+    const used = debitOf(key)
+    await debitBatch(db, [used])
+    let statements = 0
+    const going: Queryable = {
+      ...db,
+      async rows(statement) {
+        if (++statements === lastStatement) throw new UnavailableError('gone')
+        return db.rows(statement)
+      },
+    }
+    const batch = [debitOf(key), debitOf(key), used]
+    await assert.rejects(debitBatch(going, batch), { name: 'UnavailableError' })
+    assert.equal(statements, lastStatement)
+  }
+})
+
+test('who charges waits for whom it finds charging, and sees what they left', async () => {
+  const key = await newKey(db, { credits: 1 })
+  const charge = (on: Queryable) => debitBatch(on, [debitOf(key)])
+  const [first, second] = await inTurn(db, charge, () => charge(db))
+  assert.deepEqual([...told(first), ...told(second)], [0, 'short'])
+})
+
+test('what is given back is entered behind what was charged before it', async () => {
+  const key = await newKey(db, { credits: 5 })
+  const first = debitOf(key)
+  await debitBatch(db, [first])
+  const second = await db.transaction(async (tx) => {
+    await lockCreditAccount(tx, key.accountId)
+    const waiting = insertVoids(db, [first.reference])
+    await untilItWaits(db, waiting)
+    await debitBatch(tx, [debitOf(key)])
+    return { waiting }
+  })
+  assert.equal(await second.waiting, 1)
+  const entries = await db.rows<{ kind: string }>(sql`
+    select kind from credit_entries where account_id = ${key.accountId} order by seq`)
+  assert.deepEqual(
+    entries.map(({ kind }) => kind),
+    ['grant', 'charge', 'charge', 'void'],
+  )
 })
 
 test('a suspended account is not charged', async () => {
@@ -149,28 +206,6 @@ test('calls of one turn are charged together, and each gets its own answer', asy
   assert.equal(charged.length, 50)
   assert.equal(new Set(told(charged)).size, 50)
   assert.equal(await spentOf(key), 50)
-})
-
-test('the audit finds a balance that is not what its entries say, and suspends that account alone', async () => {
-  const [sound, broken] = [await newKey(db, { credits: 5 }), await newKey(db, { credits: 5 })]
-  await debitBatch(db, [debitOf(sound), debitOf(broken)])
-  const now = new Date()
-  const ofBroken = (fromStart: boolean) =>
-    auditBooks(db, { now, fromStart }).then((found) => found.broken.map((book) => book.accountId))
-  assert.deepEqual(await ofBroken(false), [])
-  await db.run(sql`
-    update credit_accounts set balance = balance + 1 where account_id = ${broken.accountId}`)
-  for (const fromStart of [false, true]) {
-    assert.deepEqual(await ofBroken(fromStart), [broken.accountId])
-    assert.deepEqual(
-      told(await debitBatch(db, [debitOf(broken), debitOf(sound)])).map(String)[0],
-      'suspended',
-    )
-  }
-  await db.run(sql`
-    update credit_accounts set balance = balance - 1 where account_id = ${broken.accountId}`)
-  const { wholeAgain } = await auditBooks(db, { now, fromStart: true })
-  assert.deepEqual(wholeAgain, [broken.accountId])
 })
 
 type Step =

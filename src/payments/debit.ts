@@ -41,7 +41,7 @@ export async function debitBatch(db: Queryable, debits: readonly Debit[]): Promi
     const debit = debits[place - 1]
     if (debit === undefined || isAccepted || isSuspended || debit.amount > remaining) continue
     // It was behind a larger one that the balance did not cover.
-    const [again] = await debitBatch(db, [debit])
+    const [again] = await eachAlone(db, [debit])
     if (again !== undefined) outcomes[place - 1] = again
   }
   return outcomes

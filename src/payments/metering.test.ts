@@ -5,10 +5,17 @@ import { newKey, type TestKey } from '../../test/support/keys.ts'
 import { patience } from '../../test/support/patience.ts'
 import { eventually } from '../../test/support/processes.ts'
 import type { MeteredCall } from '../platform/admission.ts'
-import { sql } from '../platform/db.ts'
+import { type Db, sql } from '../platform/db.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import { setPatience } from '../platform/patience.ts'
-import { findCreditAccount, lockCreditAccount } from './credit-store.ts'
-import { openCreditDesk } from './metering.ts'
+import {
+  deletePurchases,
+  findCreditAccount,
+  lockCreditAccount,
+  updateSuspended,
+} from './credit-store.ts'
+import { enterCredits } from './credits.ts'
+import { openCreditDesk, purchasesEnd } from './metering.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -101,9 +108,74 @@ test('an answer that came too late is given back', async () => {
   assert.equal(await balanceOf(key), 10)
 })
 
+test('what is charged only after it was given back once is given back all the same', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key)
+  desk.undo(call)
+  await desk.settleVoids()
+  await desk.charge(call)
+  await desk.settleVoids()
+  assert.equal(await balanceOf(key), 10)
+})
+
+test('what could not be given back is, once the database is there again', async () => {
+  let isAway = true
+  const away: Db = {
+    ...db,
+    run: (statement) => (isAway ? Promise.reject(new UnavailableError('away')) : db.run(statement)),
+  }
+  const desk = openCreditDesk({ db: away, prices, clock: () => clockHand.now })
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key)
+  await desk.charge(call)
+  desk.undo(call)
+  clockHand.now = new Date(clockHand.now.getTime() + 61_000)
+  await assert.rejects(desk.settleVoids(), { name: 'UnavailableError' })
+  isAway = false
+  await desk.settleVoids()
+  assert.equal(await balanceOf(key), 10)
+})
+
+const purchase = { idempotencyKey: 'purchase-0000000001', fingerprint: '00'.repeat(32) }
+
+test('a purchase that was refused was not made: it costs as soon as there are credits', async () => {
+  const key = await newKey(db, { credits: 1 })
+  assert.partialDeepStrictEqual(await desk.charge(callOf(key, { purchase })), {
+    refusal: 'insufficient_credits',
+  })
+  const { accountId } = key
+  const grant = { accountId, kind: 'grant', delta: 5, reason: 'more' } as const
+  await db.transaction((tx) => enterCredits(tx, grant))
+  assert.deepEqual(await desk.charge(callOf(key, { purchase })), { charged: 2, remaining: 4 })
+})
+
+test('a purchase is one account’s: another pays for the same under the same key', async () => {
+  for (const key of [await newKey(db, { credits: 10 }), await newKey(db, { credits: 10 })])
+    assert.deepEqual(await desk.charge(callOf(key, { purchase })), { charged: 2, remaining: 8 })
+})
+
+test('a purchase answers for a day and is forgotten then, not before', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const buy = () => desk.charge(callOf(key, { purchase }))
+  const { now } = clockHand
+  await buy()
+  await deletePurchases(db, purchasesEnd(now))
+  assert.deepEqual(await buy(), { charged: 0, remaining: 8 })
+  assert.ok((await deletePurchases(db, purchasesEnd(new Date(now.getTime() + 86_400_000)))) > 0)
+  assert.deepEqual(await buy(), { charged: 2, remaining: 6 })
+})
+
+test('a suspended account is told so, of a purchase it has made as well', async () => {
+  const key = await newKey(db, { credits: 10 })
+  await desk.charge(callOf(key, { purchase }))
+  await updateSuspended(db, key.accountId, clockHand.now)
+  assert.partialDeepStrictEqual(await desk.charge(callOf(key, { purchase })), {
+    refusal: 'metering_suspended',
+  })
+})
+
 test('a named purchase is not given back: its caller asks again and finds it paid for', async () => {
   const key = await newKey(db, { credits: 10 })
-  const purchase = { idempotencyKey: 'purchase-0000000001', fingerprint: '00'.repeat(32) }
   const call = callOf(key, { purchase })
   await desk.charge(call)
   desk.undo(call)

@@ -17,7 +17,8 @@ export async function inTurn<First, Second>(
   return [begun.done, await begun.waiting]
 }
 
-async function untilItWaits(db: Queryable, work: Promise<unknown>): Promise<void> {
+/** Resolves once somebody waits for a lock in this database. Throws where `work`, which is to wait, ends instead. */
+export async function untilItWaits(db: Queryable, work: Promise<unknown>): Promise<void> {
   let hasEnded = false
   const end = () => {
     hasEnded = true
