@@ -3,22 +3,26 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, request, startEdge, validKey } from '../../test/support/edge.ts'
 import type { Authenticate } from '../platform/admission.ts'
-import { endpoint } from '../platform/endpoint.ts'
+import { endpoint, type Policy } from '../platform/endpoint.ts'
 import type { PaymentPort } from '../platform/payments.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit.ts'
 
-/** One paid route that counts its reads, for keys that were valid the last time. */
+const scope = 'scores:read'
+const meter = 'score_lookup'
+
+/** One route, paid unless told otherwise, that counts its reads, for keys that were valid the last time. */
 async function startPaid({
   authenticate = async () => null,
   perMinute = 100,
   payments,
+  policy = { kind: 'paid', scope, meter, limits: { perMinute, perDay: 1_000 } },
 }: {
   authenticate?: (seen: () => void) => ReturnType<Authenticate>
   perMinute?: number
   payments?: PaymentPort
+  policy?: Policy
 }) {
   const reads = { begun: 0, fail: false }
-  const limits = { perMinute, perDay: 1_000 }
   const edge = await startEdge({
     limiter: inProcessRateLimiter({ nodes: 1 }),
     authenticate: (_authorization, { onSeen }) => authenticate(() => onSeen(validKey)),
@@ -28,7 +32,7 @@ async function startPaid({
         operationId: 'read',
         method: 'GET',
         path: '/read',
-        policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits },
+        policy,
         area: 'Sample',
         summary: 'Sample',
         responses: {},
@@ -76,6 +80,29 @@ test('401: a key that was revoked meanwhile is told nothing of what was read, no
     assert.doesNotMatch(String(body), /private|not read/)
   }
 })
+
+for (const policy of [
+  { kind: 'keyed', scope, limits: { perMinute: 100, perDay: 100 } },
+  {
+    kind: 'optional-key',
+    scope,
+    meter,
+    limits: { perMinute: 100, perDay: 100 },
+    anonymous: { perMinute: 100, perDay: 100 },
+  },
+] as const)
+  test(`401: what is not a paid read is begun for nobody whose key is not valid now: ${policy.kind}`, async () => {
+    const edge = await startPaid({
+      policy,
+      authenticate: async (seen) => {
+        seen()
+        return null
+      },
+    })
+    const { status } = await edge.call()
+    await edge.stop()
+    assert.deepEqual([status, edge.reads.begun], [401, 0])
+  })
 
 test('500: a read that failed fails the call that it was for', async () => {
   const edge = await startPaid({

@@ -1,4 +1,4 @@
-/** Who is charged although nothing can reach it any more gets back what it was charged. */
+/** Who leaves is not charged any more, and gets back what it was charged meanwhile. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openRaw, request, startEdge, validKey } from '../../test/support/edge.ts'
@@ -6,16 +6,22 @@ import { eventually } from '../../test/support/processes.ts'
 import type { MeteredCall, Metering } from '../platform/admission.ts'
 import { endpoint } from '../platform/endpoint.ts'
 
-/** A paid route whose charge takes until `charge` is told to end it. */
-async function startCharging() {
+/** A call of a paid route that stands still, until it is told to go on, where it is read or where it is charged. */
+async function startCall(heldAt: 'read' | 'charge') {
+  const charged: MeteredCall[] = []
   const undone: MeteredCall[] = []
   const begun = Promise.withResolvers<void>()
   const held = Promise.withResolvers<void>()
+  const pass = async (place: typeof heldAt): Promise<void> => {
+    if (place !== heldAt) return
+    begun.resolve()
+    await held.promise
+  }
   const metering: Metering = {
     shortfall: () => null,
-    async charge() {
-      begun.resolve()
-      await held.promise
+    async charge(call) {
+      await pass('charge')
+      charged.push(call)
       return { charged: 1 }
     },
     undo: (call) => void undone.push(call),
@@ -38,31 +44,38 @@ async function startCharging() {
         summary: 'Sample',
         responses: {},
         shed: 1,
-        answer: async () => ({ status: 200, body: {} }),
+        async answer() {
+          await pass('read')
+          return { status: 200, body: {} }
+        },
       }),
     ],
   })
   const connection = await openRaw(edge.port)
   connection.send(request('GET /read', ['Authorization: Bearer x']))
   await begun.promise
-  return { edge, connection, undone, endCharge: held.resolve }
+  return { edge, connection, charged, undone, goOn: held.resolve }
 }
 
-test('a caller that leaves while it is charged gets it back', async () => {
-  const { edge, connection, undone, endCharge } = await startCharging()
-  connection.socket.destroy()
-  await eventually('the server knows that the caller is gone', {
-    see: async () => (await edge.metrics.text()).includes('\nhttp_connections 0\n'),
+for (const [heldAt, calls] of [
+  ['read', 0],
+  ['charge', 1],
+] as const)
+  test(`a caller that leaves at the ${heldAt} pays nothing in the end`, async () => {
+    const { edge, connection, charged, undone, goOn } = await startCall(heldAt)
+    connection.socket.destroy()
+    await eventually('the server knows that the caller is gone', {
+      see: async () => (await edge.metrics.text()).includes('\nhttp_connections 0\n'),
+    })
+    goOn()
+    await eventually('the call is logged', { see: async () => edge.logged().includes('"/read"') })
+    await edge.stop()
+    assert.deepEqual([charged.length, undone.length], [calls, calls])
   })
-  endCharge()
-  await eventually('the call is logged', { see: async () => edge.logged().includes('"/read"') })
-  await edge.stop()
-  assert.equal(undone.length, 1)
-})
 
 test('a caller that stays is charged', async () => {
-  const { edge, connection, undone, endCharge } = await startCharging()
-  endCharge()
+  const { edge, connection, undone, goOn } = await startCall('charge')
+  goOn()
   const { status, headers } = await connection.answer()
   connection.socket.destroy()
   await edge.stop()
