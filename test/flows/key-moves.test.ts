@@ -4,8 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { newApiKey } from '../../src/access/api-key.ts'
+import { openKeyDesk } from '../../src/access/authenticate.ts'
 import { moveKeys } from '../../src/access/move-keys.ts'
 import { findPeppers, insertMoves } from '../../src/access/store.ts'
+import { sql } from '../../src/platform/db.ts'
+import { UnavailableError } from '../../src/platform/errors.ts'
 import { parseKeyring } from '../../src/platform/keyring.ts'
 import { ask } from '../support/ask.ts'
 import { commandLine } from '../support/command-line.ts'
@@ -17,6 +21,7 @@ import { testPeppers } from '../support/service.ts'
 const database = await testDatabase()
 const { db } = database
 const newer = `k2:${Buffer.alloc(32, 8).toString('base64')},${testPeppers}`
+const newest = `k3:${Buffer.alloc(32, 9).toString('base64')},${newer}`
 const { run, env, remove } = commandLine(database.url)
 env['API_KEY_PEPPERS'] = newer
 after(async () => {
@@ -75,6 +80,40 @@ test('503, never a wrong 401, from a machine that lacks the pepper that a key ha
   assert.equal(await used(key, testPeppers), 503)
 })
 
+test('keys that are used before and while the first pepper changes move to the new one, and need no other then', async () => {
+  const own = await testDatabase()
+  after(() => own.drop())
+  const [{ key: early }, { key: late }] = [await newKey(own.db), await newKey(own.db)]
+  const changed = parseKeyring(newest)
+  let peppers = async () => ring
+  const clock = () => new Date()
+  const desk = openKeyDesk({ db: own.db, peppers: () => peppers(), clock })
+  const present = (key: string) =>
+    desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen() {} })
+  const move = async () => {
+    await desk.recordUses()
+    return own.db.transaction((tx) => moveKeys(tx, changed, clock()))
+  }
+  assert.ok(await present(early))
+  let underWay: ReturnType<typeof present> | undefined
+  await own.db.transaction(async (tx) => {
+    peppers = async () => {
+      // A look-up needs the table: this one begins under the old ring and ends under the new one.
+      await tx.run(sql`lock table credit_accounts`)
+      underWay = present(late)
+      return changed
+    }
+    await assert.rejects(present(newApiKey('live')), UnavailableError)
+  })
+  assert.ok(await underWay)
+  assert.deepEqual(await move(), [], 'what was noted under the old ring')
+  for (const key of [early, late]) assert.ok(await present(key))
+  assert.equal((await move()).length, 2)
+  peppers = async () => new Map([...changed].slice(0, 1))
+  await assert.rejects(present(newApiKey('live')), UnavailableError)
+  for (const key of [early, late]) assert.ok(await present(key))
+})
+
 test('503 from a server that was there before the pepper; where it finds the pepper in its file, the next call is served', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'assay-peppers-'))
   const file = join(folder, 'api-key-peppers')
@@ -85,7 +124,6 @@ test('503 from a server that was there before the pepper; where it finds the pep
   const statusOf = async ({ headers }: TestKey) =>
     (await ask(node.base, { path: '/things/a', headers })).status
   assert.equal(await statusOf(key), 200)
-  const newest = `k3:${Buffer.alloc(32, 9).toString('base64')},${newer}`
   const later = await newKey(db, { credits: 10, peppers: newest })
   assert.deepEqual([await statusOf(later), await statusOf(key)], [503, 200])
   writeFileSync(file, newest)
