@@ -1,7 +1,7 @@
 /**
  * Whose key it is. Every request is decided by a look-up of its own: a key that was revoked is refused by the next one, on every node
  * (decision D15). Whose it was the last time is remembered only so that the call can be counted and its answer read meanwhile. Presented keys of
- * one turn of the event loop are looked up together.
+ * one turn of the event loop are looked up together; those that are not found share one look at the peppers, for anybody can make wrong keys.
  *
  * Cast: `api_keys`, read here; the coalescer; `api_key_uses` and `api_key_moves`, kept in memory and written every half minute by
  * `recordUses`. A crash loses at most that half minute of uses.
@@ -50,10 +50,18 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
     run: (presented) => findEach(db, presented, clock()),
     deadlineMs: answerWithinMs,
   })
+  const ringNow = coalesce<void, OpenRing | undefined>({
+    name: 'peppers of API keys',
+    run: async (callers) => {
+      const found = await openRing(db, await peppers(), clock())
+      return callers.map(() => found)
+    },
+    deadlineMs: answerWithinMs,
+  })
 
   /** A key that is not found may rest on a pepper that came after this process. */
   async function refuseOtherRing(before: OpenRing): Promise<void> {
-    const now = await openRing(db, await peppers(), clock())
+    const now = await ringNow()
     if (now === undefined || namesOf(now) === namesOf(before)) return
     ring = now
     // They were digested with what was the first pepper then.
@@ -65,7 +73,7 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
     async authenticate(authorization, { address, onSeen }) {
       const key = bearerKey(authorization)
       if (key === null) return null
-      ring ??= await openRing(db, await peppers(), clock())
+      ring ??= await ringNow()
       const open = ring
       if (open === undefined) return null
       const digests = open.peppers.map((pepper) => keyDigest(key, pepper).toString('hex'))
