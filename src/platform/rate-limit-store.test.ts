@@ -307,6 +307,13 @@ test('1,000 calls a day are granted and not one more, until the quarter hour is 
   assert.equal(allowedOf(await takes(process(), caller, 1)), 1)
 })
 
+test('the first calls of a bucket get no more than the day has, also where the minute has more', async () => {
+  const [limiter, caller] = [process(), address()]
+  const small = { name: 'small', perMinute: 10, perDay: 3 }
+  const verdicts = Array.from({ length: 5 }, () => limiter.take(caller, small))
+  assert.equal(allowedOf(await Promise.all(verdicts)), 3)
+})
+
 test('a network of many hosts gets ten times the limit, and what it refuses is not counted for the host', async () => {
   const hosts = Array.from({ length: 11 }, () => network('wide 1'))
   const [one, two] = [process(), process()]
