@@ -188,9 +188,10 @@ test('the connection lives on after a refusal whose body was short', async () =>
   connection.socket.destroy()
 })
 
-test('a test key, which pays nothing, has the limits of its address where anybody may call', async () => {
+test('a test key, which pays nothing, has the limits of its address where anybody may call', async (t) => {
   const caller = { ...validKey.caller, environment: 'test' as const }
   const other = await startEdge({ authenticate: () => Promise.resolve({ ...validKey, caller }) })
+  t.after(() => other.stop())
   const call = (lines: string[]) => ask(other.port, post('/echo', '{}', [from(0), ...lines]))
   for (const [i, lines] of [
     ['Authorization: Bearer k'],
@@ -202,7 +203,6 @@ test('a test key, which pays nothing, has the limits of its address where anybod
     assert.match(headers['ratelimit-policy'] ?? '', /^"minute";q=60;/)
     assert.match(headers.ratelimit ?? '', new RegExp(`^"minute";r=${59 - i};`))
   }
-  await other.stop()
 })
 
 test('a key that is valid has the limits of a key, whatever its address', async () => {
