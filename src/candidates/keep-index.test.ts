@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { indexed, names, records, registerSeekers } from '../../test/support/candidates.ts'
 import { testDatabase } from '../../test/support/database.ts'
+import { inTurn } from '../../test/support/in-turn.ts'
 import { line, now, person, publicLine, register } from '../../test/support/people.ts'
-import { changeConsent } from '../people/consent.ts'
-import { sql } from '../platform/db.ts'
+import { changeConsent, changeConsentInside } from '../people/consent.ts'
+import { sql, type Tx } from '../platform/db.ts'
 import { adoptVocabulary, indexLeftovers, keepingIndex } from './keep-index.ts'
 import { candidateSearch } from './search.ts'
 import { skillNames } from './skill-names.ts'
@@ -167,6 +168,25 @@ test('two who change one person at once: the index has what both have done', asy
   assert.deepEqual(await find('countess'), ['ada'])
   assert.deepEqual(await find('latin'), ['ada'])
   assert.deepEqual(await find('java'), [])
+})
+
+test('who is taken up by the worker while they take a consent back is not found afterwards', async () => {
+  await registerSeekers(db, [ada])
+  await db.run(sql`update profiles set title = 'Countess'`)
+  const wish = { permission: 'search_listing', textVersion: null, by: 'test', at: now } as const
+  const withdraw = (tx: Tx) => changeConsentInside(tx, 'ada', wish)
+  await inTurn(db, withdraw, () => indexLeftovers(db, names))
+  assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
+})
+
+test('a transaction takes up whom it has changed itself; whom others have left behind is the worker’s to lock and take up', async () => {
+  await registerSeekers(db, [ada, { ...ada, username: 'grace' }])
+  await db.run(sql`update profiles set title = 'Countess' where username = 'grace'`)
+  await kept.transaction((tx) =>
+    tx.run(sql`update profiles set title = 'Countess' where username = 'ada'`),
+  )
+  assert.deepEqual(await find('countess'), ['ada'])
+  assert.equal((await rows())?.queue, 1)
 })
 
 test('who has changed nobody pays for no vocabulary', async () => {
