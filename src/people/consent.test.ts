@@ -138,6 +138,15 @@ test('the consent that completes the onboarding says so, once; a withdrawal keep
   assert.deepEqual((await person(db, 'boarder')).onboardedAt, now)
 })
 
+test('a consent that was taken back before the terms came onboards nobody', async () => {
+  await newPerson('thought-again')
+  for (const text of ['1', null]) await change('thought-again', 'public_profile', text)
+  const terms = { version: '1', acceptedAt: '2026-05-01T00:00:00Z' }
+  await register(db, [line({ username: 'thought-again', terms })])
+  const { onboardedAt, termsVersion } = await person(db, 'thought-again')
+  assert.deepEqual([onboardedAt, termsVersion], [null, '1'])
+})
+
 test('60 concurrent grants and withdrawals: events exactly once, in the order of versions, each fitting the one before', async () => {
   const workerId = await newPerson('crowd')
   const outcomes = await Promise.all(
@@ -201,6 +210,7 @@ test('the history cannot be rewritten, and what holds cannot say else than the h
   await change('booked', 'score_sharing', '1')
   for (const statement of [
     sql`update consent_changes set granted = false where worker_id = ${workerId}`,
+    sql`update consent_changes set actor = 'erased', effective_at = now() where worker_id = ${workerId}`,
     sql`delete from consent_changes where worker_id = ${workerId}`,
     sql`update consents set granted = false where worker_id = ${workerId}`,
     sql`insert into consent_changes values (${workerId}, 2, 'score_sharing', false, null, null, 'x', now())`,

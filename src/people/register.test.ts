@@ -142,6 +142,13 @@ test('a rename to a taken name is refused and changes nothing else of the line',
   assert.deepEqual([mover.profile.title, mover.termsVersion, mover.consents], [null, null, {}])
 })
 
+test('one batch: a name that its owner would give up, but may not, is refused to who wants it, and nobody else’s line fails', async () => {
+  const owner = (externalId: string, username = externalId) => line({ username, externalId })
+  await register(db, [owner('queue-1'), owner('queue-2'), owner('queue-3')])
+  const wishes = [owner('queue-1', 'queue-2'), owner('queue-2', 'queue-3'), owner('queue-4')]
+  assert.deepEqual(outcomes(await register(db, wishes)), [taken, taken, 'created'])
+})
+
 test('one batch: lines of one person take effect in their order', async () => {
   const lines = [
     line({ username: 'step-1', externalId: 'stepper', title: '1' }),

@@ -4,8 +4,12 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
+import { names } from '../../test/support/candidates.ts'
 import { resolved } from '../../test/support/disputes.ts'
+import { evidenceLineOf } from '../../test/support/evidence.ts'
+
 import { cutOffEverywhere } from '../../test/support/faults.ts'
+import { inTurn } from '../../test/support/in-turn.ts'
 import { consentEvents, publicLine, register, registrationOf } from '../../test/support/people.ts'
 import { issuer, testRegistry } from '../../test/support/registry.ts'
 import {
@@ -19,6 +23,7 @@ import {
 } from '../../test/support/scores.ts'
 import { openReporting } from '../agent-decisions/report.ts'
 import { readReportRequest } from '../agent-decisions/report-request.ts'
+import { indexLeftovers } from '../candidates/keep-index.ts'
 import { openDispute } from '../disputes/open-dispute.ts'
 import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import type { EvidenceLine } from '../evidence/schema.ts'
@@ -303,4 +308,32 @@ test('docs/privacy.md says of every table what becomes of it', async () => {
   const told = new Set(readFileSync('docs/privacy.md', 'utf8').match(/(?<=`)[a-z0-9_]+(?=`)/g))
   const untold = [...(await everything()).keys()].filter((table) => !told.has(table))
   assert.deepEqual(untold, [])
+})
+
+test('an erasure waits for evidence that is being taken in, and takes it along', async () => {
+  const { workerId, username } = await canaryPerson()
+  const late = evidenceLineOf(0, { workerId, externalId: 'canary-late' })
+  await inTurn(
+    db,
+    (tx) => ingestEvidence(tx, [late], { vocabulary, now: at }),
+    () => erase(username),
+  )
+  assert.deepEqual(await tablesWith(/canary/i), [])
+})
+
+test('erase: the worker’s id stays in the books, and in no other table', async () => {
+  const { workerId, username } = await canaryPerson()
+  await indexLeftovers(db, names)
+  const held = await tablesWith(new RegExp(workerId))
+  for (const table of ['consents', 'identities', 'search_entries', 'evidence'])
+    assert.ok(held.includes(table), table)
+  await erase(username)
+  assert.deepEqual(await tablesWith(new RegExp(workerId)), [
+    'consent_changes',
+    'identity_changes',
+    'score_snapshots',
+    'usernames',
+    'webhook_events',
+    'workers',
+  ])
 })
