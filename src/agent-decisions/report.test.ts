@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
+import { inTurn } from '../../test/support/in-turn.ts'
 import { sql } from '../platform/db.ts'
 import { openReporting, type Reported, type ReportWish } from './report.ts'
 import { type ReportContent, readReportRequest } from './report-request.ts'
@@ -191,6 +192,16 @@ test('a review is open once, until the operator decides; declined it can be aske
   })
   assert.deepEqual(await ask(), { outcome: 'unlocked_already' })
   assert.equal((await findOpenReviews(db, 100)).filter((one) => one.userId === userId).length, 0)
+})
+
+test('who asks for a review while the operator unlocks the account waits, and has nothing to ask for', async () => {
+  const userId = randomUUID()
+  const [, asked] = await inTurn(
+    db,
+    (tx) => unlockReporting(tx, { userId, now }),
+    () => requestUnlockReview(db, { userId, stateUnlessSet: 'locked', now }),
+  )
+  assert.deepEqual(asked, { outcome: 'unlocked_already' })
 })
 
 test('an account that is unlocked from the start has nothing to ask for', async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { names } from '../../test/support/candidates.ts'
-import { end, opened, resolved, review, tryToOpen } from '../../test/support/disputes.ts'
+import { end, opened, resolved, review, tryInside, tryToOpen } from '../../test/support/disputes.ts'
+import { inTurn } from '../../test/support/in-turn.ts'
 import { issuer, testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
@@ -18,7 +19,7 @@ import {
 } from '../../test/support/scores.ts'
 import { candidateReads } from '../candidates/reads.ts'
 import { findPersonFacts } from '../people/store.ts'
-import { sql } from '../platform/db.ts'
+import { sql, type Tx } from '../platform/db.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
 import { findChanges, findDisputes } from './store.ts'
@@ -269,13 +270,18 @@ test('upheld identity: the check counts no more, and its credential goes; reject
   }
 })
 
-test('upheld identity of somebody whose check had been taken back before: nothing is left to take back', async () => {
+test('upheld identity of somebody whose check had been taken back before, or begun anew: nothing is left to take back', async () => {
   const { workerId } = await personWithScore()
   const by = { by: 'ada', at: daysAfter(1) }
-  await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'revoke' }, by))
-  await resolved(db, { workerId, kind: 'identity' }, { ending: 'upheld' })
-  const [person] = await findPersonFacts(db, [workerId])
-  assert.equal(person?.identity?.state, 'revoked')
+  for (const [move, state] of [
+    ['revoke', 'revoked'],
+    ['begin', 'pending'],
+  ] as const) {
+    await db.transaction((tx) => moveIdentity(tx, { workerId, move }, by))
+    await resolved(db, { workerId, kind: 'identity' }, { ending: 'upheld' })
+    const [person] = await findPersonFacts(db, [workerId])
+    assert.equal(person?.identity?.state, state)
+  }
 })
 
 test('restricted: score, detail and credential do not show it until the dispute ends, whatever happens to the score meanwhile', async () => {
@@ -463,4 +469,12 @@ test('two who open at once about the same: one wins, the other is told which', a
   const [won, lost] = openings.toSorted((a) => (a.outcome === 'opened' ? -1 : 1))
   assert.ok(won?.outcome === 'opened')
   assert.deepEqual(lost, { outcome: 'already_open', disputeId: won.dispute.id })
+})
+
+test('who opens while somebody else is opening about the same waits, and is told which', async () => {
+  const { workerId } = await personWithScore()
+  const open = (tx: Tx) => tryInside(tx, { workerId })
+  const [first, second] = await inTurn(db, open, () => tryToOpen(db, { workerId }))
+  assert.ok(first.outcome === 'opened')
+  assert.deepEqual(second, { outcome: 'already_open', disputeId: first.dispute.id })
 })

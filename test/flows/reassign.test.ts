@@ -54,16 +54,19 @@ test('1, and nothing is done: a person or an item that is not there', async () =
   assert.equal((await scoresOf(db, grace)).length, 1)
 })
 
-test('1, and nothing is done: an item that is disputed, whether or not it was set aside', async () => {
+test('1, and nothing is done: an item that is disputed, set aside or not, looked at or not', async () => {
   for (const flags of [[], ['--exclude']]) {
     const item = ['--kind', 'evidence', '--evidence', adas[0] ?? '']
     const opened = await command('disputes', 'open', 'ada-lovelace', ...item, ...flags)
     assert.equal(opened.code, 0, opened.err)
     const disputeId = opened.report.dispute.id
-    const refused = await reassign('--all-of', 'ada-lovelace', ...to)
-    assert.equal(refused.code, 1)
-    assert.match(refused.report.message, /dispute.*Nothing was done/)
-    assert.equal((await scoresOf(db, grace)).length, 1)
+    for (const state of ['open', 'under_review']) {
+      if (state !== 'open') assert.equal((await command('disputes', 'review', disputeId)).code, 0)
+      const refused = await reassign('--all-of', 'ada-lovelace', ...to)
+      assert.equal(refused.code, 1, state)
+      assert.match(refused.report.message, /dispute.*Nothing was done/)
+      assert.equal((await scoresOf(db, grace)).length, 1)
+    }
     const withdrawn = await command('disputes', 'withdraw', disputeId)
     assert.equal(withdrawn.code, 0, withdrawn.err)
   }

@@ -9,7 +9,7 @@ import {
   reviewDispute,
   type Wish,
 } from '../../src/disputes/open-dispute.ts'
-import type { Db } from '../../src/platform/db.ts'
+import type { Db, Tx } from '../../src/platform/db.ts'
 import type { Scoring } from '../../src/scores/scoring.ts'
 import { daysAfter, scoring } from './scores.ts'
 
@@ -18,9 +18,18 @@ export function tryToOpen(
   wish: Pick<Wish, 'workerId'> & Partial<Wish>,
   now = daysAfter(1),
 ): Promise<Opening> {
+  return db.transaction((tx) => tryInside(tx, wish, now))
+}
+
+/** The same within the caller's transaction. */
+export function tryInside(
+  tx: Tx,
+  wish: Pick<Wish, 'workerId'> & Partial<Wish>,
+  now = daysAfter(1),
+): Promise<Opening> {
   const asked = { kind: 'score', evidenceIds: [], restricted: false, exclude: false, ...wish }
   const circumstances = { actor: 'ada', now, dueAt: daysAfter(30, now) }
-  return db.transaction((tx) => openDispute(tx, asked as Wish, circumstances))
+  return openDispute(tx, asked as Wish, circumstances)
 }
 
 export async function opened(
