@@ -166,4 +166,14 @@ test('after the active key was revoked the pending one takes over without waitin
   assert.equal((await createKey(db, third.kid, now)).state, 'active')
 })
 
+test('after the active key was revoked a new one waits behind the one that is pending', async () => {
+  const db = await emptyRegistry()
+  await createKey(db, signer.kid, keySince)
+  await createKey(db, second.kid, now)
+  await revokeKey(db, signer.kid, now)
+  assert.equal((await createKey(db, third.kid, seconds(now, 1))).state, 'pending')
+  const rotated = await rotateKeys(db, seconds(now, 1), { atOnce: false })
+  assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: null })
+})
+
 after(() => assert.equal(databases.length, 0))
