@@ -32,8 +32,9 @@ const keys: Record<string, PresentedKey> = {
   'Bearer test': keyOf('test'),
 }
 
-async function serve(signers: Signers) {
-  const live = candidateReads({ db, names, origin, formerOrigins: [], signers, clock: () => now })
+async function serve(signers: Signers, at = origin) {
+  const options = { db, names, origin: at, formerOrigins: [], signers, clock: () => now }
+  const live = candidateReads(options)
   const limits = { perMinute: 10_000, perDay: 10_000 }
   const server = createServer({
     endpoints: candidateEndpoints({ live, sandbox: sandboxReads(names), origin, limits }),
@@ -51,9 +52,12 @@ async function serve(signers: Signers) {
 
 const here = await serve({ of: async (kid) => (kid === signer.kid ? signer : undefined) })
 const elsewhere = await serve({ of: async () => undefined })
+const moved = await serve(
+  { of: async () => signer },
+  { ...origin, issuer: 'did:web:moved.example' },
+)
 after(async () => {
-  await here.drain()
-  await elsewhere.drain()
+  for (const server of [here, elsewhere, moved]) await server.drain()
   await registry.drop()
 })
 
@@ -119,12 +123,16 @@ test('400: a form that is none, or two of them', async () => {
     assert.equal((await get(`${scoreId}/credential?${query}`)).status, 400, query)
 })
 
-test('503: the key that signed is on another machine: other forms are not to be had, the native one is', async () => {
-  assert.equal((await get(`${scoreId}/credential`, elsewhere)).status, 200)
-  const reply = await get(`${scoreId}/credential?proof=eddsa-jcs-2022`, elsewhere)
-  assert.equal(reply.status, 503)
-  assert.equal(bodyOf(reply).error, 'signing_not_configured')
-})
+for (const [why, server] of [
+  ['the key that signed is on another machine', elsewhere],
+  ['who issued it is an address before, which is not configured', moved],
+] as const)
+  test(`503: ${why}: other forms are not to be had, the native one is`, async () => {
+    assert.equal((await get(`${scoreId}/credential`, server)).status, 200)
+    const reply = await get(`${scoreId}/credential?proof=eddsa-jcs-2022`, server)
+    assert.equal(reply.status, 503)
+    assert.equal(bodyOf(reply).error, 'signing_not_configured')
+  })
 
 test('404: a score without a credential says so; its score is read all the same', async () => {
   const reply = await get(`${bareId}/credential`)
