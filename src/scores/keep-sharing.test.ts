@@ -80,6 +80,19 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
     })
   })
 
+test('allowed again, and scored by a correction that comes to the same: the score is kept, and its new credential told as score.updated', async () => {
+  const { workerId, username } = await personWithScore()
+  for (const granted of [false, true]) await consent(username, 'score_sharing', granted)
+  const correction = { reason: 'dispute_upheld', disputeId: null } as const
+  const scored = await score(db, workerId, { at: daysAfter(3), correction })
+  assert.equal(scored?.outcome, 'kept')
+  assert.equal(await openCredentials(username), 1)
+  assert.deepEqual(
+    (await eventsOf(db, workerId)).map(({ type }) => type),
+    ['score.updated'],
+  )
+})
+
 test('consent to search_listing bears on no credential', async () => {
   const { workerId, username } = await personWithScore()
   await consent(username, 'search_listing', false)

@@ -192,6 +192,8 @@ test('who does not share the score: all is done, and nothing is told', async () 
 
 test('without an engine: evidence and credential are revoked at once, and the score follows as revised when there is one', async () => {
   const { workerId, evidence } = await personWithScore()
+  // Counts for nothing, and is not counted.
+  await addEvidence(db, workerId, [{ sourceId: 'self' }])
   await revoke(evidence.slice(3), {}, { by: null })
   const [wrong] = await scoresOf(db, workerId)
   assert.partialDeepStrictEqual(wrong, { state: 'active', vcRevokedAt: now })
