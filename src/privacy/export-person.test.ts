@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { inTurn } from '../../test/support/in-turn.ts'
+import { now, publicLine, register } from '../../test/support/people.ts'
+import { testRegistry } from '../../test/support/registry.ts'
+import type { Tx } from '../platform/db.ts'
+import { changeConsent } from '../scores/keep-sharing.ts'
+import { exportPerson } from './export-person.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+
+test('an export waits for a change of the person, and has it', async () => {
+  await register(db, [publicLine()])
+  const wish = { permission: 'score_sharing', textVersion: null, by: 'test', at: now } as const
+  const withdraw = (tx: Tx) => changeConsent(tx, 'ada', wish)
+  const [, exported] = await inTurn(db, withdraw, () =>
+    db.transaction((tx) => exportPerson(tx, 'ada', now)),
+  )
+  assert.partialDeepStrictEqual(exported, {
+    consentChanges: [{}, {}, {}, { permission: 'score_sharing', granted: false }],
+  })
+})
