@@ -5,6 +5,7 @@ import { now, publicLine, register } from '../../test/support/people.ts'
 import { testRegistry } from '../../test/support/registry.ts'
 import type { Tx } from '../platform/db.ts'
 import { changeConsent } from '../scores/keep-sharing.ts'
+import { eraseWorker } from './erase-person.ts'
 import { exportPerson } from './export-person.ts'
 
 const registry = await testRegistry()
@@ -19,6 +20,16 @@ test('an export waits for a change of the person, and has it', async () => {
     db.transaction((tx) => exportPerson(tx, 'ada', now)),
   )
   assert.partialDeepStrictEqual(exported, {
+    consents: { score_sharing: { granted: false } },
     consentChanges: [{}, {}, {}, { permission: 'score_sharing', granted: false }],
   })
+})
+
+test('an export waits for an erasure, and has nothing of the person', async () => {
+  await register(db, [publicLine({ username: 'grace' })])
+  const erase = (tx: Tx) => eraseWorker(tx, 'grace', { by: 'test', at: now })
+  const [, exported] = await inTurn(db, erase, () =>
+    db.transaction((tx) => exportPerson(tx, 'grace', now)),
+  )
+  assert.equal(exported, null)
 })

@@ -3,7 +3,7 @@ import { findReportRecords } from '../agent-decisions/personal-store.ts'
 import { findDisputeRecords } from '../disputes/personal-store.ts'
 import { findEvidenceRecords } from '../evidence/personal-store.ts'
 import { findPersonHistory } from '../people/personal-store.ts'
-import { findPeople, lockWorkers, type Person } from '../people/store.ts'
+import { findPeople, findWorkerId, lockWorkers, type Person } from '../people/store.ts'
 import type { Tx } from '../platform/db.ts'
 import { findEventRecords } from '../webhooks/personal-store.ts'
 import { findTraces } from './traces.ts'
@@ -18,10 +18,11 @@ export async function exportPerson(
   username: string,
   now: Date,
 ): Promise<PersonExport | null> {
-  const [person] = await findPeople(tx, { usernames: [username] })
-  if (person === undefined) return null
-  const { workerId } = person
+  const workerId = await findWorkerId(tx, username)
+  if (workerId === null) return null
   await lockWorkers(tx, [workerId])
+  const [person] = await findPeople(tx, { workerIds: [workerId] })
+  if (person === undefined) return null
   const { scores, credentials, reportedNames } = await findTraces(tx, workerId)
   const evidence = await findEvidenceRecords(tx, workerId)
   const events = await findEventRecords(tx, workerId)

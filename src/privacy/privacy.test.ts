@@ -302,6 +302,7 @@ test('who was given evidence that another person had disputed in vain is erased 
   assert.equal(outcome, 'reassigned')
   assert.equal((await erase(taker.username))?.workerId, taker.workerId)
   assert.deepEqual(await tablesWith(/disputed-item/), [])
+  await erase(giver.username)
 })
 
 test('docs/privacy.md says of every table what becomes of it', async () => {
