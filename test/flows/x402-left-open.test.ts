@@ -1,0 +1,153 @@
+/** Payments that were left in the middle, by a crash, by who took too long, by a caller that is gone: what becomes of them. */
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Db } from '../../src/platform/db.ts'
+import { UnavailableError } from '../../src/platform/errors.ts'
+import { listUnserved } from '../../src/x402/reports-store.ts'
+import { assertPending, startFaultyLoop } from '../support/faulty-loop.ts'
+import {
+  assertError,
+  assertPaid,
+  assertRefused,
+  chainTest,
+  pay,
+  signedHeader,
+} from '../support/paid-loop.ts'
+
+const loop = await startFaultyLoop()
+const { facilitator, broken, later, stateOf } = loop
+const server = await loop.start()
+const twin = await loop.start()
+after(() => loop.stop())
+
+chainTest(
+  'a crash between settling and writing it down: another server serves it when the lease is over, charged once',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const dying = await loop.start({ db: endingAt('settled') })
+    assertError(await pay(dying, header), 503, 'unavailable')
+    assert.equal(await stateOf(header), 'settling')
+    assert.equal(await loop.spent(wallet), 10_000)
+    const settledBefore = facilitator.asked['/settle']
+    await later(31, async () => void assertPaid(await pay(twin, header)))
+    assert.equal(facilitator.asked['/settle'], settledBefore)
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest('a crash before settling: nothing was sent, and what is held lapses', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedHeader(wallet)
+  const dying = await loop.start({ db: endingAfter('insert into x402_payments') })
+  assertError(await pay(dying, header), 503, 'unavailable')
+  assert.equal(await stateOf(header), 'settling')
+  assert.equal(await loop.spent(wallet), 0)
+  await later(31, async () => void assertPaid(await pay(twin, header)))
+  assert.equal(await loop.spent(wallet), 10_000)
+})
+
+/** The database, until it has done this: what it answered is lost, and from then on nothing is written any more. */
+function endingAfter(text: string): Db {
+  const { db } = loop.database
+  let hasEnded = false
+  return {
+    ...db,
+    async run(statement) {
+      const isLast = !hasEnded && statement.text.includes(text)
+      hasEnded ||= isLast
+      if (isLast) await db.run(statement)
+      if (hasEnded) throw new UnavailableError('the process is gone')
+      return db.run(statement)
+    },
+  }
+}
+
+/** The database, until the row is to move to this state: from then on nothing is written any more. */
+function endingAt(state: string): Db {
+  const { db } = loop.database
+  let hasEnded = false
+  return {
+    ...db,
+    run(statement) {
+      hasEnded ||= statement.text.includes(`set state = '${state}'`)
+      return hasEnded
+        ? Promise.reject(new UnavailableError('the process is gone'))
+        : db.run(statement)
+    },
+  }
+}
+
+chainTest('a caller that leaves while the work is done is not charged', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedHeader(wallet)
+  await leaveWhileReading(header)
+  assert.equal(await stateOf(header), 'released')
+  assert.equal(await loop.spent(wallet), 0)
+})
+
+/** Until the server that it leaves is done with it. */
+async function leaveWhileReading(header: string): Promise<void> {
+  const { slow, reading, letGo } = await startSlow()
+  const caller = connect(Number(new URL(slow.base).port), '127.0.0.1')
+  caller.write(`GET /things/1 HTTP/1.1\r\nHost: a\r\nX-PAYMENT: ${header}\r\n\r\n`)
+  await reading
+  caller.destroy()
+  while ((await slow.connections()) > 0) await turn()
+  letGo()
+  while (!(await slow.counted()).includes('x402_attempts_total{')) await turn()
+}
+
+/** A server whose work stands still until it is let go. */
+async function startSlow() {
+  const reading = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const slow = await loop.start({
+    read: async (id) => {
+      reading.resolve()
+      await gate.promise
+      return { status: 200, body: { id } }
+    },
+  })
+  return { slow, reading: reading.promise, letGo: gate.resolve }
+}
+
+chainTest(
+  'the reconciler finds out what nobody came back for: paid, or expired and worthless',
+  async () => {
+    const [payer, other] = [await loop.richWallet(), await loop.richWallet()]
+    const paid = await signedHeader(payer)
+    const faults = { '/settle': 'answer lost', node: true } as const
+    assertPending(await broken(faults, () => pay(server, paid)))
+    const unpaid = await signedHeader(other)
+    assertPending(await broken({ '/settle': 'request lost' }, () => pay(server, unpaid)))
+    await server.reconcile()
+    assert.equal(await stateOf(paid), 'unknown', 'it is left to the payer for a while')
+    await later(31, async () => {
+      await Promise.all([server.reconcile(), twin.reconcile()])
+      assert.equal(await stateOf(paid), 'settled')
+      assert.equal(await stateOf(unpaid), 'unknown')
+    })
+    await loop.chain.call('evm_increaseTime', [400])
+    await loop.chain.call('evm_mine')
+    await later(400, async () => {
+      await server.reconcile()
+      assert.equal(await stateOf(unpaid), 'failed')
+      assertRefused(
+        await pay(server, unpaid),
+        'invalid_exact_evm_payload_authorization_valid_before',
+      )
+      assert.equal(await unserved(), 1)
+      assertPaid(await pay(server, paid))
+      assert.equal(await unserved(), 0)
+    })
+    assert.equal(await loop.spent(payer), 10_000)
+    assert.equal(await loop.spent(other), 0)
+  },
+)
+
+async function unserved(): Promise<number> {
+  return (await listUnserved(loop.database.db, 10)).length
+}
