@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from '../../src/platform/db.ts'
 import { UnavailableError } from '../../src/platform/errors.ts'
 import { assertPending, startFaultyLoop } from '../support/faulty-loop.ts'
@@ -113,16 +114,23 @@ chainTest('503: a lost answer, then a new signature under the same key: one char
 })
 
 chainTest(
-  '200: a payment that is shown twenty times at once, and again, is verified once',
+  '200: a payment that is shown twenty times more while it is held, and again, is verified once',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
     const before = facilitator.asked['/verify']
-    const receipts = await Promise.all(
-      Array.from({ length: 20 }, async () => assertPaid(await pay(server, header))),
+    let others: ReturnType<typeof pay>[] | undefined
+    const first = await verifiedThen(
+      async () => {
+        if (others !== undefined) return
+        while ((await stateOf(header)) !== 'settling') await turn()
+        others = Array.from({ length: 20 }, () => pay(server, header))
+      },
+      () => pay(server, header),
     )
-    receipts.push(assertPaid(await pay(server, header)))
-    assert.equal(new Set(receipts).size, 1)
+    const replies = [first, ...(await Promise.all(others ?? [])), await pay(server, header)]
+    assert.equal(replies.length, 22)
+    assert.equal(new Set(replies.map(assertPaid)).size, 1)
     assert.equal(facilitator.asked['/verify'], before + 1)
     assert.equal(await loop.spent(wallet), 10_000)
   },
@@ -160,6 +168,23 @@ chainTest(
     )
     assertRefused(reply, 'invalid_transaction_state')
     assert.equal(await loop.spent(wallet), 0)
+  },
+)
+
+chainTest(
+  '402: a payer that has nothing left between verification and settlement is told, and pays by the same header later',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const reply = await verifiedThen(
+      () => loop.chain.setBalance(wallet.address, 0n),
+      () => pay(server, header),
+    )
+    assertRefused(reply, 'insufficient_funds')
+    assert.equal(await stateOf(header), 'failed')
+    await loop.chain.setBalance(wallet.address, 1_000_000n)
+    assertPaid(await pay(server, header))
+    assert.equal(await loop.spent(wallet), 10_000)
   },
 )
 
