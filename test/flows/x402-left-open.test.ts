@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Db } from '../../src/platform/db.ts'
+import type { Db, Statement } from '../../src/platform/db.ts'
 import { UnavailableError } from '../../src/platform/errors.ts'
 import { listUnserved } from '../../src/x402/reports-store.ts'
 import { assertPending, startFaultyLoop } from '../support/faulty-loop.ts'
@@ -20,6 +20,7 @@ const loop = await startFaultyLoop()
 const { facilitator, broken, later, stateOf } = loop
 const server = await loop.start()
 const twin = await loop.start()
+const blind = await loop.start({ blind: true })
 after(() => loop.stop())
 
 chainTest(
@@ -88,6 +89,20 @@ chainTest('a caller that leaves while the work is done is not charged', async ()
   assert.equal(await loop.spent(wallet), 0)
 })
 
+chainTest(
+  'a caller that comes back for a payment left open, and leaves again, is not charged; it still buys',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    assertPending(await broken({ '/settle': 'request lost' }, () => pay(server, header)))
+    await leaveWhileReading(header)
+    assert.equal(await stateOf(header), 'unknown')
+    assert.equal(await loop.spent(wallet), 0)
+    assertPaid(await pay(server, header))
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
 /** Until the server that it leaves is done with it. */
 async function leaveWhileReading(header: string): Promise<void> {
   const { slow, reading, letGo } = await startSlow()
@@ -112,6 +127,68 @@ async function startSlow() {
     },
   })
   return { slow, reading: reading.promise, letGo: gate.resolve }
+}
+
+chainTest(
+  '200: a payment is taken over from who takes too long: both serve it, and it is sent once',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const sent = facilitator.asked['/settle']
+    const { slow, letGo } = await startSlow()
+    const first = pay(slow, header)
+    while ((await stateOf(header)) !== 'settling') await turn()
+    await later(31, async () => {
+      const transaction = assertPaid(await pay(twin, header))
+      letGo()
+      assert.equal(assertPaid(await first), transaction)
+    })
+    assert.equal(facilitator.asked['/settle'], sent + 1)
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest(
+  'without a node the reconciler sends no payment that was only held: there may have been nothing to pay for',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const dying = await loop.start({ blind: true, db: endingAfter('insert into x402_payments') })
+    assertError(await pay(dying, header), 503, 'unavailable')
+    await later(61, () => blind.reconcile())
+    assert.equal(await stateOf(header), 'settling')
+    assert.equal(await loop.spent(wallet), 0)
+  },
+)
+
+chainTest('without a node one of several reconcilers sends a payment once more', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedHeader(wallet)
+  assertPending(await broken({ '/settle': 'request lost' }, () => pay(blind, header)))
+  const sent = facilitator.asked['/settle']
+  const meeting = await loop.start({ blind: true, db: listingForTwo() })
+  await later(61, async () => void (await Promise.all([meeting.reconcile(), meeting.reconcile()])))
+  assert.equal(await stateOf(header), 'settled')
+  assertPaid(await pay(blind, header))
+  assert.equal(facilitator.asked['/settle'], sent + 1)
+  assert.equal(await loop.spent(wallet), 10_000)
+})
+
+/** The database, which lists what is open once two have asked for it. */
+function listingForTwo(): Db {
+  const { db } = loop.database
+  const both = Promise.withResolvers<void>()
+  let asked = 0
+  return {
+    ...db,
+    async rows<Row>(statement: Statement) {
+      const rows = await db.rows<Row>(statement)
+      if (!statement.text.includes('order by lease_until')) return rows
+      if (++asked === 2) both.resolve()
+      await both.promise
+      return rows
+    },
+  }
 }
 
 chainTest(
