@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
+import type { Db } from '../../src/platform/db.ts'
+import { UnavailableError } from '../../src/platform/errors.ts'
 import type { X402Settings } from '../../src/x402/open.ts'
 import { ask } from '../support/ask.ts'
 import {
@@ -101,10 +103,13 @@ for (const [change, former, present] of [
       await later(terms.maxTimeoutSeconds - 1, async () =>
         buys(await signedV1(wallet, former), former),
       )
+      const quoted = await signedV2(wallet, former, { nonce: told.nonce })
+      await later(terms.maxTimeoutSeconds + 30, async () =>
+        assertRefused(await pay(now, quoted), termsReason),
+      )
       await later(overSeconds, async () => {
         assertRefused(await pay(now, await signedV1(wallet, former)), valueReason)
         assertRefused(await pay(now, await signedV2(wallet, former)), termsReason)
-        const quoted = await signedV2(wallet, former, { nonce: told.nonce })
         assertRefused(await pay(now, quoted), termsReason)
         assert.equal(await loop.spent(wallet), spent)
         await buys(await signedV1(wallet, present), present)
@@ -135,6 +140,34 @@ chainTest(
     await later(120 + terms.maxTimeoutSeconds, async () => {
       assertPaid(await pay(now, await signedV1(wallet, '17000')))
     })
+  },
+)
+
+chainTest(
+  'who asks the same for a shorter time takes nothing from who was told before',
+  async () => {
+    await challengeOf(await asking('24000'))
+    await challengeOf(await asking('24000', { maxTimeoutSeconds: 60 }))
+    const now = await asking('25000')
+    const wallet = await loop.richWallet()
+    await later(terms.maxTimeoutSeconds - 1, async () => {
+      assertPaid(await pay(now, await signedV1(wallet, '24000')))
+    })
+  },
+)
+
+chainTest(
+  '503: a price that cannot be kept is not said, however often it is asked for',
+  async () => {
+    const { db } = loop.database
+    const run: Db['run'] = (statement) =>
+      statement.text.includes('x402_prices')
+        ? Promise.reject(new UnavailableError('no database'))
+        : db.run(statement)
+    const server = await startLoopServer(loop, { clock, db: { ...db, run } })
+    servers.push(server)
+    for (let i = 0; i < 2; i++)
+      assertError(await ask(server.base, { path: '/things/1' }), 503, 'unavailable')
   },
 )
 
