@@ -180,13 +180,30 @@ chainTest(
 chainTest('a payment that nobody could have sent yet may be lost: it then buys, once', async () => {
   const wallet = await loop.richWallet()
   const header = await signedHeader(wallet)
-  facilitator.faults['/verify'] = 'error'
-  await holdWalWriter()
-  assertError(await pay(server, header), 503, 'payment_facilitator_unavailable')
-  facilitator.faults['/verify'] = 'none'
-  await killPostgres(folder)
-  await startPostgres()
+  await giveBackAndLose(server, header)
   assert.equal(await stateOf(header), 'settling', 'that it was given back was lost')
   await later(31, async () => void assertPaid(await pay(server, header)))
   assert.equal(await loop.spent(wallet), 10_000)
 })
+
+chainTest(
+  'where the chain cannot be asked, that nothing was sent is on the disk, too',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    await giveBackAndLose(blind, header)
+    assert.equal(await stateOf(header), 'released')
+    assertPaid(await pay(blind, header))
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+/** Is told that it cannot be verified, and loses every commit that nobody waited for. */
+async function giveBackAndLose(one: PaidServer, header: string): Promise<void> {
+  facilitator.faults['/verify'] = 'error'
+  await holdWalWriter()
+  assertError(await pay(one, header), 503, 'payment_facilitator_unavailable')
+  facilitator.faults['/verify'] = 'none'
+  await killPostgres(folder)
+  await startPostgres()
+}
