@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startFaultyLoop } from '../support/faulty-loop.ts'
-import { assertError, assertPaid, chainTest, pay, signedHeader } from '../support/paid-loop.ts'
+import {
+  assertError,
+  assertPaid,
+  assertRefused,
+  chainTest,
+  pay,
+  signedHeader,
+  terms,
+} from '../support/paid-loop.ts'
+import { base64Json, payloadV1, payloadV2, signAuthorization } from '../support/payments.ts'
 
 const loop = await startFaultyLoop()
 const server = await loop.start()
@@ -19,9 +28,64 @@ chainTest(
     const reused = await pay(server, await signedHeader(wallet), { headers, path: '/things/2' })
     assertError(reused, 400, 'purchase_key_reused')
     assert.equal(await loop.spent(wallet), 10_000)
-    const other = await loop.richWallet()
-    assert.notEqual(assertPaid(await pay(server, await signedHeader(other), { headers })), first)
-    assert.equal(await loop.spent(other), 10_000)
+  },
+)
+
+chainTest('two payers that name their purchases alike have one each', async () => {
+  const headers = { 'Idempotency-Key': 'a-purchase-of-everybody' }
+  const wallets = [await loop.richWallet(), await loop.richWallet()]
+  const buyAll = async () => {
+    const transactions: string[] = []
+    for (const wallet of wallets)
+      transactions.push(assertPaid(await pay(server, await signedHeader(wallet), { headers })))
+    return transactions
+  }
+  const transactions = await buyAll()
+  assert.equal(new Set(transactions).size, 2)
+  assert.deepEqual(await buyAll(), transactions)
+  for (const wallet of wallets) assert.equal(await loop.spent(wallet), 10_000)
+})
+
+chainTest('a key names its purchase for a day, and then another', async () => {
+  const wallet = await loop.richWallet()
+  const headers = { 'Idempotency-Key': 'a-purchase-of-the-day' }
+  const first = assertPaid(await pay(server, await signedHeader(wallet), { headers }))
+  const buyAfter = async (hours: number): Promise<string> => {
+    const validBefore = String(Math.floor(Date.now() / 1_000) + (hours + 1) * 3_600)
+    const header = await signedHeader(wallet, { validBefore })
+    let transaction = ''
+    await loop.later(hours * 3_600, async () => {
+      transaction = assertPaid(await pay(server, header, { headers }))
+    })
+    return transaction
+  }
+  assert.equal(await buyAfter(23), first)
+  assert.notEqual(await buyAfter(25), first)
+  assert.equal(await loop.spent(wallet), 20_000)
+})
+
+chainTest('the key of the header names the purchase, whatever the payment calls it', async () => {
+  const wallet = await loop.richWallet()
+  const headers = { 'Idempotency-Key': 'the-name-in-the-header' }
+  const named = base64Json({
+    ...payloadV2(await signAuthorization(wallet, terms), terms),
+    extensions: { 'payment-identifier': { info: { id: 'the-name-in-the-payment' } } },
+  })
+  const first = assertPaid(await pay(server, named, { headers }))
+  assert.equal(assertPaid(await pay(server, await signedHeader(wallet), { headers })), first)
+  assert.equal(await loop.spent(wallet), 10_000)
+})
+
+chainTest(
+  '402: a payment that somebody else has sent already is not waited for where its purchase was made by another',
+  async () => {
+    const wallet = await loop.richWallet()
+    const headers = { 'Idempotency-Key': 'a-purchase-that-was-made' }
+    assertPaid(await pay(server, await signedHeader(wallet), { headers }))
+    const signed = await signAuthorization(wallet, terms)
+    await loop.broadcast(signed)
+    const reply = await pay(server, base64Json(payloadV1(signed, terms)), { headers })
+    assertRefused(reply, 'invalid_transaction_state')
   },
 )
 
