@@ -2,13 +2,15 @@
  * The official facilitator code in this process, with a relayer's key of the operator. Imported only when the first payment comes: it
  * brings 50 MB of code that a server without payments never needs.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { x402Facilitator } from '@x402/core/facilitator'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { createWalletClient, custom, defineChain, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { sha256 } from '../platform/bytes.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import type { Rpc } from './chain.ts'
 import type { OfficialFacilitator } from './facilitator.ts'
 import { findPendingTransaction, keepPendingTransaction, lockRelayer } from './store.ts'
@@ -24,6 +26,9 @@ export interface LocalFacilitator {
 
 const receiptMsMax = 10_000
 const pollMs = 500
+/** How long others are waited for: within the time that a settlement may take. */
+const turnMsMax = 10_000
+const turnMs = 20
 
 export function localFacilitator({
   db,
@@ -75,19 +80,28 @@ export function localFacilitator({
 
 /**
  * One transaction of the relayer is numbered and sent at a time: in this process by a chain of promises, among processes under a lock of
- * the database. Two that took the same number would replace one another.
+ * the database. Two that took the same number would replace one another. Who has the turn asks the node several things, which may take
+ * longer than a statement may wait: so the others ask for the lock again and again.
  */
 function turns(db: Db, address: string) {
   let last: Promise<unknown> = Promise.resolve()
   return <Result>(send: () => Promise<Result>): Promise<Result> => {
     const turn = last.then(() =>
       db.transaction(async (tx) => {
-        await lockRelayer(tx, address)
+        await ourTurn(tx, address)
         return send()
       }),
     )
     last = turn.catch(() => undefined)
     return turn
+  }
+}
+
+async function ourTurn(tx: Tx, address: string): Promise<void> {
+  const deadline = performance.now() + turnMsMax
+  while (!(await lockRelayer(tx, address))) {
+    if (performance.now() >= deadline) throw new UnavailableError('the relayer is busy')
+    await pause(turnMs)
   }
 }
 

@@ -268,7 +268,9 @@ export function sweepPayments(db: Queryable, before: Date): Promise<number> {
     where state_at < ${before} and (state = 'released' or (state = 'failed' and valid_before < ${before}))`)
 }
 
-/** Among all processes, until the transaction ends. */
-export async function lockRelayer(tx: Tx, address: string): Promise<void> {
-  await tx.rows(sql`select pg_advisory_xact_lock(hashtext('x402 relayer ' || ${address}::text))`)
+/** Among all processes, until the transaction ends. False while another has it; nobody is waited for. */
+export async function lockRelayer(tx: Tx, address: string): Promise<boolean> {
+  const [row] = await tx.rows<{ isOurs: boolean }>(sql`
+    select pg_try_advisory_xact_lock(hashtext('x402 relayer ' || ${address}::text)) as "isOurs"`)
+  return row?.isOurs === true
 }

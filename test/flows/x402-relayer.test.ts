@@ -1,0 +1,46 @@
+/** Processes that send with one relayer, each in its turn, however long another's takes. */
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { privateKeyToAccount } from 'viem/accounts'
+import { lockRelayer } from '../../src/x402/store.ts'
+import { boundedDb } from '../support/faults.ts'
+import {
+  assertPaid,
+  chainTest,
+  pay,
+  signedHeader,
+  startLoopServer,
+  startPaidLoop,
+} from '../support/paid-loop.ts'
+
+const loop = await startPaidLoop()
+const { db } = loop.database
+const askedAgain = Promise.withResolvers<void>()
+const server = await startLoopServer(loop, {
+  db: boundedDb(db, (number) => {
+    if (number === 2) askedAgain.resolve()
+  }),
+})
+after(async () => {
+  await server.stop()
+  await loop.stop()
+})
+
+chainTest(
+  '200: while another process has the relayer, its turn is asked for again and again, and nothing is sent',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const { address } = privateKeyToAccount(loop.chain.relayerKey)
+    const paying = await db.transaction(async (tx) => {
+      assert.ok(await lockRelayer(tx, address))
+      const reply = pay(server, header)
+      const first = await Promise.race([askedAgain.promise, reply])
+      assert.equal(first, undefined, 'it was answered')
+      assert.equal(await loop.spent(wallet), 0)
+      return { reply }
+    })
+    assertPaid(await paying.reply)
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
