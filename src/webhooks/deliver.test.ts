@@ -1,16 +1,19 @@
 /** Delivering, with a real database, real receivers over TLS, and a clock that the test moves. */
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
 import { after, beforeEach, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { testDatabase } from '../../test/support/database.ts'
-import { type Received, type Receiver, startReceiver } from '../../test/support/receiver.ts'
+import type { Received } from '../../test/support/receiver.ts'
 import {
   began,
   createEndpoint,
   deliveriesIn,
+  failing,
   forgetWebhooks,
   happen,
+  lease,
+  ok,
+  receiver,
   startDelivering,
   testRing,
 } from '../../test/support/webhooks.ts'
@@ -19,7 +22,7 @@ import { findAttempts } from './delivery-store.ts'
 import { disableEndpoint } from './disable-endpoint.ts'
 import { enableEndpoint, pauseEndpoint } from './enable-endpoint.ts'
 import { eventTypes } from './event-types.ts'
-import { claimDeliveries, reapLeases } from './leasing-store.ts'
+import { reapLeases } from './leasing-store.ts'
 import { noNotices } from './notices.ts'
 import { publishEvents } from './outbox.ts'
 import { placeWaiting } from './place.ts'
@@ -35,22 +38,7 @@ const { db } = database
 after(() => database.drop())
 beforeEach(() => forgetWebhooks(db))
 
-type Answer = (response: ServerResponse, received: Received) => unknown
-
-async function receiver(answer: Answer): Promise<Receiver & { url: string }> {
-  const started = await startReceiver(['hooks.example'], answer)
-  after(() => started.close())
-  return { ...started, url: `https://hooks.example:${started.port}/hook` }
-}
-
-function delivering(parts: Parameters<typeof startDelivering>[1] = {}) {
-  const started = startDelivering(db, parts)
-  after(() => started.close())
-  return started
-}
-
-const ok: Answer = (response) => response.end()
-const failing: Answer = (response) => response.writeHead(500).end('broken')
+const delivering = (parts: Parameters<typeof startDelivering>[1] = {}) => startDelivering(db, parts)
 
 const disable = (endpointId: string, now: Date) =>
   db.transaction((tx) => disableEndpoint(tx, { endpointId, userId: null, reason: 'owner', now }))
@@ -334,12 +322,7 @@ test('a worker that died: its lease runs out, the delivery is made again at once
   const { id } = await createEndpoint(db, url)
   await happen(db)
   await placeWaiting(db)
-  const claimed = await claimDeliveries(db, [{ endpointId: id, count: 1 }], {
-    ids: ['0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f'],
-    now: began,
-    until: new Date(began.getTime() + 60_000),
-  })
-  assert.equal(claimed.length, 1)
+  assert.equal((await lease(db, id)).length, 1)
   const worker = delivering()
   worker.moveBy(59)
   assert.equal(await reapLeases(db, worker.now()), 0)
@@ -361,9 +344,8 @@ test('interrupted five times, a delivery is given up', async () => {
   await placeWaiting(db)
   for (let i = 1; i <= 5; i++) {
     const now = new Date(began.getTime() + i * 100_000)
-    const lease = { ids: [`0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4${i}`], now, until: now }
-    assert.equal((await claimDeliveries(db, [{ endpointId: id, count: 1 }], lease)).length, 1)
-    await reapLeases(db, new Date(now.getTime() + 1))
+    assert.equal((await lease(db, id, { now })).length, 1)
+    await reapLeases(db, new Date(now.getTime() + 60_001))
   }
   assert.deepEqual(await statuses(), ['exhausted'])
 })

@@ -79,7 +79,6 @@ test('each ends in its own word, in bounded time and room, and a healthy one bes
   const worker = startDelivering(db, {
     egress: { deadlines: { connectMs: 4_000, totalMs: 6_000 } },
   })
-  after(() => worker.close())
   await worker.deliver()
   assert.ok(process.memoryUsage().rss - rssBefore < 200_000_000, 'it took too much memory')
 

@@ -2,9 +2,15 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
-import { began, createEndpoint, forgetWebhooks, happen } from '../../test/support/webhooks.ts'
+import {
+  began,
+  createEndpoint,
+  forgetWebhooks,
+  happen,
+  lease,
+} from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
-import { claimDeliveries, findDueEndpoints } from './leasing-store.ts'
+import { findDueEndpoints } from './leasing-store.ts'
 import { placeWaiting } from './place.ts'
 
 const database = await testDatabase()
@@ -63,11 +69,7 @@ test('who is disabled, paused, parked, full or not due yet is passed over, also 
       consecutive_failures = case when id = ${failing}::uuid then 3 else 0 end`)
   await db.run(sql`
     update webhook_deliveries set due_at = ${soon} where endpoint_id = ${later}::uuid`)
-  await claimDeliveries(db, [{ endpointId: full ?? '', count: 1 }], {
-    ids: ['0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f'],
-    now: began,
-    until: soon,
-  })
+  await lease(db, full ?? '')
   assert.deepEqual(await found(beforeAll), { ids: [failing, plain], next: null })
   assert.deepEqual(await found(beforeAll, 3), { ids: [], next: parked })
   const everybody = { after: beforeAll, limit: 9, now: began }

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
-import { startReceiver } from '../../test/support/receiver.ts'
 import {
   began,
   createEndpoint,
+  failing,
   forgetWebhooks,
   happen,
+  receiver,
   startDelivering,
 } from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
@@ -57,11 +58,8 @@ function operator(record: Notices['record'] = () => Promise.resolve()) {
 
 /** Fails at whatever comes. */
 async function failingEndpoint(): Promise<string> {
-  const receiver = await startReceiver(['hooks.example'], (response) =>
-    response.writeHead(500).end(),
-  )
-  after(() => receiver.close())
-  const { id } = await createEndpoint(db, `https://hooks.example:${receiver.port}/`)
+  const { url } = await receiver(failing)
+  const { id } = await createEndpoint(db, url)
   return id
 }
 
@@ -76,7 +74,6 @@ test('without a success for a day, for three and for five: told once each, howev
   const id = await failingEndpoint()
   const { notices, recorded, told, counted } = operator()
   const worker = startDelivering(db, { notices })
-  after(() => worker.close())
   await happen(db, 'score.updated', { count: 3 })
   for (let hour = 0; hour < 121; hour++) {
     await worker.deliver()
@@ -100,14 +97,10 @@ test('without a success for a day, for three and for five: told once each, howev
 })
 
 test('410 to many deliveries at once: told once, and recorded with the disabling', async () => {
-  const receiver = await startReceiver(['hooks.example'], (response) =>
-    response.writeHead(410).end(),
-  )
-  after(() => receiver.close())
-  const { id } = await createEndpoint(db, `https://hooks.example:${receiver.port}/`)
+  const { url } = await receiver((response) => response.writeHead(410).end())
+  const { id } = await createEndpoint(db, url)
   const { notices, recorded, told, counted } = operator()
   const worker = startDelivering(db, { notices })
-  after(() => worker.close())
   await happen(db, 'score.updated', { count: 20 })
   await worker.deliver()
   assert.deepEqual(recorded, [{ endpointIds: [id], reason: 'gone', at: began }])
@@ -122,7 +115,6 @@ test('what cannot be recorded does not happen: the endpoint stays active, and no
   const id = await failingEndpoint()
   const { notices, told } = operator(() => Promise.reject(new Error('no audit log')))
   const worker = startDelivering(db)
-  after(() => worker.close())
   await happen(db, 'score.updated', { count: 3 })
   for (let hour = 0; hour < 121; hour++) {
     await worker.deliver()

@@ -4,12 +4,13 @@ import { randomUUID } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import fc from '../../test/support/fc.ts'
-import { startReceiver } from '../../test/support/receiver.ts'
 import {
   began,
   createEndpoint,
   forgetWebhooks,
   happen,
+  ok,
+  receiver,
   startDelivering,
 } from '../../test/support/webhooks.ts'
 import { placeWaiting } from './place.ts'
@@ -24,26 +25,18 @@ const limit = (id: string, perSecond: number | null) =>
   db.transaction((tx) => setLimits(tx, id, { perSecond }))
 
 async function endpointOf(perSecond: number) {
-  const receiver = await startReceiver(['hooks.example'], (response) => response.end())
-  after(() => receiver.close())
-  const { id } = await createEndpoint(db, `https://hooks.example:${receiver.port}/`)
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
   await limit(id, perSecond)
-  return { id, received: receiver.received }
-}
-
-function delivering() {
-  const started = startDelivering(db)
-  after(() => started.close())
-  return started
+  return { id, received }
 }
 
 test('ten a second: one each tenth, however many wait; without the rate all at once', async () => {
   const { id, received } = await endpointOf(10)
-  const free = await startReceiver(['hooks.example'], (response) => response.end())
-  after(() => free.close())
-  await createEndpoint(db, `https://hooks.example:${free.port}/`)
+  const free = await receiver(ok)
+  await createEndpoint(db, free.url)
   await happen(db, 'score.updated', { count: 20 })
-  const worker = delivering()
+  const worker = startDelivering(db)
   for (let tenth = 1; tenth <= 10; tenth++) {
     await worker.deliver()
     assert.equal(received.length, tenth)
@@ -61,7 +54,7 @@ test('ten a second: one each tenth, however many wait; without the rate all at o
 
 test('what was granted and not used is there for the next', async () => {
   const { received } = await endpointOf(100)
-  const worker = delivering()
+  const worker = startDelivering(db)
   // The bucket holds ten; the endpoint has room for four.
   for (let i = 1; i <= 10; i++) {
     await happen(db, 'score.updated', { count: 1 })
@@ -78,7 +71,7 @@ test('what was granted and not used is there for the next', async () => {
 
 test('an endpoint that has rested has a tenth of a second saved up, not more', async () => {
   const { received } = await endpointOf(50)
-  const worker = delivering()
+  const worker = startDelivering(db)
   worker.moveBy(3_600)
   await happen(db, 'score.updated', { count: 30 })
   await worker.deliver()
@@ -125,7 +118,7 @@ test('two workers on one rate: together they keep it', async () => {
   const { received } = await endpointOf(20)
   await happen(db, 'score.updated', { count: 40 })
   await placeWaiting(db)
-  const workers = [delivering(), delivering()]
+  const workers = [startDelivering(db), startDelivering(db)]
   for (let tick = 0; tick < 10; tick++) {
     await Promise.all(workers.map((worker) => worker.deliver()))
     // Two are saved up, then one each twentieth of a second.

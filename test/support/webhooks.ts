@@ -1,5 +1,7 @@
 /** Endpoints, events and a deliverer whose clock stands still until a test moves it. */
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { after } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Db, type Queryable, sql } from '../../src/platform/db.ts'
 import { type Egress, type EgressOptions, openEgress } from '../../src/platform/egress.ts'
@@ -10,11 +12,12 @@ import { type DelivererParts, openDeliverer } from '../../src/webhooks/deliver.t
 import { deliveryMeter } from '../../src/webhooks/delivery-metrics.ts'
 import { insertSecret } from '../../src/webhooks/endpoint-store.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../../src/webhooks/event-types.ts'
+import { claimDeliveries } from '../../src/webhooks/leasing-store.ts'
 import { type NewEvent, publishEvents } from '../../src/webhooks/outbox.ts'
 import { placeWaiting } from '../../src/webhooks/place.ts'
 import { placeNext } from '../../src/webhooks/placing-store.ts'
 import { newSecret, sealSecret, secretPrefix } from '../../src/webhooks/secret.ts'
-import { testAuthority } from './receiver.ts'
+import { type Received, type Receiver, startReceiver, testAuthority } from './receiver.ts'
 
 export const testRing = new Map([['k1', randomBytes(32)]])
 
@@ -73,7 +76,19 @@ export function happen(db: Db, type: EventType = 'score.updated', { count = 1, a
 export const placeEvents = (db: Queryable, events: number) =>
   placeNext(db, { events, deliveries: 20_000 })
 
-/** A deliverer to 127.0.0.1, with a clock that is moved by hand. */
+export type Answer = (response: ServerResponse, received: Received) => unknown
+
+export const ok: Answer = (response) => response.end()
+export const failing: Answer = (response) => response.writeHead(500).end('broken')
+
+/** One that `startDelivering` reaches, and its URL; closed after the test. */
+export async function receiver(answer: Answer): Promise<Receiver & { url: string }> {
+  const started = await startReceiver(['hooks.example'], answer)
+  after(() => started.close())
+  return { ...started, url: `https://hooks.example:${started.port}/hook` }
+}
+
+/** A deliverer to 127.0.0.1, with a clock that is moved by hand; closed after the test. */
 export function startDelivering(
   db: Db,
   {
@@ -96,6 +111,7 @@ export function startDelivering(
     deadlines: { totalMs: 15_000, connectMs: 10_000 },
     ...egress,
   })
+  after(() => client.close())
   const deliverer = openDeliverer({
     db,
     egress: around(client),
@@ -134,8 +150,16 @@ export function startDelivering(
         },
       }
     },
-    close: () => client.close(),
   }
+}
+
+/** Leases what is due for an endpoint at `now`, as a worker does that then sends nothing. */
+export function lease(db: Db, endpointId: string, { count = 1, now = began } = {}) {
+  return claimDeliveries(db, [{ endpointId, count }], {
+    ids: Array.from({ length: count }, () => randomUUID()),
+    now,
+    until: new Date(now.getTime() + 60_000),
+  })
 }
 
 export interface DeliveryRow {
