@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { testDatabase } from '../../test/support/database.ts'
-import type { Received } from '../../test/support/receiver.ts'
 import {
   began,
   createEndpoint,
   deliveriesIn,
+  disable,
   failing,
   forgetWebhooks,
   happen,
@@ -15,23 +15,17 @@ import {
   ok,
   receiver,
   startDelivering,
-  testRing,
+  statusesIn,
+  verifies,
 } from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
 import { findAttempts } from './delivery-store.ts'
-import { disableEndpoint } from './disable-endpoint.ts'
 import { enableEndpoint, pauseEndpoint } from './enable-endpoint.ts'
 import { eventTypes } from './event-types.ts'
 import { reapLeases } from './leasing-store.ts'
-import { noNotices } from './notices.ts'
 import { publishEvents } from './outbox.ts'
 import { placeWaiting } from './place.ts'
-import { queueTestEvent, recoverSince, resendEvent } from './resend.ts'
-import { forgetOldDeliveries } from './retention.ts'
 import { retryWaitsSeconds } from './retry.ts'
-import { promoteSecret, rotateSecret } from './rotate-secret.ts'
-import { verifySignature } from './signature.ts'
-import { tendEndpoints } from './tend-endpoints.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -40,24 +34,13 @@ beforeEach(() => forgetWebhooks(db))
 
 const delivering = (parts: Parameters<typeof startDelivering>[1] = {}) => startDelivering(db, parts)
 
-const disable = (endpointId: string, now: Date) =>
-  db.transaction((tx) => disableEndpoint(tx, { endpointId, userId: null, reason: 'owner', now }))
-
-const statuses = async () => (await deliveriesIn(db)).map((row) => row.status)
-
-/** Whether what was received verifies with this secret at the time of its own timestamp. */
-function verifies({ headers, body }: Received, secret: string, name = 'service-webhook-signature') {
-  const nowSeconds = Number(headers['service-webhook-timestamp'])
-  return verifySignature(String(headers[name] ?? ''), { secret, body, nowSeconds })
-}
-
 test('an event reaches each active endpoint that wants its type, and no other', async () => {
   const { url, received } = await receiver(ok)
   const wants = await createEndpoint(db, url, { types: ['score.updated', 'dispute.opened'] })
   await createEndpoint(db, url, { types: ['dispute.opened'] })
   await createEndpoint(db, url, { at: new Date(began.getTime() + 1) })
   const disabled = await createEndpoint(db, url)
-  await disable(disabled.id, began)
+  await disable(db, disabled.id, began)
   await happen(db)
   await delivering().deliver()
   assert.equal(received.length, 1)
@@ -117,7 +100,7 @@ test('a receiver that fails is tried ten times over 75 h 35 m: same id and bytes
   assert.equal(of('service-webhook-signature').size, 10)
   assert.equal(new Set(received.map(({ body }) => body)).size, 1)
   for (const one of received) assert.ok(verifies(one, secret))
-  assert.deepEqual(await statuses(), ['exhausted'])
+  assert.deepEqual(await statusesIn(db), ['exhausted'])
   worker.moveBy(1_000_000)
   await worker.deliver()
   assert.equal(received.length, 10)
@@ -151,7 +134,7 @@ test('by chance each wait is up to a fifth shorter or longer than the schedule, 
     await worker.deliver()
     assert.equal(received.length, i + 2)
   }
-  assert.deepEqual(await statuses(), ['exhausted'])
+  assert.deepEqual(await statusesIn(db), ['exhausted'])
 })
 
 test('a receiver that fails once and then takes it: two attempts, and its failing is forgotten', async () => {
@@ -164,7 +147,7 @@ test('a receiver that fails once and then takes it: two attempts, and its failin
   await worker.deliver()
   worker.moveBy(5)
   await worker.deliver()
-  assert.deepEqual(await statuses(), ['succeeded'])
+  assert.deepEqual(await statusesIn(db), ['succeeded'])
   assert.equal(received.length, 2)
   const [endpoint] = await db.rows(sql`
     select consecutive_failures, failing_since from webhook_endpoints`)
@@ -191,7 +174,7 @@ test('410: the endpoint is disabled at once, and what waits for it is cancelled'
   await happen(db, 'score.updated', { count: 10 })
   await delivering({ slotsMax: 2 }).deliver()
   assert.ok(received.length <= 2)
-  const found = new Set(await statuses())
+  const found = new Set(await statusesIn(db))
   assert.ok(!found.has('pending') && !found.has('sending'))
   const [endpoint] = await db.rows(sql`
     select disabled_reason, disabled_at from webhook_endpoints`)
@@ -249,11 +232,11 @@ test('after an endpoint is disabled nothing more is leased for it; enabled, it g
   const { id } = await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 3 })
   await placeWaiting(db)
-  await disable(id, began)
+  await disable(db, id, began)
   const worker = delivering()
   await worker.deliver()
   assert.equal(received.length, 0)
-  assert.deepEqual(await statuses(), ['cancelled', 'cancelled', 'cancelled'])
+  assert.deepEqual(await statusesIn(db), ['cancelled', 'cancelled', 'cancelled'])
   await db.transaction((tx) => enableEndpoint(tx, { endpointId: id, activeMax: 20, at: began }))
   await happen(db)
   await worker.deliver()
@@ -268,13 +251,13 @@ test('an endpoint disabled while its deliveries are under full load: soon nothin
   const worker = delivering()
   const working = worker.keepWorking()
   while (received.length < 50) await pause(2)
-  await disable(id, began)
+  await disable(db, id, began)
   const atReturn = received.length
   assert.equal(await worker.pass(), 0, 'a pass after that leases nothing')
   await working.end()
   // Only what had been leased before: at most as many as the endpoint may have under way.
   assert.ok(received.length <= atReturn + 16, `${received.length - atReturn} more`)
-  assert.deepEqual(new Set(await statuses()), new Set(['succeeded', 'cancelled']))
+  assert.deepEqual(new Set(await statusesIn(db)), new Set(['succeeded', 'cancelled']))
 })
 
 test('a paused endpoint gets nothing until it is resumed, and then everything', async () => {
@@ -314,7 +297,7 @@ test('consent withdrawn while a delivery waits: it is cancelled, and only the co
     received.map(({ headers }) => headers['service-webhook-event']),
     ['score.updated', 'candidate.consent_changed'],
   )
-  assert.deepEqual(await statuses(), ['cancelled', 'pending'])
+  assert.deepEqual(await statusesIn(db), ['cancelled', 'pending'])
 })
 
 test('a worker that died: its lease runs out, the delivery is made again at once under the same event id', async () => {
@@ -347,7 +330,7 @@ test('interrupted five times, a delivery is given up', async () => {
     assert.equal((await lease(db, id, { now })).length, 1)
     await reapLeases(db, new Date(now.getTime() + 60_001))
   }
-  assert.deepEqual(await statuses(), ['exhausted'])
+  assert.deepEqual(await statusesIn(db), ['exhausted'])
 })
 
 test('who lost the lease acknowledges nothing: the second worker decides', async () => {
@@ -370,10 +353,10 @@ test('who lost the lease acknowledges nothing: the second worker decides', async
   second.moveBy(61)
   await reapLeases(db, second.now())
   await second.deliver()
-  assert.deepEqual(await statuses(), ['succeeded'])
+  assert.deepEqual(await statusesIn(db), ['succeeded'])
   release()
   await first.finish()
-  assert.deepEqual(await statuses(), ['succeeded'])
+  assert.deepEqual(await statusesIn(db), ['succeeded'])
   assert.match(await first.metrics.text(), /webhook_fenced_total 1\n/)
   assert.equal(received.length, 2)
 })
@@ -443,123 +426,7 @@ test('two workers: each delivery is sent once', async () => {
   assert.equal(received.length, 500)
   const keys = received.map(({ headers }) => headers['service-webhook-delivery'])
   assert.equal(new Set(keys).size, 500)
-  assert.deepEqual(new Set(await statuses()), new Set(['succeeded']))
-})
-
-test('a test event goes through the same queue, once, marked as one; one a minute', async () => {
-  const { url, received } = await receiver(failing)
-  const { id, secret } = await createEndpoint(db, url, { types: ['score.updated'] })
-  const queue = (at: Date) =>
-    db.transaction((tx) => queueTestEvent(tx, { endpointId: id, type: 'dispute.opened', at }))
-  const first = await queue(began)
-  assert.equal(first.outcome, 'queued')
-  const soon = await queue(new Date(began.getTime() + 20_500))
-  assert.deepEqual(soon, { outcome: 'too soon', retryAfterSeconds: 40 })
-  const worker = delivering()
-  await worker.deliver()
-  worker.moveBy(1_000)
-  await worker.deliver()
-  assert.equal(received.length, 1)
-  const [one] = received
-  assert.match(String(one?.headers['service-webhook-id']), /^evt_test_[0-9a-f]{32}$/)
-  assert.equal(one?.headers['service-webhook-test'], 'true')
-  assert.equal(one?.headers['service-webhook-sequence'], undefined)
-  assert.equal(one?.headers['service-webhook-event'], 'dispute.opened')
-  assert.deepEqual(JSON.parse(one?.body ?? '').data, eventTypes['dispute.opened'].example)
-  assert.ok(one && verifies(one, secret))
-  assert.deepEqual(await statuses(), ['exhausted'])
-  assert.equal((await queue(new Date(began.getTime() + 60_000))).outcome, 'queued')
-})
-
-test('an event is sent again on request, as a delivery of its own', async () => {
-  const { url, received } = await receiver(ok)
-  const { id } = await createEndpoint(db, url)
-  await happen(db)
-  const worker = delivering()
-  await worker.deliver()
-  const eventId = String(received[0]?.headers['service-webhook-id'])
-  const resend = (endpointId: string, event: string) =>
-    db.transaction((tx) => resendEvent(tx, { endpointId, eventId: event, at: worker.now() }))
-  assert.equal(await resend(id, eventId), 'queued')
-  await worker.deliver()
-  assert.equal(received.length, 2)
-  assert.equal(received[1]?.headers['service-webhook-id'], eventId)
-  assert.equal(received[1]?.body, received[0]?.body)
-  assert.equal(await resend(id, 'evt_none'), 'no such event')
-  assert.equal(await resend('0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f', eventId), 'no such endpoint')
-})
-
-test('recovery sends what was missed since then, and nothing twice', async () => {
-  const { url, received } = await receiver(ok)
-  const { id } = await createEndpoint(db, url)
-  await happen(db, 'score.updated', { count: 2 })
-  const worker = delivering()
-  await worker.deliver()
-  await disable(id, worker.now())
-  worker.moveBy(60)
-  await happen(db, 'score.updated', { count: 3, at: worker.now() })
-  await worker.deliver()
-  await db.transaction((tx) =>
-    enableEndpoint(tx, { endpointId: id, activeMax: 20, at: worker.now() }),
-  )
-  const recover = () =>
-    db.transaction((tx) => recoverSince(tx, { endpointId: id, since: began, at: worker.now() }))
-  assert.deepEqual(await recover(), { outcome: 'queued', count: 3, more: false })
-  assert.deepEqual(await recover(), { outcome: 'queued', count: 0, more: false })
-  worker.moveBy(1)
-  await worker.deliver()
-  assert.equal(received.length, 5)
-  assert.equal(new Set(received.map(({ headers }) => headers['service-webhook-id'])).size, 5)
-})
-
-test('a rotation: announced beside the old secret, then the other way round, then alone; always one v1', async () => {
-  const { url, received } = await receiver(ok)
-  const { id, secret: old } = await createEndpoint(db, url)
-  const worker = delivering()
-  const rotated = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
-  )
-  assert.ok(rotated.outcome === 'rotated')
-  const again = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
-  )
-  assert.equal(again.outcome, 'a rotation is under way')
-  const next = rotated.secret
-  const send = async (): Promise<Received> => {
-    await happen(db, 'score.updated', { at: worker.now() })
-    await worker.deliver()
-    return received.at(-1) ?? assert.fail('nothing arrived')
-  }
-  const announced = await send()
-  assert.ok(verifies(announced, old))
-  assert.ok(verifies(announced, next, 'service-webhook-signature-next'))
-  assert.equal(String(announced.headers['webhook-signature']).split(' ').length, 2)
-  worker.moveBy(86_400)
-  const promoted = await send()
-  assert.ok(verifies(promoted, next))
-  assert.ok(verifies(promoted, old, 'service-webhook-signature-previous'))
-  assert.equal(promoted.headers['service-webhook-signature-next'], undefined)
-  worker.moveBy(86_400)
-  const alone = await send()
-  assert.ok(verifies(alone, next))
-  assert.equal(alone.headers['service-webhook-signature-previous'], undefined)
-  assert.equal(String(alone.headers['webhook-signature']).split(' ').length, 1)
-})
-
-test('an announced secret is promoted on request', async () => {
-  const { url, received } = await receiver(ok)
-  const { id } = await createEndpoint(db, url)
-  const worker = delivering()
-  const rotated = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
-  )
-  assert.ok(rotated.outcome === 'rotated')
-  const promote = () => db.transaction((tx) => promoteSecret(tx, id, worker.now()))
-  assert.equal(await promote(), true)
-  assert.equal(await promote(), false)
-  await happen(db)
-  await worker.deliver()
-  assert.ok(received[0] && verifies(received[0], rotated.secret))
+  assert.deepEqual(new Set(await statusesIn(db)), new Set(['succeeded']))
 })
 
 test('a secret that cannot be opened here: its deliveries wait, unspent, and others go out', async () => {
@@ -574,65 +441,6 @@ test('a secret that cannot be opened here: its deliveries wait, unspent, and oth
   const rows = await deliveriesIn(db)
   const waiting = rows.find((row) => row.endpointId === closed.id)
   assert.deepEqual([waiting?.status, waiting?.attempts], ['pending', 0])
-})
-
-test('an endpoint that fails for five days is disabled, and not by one event, few attempts or a short time', async () => {
-  const { url } = await receiver(failing)
-  const { id } = await createEndpoint(db, url)
-  const worker = delivering()
-  await happen(db, 'score.updated', { count: 3 })
-  const disabledAt = async () => {
-    const [row] = await db.rows<{ at: Date | null }>(
-      sql`select disabled_at as at from webhook_endpoints where id = ${id}`,
-    )
-    return row?.at ?? null
-  }
-  for (let hour = 0; hour < 120; hour++) {
-    await worker.deliver()
-    await tendEndpoints(db, noNotices, worker.now())
-    assert.equal(await disabledAt(), null, `after ${hour} hours`)
-    worker.moveBy(3_600)
-  }
-  await tendEndpoints(db, noNotices, worker.now())
-  assert.deepEqual(await disabledAt(), worker.now())
-})
-
-test('a month after their end deliveries, attempts and then events are forgotten; what waits is kept', async () => {
-  const { url } = await receiver((response, { headers }) =>
-    response.writeHead(headers['service-webhook-event'] === 'score.updated' ? 200 : 500).end(),
-  )
-  await createEndpoint(db, url)
-  await happen(db, 'score.updated')
-  await happen(db, 'dispute.opened')
-  const worker = delivering()
-  await worker.deliver()
-  assert.equal(await forgetOldDeliveries(db, worker.now()), 0)
-  worker.moveBy(31 * 86_400)
-  assert.equal(await forgetOldDeliveries(db, worker.now()), 2)
-  assert.deepEqual(await statuses(), ['pending'])
-  const [left] = await db.rows(sql`
-    select (select count(*)::int from webhook_events) as events,
-      (select count(*)::int from webhook_attempts) as attempts`)
-  assert.deepEqual(left, { events: 1, attempts: 1 })
-})
-
-test('an endpoint that was disabled a month ago is forgotten with its secrets; one that is active never', async () => {
-  const { url } = await receiver(ok)
-  const [old, active] = [await createEndpoint(db, url), await createEndpoint(db, url)]
-  await happen(db)
-  const worker = delivering()
-  await worker.deliver()
-  await disable(old.id, began)
-  worker.moveBy(29 * 86_400)
-  const later = await createEndpoint(db, url, { at: worker.now() })
-  await disable(later.id, worker.now())
-  worker.moveBy(2 * 86_400)
-  await forgetOldDeliveries(db, worker.now())
-  const left = await db.rows<{ id: string }>(sql`
-    select n.id from webhook_endpoints n join webhook_secrets s on s.endpoint_id = n.id`)
-  assert.deepEqual(left.map(({ id }) => id).sort(), [active.id, later.id].sort())
-  const secrets = await db.rows(sql`select 1 from webhook_secrets`)
-  assert.equal(secrets.length, 2)
 })
 
 test('a connection that stands too late again and again is not a failure of the receiver: the same attempt goes on', async () => {
@@ -668,7 +476,7 @@ test('cancelled while its connection stood too late: it is not sent', async () =
   const worker = delivering({
     around: () => ({
       send: async () => {
-        await disable(id, began)
+        await disable(db, id, began)
         return { outcome: 'failed', failure: 'not_begun', error }
       },
       close: () => Promise.resolve(),
@@ -676,7 +484,7 @@ test('cancelled while its connection stood too late: it is not sent', async () =
   })
   await worker.deliver()
   assert.equal(received.length, 0)
-  assert.deepEqual(await statuses(), ['cancelled'])
+  assert.deepEqual(await statusesIn(db), ['cancelled'])
 })
 
 test('a database that is away while an answer comes back: acknowledged later, sent once', async () => {
@@ -697,5 +505,5 @@ test('a database that is away while an answer comes back: acknowledged later, se
   await worker.pass()
   await worker.finish()
   assert.equal(received.length, 1)
-  assert.deepEqual(await statuses(), ['succeeded'])
+  assert.deepEqual(await statusesIn(db), ['succeeded'])
 })

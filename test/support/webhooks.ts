@@ -10,6 +10,7 @@ import { openLog } from '../../src/platform/log.ts'
 import { createMetrics } from '../../src/platform/metrics.ts'
 import { type DelivererParts, openDeliverer } from '../../src/webhooks/deliver.ts'
 import { deliveryMeter } from '../../src/webhooks/delivery-metrics.ts'
+import { disableEndpoint } from '../../src/webhooks/disable-endpoint.ts'
 import { insertSecret } from '../../src/webhooks/endpoint-store.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../../src/webhooks/event-types.ts'
 import { claimDeliveries } from '../../src/webhooks/leasing-store.ts'
@@ -17,6 +18,7 @@ import { type NewEvent, publishEvents } from '../../src/webhooks/outbox.ts'
 import { placeWaiting } from '../../src/webhooks/place.ts'
 import { placeNext } from '../../src/webhooks/placing-store.ts'
 import { newSecret, sealSecret, secretPrefix } from '../../src/webhooks/secret.ts'
+import { verifySignature } from '../../src/webhooks/signature.ts'
 import { type Received, type Receiver, startReceiver, testAuthority } from './receiver.ts'
 
 export const testRing = new Map([['k1', randomBytes(32)]])
@@ -62,6 +64,9 @@ export async function createEndpoint(
   })
   return { id, secret }
 }
+
+export const disable = (db: Db, endpointId: string, now: Date) =>
+  db.transaction((tx) => disableEndpoint(tx, { endpointId, userId: null, reason: 'owner', now }))
 
 /** As many events of the type, of one worker. */
 export function happen(db: Db, type: EventType = 'score.updated', { count = 1, at = began } = {}) {
@@ -153,6 +158,16 @@ export function startDelivering(
   }
 }
 
+/** Whether what was received verifies with this secret at the time of its own timestamp. */
+export function verifies(
+  { headers, body }: Received,
+  secret: string,
+  name = 'service-webhook-signature',
+) {
+  const nowSeconds = Number(headers['service-webhook-timestamp'])
+  return verifySignature(String(headers[name] ?? ''), { secret, body, nowSeconds })
+}
+
 /** Leases what is due for an endpoint at `now`, as a worker does that then sends nothing. */
 export function lease(db: Db, endpointId: string, { count = 1, now = began } = {}) {
   return claimDeliveries(db, [{ endpointId, count }], {
@@ -177,3 +192,6 @@ export function deliveriesIn(db: Db): Promise<DeliveryRow[]> {
       due_at as "dueAt"
     from webhook_deliveries order by id`)
 }
+
+/** In the order they were made. */
+export const statusesIn = async (db: Db) => (await deliveriesIn(db)).map((row) => row.status)

@@ -1,0 +1,60 @@
+/** What is forgotten after a month, and what is kept. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import {
+  began,
+  createEndpoint,
+  disable,
+  forgetWebhooks,
+  happen,
+  ok,
+  receiver,
+  startDelivering,
+  statusesIn,
+} from '../../test/support/webhooks.ts'
+import { sql } from '../platform/db.ts'
+import { forgetOldDeliveries } from './retention.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+beforeEach(() => forgetWebhooks(db))
+
+test('a month after their end deliveries, attempts and then events are forgotten; what waits is kept', async () => {
+  const { url } = await receiver((response, { headers }) =>
+    response.writeHead(headers['service-webhook-event'] === 'score.updated' ? 200 : 500).end(),
+  )
+  await createEndpoint(db, url)
+  await happen(db, 'score.updated')
+  await happen(db, 'dispute.opened')
+  const worker = startDelivering(db)
+  await worker.deliver()
+  assert.equal(await forgetOldDeliveries(db, worker.now()), 0)
+  worker.moveBy(31 * 86_400)
+  assert.equal(await forgetOldDeliveries(db, worker.now()), 2)
+  assert.deepEqual(await statusesIn(db), ['pending'])
+  const [left] = await db.rows(sql`
+    select (select count(*)::int from webhook_events) as events,
+      (select count(*)::int from webhook_attempts) as attempts`)
+  assert.deepEqual(left, { events: 1, attempts: 1 })
+})
+
+test('an endpoint that was disabled a month ago is forgotten with its secrets; one that is active never', async () => {
+  const { url } = await receiver(ok)
+  const [old, active] = [await createEndpoint(db, url), await createEndpoint(db, url)]
+  await happen(db)
+  const worker = startDelivering(db)
+  await worker.deliver()
+  await disable(db, old.id, began)
+  worker.moveBy(29 * 86_400)
+  const later = await createEndpoint(db, url, { at: worker.now() })
+  await disable(db, later.id, worker.now())
+  worker.moveBy(2 * 86_400)
+  await forgetOldDeliveries(db, worker.now())
+  const left = await db.rows<{ id: string }>(sql`
+    select n.id from webhook_endpoints n join webhook_secrets s on s.endpoint_id = n.id`)
+  assert.deepEqual(left.map(({ id }) => id).sort(), [active.id, later.id].sort())
+  const secrets = await db.rows(sql`select 1 from webhook_secrets`)
+  assert.equal(secrets.length, 2)
+})
