@@ -29,7 +29,7 @@ export interface EndpointHealth {
 }
 
 /**
- * One statement, so one round trip and one commit. Returns how many deliveries it ended.
+ * One statement, so one round trip and one commit. Returns the leases that held until now.
  *
  * Only who still holds the lease says what becomes of a delivery: a worker that was away for too long adds its attempt and changes
  * nothing, for somebody else has tried since.
@@ -42,10 +42,10 @@ export async function acknowledge(
   db: Queryable,
   ended: readonly Acknowledgement[],
   { health, now }: { health: readonly EndpointHealth[]; now: Date },
-): Promise<number> {
+): Promise<ReadonlySet<string>> {
   const column = <Name extends keyof Acknowledgement>(name: Name) => ended.map((one) => one[name])
   const told = <Name extends keyof EndpointHealth>(name: Name) => health.map((one) => one[name])
-  const [row] = await db.rows<{ count: number }>(sql`
+  const rows = await db.rows<{ leaseId: string }>(sql`
     with ended as materialized (
       select * from unnest(${column('id')}::bigint[], ${column('leaseId')}::uuid[],
         ${column('status')}::text[], ${column('dueAt')}::timestamptz[],
@@ -87,7 +87,7 @@ export async function acknowledge(
       from ended e
       where d.id = e.id and d.status = 'sending' and d.lease_id = e.lease_id
         and (select count(*) from locked) >= 0
-      returning 1
+      returning e.lease_id
     ), attempts as (
       insert into webhook_attempts (id, delivery_id, endpoint_id, event_id, event_type, attempt,
         trigger, result, started_at, duration_ms, response_status, error_code, response_body,
@@ -99,6 +99,6 @@ export async function acknowledge(
       where e.status <> 'cancelled'
       on conflict (id) do nothing
     )
-    select count(*)::int as count from settled`)
-  return row?.count ?? 0
+    select lease_id as "leaseId" from settled`)
+  return new Set(rows.map(({ leaseId }) => leaseId))
 }

@@ -15,8 +15,10 @@ export interface AttemptEnd extends Pick<Acknowledgement, 'status' | 'dueAt'> {
 }
 
 /**
- * All of them, or none. A receiver that answered 410 is disabled in the same transaction, and the operator is told. Returns how many had
- * lost their lease, so that another attempt decides.
+ * All of them, or none. A receiver that answered 410 is disabled in the same transaction, and the operator is told; not by an attempt that
+ * had lost its lease, for the endpoint may have been enabled again since. Returns how many had, so that another attempt decides.
+ *
+ * Test events say nothing of their endpoint: its owner may be building the receiver.
  */
 export async function acknowledgeBatch(
   { db, notices = noNotices }: { db: Db; notices?: Notices | undefined },
@@ -24,15 +26,17 @@ export async function acknowledgeBatch(
   now: Date,
 ): Promise<number> {
   const ended = ends.map(acknowledgementOf).sort((a, b) => a.id - b.id)
-  const said = { health: healthOf(ends), now }
-  const gone = ends.filter((end) => end.sent?.outcome.isGone)
-  if (gone.length === 0) return ends.length - (await acknowledge(db, ended, said))
-  const { count, disabled } = await db.transaction(async (tx) => ({
-    count: await acknowledge(tx, ended, said),
-    disabled: await disableGone(tx, gone, { notices, now }),
-  }))
+  const told = ends.filter(({ delivery, sent }) => sent !== null && delivery.trigger !== 'test')
+  const said = { health: healthOf(told), now }
+  const gone = told.filter(({ sent }) => sent?.outcome.isGone)
+  if (gone.length === 0) return ends.length - (await acknowledge(db, ended, said)).size
+  const { settled, disabled } = await db.transaction(async (tx) => {
+    const leases = await acknowledge(tx, ended, said)
+    const held = gone.filter(({ delivery }) => leases.has(delivery.leaseId))
+    return { settled: leases.size, disabled: await disableGone(tx, held, { notices, now }) }
+  })
   for (const id of disabled) notices.disabled(id, 'gone')
-  return ends.length - count
+  return ends.length - settled
 }
 
 /** Those that were active until now. */
@@ -65,10 +69,8 @@ function acknowledgementOf({ delivery, status, dueAt, sent }: AttemptEnd): Ackno
   }
 }
 
-/** Test events say nothing: their owner may be building the receiver. */
 function healthOf(ends: readonly AttemptEnd[]): EndpointHealth[] {
-  const told = ends.filter(({ delivery, sent }) => sent !== null && delivery.trigger !== 'test')
-  const byEndpoint = Map.groupBy(told, ({ delivery }) => delivery.endpointId)
+  const byEndpoint = Map.groupBy(ends, ({ delivery }) => delivery.endpointId)
   return [...byEndpoint].map(([endpointId, group]) => {
     const outcomes = group.flatMap(({ sent }) => (sent === null ? [] : [sent.outcome]))
     const successes = outcomes.filter((outcome) => outcome.succeeded).length
