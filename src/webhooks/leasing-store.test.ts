@@ -10,7 +10,7 @@ import {
   lease,
 } from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
-import { findDueEndpoints } from './leasing-store.ts'
+import { findDueEndpoints, reapLeases } from './leasing-store.ts'
 import { placeWaiting } from './place.ts'
 
 const database = await testDatabase()
@@ -108,4 +108,19 @@ test('when the next will be due: the first of all that are not, whatever keeps t
     await db.run(sql`delete from webhook_deliveries where endpoint_id = ${id}::uuid`)
   }
   assert.equal(await next(), null)
+})
+
+test('a lease that ran out is taken away once, however many look at the same moment', async () => {
+  const { id } = await createEndpoint(db, 'https://hooks.example/')
+  await happen(db)
+  await placeWaiting(db)
+  await lease(db, id)
+  const at = new Date(began.getTime() + 60_001)
+  await db.transaction(async (tx) => {
+    assert.equal(await reapLeases(tx, at), 1)
+    assert.equal(await reapLeases(db, at), 0)
+  })
+  const found = await db.rows(sql`
+    select status, attempts, interruptions from webhook_deliveries`)
+  assert.deepEqual(found, [{ status: 'pending', attempts: 0, interruptions: 1 }])
 })
