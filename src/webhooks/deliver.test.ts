@@ -1,5 +1,6 @@
 /** Delivering, with a real database, real receivers over TLS, and a clock that the test moves. */
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { after, beforeEach, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { testDatabase } from '../../test/support/database.ts'
@@ -19,6 +20,7 @@ import {
   verifies,
 } from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import { findAttempts } from './delivery-store.ts'
 import { enableEndpoint, pauseEndpoint } from './enable-endpoint.ts'
 import { eventTypes } from './event-types.ts'
@@ -333,32 +335,28 @@ test('interrupted five times, a delivery is given up', async () => {
   assert.deepEqual(await statusesIn(db), ['exhausted'])
 })
 
-test('who lost the lease acknowledges nothing: the second worker decides', async () => {
-  let release: () => void = () => undefined
-  const held = new Promise<void>((resolve) => (release = resolve))
-  const { url, received } = await receiver(async (response) => {
-    if (received.length === 1) {
-      await held
-      response.writeHead(500)
-    }
-    response.end()
-  })
+test('who lost the lease acknowledges nothing: whoever holds it now decides', async () => {
+  const held: ServerResponse[] = []
+  const { url } = await receiver((response) => held.push(response))
   await createEndpoint(db, url)
   await happen(db)
   await placeWaiting(db)
   const first = delivering()
   await first.pass()
-  while (received.length === 0) await pause(2)
+  while (held.length < 1) await pause(2)
   const second = delivering()
   second.moveBy(61)
   await reapLeases(db, second.now())
-  await second.deliver()
-  assert.deepEqual(await statusesIn(db), ['succeeded'])
-  release()
+  await second.pass()
+  while (held.length < 2) await pause(2)
+  held[0]?.writeHead(500).end()
   await first.finish()
-  assert.deepEqual(await statusesIn(db), ['succeeded'])
+  assert.deepEqual(await statusesIn(db), ['sending'])
   assert.match(await first.metrics.text(), /webhook_fenced_total 1\n/)
-  assert.equal(received.length, 2)
+  held[1]?.end()
+  await second.finish()
+  assert.deepEqual(await statusesIn(db), ['succeeded'])
+  assert.match(await second.metrics.text(), /webhook_fenced_total 0\n/)
 })
 
 test('an endpoint never has more under way than it may, and one that fails gets less', async () => {
@@ -384,6 +382,25 @@ test('an endpoint never has more under way than it may, and one that fails gets 
     sql`select concurrency from webhook_endpoints`,
   )
   assert.ok((grown?.concurrency ?? 0) > 6)
+})
+
+test('endpoints that fail have a quarter of the slots under way together, however many passes there are', async () => {
+  const held: ServerResponse[] = []
+  const { url } = await receiver((response) => held.push(response))
+  for (let i = 0; i < 3; i++) await createEndpoint(db, url)
+  await db.run(sql`update webhook_endpoints set consecutive_failures = 3`)
+  await happen(db)
+  await placeWaiting(db)
+  const worker = delivering({ slotsMax: 8 })
+  assert.equal(await worker.pass(), 2)
+  assert.equal(await worker.pass(), 0)
+  while (held.length < 2) await pause(2)
+  for (const response of held) response.writeHead(500).end()
+  await worker.finish()
+  assert.equal(await worker.pass(), 1)
+  while (held.length < 3) await pause(2)
+  held[2]?.end()
+  await worker.finish()
 })
 
 test('a backlog of one endpoint, and one that is slow, hold up no other', async () => {
@@ -488,22 +505,20 @@ test('cancelled while its connection stood too late: it is not sent', async () =
 })
 
 test('a database that is away while an answer comes back: acknowledged later, sent once', async () => {
-  const { url, received } = await receiver(ok)
+  let refusals = 0
+  const { url, received } = await receiver((response) => {
+    refusals = 2
+    response.end()
+  })
   await createEndpoint(db, url)
   await happen(db)
-  let refusals = 2
-  const { UnavailableError } = await import('../platform/errors.ts')
-  const shaky = {
-    ...db,
-    transaction: ((work) =>
-      refusals-- > 0
-        ? Promise.reject(new UnavailableError('away'))
-        : db.transaction(work)) as typeof db.transaction,
+  const rows: typeof db.rows = (statement) => {
+    if (refusals === 0) return db.rows(statement)
+    refusals--
+    return Promise.reject(new UnavailableError('away'))
   }
-  await placeWaiting(db)
-  const worker = delivering({ db: shaky })
-  await worker.pass()
-  await worker.finish()
+  await delivering({ db: { ...db, rows } }).deliver()
+  assert.equal(refusals, 0)
   assert.equal(received.length, 1)
   assert.deepEqual(await statusesIn(db), ['succeeded'])
 })
