@@ -9,20 +9,29 @@ import {
   failing,
   forgetWebhooks,
   happen,
+  lease,
   ok,
   receiver,
   startDelivering,
   statusesIn,
   verifies,
 } from '../../test/support/webhooks.ts'
+import { sql } from '../platform/db.ts'
 import { enableEndpoint } from './enable-endpoint.ts'
 import { eventTypes } from './event-types.ts'
+import { placeWaiting } from './place.ts'
 import { queueTestEvent, recoverSince, resendEvent } from './resend.ts'
 
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
 beforeEach(() => forgetWebhooks(db))
+
+const resend = (endpointId: string, eventId: string) =>
+  db.transaction((tx) => resendEvent(tx, { endpointId, eventId, at: began }))
+
+const recover = (endpointId: string, at = began) =>
+  db.transaction((tx) => recoverSince(tx, { endpointId, since: began, at }))
 
 test('a test event goes through the same queue, once, marked as one; one a minute', async () => {
   const { url, received } = await receiver(failing)
@@ -56,8 +65,6 @@ test('an event is sent again on request, as a delivery of its own', async () => 
   const worker = startDelivering(db)
   await worker.deliver()
   const eventId = String(received[0]?.headers['service-webhook-id'])
-  const resend = (endpointId: string, event: string) =>
-    db.transaction((tx) => resendEvent(tx, { endpointId, eventId: event, at: worker.now() }))
   assert.equal(await resend(id, eventId), 'queued')
   await worker.deliver()
   assert.equal(received.length, 2)
@@ -80,12 +87,28 @@ test('recovery sends what was missed since then, and nothing twice', async () =>
   await db.transaction((tx) =>
     enableEndpoint(tx, { endpointId: id, activeMax: 20, at: worker.now() }),
   )
-  const recover = () =>
-    db.transaction((tx) => recoverSince(tx, { endpointId: id, since: began, at: worker.now() }))
-  assert.deepEqual(await recover(), { outcome: 'queued', count: 3, more: false })
-  assert.deepEqual(await recover(), { outcome: 'queued', count: 0, more: false })
+  assert.deepEqual(await recover(id, worker.now()), { outcome: 'queued', count: 3, more: false })
+  assert.deepEqual(await recover(id, worker.now()), { outcome: 'queued', count: 0, more: false })
   worker.moveBy(1)
   await worker.deliver()
   assert.equal(received.length, 5)
   assert.equal(new Set(received.map(({ headers }) => headers['service-webhook-id'])).size, 5)
+})
+
+test('what is under way is not recovered beside it', async () => {
+  const { id } = await createEndpoint(db, 'https://hooks.example/')
+  await happen(db)
+  await placeWaiting(db)
+  await lease(db, id)
+  assert.deepEqual(await recover(id), { outcome: 'queued', count: 0, more: false })
+})
+
+test('an event that may no longer leave is neither sent again nor recovered', async () => {
+  await happen(db)
+  await placeWaiting(db)
+  const { id } = await createEndpoint(db, 'https://hooks.example/')
+  const [event] = await db.rows<{ id: string }>(sql`
+    update webhook_events set withheld_at = ${began} returning id`)
+  assert.equal(await resend(id, event?.id ?? ''), 'no such event')
+  assert.deepEqual(await recover(id), { outcome: 'queued', count: 0, more: false })
 })
