@@ -14,7 +14,9 @@ import {
   statusesIn,
 } from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
+import { placeWaiting } from './place.ts'
 import { forgetOldDeliveries } from './retention.ts'
+import { findFeedFloor } from './store.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -38,6 +40,28 @@ test('a month after their end deliveries, attempts and then events are forgotten
     select (select count(*)::int from webhook_events) as events,
       (select count(*)::int from webhook_attempts) as attempts`)
   assert.deepEqual(left, { events: 1, attempts: 1 })
+})
+
+test('an event that was never placed is kept, however old, and delivered once there is a worker again', async () => {
+  const { url, received } = await receiver(ok)
+  await createEndpoint(db, url)
+  await happen(db)
+  const worker = startDelivering(db)
+  worker.moveBy(31 * 86_400)
+  assert.equal(await forgetOldDeliveries(db, worker.now()), 0)
+  await worker.deliver()
+  assert.equal(received.length, 1)
+})
+
+test('the feed begins behind the last event that was forgotten, in whatever order they are', async () => {
+  await happen(db, 'score.updated', { at: new Date(began.getTime() + 86_400_000) })
+  await happen(db)
+  let last = 0
+  await placeWaiting(db, ({ position }) => (last = position))
+  for (const days of [30.5, 31.5]) {
+    assert.equal(await forgetOldDeliveries(db, new Date(began.getTime() + days * 86_400_000)), 1)
+    assert.equal(await findFeedFloor(db), last)
+  }
 })
 
 test('an endpoint that was disabled a month ago is forgotten with its secrets; one that is active never', async () => {
