@@ -130,6 +130,7 @@ export function findFailing(db: Queryable, since: Date): Promise<FailingEndpoint
       (select count(distinct event_id)::int from (
         select a.event_id from webhook_attempts a
         where a.endpoint_id = n.id and a.started_at >= n.failing_since and a.result = 'failed'
+          and a.trigger <> 'test'
         limit 1000) as failed) as "eventCount"
     from webhook_endpoints n
     where n.disabled_at is null and n.failing_since <= ${since}
