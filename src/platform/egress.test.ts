@@ -116,6 +116,36 @@ for (const addresses of blocked) {
   })
 }
 
+test('a connection that turns out to lead where it may not is closed before a byte is written', {
+  timeout: 60_000,
+}, async () => {
+  const written = Promise.withResolvers<string>()
+  const { port } = await open(
+    startPlainTalker((socket) => {
+      let text = ''
+      socket
+        .once('close', () => written.resolve(text))
+        .on('data', (part) => {
+          text += part
+          socket.end('HTTP/1.1 204 No Content\r\n\r\n')
+        })
+    }),
+  )
+  let looks = 0
+  const changing = {
+    ...rules,
+    allowHttp: true,
+    // What is allowed when it is dialled is denied when it has connected.
+    get deny() {
+      return looks++ === 0 ? [] : rules.allow
+    },
+  }
+  const egress = client({ rules: changing })
+  const answer = await egress.send({ ...post, url: `http://hooks.example:${port}/` })
+  assert.equal(failureOf(answer), 'blocked_address')
+  assert.equal(await written.promise, '')
+})
+
 test('a URL that is refused as text is not sent to', async () => {
   const asked: string[] = []
   const resolve = (name: string) => {
