@@ -5,7 +5,15 @@ import { after, test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import { testDatabase } from '../../test/support/database.ts'
 import { startKeyed, uuidOf } from '../../test/support/keyed.ts'
+import {
+  createEndpoint as createWebhook,
+  happen,
+  ok,
+  receiver,
+  startDelivering,
+} from '../../test/support/webhooks.ts'
 import { systemClock } from '../platform/clock.ts'
+import { sql } from '../platform/db.ts'
 import { strangerRules } from '../platform/egress-rules.ts'
 import {
   webhookEndpointChanged,
@@ -13,6 +21,7 @@ import {
   webhookEndpointList,
 } from './endpoint-schema.ts'
 import { endpointsPath, webhookEndpoints } from './endpoints.ts'
+import { placeWaiting } from './place.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -203,6 +212,30 @@ test('200: DELETE disables once, whatever the case of the id; afterwards it is l
   const second = await remove('deletes', endpoint.id)
   assert.equal(second.status, 200)
   assert.deepEqual(second.json, first.json)
+})
+
+test('200: once DELETE has answered, what a worker had leased before does not begin', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createWebhook(db, url)
+  await db.run(sql`
+    update webhook_endpoints set user_id = ${uuidOf('stops')}::uuid where id = ${id}::uuid`)
+  const mayBegin = Promise.withResolvers<void>()
+  const worker = startDelivering(db, {
+    around: (usual) => ({
+      ...usual,
+      async send(request) {
+        await mayBegin.promise
+        return usual.send(request)
+      },
+    }),
+  })
+  await happen(db)
+  await placeWaiting(db)
+  assert.equal(await worker.pass(), 1)
+  assert.equal((await remove('stops', id)).status, 200)
+  mayBegin.resolve()
+  await worker.finish()
+  assert.deepEqual(received, [])
 })
 
 test('404: somebody else’s endpoint and none at all give the same bytes, and stay as they are', async () => {
