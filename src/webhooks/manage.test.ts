@@ -12,7 +12,8 @@ import type { EndpointRequest } from './endpoint-schema.ts'
 import { findSecrets } from './endpoint-store.ts'
 import { findActiveIds, findEndpoints } from './management-store.ts'
 import { rewrapSecrets } from './rewrap.ts'
-import { openSecret } from './secret.ts'
+import { rotateSecret } from './rotate-secret.ts'
+import { openSecret, secretPrefix } from './secret.ts'
 import { signingSecrets } from './signing-secrets.ts'
 
 const database = await testDatabase()
@@ -237,6 +238,37 @@ test('rewrapping seals everything under the first key; afterwards the old key ca
     /k2 is not on the key ring/,
   )
   assert.equal(made(await createEndpoint(db, alone, wish)).signingSecret, signingSecret)
+})
+
+test('while a new secret is announced an endpoint is shown with the old one’s prefix, then with its own', async () => {
+  const { endpoint } = made(await create(wishOf()))
+  const rotated = await db.transaction((tx) =>
+    rotateSecret(tx, { endpointId: endpoint.id, ring, at: now }),
+  )
+  assert.ok(rotated.outcome === 'rotated')
+  const { secret, signsFrom } = rotated
+  const shownAt = async (at: Date) => (await findEndpoints(db, [endpoint.id], at))[0]?.secretPrefix
+  assert.equal(await shownAt(new Date(signsFrom.getTime() - 1)), endpoint.secretPrefix)
+  assert.equal(await shownAt(signsFrom), secretPrefix(secret))
+})
+
+test('enabled again, an endpoint has a clean slate: not paused, not parked, not failing', async () => {
+  const { endpoint } = made(await create(wishOf()))
+  const { id } = endpoint
+  const slate = async () => {
+    const [row] = await db.rows<object>(sql`
+      select paused_at, parked_until, failing_since, consecutive_failures, warned_hours, concurrency
+      from webhook_endpoints where id = ${id}`)
+    return row
+  }
+  const clean = await slate()
+  await db.run(sql`
+    update webhook_endpoints set paused_at = ${now}, parked_until = ${later}, failing_since = ${now},
+      consecutive_failures = 20, warned_hours = 72, concurrency = 1
+    where id = ${id}`)
+  await disable(id, null)
+  await db.transaction((tx) => enableEndpoint(tx, { endpointId: id, activeMax: 20, at: later }))
+  assert.deepEqual(await slate(), clean)
 })
 
 test('enabling is no way around the active maximum, however many are enabled at once', async () => {

@@ -69,3 +69,21 @@ test('an announced secret is promoted on request', async () => {
   await worker.deliver()
   assert.ok(received[0] && verifies(received[0], rotated.secret))
 })
+
+test('a secret that has ended signs nothing again, whatever rotations follow', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  const worker = startDelivering(db)
+  const rotate = (announcedHours: number) =>
+    db.transaction((tx) =>
+      rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now(), announcedHours }),
+    )
+  await rotate(0)
+  worker.moveBy(86_400)
+  await rotate(24)
+  await happen(db, 'score.updated', { at: worker.now() })
+  await worker.deliver()
+  const { headers } = received[0] ?? assert.fail('nothing arrived')
+  assert.notEqual(headers['service-webhook-signature-next'], undefined)
+  assert.equal(headers['service-webhook-signature-previous'], undefined)
+})
