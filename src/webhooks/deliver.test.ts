@@ -21,6 +21,7 @@ import {
 } from '../../test/support/webhooks.ts'
 import { sql } from '../platform/db.ts'
 import { UnavailableError } from '../platform/errors.ts'
+import { openLog } from '../platform/log.ts'
 import { findAttempts } from './delivery-store.ts'
 import { enableEndpoint, pauseEndpoint } from './enable-endpoint.ts'
 import { eventTypes } from './event-types.ts'
@@ -446,14 +447,26 @@ test('two workers: each delivery is sent once', async () => {
   assert.deepEqual(new Set(await statusesIn(db)), new Set(['succeeded']))
 })
 
-test('a secret that cannot be opened here: its deliveries wait, unspent, and others go out', async () => {
+test('a secret that cannot be opened here: its deliveries wait, unspent, and others go out; told once a minute', async () => {
   const { url, received } = await receiver(ok)
   const closed = await createEndpoint(db, url)
   await createEndpoint(db, url)
   await db.run(sql`
     update webhook_secrets set kid = 'lost' where endpoint_id = ${closed.id}::uuid`)
   await happen(db)
-  await delivering().deliver()
+  let lines = 0
+  const log = openLog({ level: 'error', to: { write: () => void lines++ } })
+  const worker = delivering({ log })
+  const told = async () => {
+    await worker.deliver()
+    log.flush()
+    return lines
+  }
+  assert.equal(await told(), 1)
+  worker.moveBy(59)
+  assert.equal(await told(), 1)
+  worker.moveBy(1)
+  assert.equal(await told(), 2)
   assert.equal(received.length, 1)
   const rows = await deliveriesIn(db)
   const waiting = rows.find((row) => row.endpointId === closed.id)
