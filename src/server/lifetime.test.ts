@@ -1,5 +1,7 @@
 /** Slow callers, too many callers, too much work, and the end of a process. Limits are scaled down, never the behaviour. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { Type } from 'typebox'
 import {
@@ -10,18 +12,21 @@ import {
   request,
   sampleEndpoints,
   startEdge,
+  type TestEdge,
 } from '../../test/support/edge.ts'
 import { publicDocument } from '../platform/document.ts'
 import { type Answer, endpoint } from '../platform/endpoint.ts'
 
 const fast = { checkIntervalMs: 20 }
 
+const largeBytes = 1 << 25
+
 /** An endpoint that answers when told, and a document of 32 MiB. */
 function heldEndpoints() {
   const held: ((answer: Answer) => void)[] = []
   const arrivals: (() => void)[] = []
   const open = { area: 'x', summary: 'x', policy: { kind: 'open' }, responses: {} } as const
-  const body = `"${'x'.repeat(1 << 25)}"`
+  const body = `"${'x'.repeat(largeBytes - 2)}"`
   const representation = publicDocument({
     body: '{}',
     contentType: 'application/json',
@@ -115,15 +120,59 @@ test('a caller that does not read its answer is cut off', async () => {
   const connection = await openRaw(edge.port)
   connection.socket.pause()
   connection.send(request('GET /large'))
-  const gauge = async () => /^http_connections (\d+)$/m.exec(await edge.metrics.text())?.[1]
-  while ((await gauge()) !== '0') await new Promise((resolve) => setImmediate(resolve))
+  await untilConnected(edge, 0)
   connection.socket.destroy()
   await edge.stop()
 })
 
-test('connections of one address are bounded, those of a trusted proxy are not', async () => {
+test('a caller that has read its answer late, and in time, keeps its connection', async (t) => {
+  const { endpoints } = heldEndpoints()
+  const edge = await startEdge({ endpoints, limits: { ...fast, readTimeoutMs: 1_000 } })
+  t.after(() => edge.stop())
+  const reader = await openLarge(edge.port)
+  await untilRead(reader)
+  // Asked later, so cut off later.
+  const idler = await openLarge(edge.port)
+  await untilConnected(edge, 1)
+  idler.destroy()
+  reader.write(request('GET /items/a'))
+  const [answer] = await once(reader, 'data')
+  reader.destroy()
+  assert.match(String(answer), /^HTTP\/1.1 200 /)
+})
+
+/** Has asked for 32 MiB, and reads nothing. */
+async function openLarge(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  socket.write(request('GET /large'))
+  await once(socket, 'readable')
+  return socket
+}
+
+async function untilRead(socket: Socket): Promise<void> {
+  let read = 0
+  let whole = Number.POSITIVE_INFINITY
+  while (read < whole) {
+    const chunk: Buffer | null = socket.read()
+    if (chunk === null) {
+      await once(socket, 'readable')
+      continue
+    }
+    if (read === 0) whole = chunk.indexOf('\r\n\r\n') + 4 + largeBytes
+    read += chunk.length
+  }
+  socket.removeAllListeners('readable')
+}
+
+async function untilConnected(edge: TestEdge, count: number): Promise<void> {
+  const gauge = async () => /^http_connections (\d+)$/m.exec(await edge.metrics.text())?.[1]
+  while ((await gauge()) !== String(count)) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('connections of one address are bounded, those of a trusted proxy are not', async (t) => {
   const limits = { connectionsPerAddressMax: 2 }
   const edge = await startEdge({ trustedProxies: [], limits })
+  t.after(() => edge.stop())
   const two = [await openRaw(edge.port), await openRaw(edge.port)]
   for (const connection of two) {
     connection.send(request('GET /document'))
@@ -132,7 +181,11 @@ test('connections of one address are bounded, those of a trusted proxy are not',
   const third = await openRaw(edge.port)
   await third.closed
   two[0]?.socket.destroy()
-  await edge.stop()
+  await untilConnected(edge, 1)
+  const next = await openRaw(edge.port)
+  next.send(request('GET /document'))
+  assert.equal((await next.answer()).status, 200, 'whoever leaves makes room')
+  for (const { socket } of [...two, next]) socket.destroy()
 
   const behindProxy = await startEdge({ trustedProxies: ['127.0.0.0/8'], limits })
   const all = await Promise.all([1, 2, 3, 4].map(() => openRaw(behindProxy.port)))

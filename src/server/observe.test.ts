@@ -1,7 +1,7 @@
 /** What an operator sees of requests, and what never shows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, post, request, startEdge } from '../../test/support/edge.ts'
+import { ask, openRaw, post, request, startEdge } from '../../test/support/edge.ts'
 import { openLog, redact } from '../platform/log.ts'
 import { serveMetrics } from '../platform/metrics.ts'
 
@@ -28,6 +28,25 @@ test('one line a request: method, route, status, time, request id, caller, error
   assert.match(client, /^[\w-]{12}$/)
   assert.equal(served.client, client)
   assert.equal(served.error, undefined)
+})
+
+test('callers behind one connection of a proxy are told apart, request by request', async (t) => {
+  const edge = await startEdge()
+  t.after(() => edge.stop())
+  const proxy = await openRaw(edge.port)
+  for (const address of ['203.0.113.1', '203.0.113.2', '203.0.113.1', null]) {
+    const from = address === null ? [] : [`X-Forwarded-For: ${address}`]
+    proxy.send(request('GET /document', from))
+    await proxy.answer()
+  }
+  proxy.socket.destroy()
+  const clients = edge
+    .logged()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).client)
+  assert.equal(clients[2], clients[0])
+  assert.equal(new Set(clients).size, 3)
 })
 
 test('a secret in any place of a request leaves no trace in log and metrics', async () => {
