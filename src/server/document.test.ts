@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { ask, publicUrl, request, sampleText, startEdge } from '../../test/support/edge.ts'
+import {
+  ask,
+  faultOfError,
+  publicUrl,
+  request,
+  sampleText,
+  startEdge,
+} from '../../test/support/edge.ts'
 
 const edge = await startEdge()
 after(() => edge.stop())
@@ -17,7 +24,10 @@ test('200: a document goes out as its bytes, cacheable, readable from any origin
   assert.equal(headers['cache-control'], 'public, max-age=300')
   assert.equal(headers.vary, 'Accept-Encoding, Service-Version, Accept')
   assert.equal(headers['access-control-allow-origin'], '*')
-  assert.match(headers['access-control-expose-headers'] ?? '', /PAYMENT-REQUIRED.*ETag.*RateLimit/)
+  assert.equal(
+    headers['access-control-expose-headers'],
+    'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Request-Id, Retry-After, ETag, Link, RateLimit, RateLimit-Policy, Service-Version, Service-Credits-Charged, Service-Credits-Remaining',
+  )
   assert.equal(headers['service-version'], '2026-05-14')
   assert.match(headers.etag ?? '', /^"[\w-]+"$/)
   assert.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length)
@@ -28,6 +38,12 @@ test('every answer has an X-Request-Id of its own, whatever the caller sends', a
   for (let i = 0; i < 20; i++) seen.add((await get('X-Request-Id: mine')).headers['x-request-id'])
   assert.equal(seen.size, 20)
   assert.ok(!seen.has('mine'))
+})
+
+test('200 with a hundred headers, 431 with one more', async () => {
+  const headers = Array.from({ length: 99 }, () => 'A: b')
+  assert.equal((await get(...headers)).status, 200, 'with Host')
+  assert.equal(faultOfError(await get(...headers, 'A: b'), 'headers_too_large'), null)
 })
 
 test('gzip and br by Accept-Encoding: other bytes, another strong ETag, the same content', async () => {

@@ -130,13 +130,14 @@ test('a caller that has read its answer late, and in time, keeps its connection'
   const edge = await startEdge({ endpoints, limits: { ...fast, readTimeoutMs: 1_000 } })
   t.after(() => edge.stop())
   const reader = await openLarge(edge.port)
+  const closed = once(reader, 'close')
   await untilRead(reader)
   // Asked later, so cut off later.
   const idler = await openLarge(edge.port)
   await untilConnected(edge, 1)
   idler.destroy()
   reader.write(request('GET /items/a'))
-  const [answer] = await once(reader, 'data')
+  const [answer] = await Promise.race([once(reader, 'data'), closed])
   reader.destroy()
   assert.match(String(answer), /^HTTP\/1.1 200 /)
 })
@@ -222,18 +223,34 @@ test('503 overloaded: the lower classes first, without their work being done; ot
   assert.match(await edge.metrics.text(), /^http_shed_total\{route="GET \/search"\} 1$/m)
 })
 
-test('503: an endpoint that does not answer in time; what it says later is dropped', async () => {
+test('503: an endpoint that does not answer in time; what it says later is dropped', async (t) => {
   const { endpoints, waiting, release } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { ...fast, answerTimeoutMs: 60 } })
+  t.after(() => edge.stop())
   const connection = await openRaw(edge.port)
   connection.send(request('GET /held'))
   await waiting(1)
   assert.equal(faultOfError(await connection.answer(), 'unavailable'), null)
+  assert.match(await edge.metrics.text(), /^http_in_flight 0$/m, 'it is given up')
   release()
   connection.send(request('GET /document'))
   assert.equal((await connection.answer()).status, 200)
   connection.socket.destroy()
-  await edge.stop()
+})
+
+test('200: a body that is slow to come has time of its own, beside that of the answer', async (t) => {
+  const { endpoints, waiting } = heldEndpoints()
+  const edge = await startEdge({ endpoints, limits: { ...fast, answerTimeoutMs: 60 } })
+  t.after(() => edge.stop())
+  const slow = await openRaw(edge.port)
+  const bytes = post('/echo', '{}')
+  slow.send(bytes.subarray(0, -1))
+  const late = ask(edge.port, request('GET /held'))
+  await waiting(1)
+  assert.equal((await late).status, 503, 'an answer is overdue by now')
+  slow.send(bytes.subarray(-1))
+  assert.equal((await slow.answer()).status, 200)
+  slow.socket.destroy()
 })
 
 test('readiness: green with all checks, red with one that fails, throws or is silent', async () => {

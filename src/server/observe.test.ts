@@ -108,7 +108,10 @@ test('metrics: requests by route and status, durations, JSON refusals, on a port
   await ask(edge.port, post('/echo', '{"a":1,"a":2}'))
   await ask(edge.port, request('GET /nothing'))
   const page = await serveMetrics(edge.metrics, { host: '127.0.0.1', port: 0 })
-  const scraped = await fetch(`http://127.0.0.1:${page.port}/metrics`)
+  const scrape = () => fetch(`http://127.0.0.1:${page.port}/metrics`)
+  await scrape()
+  // A second scrape tells the same: nothing is added up twice.
+  const scraped = await scrape()
   const elsewhere = await fetch(`http://127.0.0.1:${page.port}/document`)
   const text = await scraped.text()
   await page.close()

@@ -168,6 +168,8 @@ const framing: HostileCase[] = [
 ]
 
 const routing: HostileCase[] = [
+  ['a key in the path', get(`/items/svc_live_${'a'.repeat(36)}`), 400, 'api_key_in_url'],
+  ['a test key in the query', get(`/document?k=svc_test_${'a'.repeat(36)}`), 400, 'api_key_in_url'],
   ['a path that is not there', get('/nothing'), 404, 'not_found'],
   ['a slash too many', get('/document/'), 404, 'not_found'],
   ['a path in other letters', get('/Document'), 404, 'not_found'],
