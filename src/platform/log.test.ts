@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+
+const log = join(import.meta.dirname, 'log.ts')
+
+test('what was logged right before a process ended is written, on a pipe too', async () => {
+  const program = `
+    import { openLog } from ${JSON.stringify(log)}
+    const log = openLog({ level: 'info' })
+    const line = { method: 'GET', route: '/', status: 200, us: 1, requestId: 'r', client: 'c' }
+    for (let i = 0; i < 300; i++) log.request(line)
+    log.error('last words', new Error('gone', { cause: new Error('why') }))
+    process.exit(3)`
+  const run = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
+  const ended = await run.catch((error: { code: number; stdout: string }) => error)
+  assert.ok('code' in ended && ended.code === 3)
+  const lines = ended.stdout.trim().split('\n')
+  assert.equal(lines.length, 301)
+  const { message, cause } = JSON.parse(lines.at(-1) ?? '').error
+  assert.deepEqual([message, cause.message], ['gone', 'why'])
+})
