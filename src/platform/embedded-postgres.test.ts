@@ -109,6 +109,27 @@ test('the socket is the only door, in a folder for its owner alone; text is UTF-
   await server.stop()
 })
 
+test('a commit is on the disk before it is answered', async () => {
+  const server = await startEmbeddedPostgres({ dataDir: folder(), durable: true, log: () => {} })
+  const settings = ['fsync', 'full_page_writes', 'synchronous_commit']
+  for (const setting of settings)
+    assert.deepEqual(await query(server.url, `show ${setting}`), ['on'], setting)
+  await server.stop()
+})
+
+test('what people are told about is in the database, and not in its log', async () => {
+  const dataDir = folder()
+  const server = await start(dataDir)
+  await query(server.url, `create table people (name text primary key)`)
+  const insert = () => query(server.url, `insert into people values ('Ada')`)
+  await insert()
+  await assert.rejects(insert(), /duplicate key/)
+  const log = readFileSync(join(dataDir, 'postgres.log'), 'utf8')
+  assert.match(log, /duplicate key/)
+  assert.doesNotMatch(log, /Ada/)
+  await server.stop()
+})
+
 test('two processes that start at once share one server, and the last of them stops it', async () => {
   const dataDir = folder()
   const [one, other] = await Promise.all([holder(dataDir), holder(dataDir)])
