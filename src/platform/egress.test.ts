@@ -292,6 +292,17 @@ async function hastyDeadlines() {
   return { connectMs: totalMs, totalMs }
 }
 
+test('the deadline of an answer ends its connection too', { timeout: 20_000 }, async () => {
+  const gone = Promise.withResolvers<void>()
+  const { port } = await open(
+    startTalker(names, (socket) => socket.resume().once('close', gone.resolve)),
+  )
+  const egress = client({ deadlines: await hastyDeadlines() })
+  const answer = await egress.send({ ...post, url: `https://hooks.example:${port}/` })
+  assert.equal(failureOf(answer), 'timeout')
+  await gone.promise
+})
+
 test('a server that hangs in TLS is connect_timeout', async () => {
   const { port } = await open(startPlainTalker(() => undefined))
   const hasty = client({ deadlines: { connectMs: 400, totalMs: 120_000 } })
@@ -396,4 +407,16 @@ test('connected later than it may begin: not a byte of the request is written, a
   const next = await egress.send({ ...request, beginBy: performance.now() + 120_000 })
   assert.equal(failureOf(next), 'status 200')
   assert.equal(connections, 1)
+})
+
+test('given up while it connected: it is never sent', async () => {
+  const { port, received } = await open(startReceiver(names, (response) => response.end()))
+  const found = Promise.withResolvers<void>()
+  const egress = client({ resolve: () => found.promise.then(() => ['127.0.0.1']) })
+  const request = { ...post, url: `https://hooks.example:${port}/` }
+  const late = await egress.send({ ...request, totalMs: 10 })
+  assert.equal(failureOf(late), 'timeout')
+  found.resolve()
+  assert.equal(failureOf(await egress.send(request)), 'status 200')
+  assert.equal(received.length, 1)
 })
