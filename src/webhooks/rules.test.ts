@@ -7,6 +7,7 @@ import { failingAction } from './failing-rule.ts'
 import { outcomeOf, shown } from './outcome.ts'
 import { nextAttemptAt, parseRetryWaits, retryAfterOf, retryWaitsSeconds } from './retry.ts'
 import { dealSlots } from './slots.ts'
+import { startWithinMs, untilNothingStarts } from './start-window.ts'
 
 const now = new Date('2026-05-14T09:00:00Z')
 const at = (seconds: number) => new Date(now.getTime() + seconds * 1_000)
@@ -104,6 +105,7 @@ test('what is kept of an answer is at most 2 KiB of text without control charact
     'fine\\u000d\\u000a\\u001b[31m\\u0000',
   )
   assert.equal(shown(Buffer.from('\u202egnp.\u2066שלום')), '\\u202egnp.\\u2066שלום')
+  assert.equal(shown(Buffer.alloc(2_048)).length, 2_048, 'escapes count')
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 5_000 }), (bytes) => {
       const text = shown(bytes)
@@ -174,3 +176,14 @@ for (const [name, changes, hours, expected] of [
   test(`an endpoint that fails: ${name}`, () =>
     assert.equal(failingAction({ ...failing, ...changes }, at(hours * hour)).action, expected))
 }
+
+test('whoever disables an endpoint answers when no lease may begin any more; long afterwards at once', async () => {
+  const began = performance.now()
+  await untilNothingStarts(now, at(60))
+  assert.ok(performance.now() - began >= startWithinMs, 'a lease of the last moment may begin')
+  const first = await Promise.race([
+    untilNothingStarts(now, at(61)).then(() => 'at once'),
+    new Promise((resolve) => setImmediate(resolve, 'later')),
+  ])
+  assert.equal(first, 'at once')
+})
