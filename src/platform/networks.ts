@@ -16,12 +16,13 @@ export function parseAddress(text: string): Address | null {
 
 /** Reads `10.0.0.0/8`, `2001:db8::/32` or a single address; null for anything else. */
 export function parseNetwork(text: string): Network | null {
-  const [base = '', length] = text.split('/')
+  // A length that is only nearly one must not be read as 0, which is everybody.
+  const [, base = '', length] = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? []
   const address = parseAddress(base)
   if (address === null) return null
   const bits = address.kind() === 'ipv4' ? 32 : 128
   const prefix = length === undefined ? bits : Number(length)
-  return Number.isInteger(prefix) && prefix >= 0 && prefix <= bits ? [address, prefix] : null
+  return prefix <= bits ? [address, prefix] : null
 }
 
 export function isWithin(address: Address, networks: readonly Network[]): boolean {
