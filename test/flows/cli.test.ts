@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chmodSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -547,6 +548,40 @@ test('doctor: says what is wrong and what to do, and ends with 1 only for what s
   env.NODES = '-1'
   assert.match((await run(['doctor'])).out, /^fail +settings .*NODES/m)
   assert.ok(existsSync(file('data')))
+})
+
+test('doctor: lists that nobody renews are told before they end, and stop the service after', async () => {
+  const { run, db } = await placeWithKey()
+  await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1)]))
+  for (const [hours, code, told] of [
+    [11, 0, /^warn +status lists .*nobody renews them/m],
+    [-1, 1, /^fail +status lists .*verifiers refuse it/m],
+  ] as const) {
+    await db.run(sql`
+      update status_lists set valid_until = clock_timestamp() + ${hours} * interval '1 hour'`)
+    const doctor = await run(['doctor'])
+    assert.equal(doctor.code, code)
+    assert.match(doctor.out, told)
+  }
+})
+
+test('doctor: what others of this machine can read is told, a password in a setting is not', async () => {
+  const { run, keys, file, env } = await placeWithKey()
+  assert.match((await run(['doctor'])).out, /^ok +data folder.*\nok +key files/m)
+  const name = readdirSync(keys).find((one) => one.endsWith('.pem')) ?? ''
+  chmodSync(join(keys, name), 0o640)
+  chmodSync(file('data'), 0o701)
+  const open = await run(['doctor'])
+  assert.equal(open.code, 0)
+  assert.match(open.out, /^warn +data folder .*chmod o-rwx/m)
+  assert.match(open.out, new RegExp(`^warn +key files .*${name}: chmod 600`, 'm'))
+  env.PUBLIC_URL = 'https://operator:hunter2@scores.example.org'
+  for (const args of [['doctor'], ['doctor', '--json']]) {
+    const { code, out, err } = await run(args)
+    assert.equal(code, 1)
+    assert.match(out, /PUBLIC_URL/)
+    assert.doesNotMatch(out + err, /hunter2/)
+  }
 })
 
 test('doctor: secrets that are not the ones the database was filled with', async () => {
