@@ -73,6 +73,38 @@ test('what was found is kept: many who ask at once, and those who come after, co
   assert.equal(asked.length, 2)
 })
 
+for (const [what, answer, seconds] of [
+  ['no address', { code: 3 }, 5],
+  ['an address that may not be kept', { records: [{ address: '192.0.2.1', ttl: 0 }] }, 5],
+  [
+    'addresses of which one is soon another',
+    {
+      records: [
+        { address: '192.0.2.1', ttl: 30 },
+        { address: '192.0.2.2', ttl: 20 },
+      ],
+    },
+    20,
+  ],
+  ['an address for an hour', { records: [{ address: '192.0.2.1', ttl: 3_600 }] }, 60],
+] as const)
+  test(`${what}: kept for ${seconds} seconds, and asked for again then`, async (t) => {
+    let nowMs = 0
+    t.mock.method(performance, 'now', () => nowMs)
+    const { resolve, asked } = await resolving(({ type }) =>
+      type === 'A' ? answer : { records: [] },
+    )
+    const ask = () => resolve(name).catch(() => null)
+    await ask()
+    const { length } = asked
+    nowMs = seconds * 1_000 - 1
+    await ask()
+    assert.equal(asked.length, length)
+    nowMs += 1
+    await ask()
+    assert.ok(asked.length > length)
+  })
+
 test('a server that is silent: no address once the deadline is over', async () => {
   const { resolve } = await resolving(() => null, 300)
   await assert.rejects(resolve(name), /has no address/)
