@@ -299,6 +299,18 @@ test('drain: readiness turns red, what is under way is finished, then nobody is 
   await assert.rejects(fetch(`http://127.0.0.1:${edge.port}/document`))
 })
 
+test('drain: a second wish to end cuts off what is under way', { timeout: 10_000 }, async () => {
+  const { endpoints, waiting } = heldEndpoints()
+  const edge = await startEdge({ endpoints, limits: { drainTimeoutMs: 30_000 } })
+  const busy = ask(edge.port, request('GET /held'))
+  busy.catch(() => {})
+  await waiting(1)
+  const drained = edge.drain(0)
+  await edge.drain(0)
+  await assert.rejects(busy, /the connection ended/)
+  await drained
+})
+
 test('drain: what does not end in its time is cut off', async () => {
   const { endpoints, waiting } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { drainTimeoutMs: 50 } })
