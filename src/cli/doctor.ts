@@ -17,10 +17,10 @@ import { done, type Outcome, withoutSecrets } from './output.ts'
 import { openCommandDb, withServer } from './with-database.ts'
 
 export async function doctorCommand(env: Record<string, string | undefined>): Promise<Outcome> {
-  const findings = await examine(env)
+  const findings = (await examine(env)).map((one) => ({ ...one, told: withoutSecrets(one.told) }))
   const isSound = findings.every(({ level }) => level !== 'fail')
   const lines = findings.map(
-    ({ check, level, told }) => `${level.padEnd(4)}  ${check.padEnd(12)}  ${withoutSecrets(told)}`,
+    ({ check, level, told }) => `${level.padEnd(4)}  ${check.padEnd(12)}  ${told}`,
   )
   return done({ ok: isSound, findings }, lines, isSound ? 0 : 1)
 }
@@ -47,7 +47,7 @@ function settingsOf(env: Record<string, string | undefined>): Config | Finding[]
     return readConfig(env)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.problems.map((problem) => fail('settings', withoutSecrets(problem)))
+    return error.problems.map((problem) => fail('settings', problem))
   }
 }
 
