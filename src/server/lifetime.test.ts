@@ -69,40 +69,40 @@ function heldEndpoints() {
   return { endpoints, waiting, release }
 }
 
-test('408: headers that do not arrive in time', async () => {
+test('408: headers that do not arrive in time', async (t) => {
   const edge = await startEdge({
     limits: { ...fast, headersTimeoutMs: 100, requestTimeoutMs: 200 },
   })
+  t.after(() => edge.stop())
   const connection = await openRaw(edge.port)
   connection.send('GET /document HTTP/1.1\r\nHost: x\r\nA: ')
   const answer = await connection.answer()
   await connection.closed
-  await edge.stop()
   assert.equal(faultOfError(answer, 'request_timeout'), null)
 })
 
-test('408: a connection that never says anything', async () => {
+test('408: a connection that never says anything', async (t) => {
   const edge = await startEdge({
     limits: { ...fast, headersTimeoutMs: 100, requestTimeoutMs: 200 },
   })
+  t.after(() => edge.stop())
   const connection = await openRaw(edge.port)
   assert.equal(faultOfError(await connection.answer(), 'request_timeout'), null)
   await connection.closed
-  await edge.stop()
 })
 
-test('408: a body shorter than its Content-Length, when its time is over; and one line in the log', async () => {
+test('408: a body shorter than its Content-Length, when its time is over; and one line in the log', async (t) => {
   // Time enough for the head.
   const edge = await startEdge({
     limits: { ...fast, headersTimeoutMs: 2_000, requestTimeoutMs: 2_000 },
   })
+  t.after(() => edge.stop())
   const connection = await openRaw(edge.port)
   connection.send(
     request('POST /echo', ['Content-Type: application/json', 'Content-Length: 9'], '{"a":1}'),
   )
   const answer = await connection.answer()
   await connection.closed
-  await edge.stop()
   assert.equal(faultOfError(answer, 'request_timeout'), null)
   const lines = edge.logged().trim().split('\n')
   assert.equal(lines.length, 1)
@@ -110,15 +110,15 @@ test('408: a body shorter than its Content-Length, when its time is over; and on
   assert.deepEqual([status, route, requestId], [408, '/echo', answer.headers['x-request-id']])
 })
 
-test('a caller that does not read its answer is cut off', async () => {
+test('a caller that does not read its answer is cut off', async (t) => {
   const { endpoints } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { ...fast, readTimeoutMs: 100 } })
+  t.after(() => edge.stop())
   const connection = await openRaw(edge.port)
   connection.socket.pause()
   connection.send(request('GET /large'))
   await untilConnected(edge, 0)
   connection.socket.destroy()
-  await edge.stop()
 })
 
 async function untilConnected(edge: TestEdge, count: number): Promise<void> {
@@ -154,9 +154,10 @@ test('connections of one address are bounded, those of a trusted proxy are not',
   await behindProxy.stop()
 })
 
-test('503 overloaded: the lower classes first, without their work being done; others are served', async () => {
+test('503 overloaded: the lower classes first, without their work being done; others are served', async (t) => {
   const { endpoints, waiting, release } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { inFlightMax: 5 } })
+  t.after(() => edge.stop())
   const busy = [1, 2, 3].map(() => ask(edge.port, request('GET /held')))
   await waiting(3)
   const search = await ask(edge.port, request('GET /search'))
@@ -165,7 +166,6 @@ test('503 overloaded: the lower classes first, without their work being done; ot
   release()
   const served = await Promise.all(busy)
   const after = await ask(edge.port, request('GET /search'))
-  await edge.stop()
   for (const refused of [search, verify]) {
     assert.equal(faultOfError(refused, 'overloaded'), null)
     assert.match(refused.headers['retry-after'] ?? '', /^[123]$/)
