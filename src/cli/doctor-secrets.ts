@@ -3,9 +3,11 @@ import { refuseOtherPeppers } from '../access/peppers.ts'
 import { findPeppers } from '../access/store.ts'
 import { peppersHere } from '../admitting.ts'
 import type { Config } from '../config.ts'
+import { openPayments } from '../paying.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import type { Keyring } from '../platform/keyring.ts'
+import { openLog } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { secretsKeyringHere } from '../secrets-keyring.ts'
 import { findSealedSamples, type SealedRow } from '../webhooks/management-store.ts'
@@ -58,24 +60,14 @@ function refuseOtherKey({ endpointId, version, ...sealed }: SealedRow, ring: Key
 }
 
 /** Throws where the service would not start. */
-async function payments(db: Db, { x402: settings, publicUrl }: Config): Promise<Told> {
-  if (settings === null) return 'on the spot are off'
-  const { openX402 } = await import('../x402/open.ts')
-  const x402 = await openX402({
-    settings,
-    publicUrl,
-    db,
-    clock: systemClock,
-    metrics: createMetrics(),
-    onTrouble: () => {},
-  })
-  try {
-    await x402.examine()
-    const fitness = x402.fitness()
-    return fitness === 'ok'
-      ? `on the spot can be taken on ${settings.network}`
-      : { warning: `${fitness}: nobody can pay on the spot. Check the settings X402_*.` }
-  } finally {
-    await x402.close()
-  }
+async function payments(db: Db, config: Config): Promise<Told> {
+  await using closing = new AsyncDisposableStack()
+  const parts = { db, closing, log: openLog({ level: 'silent' }), metrics: createMetrics() }
+  const x402 = await openPayments(config, parts)
+  if (x402 === null) return 'on the spot are off'
+  await x402.examine()
+  const fitness = x402.fitness()
+  return fitness === 'ok'
+    ? `on the spot can be taken on ${config.x402?.network}`
+    : { warning: `${fitness}: nobody can pay on the spot. Check the settings X402_*.` }
 }

@@ -32,7 +32,7 @@ export function findDisputeRecords(db: Queryable, workerId: string): Promise<Dis
     from disputes d where d.worker_id = ${workerId} order by d.id`)
 }
 
-/** Before the evidence, which they name, be it in an ended dispute of whose it was taken for. */
+/** Before the evidence, which they name; so does an ended dispute of whoever it was taken to be of. */
 export async function eraseDisputes(tx: Tx, workerId: string): Promise<void> {
   await tx.run(sql`
     delete from dispute_changes

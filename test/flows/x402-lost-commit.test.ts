@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { migrationsDirectory } from '../../src/database.ts'
-import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import { type Db, openDb, sql } from '../../src/platform/db.ts'
 import {
   type EmbeddedPostgres,
@@ -13,6 +12,7 @@ import {
 } from '../../src/platform/embedded-postgres.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import { revenueByDay } from '../../src/x402/reports-store.ts'
+import { startFaultyLoop } from '../support/faulty-loop.ts'
 import {
   assertError,
   assertPaid,
@@ -20,30 +20,22 @@ import {
   chainTest,
   pay,
   signedHeader,
-  startLoopServer,
-  startPaidLoop,
 } from '../support/paid-loop.ts'
 import type { PaidServer } from '../support/paid-server.ts'
 import { eventually, killPostgres, temporaryFolder } from '../support/processes.ts'
-import { startFacilitator } from '../support/test-facilitator.ts'
 
-const loop = await startPaidLoop()
-const facilitator = await startFacilitator(loop)
+const loop = await startFaultyLoop()
+const { facilitator, later } = loop
 let postgres: EmbeddedPostgres
 let db: Db
 let server: PaidServer
 let blind: PaidServer
 after(async () => {
-  await server.stop()
-  await blind.stop()
+  await loop.stop()
   await db.close()
   await postgres.stop()
-  await facilitator.stop()
-  await loop.stop()
 })
 const folder = temporaryFolder()
-let aheadMs = 0
-const clock: Clock = () => new Date(systemClock().getTime() + aheadMs)
 
 before(async () => {
   await startPostgres()
@@ -59,17 +51,8 @@ before(async () => {
   // Its commits would bring others to the disk.
   await db.run(sql`alter system set autovacuum = off`)
   await db.rows(sql`select pg_reload_conf()`)
-  const { url } = facilitator
-  const secrets = ['a secret of at least thirty-two characters'] as const
-  const at = (rpcUrl: string | null) =>
-    ({ kind: 'remote', url, authorization: null, rpcUrl }) as const
-  const parts = { db, clock }
-  const { chain } = loop
-  server = await startLoopServer(loop, {
-    ...parts,
-    settings: { secrets, facilitator: at(chain.url) },
-  })
-  blind = await startLoopServer(loop, { ...parts, settings: { secrets, facilitator: at(null) } })
+  server = await loop.start({ db })
+  blind = await loop.start({ db, blind: true })
 })
 
 async function startPostgres(): Promise<void> {
@@ -102,15 +85,6 @@ async function payAndLose(one: PaidServer, header: string, headers = {}): Promis
   await killPostgres(folder)
   await startPostgres()
   return transaction
-}
-
-async function later(seconds: number, work: () => Promise<void>): Promise<void> {
-  aheadMs = seconds * 1_000
-  try {
-    await work()
-  } finally {
-    aheadMs = 0
-  }
 }
 
 chainTest(

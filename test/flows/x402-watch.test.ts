@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ask } from '../support/ask.ts'
 import { startEdge } from '../support/edge.ts'
+import { startFaultyLoop } from '../support/faulty-loop.ts'
 import {
   assertError,
   assertPaid,
@@ -10,25 +11,17 @@ import {
   pay,
   signedHeader,
   startLoopServer,
-  startPaidLoop,
 } from '../support/paid-loop.ts'
 import { preparePaidReads, reads } from '../support/paid-reads.ts'
 import { testWallet } from '../support/payments.ts'
 import { eventually } from '../support/processes.ts'
-import { startFacilitator, startNode } from '../support/test-facilitator.ts'
 
-const loop = await startPaidLoop()
-const facilitator = await startFacilitator(loop)
-const node = await startNode(loop)
-const remote = { kind: 'remote', url: facilitator.url, authorization: null } as const
-const server = await startLoopServer(loop, {
-  settings: { facilitator: { ...remote, rpcUrl: node.url } },
-})
+const loop = await startFaultyLoop()
+const { facilitator, node } = loop
+const server = await loop.start()
 const local = await startLoopServer(loop)
 after(async () => {
-  for (const one of [server, local]) await one.stop()
-  await facilitator.stop()
-  node.stop()
+  await local.stop()
   await loop.stop()
 })
 
