@@ -9,7 +9,8 @@ import { chooseEncoding, prefersPlainJson } from './negotiate.ts'
 
 export interface PreparedRepresentation {
   etag: string
-  bytes: Buffer
+  /** The bytes; of a short body as Latin-1 text, which leaves with its head in one piece. */
+  body: Buffer | string
   /** Names and values by turns. The last place takes the request id of the answer being written. */
   headers: string[]
   headersWhenNotModified: string[]
@@ -92,6 +93,9 @@ function forJson(representation: Representation): Representation {
   return { ...representation, etag: representation.etag.replace(/"$/, '-json"') }
 }
 
+/** In bytes. Beyond this, copying a text costs more than writing a second piece. */
+const onePieceMax = 4_096
+
 function prepareRepresentation(
   shared: readonly string[],
   contentType: string,
@@ -102,7 +106,7 @@ function prepareRepresentation(
   const requestId = ['X-Request-Id', '']
   return {
     etag,
-    bytes,
+    body: bytes.length <= onePieceMax ? bytes.toString('latin1') : bytes,
     headers: [...headers, ...shared, 'ETag', etag, ...requestId],
     headersWhenNotModified: [...shared, 'ETag', etag, ...requestId],
   }

@@ -69,8 +69,8 @@ export function createWriter(options: WriterOptions): Writer {
     const modified = known === undefined || !etagMatches(known, chosen.etag)
     const lines = modified ? chosen.headers : chosen.headersWhenNotModified
     lines[lines.length - 1] = exchange.requestId
-    const bytes = modified && request.method !== 'HEAD' ? chosen.bytes : undefined
-    send(exchange, modified ? 200 : 304, lines, bytes)
+    const body = modified && request.method !== 'HEAD' ? chosen.body : undefined
+    send(exchange, modified ? 200 : 304, lines, body)
     record(exchange, response.statusCode)
   }
 
@@ -97,16 +97,22 @@ export function createWriter(options: WriterOptions): Writer {
     })
   }
 
-  function send(exchange: Exchange, status: number, headers: string[], bytes?: Buffer): void {
+  /** A body that is text is Latin-1. */
+  function send(
+    exchange: Exchange,
+    status: number,
+    headers: string[],
+    body?: Buffer | string,
+  ): void {
     const { request, response, connection } = exchange
     if (connection.closing) response.shouldKeepAlive = false
     const unread = !request.complete && hasBody(request)
     if (unread && !willBeForgotten(exchange)) {
-      sendAndLinger(exchange, status, headers, bytes)
+      sendAndLinger(exchange, status, headers, body)
       return
     }
     response.writeHead(status, headers)
-    response.end(bytes)
+    response.end(body, 'latin1')
     if (connection.socket.writableLength > 0) options.onSlowReader(exchange)
   }
 
@@ -142,16 +148,16 @@ function sendAndLinger(
   { request, response, connection }: Exchange,
   status: number,
   headers: string[],
-  bytes?: Buffer,
+  body?: Buffer | string,
 ): void {
   connection.closing = true
   response.shouldKeepAlive = false
   response.writeHead(status, headers)
-  if (bytes === undefined || request.headers.expect !== undefined) {
-    response.end(bytes)
+  if (body === undefined || request.headers.expect !== undefined) {
+    response.end(body, 'latin1')
     return
   }
-  response.write(bytes)
+  response.write(body, 'latin1')
   request.resume()
   const end = (): void => {
     clearTimeout(timer)
