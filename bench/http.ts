@@ -14,6 +14,8 @@ import { makeKeyFile, readSigners } from '../src/score-credentials/key-files.ts'
 import { originOf } from '../src/score-credentials/payload.ts'
 import { createKey } from '../src/score-credentials/rotate-keys.ts'
 import type { LoadOrder } from './load.ts'
+import { median } from './measure.ts'
+import { holdTo } from './processor-share.ts'
 import {
   bareServer,
   cpuSeconds,
@@ -47,9 +49,6 @@ interface Measured {
   p50Ms: number
   p99Ms: number
 }
-
-const median = (numbers: number[]): number =>
-  numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 
 /** Of all processors since the start of the system; only Linux tells. */
 function machineBusySeconds(): number {
@@ -209,6 +208,22 @@ async function verifyRounds(
   return { measured, ratio, bare: median(bare) }
 }
 
+const heldShare = 0.5
+
+/** Answers a second of `processes`, each of which may use half a processor, so that database and load have the rest. Null where none can be held. */
+async function heldPerSecond(url: string, processes: number, requestsFile: string) {
+  const service = await startService(settings(url, processes))
+  const held = holdTo(heldShare, service.pids)
+  try {
+    if (held === null) return null
+    const { measured } = await verifyRounds(service, { requestsFile, expectedStatus: 200 })
+    return median(measured.map((m) => m.perSecond))
+  } finally {
+    await service.stop()
+    held?.release()
+  }
+}
+
 const postgres = await startEmbeddedPostgres({
   dataDir: join(folder, 'data'),
   durable: true,
@@ -270,6 +285,12 @@ try {
     `of at most ${most.toFixed(2)}: all of the ${cpus().length} cores at work, database and load among it`,
   ])
   await two.stop()
+
+  const alone = await heldPerSecond(postgres.url, 1, distinct)
+  const both = await heldPerSecond(postgres.url, 2, distinct)
+  const name = `each with ${heldShare} of a core, 2 processes / 1 (>= 1.5)`
+  const heldGain = alone === null || both === null ? null : both / alone
+  row([`${name}: ${heldGain?.toFixed(2) ?? 'only as root, on Linux with control groups'}`])
 } finally {
   await postgres.stop()
   rmSync(folder, { recursive: true, force: true })

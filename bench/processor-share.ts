@@ -1,0 +1,56 @@
+/** Holds processes to a share of a processor, each by a control group of its own: on Linux, for who may make control groups. */
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Short, so that a process is held back often and for little, as on a slower processor. */
+const periodUs = 10_000
+
+/** Of version 1 the controller's own folder, and of version 2 the root. */
+const roots = ['/sys/fs/cgroup/cpu', '/sys/fs/cgroup']
+
+export interface Held {
+  /** Once the processes have ended. */
+  release(): void
+}
+
+/** Null where this user cannot hold them. `share` is of one processor, for each of them. */
+export function holdTo(share: number, pids: readonly number[]): Held | null {
+  const groups: string[] = []
+  const release = (): void => {
+    for (const group of groups) rmdirSync(group)
+  }
+  for (const pid of pids) {
+    const group = makeGroup(`assay-bench-${pid}`, share)
+    if (group === null) {
+      release()
+      return null
+    }
+    groups.push(group)
+  }
+  for (const [i, pid] of pids.entries())
+    writeFileSync(join(groups[i] as string, 'cgroup.procs'), String(pid))
+  return { release }
+}
+
+function makeGroup(name: string, share: number): string | null {
+  const quotaUs = String(Math.round(share * periodUs))
+  for (const root of roots) {
+    const group = join(root, name)
+    try {
+      mkdirSync(group)
+    } catch {
+      continue
+    }
+    if (existsSync(join(group, 'cpu.max'))) {
+      writeFileSync(join(group, 'cpu.max'), `${quotaUs} ${periodUs}`)
+      return group
+    }
+    if (existsSync(join(group, 'cpu.cfs_quota_us'))) {
+      writeFileSync(join(group, 'cpu.cfs_period_us'), String(periodUs))
+      writeFileSync(join(group, 'cpu.cfs_quota_us'), quotaUs)
+      return group
+    }
+    rmdirSync(group)
+  }
+  return null
+}
