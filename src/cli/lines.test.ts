@@ -53,6 +53,19 @@ test('a line of exactly the limit is read; one byte more is too long, and the ne
   assert.equal(textOf(lines[2]), 'z')
 })
 
+test('a line end of two bytes counts as little towards the limit as one of one', async () => {
+  const text = `${'x'.repeat(20)}\r\n${'y'.repeat(21)}\r\n${'z'.repeat(20)}\ry\r\nz`
+  for (const cut of [20, 21, 22, 43]) {
+    const whole = Buffer.from(text)
+    const { lines } = await read([whole.subarray(0, cut), whole.subarray(cut)], limits)
+    assert.deepEqual(
+      lines.map(({ number, isTooLong }) => ({ number, isTooLong })),
+      [false, true, true, false].map((isTooLong, i) => ({ number: i + 1, isTooLong })),
+    )
+    assert.equal(textOf(lines[0]), 'x'.repeat(20))
+  }
+})
+
 test('a line without end is held no further than the limit', async () => {
   const heldBytes = (): number => {
     collectGarbage()
@@ -69,7 +82,7 @@ test('a line without end is held no further than the limit', async () => {
   const batches = lineBatches(Readable.from(endless(), { objectMode: true }), limits)
   const { value } = await batches.next()
   assert.equal(value?.lines[0]?.isTooLong, true)
-  assert.equal(value?.lines[0]?.bytes.length, 21)
+  assert.equal(value?.lines[0]?.bytes.length, 22)
   assert.equal(value?.bytesRead, 655_360_000)
   assert.ok(atItsEnd - before < 20e6, `${atItsEnd - before} bytes are held`)
 })

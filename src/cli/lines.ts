@@ -81,8 +81,8 @@ async function* linesOf(
   let heldBytes = 0
 
   function hold(part: Uint8Array): void {
-    // One byte more than allowed is enough to know that it is too long.
-    const wanted = bytesMax + 1 - heldBytes
+    // One byte more than allowed is enough to know that it is too long, and another may be half of the line end.
+    const wanted = bytesMax + 2 - heldBytes
     if (wanted <= 0 || part.length === 0) return
     held.push(part.length > wanted ? part.subarray(0, wanted) : part)
     heldBytes += Math.min(part.length, wanted)
@@ -91,8 +91,8 @@ async function* linesOf(
     const number = next
     next += 1 + lineEnds.takePassed()
     const whole = held.length === 1 ? (held[0] as Uint8Array) : Buffer.concat(held)
-    const isTooLong = whole.length > bytesMax
-    const bytes = whole.at(-1) === 0x0d && !isTooLong ? whole.subarray(0, -1) : whole
+    const bytes = whole.at(-1) === 0x0d ? whole.subarray(0, -1) : whole
+    const isTooLong = bytes.length > bytesMax
     held = []
     heldBytes = 0
     return { number, bytes, isTooLong, isBlank: bytes.length === 0, end: offset }
