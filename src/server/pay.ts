@@ -37,7 +37,7 @@ export interface PaidCall {
   /** As checked. */
   path: Parameters
   query: Parameters
-  /** Null where none is declared. */
+  /** Null where none is declared; ambiguous JSON as it was sent. */
   body: unknown
 }
 
@@ -118,7 +118,8 @@ function isTooLate({ answered, connection }: Exchange): boolean {
 function purchaseOf({ route, idempotencyKey, path, query, body }: Omit<PaidCall, 'exchange'>) {
   if (idempotencyKey === null) return null
   const { operationId } = route.endpoint
-  const asked = { operationId, path, query, body: body ?? undefined }
+  const said = body instanceof Uint8Array ? sha256Hex(body) : (body ?? undefined)
+  const asked = { operationId, path, query, body: said }
   const fingerprint = sha256Hex(canonicalJson(asked))
   return { idempotencyKey, fingerprint }
 }

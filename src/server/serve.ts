@@ -7,7 +7,7 @@
  * - paid, without a key: Idempotency-Key → parameters → challenge or payment
  */
 import type { Caller } from '../platform/callers.ts'
-import { type Answer, anybody, type Endpoint, type EndpointRequest } from '../platform/endpoint.ts'
+import { type Answer, anybody, type Endpoint } from '../platform/endpoint.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import { interfaceVersion, versionHeader } from '../platform/identifiers.ts'
 import type { Log } from '../platform/log.ts'
@@ -100,6 +100,13 @@ const versionField = versionHeader.toLowerCase()
 
 const noBody = { body: null, bodyAmbiguity: null }
 
+interface BodyRead {
+  body: unknown
+  bodyAmbiguity: string | null
+  /** The text itself, where it is ambiguous: it may stand for several values, or be too deep to be walked through. */
+  ambiguousBytes?: Uint8Array
+}
+
 /** Null when the caller is gone. */
 async function checked(
   edge: Edge,
@@ -130,13 +137,15 @@ async function checked(
 
   const late = readsBodyOfAnybody ? null : mediaTypeProblem(endpoint, exchange)
   if (late !== null) return late
-  const body = await bodyOf(route, exchange)
-  if (body === null || isRefusal(body)) return body
+  const read = await bodyOf(route, exchange)
+  if (read === null || isRefusal(read)) return read
 
   if (isRefusal(parameters)) return parameters
+  const { ambiguousBytes, ...body } = read
   const work = async (caller: Caller): Promise<Answer> =>
     begun ?? endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
-  const call = { route, exchange, admitted, idempotencyKey, ...parameters, body: body.body }
+  const asked = { ...parameters, body: ambiguousBytes ?? body.body }
+  const call = { route, exchange, admitted, idempotencyKey, ...asked }
   return answerPaid(edge, call, work)
 }
 
@@ -176,7 +185,7 @@ function parametersOf(
 async function bodyOf(
   { endpoint, meter }: EndpointRoute,
   exchange: Exchange,
-): Promise<Pick<EndpointRequest<never, never>, 'body' | 'bodyAmbiguity'> | Refusal | null> {
+): Promise<BodyRead | Refusal | null> {
   const { body: declared } = endpoint
   if (declared === undefined) return noBody
   const body = await readWhole(exchange, declared.bytesMax)
@@ -190,10 +199,10 @@ async function bodyOf(
   if (json.kind === 'invalid') return refuse('invalid_json', { message: json.why })
   if (json.value === null || typeof json.value !== 'object' || Array.isArray(json.value))
     return refuse('invalid_json', { message: 'The body is not a JSON object.' })
-  const bodyAmbiguity = json.kind === 'ambiguous' ? json.why : null
-  if (bodyAmbiguity !== null && !declared.ambiguousReachesHandler)
-    return refuse('invalid_json', { message: bodyAmbiguity })
-  return { body: json.value, bodyAmbiguity }
+  if (json.kind === 'value') return { body: json.value, bodyAmbiguity: null }
+  return declared.ambiguousReachesHandler
+    ? { body: json.value, bodyAmbiguity: json.why, ambiguousBytes: body.bytes }
+    : refuse('invalid_json', { message: json.why })
 }
 
 function readWhole({ request, response }: Exchange, bytesMax: number) {

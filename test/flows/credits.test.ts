@@ -163,11 +163,11 @@ test('what was mistyped changes nothing: exit code 2 and a sentence', async () =
   assert.match(await refused(1, 'credits', 'show', 'Nobody'), /no account/)
 })
 
-test('a verification under an Idempotency-Key is charged once; of another body, or under a malformed one, it is refused', async () => {
+test('a verification under an Idempotency-Key is charged once, of ambiguous JSON as well; of another body, or under a malformed one, it is refused', async () => {
   const server = await startServer(env)
   const { account } = await report('accounts', 'create', 'Once Ltd')
   const { key } = await report('api-keys', 'create', 'Once Ltd', '--scope', 'scores:read')
-  await report('credits', 'grant', account.id, '5', '--reason', 'trial')
+  await report('credits', 'grant', account.id, '7', '--reason', 'trial')
   const charged: unknown[] = []
   const named = 'verification-000001'
   for (const options of [{ named }, { named }, {}, { named: 'verification-000002' }])
@@ -179,6 +179,21 @@ test('a verification under an Idempotency-Key is charged once; of another body, 
   ]
   const other = await verify(server.base, key, { named, body: '{"a":1}' })
   assert.deepEqual(errorOf(other), [400, 'purchase_key_reused'])
+  // Two readers could read the same in these, and nobody may walk through the second.
+  const twice = { named: 'verification-000003', body: '{"a":1,"a":2}' }
+  const deep = { named: 'verification-000004', body: `{"a":${'['.repeat(9e4)}${']'.repeat(9e4)}}` }
+  for (const ambiguous of [twice, deep]) {
+    const answers = [await verify(server.base, key, ambiguous)]
+    answers.push(await verify(server.base, key, ambiguous))
+    for (const { status, body } of answers) {
+      assert.equal(status, 200)
+      assert.equal(JSON.parse(String(body)).valid, false)
+    }
+    const charges = answers.map(({ headers }) => headers['service-credits-charged'])
+    assert.deepEqual(charges, ['1', '0'])
+  }
+  const read = await verify(server.base, key, { ...twice, body: '{"a":2}' })
+  assert.deepEqual(errorOf(read), [400, 'purchase_key_reused'])
   const short = await verify(server.base, key, { named: 'short' })
   assert.deepEqual(errorOf(short), [400, 'invalid_idempotency_key'])
   assert.equal((await verify(server.base, null, { named: 'short' })).status, 200, 'nobody pays')
