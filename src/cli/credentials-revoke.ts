@@ -7,7 +7,7 @@ import type { Db, Tx } from '../platform/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { findCredentials, findStatuses, type RevokedRow } from '../score-credentials/store.ts'
 import { type CredentialName, nameByHex, nameById, nameOfLine } from './credential-name.ts'
-import { lineBatches, openInput } from './lines.ts'
+import { type Line, lineBatches, openInput } from './lines.ts'
 import { note, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { withDatabase } from './with-database.ts'
@@ -67,18 +67,25 @@ function namesGiven({ id = [], token = [], digest = [] }: RevokeFlags): Named[] 
   ]
 }
 
-/** All of a file that is no list of names is refused at its first such line: what was named before it is revoked. */
+/** A file that is no list of names is refused at its first such line: what was named before it is revoked. */
 async function* namesIn(file: string): AsyncGenerator<Named[]> {
   const { chunks } = await openInput(file)
   for await (const { lines } of lineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
-    yield lines.map(({ number, bytes, isTooLong }) => {
-      const text = Buffer.from(bytes).toString('utf8')
-      const name = isTooLong ? null : nameOfLine(text)
-      if (name === null)
-        throw new UsageError(`${file}, line ${number}: no id, token, digest or credential`)
-      return { text: name.by === 'id' ? name.id : text.trim(), name }
-    })
+    const names = lines.map(nameOf)
+    const wrong = names.indexOf(null)
+    yield names.slice(0, wrong === -1 ? names.length : wrong).flatMap((name) => name ?? [])
+    if (wrong === -1) continue
+    const place = `${file}, line ${lines[wrong]?.number}`
+    throw new UsageError(
+      `${place}: no id, token, digest or credential. What the lines before it name is revoked.`,
+    )
   }
+}
+
+function nameOf({ bytes, isTooLong }: Line): Named | null {
+  const text = Buffer.from(bytes).toString('utf8')
+  const name = isTooLong ? null : nameOfLine(text)
+  return name === null ? null : { text: name.by === 'id' ? name.id : text.trim(), name }
 }
 
 async function revokeBatch(db: Db, batch: readonly Named[], tally: Tally): Promise<void> {

@@ -388,6 +388,25 @@ test('revoke: by every kind of name, once and for ever; 1 when one is not found'
   assert.equal(await issuedCount(db), 6)
 })
 
+test('revoke: a file with a line that names nothing ends with 2 and the line; what was named before it is revoked', async () => {
+  const { run, file } = await placeWithKey()
+  const issued = await run(
+    ['credentials', 'issue', '--from', '-'],
+    ndjson([scoreLine(1), scoreLine(2)]),
+  )
+  const [before, behind] = parsed(issued.out)
+  for (const lines of [['?'], [before, '?', behind]]) {
+    writeFileSync(file('names'), ndjson(lines))
+    const ended = await run(['credentials', 'revoke', '--from', 'names'])
+    assert.equal(ended.code, 2)
+    assert.match(ended.err, new RegExp(`line ${lines.length === 1 ? 1 : 2}: no id`))
+  }
+  const result = async (credential: unknown) =>
+    parsed((await run(['credentials', 'verify', '-', '--json'], JSON.stringify(credential))).out)[0]
+  assert.equal((await result(before)).reason, 'revoked')
+  assert.equal((await result(behind)).valid, true)
+})
+
 test('show: 0 for a credential that stands; one that is revoked or expired is printed all the same, with a note, and 1', async () => {
   const { run, db } = await placeWithKey()
   await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1), scoreLine(2)]))
