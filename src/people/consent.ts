@@ -8,7 +8,7 @@ import type { Db, Tx } from '../platform/db.ts'
 import { publishEvents } from '../webhooks/outbox.ts'
 import { type ConsentChange, findConsents, insertConsentChanges } from './consent-store.ts'
 import type { Permission } from './schema.ts'
-import { completeOnboarding, findWorkerId, lockWorkers } from './store.ts'
+import { completeOnboarding, findWorkerId, lockPerson, lockWorkers } from './store.ts'
 
 export interface Circumstances {
   /** Who does it: kept with the change, never shown to the outside. */
@@ -44,7 +44,7 @@ export async function changeConsentInside(
   { by, at, ...wish }: Wish & Circumstances,
 ): Promise<ConsentOutcome> {
   const workerId = await findWorkerId(tx, username)
-  if (workerId === null) return { outcome: 'unknown_person' }
+  if (workerId === null || !(await lockPerson(tx, workerId))) return { outcome: 'unknown_person' }
   const [change] = await changeConsents(tx, [{ workerId, ...wish }], { by, at })
   if (change === undefined) return { outcome: 'unchanged' }
   const onboarded = await completeOnboarding(tx, [workerId], at)

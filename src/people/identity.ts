@@ -10,7 +10,7 @@ import {
   statesOf,
 } from './identity-state.ts'
 import { findIdentities, insertIdentityChanges } from './identity-store.ts'
-import { findWorkerId, lockWorkers } from './store.ts'
+import { findWorkerId, lockPerson, lockWorkers } from './store.ts'
 
 export type Move =
   | { move: Exclude<IdentityMove, 'verify'> }
@@ -47,7 +47,7 @@ export async function moveIdentityInside(
   const until = move.move === 'verify' ? move.until : null
   const fault = move.move === 'verify' ? faultOfUntil('until', until, at) : null
   if (fault !== null) return { outcome: 'unusable', fault }
-  await lockWorkers(tx, [workerId])
+  if (!(await lockPerson(tx, workerId))) return { outcome: 'unknown_person' }
   const [stored = null] = await findIdentities(tx, [workerId])
   const from = identityAt(stored, at)
   const states = statesOf(move.move, from)

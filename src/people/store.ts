@@ -70,15 +70,23 @@ function personOf(row: PersonRow): Person {
 
 /**
  * Whoever changes a person takes this lock first: changes of one person follow each other, and so do their events. In the order of
- * ids, so that two bulk changes wait for each other instead of deadlocking. Gives what a change needs to know of each.
+ * ids, so that two bulk changes wait for each other instead of deadlocking. Gives what a change needs to know of each: an erasure that
+ * was waited for leaves the worker's row behind.
  */
 export function lockWorkers(
   tx: Tx,
   workerIds: readonly string[],
-): Promise<{ workerId: string; consentVersion: number }[]> {
+): Promise<{ workerId: string; consentVersion: number; isErased: boolean }[]> {
   return tx.rows(sql`
-    select id as "workerId", consent_version as "consentVersion" from workers
+    select id as "workerId", consent_version as "consentVersion", erased_at is not null as "isErased"
+    from workers
     where id = any(${workerIds}::uuid[]) order by id for no key update`)
+}
+
+/** As `lockWorkers`, of one worker; whether there is anybody to change. */
+export async function lockPerson(tx: Tx, workerId: string): Promise<boolean> {
+  const [locked] = await lockWorkers(tx, [workerId])
+  return locked !== undefined && !locked.isErased
 }
 
 /** Those of them whom no other transaction holds, under their locks. */

@@ -27,10 +27,10 @@ import { indexLeftovers } from '../candidates/keep-index.ts'
 import { openDispute } from '../disputes/open-dispute.ts'
 import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import type { EvidenceLine } from '../evidence/schema.ts'
-import { type Db, sql } from '../platform/db.ts'
+import { type Db, sql, type Tx } from '../platform/db.ts'
 import { issueCredentials } from '../score-credentials/issue.ts'
 import { findStatuses } from '../score-credentials/store.ts'
-import { registerWorkers } from '../scores/keep-sharing.ts'
+import { changeConsent, moveIdentity, registerWorkers } from '../scores/keep-sharing.ts'
 import { reassignEvidence } from '../scores/reassign-evidence.ts'
 import { eraseWorker } from './erase-person.ts'
 import { exportPerson } from './export-person.ts'
@@ -289,6 +289,27 @@ test('evidence that is taken in while a person is erased is either erased with t
       { refused: { field: 'workerId', reason: 'is not a registered worker' } },
     ])
     assert.deepEqual(await tablesWith(/canary/i), [])
+  }
+})
+
+test('a grant and an identity check that were on their way while a person was erased find nobody', async () => {
+  const until = new Date(at.getTime() + 86_400_000)
+  const wishes: ((tx: Tx, who: { username: string; workerId: string }) => Promise<object>)[] = [
+    (tx, { username }) =>
+      changeConsent(tx, username, { permission: 'search_listing', textVersion: '2', ...byCanary }),
+    (tx, { workerId }) => moveIdentity(tx, { move: 'verify', until, workerId }, byCanary),
+  ]
+  for (const wish of wishes) {
+    const person = await canaryPerson()
+    const [, outcome] = await inTurn(
+      db,
+      (tx) => eraseWorker(tx, person.username, byCanary),
+      () => db.transaction((tx) => wish(tx, person)),
+    )
+    assert.deepEqual(outcome, { outcome: 'unknown_person' })
+    assert.deepEqual(await tablesWith(/canary/i), [])
+    const held = await tablesWith(new RegExp(person.workerId))
+    for (const table of ['consents', 'identities']) assert.ok(!held.includes(table), table)
   }
 })
 
