@@ -9,7 +9,10 @@ import { pathToFileURL } from 'node:url'
 import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
 import { readScoreLine } from '../src/cli/score-line.ts'
 import { evidenceFault, readEvidenceLine } from '../src/evidence/evidence-line.ts'
+import { sourceLine } from '../src/evidence/schema.ts'
 import { readSourceLine, sourceOf } from '../src/evidence/source-line.ts'
+import { readRegistration } from '../src/people/registration.ts'
+import { registration } from '../src/people/schema.ts'
 import {
   bitsOf,
   statusListPayload,
@@ -160,4 +163,16 @@ test('the example sources and evidence are read as they are printed, and of skil
     assert.ok(ids.has(read.sourceId))
     assert.equal(evidenceFault(read, { vocabulary, today: '2026-05-14' }), null)
   }
+})
+
+test('the example people are read as they are printed, and every field of a person and a source is told of', () => {
+  const operate = readFileSync('docs/operate.md', 'utf8')
+  const lines = readFileSync('docs/people.ndjson', 'utf8').split('\n').filter(Boolean)
+  assert.ok(lines.some((line) => operate.includes(`\n    ${line}\n`)))
+  for (const line of lines)
+    assert.ok('profile' in readRegistration(JSON.parse(line), new Date('2026-05-14')), line)
+  for (const name of Object.keys(registration.properties))
+    assert.match(operate, new RegExp(`^\\| .*\`${name}\`.* \\|`, 'm'), name)
+  for (const name of Object.keys(sourceLine.properties))
+    assert.match(operate, new RegExp(`\`${name}\`|"${name}":`), name)
 })
