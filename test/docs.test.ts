@@ -18,6 +18,7 @@ import {
   statusListPayload,
   statusListProofs,
 } from '../src/score-credentials/status-list.ts'
+import { type EventType, eventTypes } from '../src/webhooks/event-types.ts'
 import { origin, signer } from './support/credentials.ts'
 
 const page = readFileSync('docs/verify-a-credential.md', 'utf8')
@@ -175,4 +176,32 @@ test('the example people are read as they are printed, and every field of a pers
     assert.match(operate, new RegExp(`^\\| .*\`${name}\`.* \\|`, 'm'), name)
   for (const name of Object.keys(sourceLine.properties))
     assert.match(operate, new RegExp(`\`${name}\`|"${name}":`), name)
+})
+
+test('the page for receivers tells of every member of every event, and prints a body as it is sent', () => {
+  const receive = readFileSync('docs/receive-webhooks.md', 'utf8')
+  const { events } = JSON.parse(readFileSync('vectors/webhook-events.json', 'utf8'))
+  assert.ok(receive.includes(`\n${events[0].body}\n`))
+  assert.deepEqual(
+    new Set(events.map(({ type }: { type: string }) => type)),
+    new Set(Object.keys(eventTypes)),
+  )
+  const rowOf = (type: string) =>
+    receive.split('\n').find((line) => line.startsWith(`| \`${type}\` |`)) ?? ''
+  /** Rows that say `the same`: of the row before. */
+  const continued: Partial<Record<EventType, EventType>> = {
+    'score.revised': 'score.updated',
+    'dispute.resolved': 'dispute.opened',
+  }
+  for (const type of Object.keys(eventTypes) as EventType[]) {
+    const told = rowOf(type) + rowOf(continued[type] ?? type)
+    const names = Object.keys(eventTypes[type].data.properties).filter(
+      (name) => name !== 'workerId',
+    )
+    assert.deepEqual(
+      names.filter((name) => !told.includes(`\`${name}\``)),
+      [],
+      type,
+    )
+  }
 })
