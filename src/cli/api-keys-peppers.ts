@@ -18,11 +18,26 @@ export function listPeppersCommand(config: Config): Promise<Outcome> {
       present: kid === ring[0],
     }))
     const lines = peppers.map(({ kid, activeKeys, here, present }) => {
-      const place = present ? 'makes new keys' : here ? 'on its way out' : 'not on this machine'
-      const may = !present && here && activeKeys === 0 ? ': may be taken away' : ''
-      return `${kid}  ${activeKeys} active keys  ${place}${may}`
+      // No key ever rested on it: it stands behind the old one until every server has it.
+      const isNew = here && !used.some((one) => one.kid === kid)
+      return `${kid}  ${activeKeys} active keys  ${placeOf({ activeKeys, here, present, isNew })}`
     })
     const none = ['There is no pepper yet: the first API key makes one.']
     return done({ ok: true, peppers }, lines.length > 0 ? lines : none)
   })
+}
+
+interface Place {
+  activeKeys: number
+  here: boolean
+  /** The first of the ring. */
+  present: boolean
+  isNew: boolean
+}
+
+function placeOf({ activeKeys, here, present, isNew }: Place): string {
+  if (present) return 'makes new keys'
+  if (!here) return 'not on this machine'
+  if (isNew) return 'on its way in: put it first once every server has it'
+  return activeKeys === 0 ? 'on its way out: may be taken away' : 'on its way out'
 }

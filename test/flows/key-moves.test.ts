@@ -73,6 +73,17 @@ test('a key that is used moves to the first pepper of the ring, once, and is val
   assert.equal(await used(idle), 200)
 })
 
+test('a pepper on which no key has rested yet is on its way in, and is not offered to be taken away', async () => {
+  env['API_KEY_PEPPERS'] = `${newer},k9:${Buffer.alloc(32, 9).toString('base64')}`
+  const { out } = await run(['api-keys', 'peppers'])
+  env['API_KEY_PEPPERS'] = newer
+  assert.match(out, /^k1 .* on its way out/m)
+  assert.match(
+    out,
+    /^k9 {2}0 active keys {2}on its way in: put it first once every server has it$/m,
+  )
+})
+
 test('503, never a wrong 401, from a machine that lacks the pepper that a key has moved to', async () => {
   const key = await newKey(db, { credits: 10 })
   assert.equal(await used(key), 200)
