@@ -34,9 +34,11 @@ const moveAll = () => db.transaction((tx) => moveKeys(tx, ring, new Date()))
 /** By a server of its own, which writes down what it has in memory when it stops. */
 async function used({ headers }: TestKey, peppers = newer): Promise<number> {
   const node = await startNode(database.url, { env: { API_KEY_PEPPERS: peppers } })
-  const { status } = await ask(node.base, { path: '/things/a', headers })
-  await node.stop()
-  return status
+  try {
+    return (await ask(node.base, { path: '/things/a', headers })).status
+  } finally {
+    await node.stop()
+  }
 }
 
 test('who can write moves and lacks the pepper moves no key', async () => {
@@ -131,6 +133,10 @@ test('503 from a server that was there before the pepper; where it finds the pep
   writeFileSync(file, newer)
   const own = { API_KEY_PEPPERS: '', ASSAY_DATA_DIR: folder }
   const node = await startNode(database.url, { env: own })
+  after(async () => {
+    await node.stop()
+    rmSync(folder, { recursive: true })
+  })
   const key = await newKey(db, { credits: 10 })
   const statusOf = async ({ headers }: TestKey) =>
     (await ask(node.base, { path: '/things/a', headers })).status
@@ -139,6 +145,4 @@ test('503 from a server that was there before the pepper; where it finds the pep
   assert.deepEqual([await statusOf(later), await statusOf(key)], [503, 200])
   writeFileSync(file, newest)
   assert.deepEqual([await statusOf(later), await statusOf(later)], [503, 200])
-  await node.stop()
-  rmSync(folder, { recursive: true })
 })

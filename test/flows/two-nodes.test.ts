@@ -19,6 +19,7 @@ import {
   verdictsByList,
   verify,
 } from '../support/deployment.ts'
+import { inTime } from '../support/in-time.ts'
 import {
   childrenOf,
   type Env,
@@ -227,7 +228,7 @@ test('--processes 2: both children answer, one that is killed is replaced, and b
   assert.equal(answers.filter(({ status }) => status === 200).length, 60)
 
   server.signal('SIGTERM')
-  assert.equal(await server.ended, 0, server.err())
+  assert.equal(await inTime('the service ends', server.ended), 0, server.err())
   for (const pid of [...children, ...replaced]) assert.ok(!isAlive(pid), `${pid} lives`)
 })
 
@@ -242,7 +243,7 @@ test('SIGTERM: requests that have begun are answered by every child before the s
   await eventually('nobody listens', { see: () => refusesConnections(server.port) })
   assert.equal(server.hasEnded(), false)
   assert.deepEqual(await Promise.all(uploads.map((finish) => finish())), [200, 200])
-  assert.equal(await server.ended, 0, server.err())
+  assert.equal(await inTime('the service ends', server.ended), 0, server.err())
 })
 
 /** Sends the head and half of the body; what it gives sends the rest and returns the status of the answer. */
@@ -258,11 +259,11 @@ async function beginUpload({ base }: ServerProcess, credential: IssuedJson) {
   upload.setHeader('Expect', '100-continue')
   const goesOn = once(upload, 'continue')
   upload.flushHeaders()
-  await goesOn
+  await inTime('100 Continue', goesOn)
   upload.write(body.slice(0, 100))
   return async (): Promise<number> => {
     upload.end(body.slice(100))
-    const [response] = await answered
+    const [response] = await inTime('an answer to what was begun before the end', answered)
     response.resume()
     return response.statusCode
   }

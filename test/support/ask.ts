@@ -1,5 +1,6 @@
 /** One request over real HTTP, with exactly the headers given, and its answer as it came: nothing is decoded or followed. */
 import { type IncomingHttpHeaders, request } from 'node:http'
+import { patienceMs } from './in-time.ts'
 
 export interface Question {
   method?: string
@@ -36,6 +37,9 @@ export function ask(base: string, question: Question): Promise<Reply> {
       },
     )
     sent.on('error', reject)
+    const end = () =>
+      sent.destroy(new Error(`no answer within ${patienceMs} ms: ${method} ${path}`))
+    sent.setTimeout(patienceMs, end)
     sent.end(body)
   })
 }

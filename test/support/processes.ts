@@ -11,6 +11,7 @@ import { after } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { runningServer } from '../../src/platform/postgres-cluster.ts'
 import { processStart } from '../../src/platform/process-mark.ts'
+import { patienceMs } from './in-time.ts'
 import { patience } from './patience.ts'
 import { signalAll } from './signal-all.ts'
 
@@ -152,9 +153,6 @@ export function spawnServer(
     ended: endOf(child),
   }
 }
-
-/** For what must come: no machine and no load that tests run under is as slow. */
-const patienceMs = 180_000
 
 /** Polls until `see` gives something truthy, and says how long that took. Throws with what it saw last. */
 export async function eventually<Value>(
