@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { openLog } from './log.ts'
 
 const log = join(import.meta.dirname, 'log.ts')
 
@@ -21,4 +22,20 @@ test('what was logged right before a process ended is written, on a pipe too', a
   assert.equal(lines.length, 301)
   const { message, cause } = JSON.parse(lines.at(-1) ?? '').error
   assert.deepEqual([message, cause.message], ['gone', 'why'])
+})
+
+test('256 lines leave together and at once, one less waits', () => {
+  const written: string[] = []
+  const log = openLog({ level: 'info', to: { write: (lines) => written.push(lines) } })
+  const line = { method: 'GET', route: '/', status: 200, us: 1, requestId: 'r', client: 'c' }
+  const request = (): void => log.request({ ...line, error: undefined })
+  for (let i = 1; i < 256; i++) request()
+  assert.equal(written.length, 0)
+  request()
+  assert.equal(written.length, 1)
+  assert.equal(written[0]?.trim().split('\n').length, 256)
+  request()
+  assert.equal(written.length, 1, 'the next ones wait again')
+  log.flush()
+  assert.equal(written.length, 2)
 })
