@@ -126,3 +126,22 @@ test('two workers on one rate: together they keep it', async () => {
     for (const worker of workers) worker.moveBy(0.05)
   }
 })
+
+test('a rate that is changed counts from then on; what else is changed leaves it as it was', async () => {
+  const { id } = await endpointOf(1)
+  const take = () => takeFromRates(db, [{ endpointId: id, count: 40 }], began)
+  assert.deepEqual(await take(), [{ endpointId: id, count: 1 }])
+  await db.transaction((tx) => setLimits(tx, id, { atOnce: 2 }))
+  assert.deepEqual(await take(), [])
+  await limit(id, 100)
+  assert.deepEqual(await take(), [{ endpointId: id, count: 10 }])
+})
+
+test('a worker whose clock is behind gets nothing, and puts nothing back', async () => {
+  const { id } = await endpointOf(1)
+  const take = (now: Date) => takeFromRates(db, [{ endpointId: id, count: 40 }], now)
+  const ahead = new Date(began.getTime() + 10_000)
+  assert.deepEqual(await take(ahead), [{ endpointId: id, count: 1 }])
+  assert.deepEqual(await take(began), [])
+  assert.deepEqual(await take(ahead), [])
+})
