@@ -36,9 +36,9 @@ export interface Connection {
   readonly proxy: boolean
   /** Of the last request: a proxy often sends several of one caller in a row. */
   caller: Caller
-  /** The last exchange, of those whose answer takes more than one turn of the event loop. */
+  /** The last exchange, of those whose answer takes more than one turn of the event loop, or comes before their body is whole. */
   latest: Exchange | null
-  /** The caller sends more than anyone wants to read: the next answer is the last. */
+  /** The caller sends more than anyone wants to read: the answer to it is the last. */
   closing: boolean
 }
 

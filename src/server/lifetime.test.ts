@@ -12,6 +12,7 @@ import {
   startEdge,
   type TestEdge,
 } from '../../test/support/edge.ts'
+import { eventually } from '../../test/support/processes.ts'
 import { publicDocument } from '../platform/document.ts'
 import { type Answer, endpoint } from '../platform/endpoint.ts'
 
@@ -110,6 +111,23 @@ test('408: a body shorter than its Content-Length, when its time is over; and on
   assert.deepEqual([status, route, requestId], [408, '/echo', answer.headers['x-request-id']])
 })
 
+for (const [when, authorization] of [
+  ['at once', 'x'],
+  ['a moment later', `Bearer svc_live_${'a'.repeat(36)}`],
+])
+  test(`401, ${when}, before the body is whole: no second answer when its time is over`, async (t) => {
+    const edge = await startEdge({
+      limits: { ...fast, headersTimeoutMs: 2_000, requestTimeoutMs: 2_000 },
+    })
+    t.after(() => edge.stop())
+    const connection = await openRaw(edge.port)
+    const lines = ['Content-Type: application/json', 'Content-Length: 9']
+    connection.send(request('POST /echo', [...lines, `Authorization: ${authorization}`], '{"a":1}'))
+    assert.equal((await connection.answer()).status, 401)
+    await assert.rejects(connection.answer(), /the connection ended after ""/)
+    assert.equal(edge.logged().trim().split('\n').length, 1)
+  })
+
 test('a caller that does not read its answer is cut off', async (t) => {
   const { endpoints } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { ...fast, readTimeoutMs: 100 } })
@@ -154,6 +172,19 @@ test('connections of one address are bounded, those of a trusted proxy are not',
   await behindProxy.stop()
 })
 
+test('connections of all addresses together are bounded, and those that are refused are counted', async (t) => {
+  const edge = await startEdge({ limits: { connectionsMax: 2 } })
+  t.after(() => edge.stop())
+  const two = [await openRaw(edge.port), await openRaw(edge.port)]
+  for (const connection of two) {
+    connection.send(request('GET /document'))
+    assert.equal((await connection.answer()).status, 200)
+  }
+  await (await openRaw(edge.port)).closed
+  assert.match(await edge.metrics.text(), /^http_connections_refused 1$/m)
+  for (const { socket } of two) socket.destroy()
+})
+
 test('503 overloaded: the lower classes first, without their work being done; others are served', async (t) => {
   const { endpoints, waiting, release } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { inFlightMax: 5 } })
@@ -192,6 +223,23 @@ test('503: an endpoint that does not answer in time; what it says later is dropp
   connection.send(request('GET /document'))
   assert.equal((await connection.answer()).status, 200)
   connection.socket.destroy()
+})
+
+test('what is due on a connection is answered before the 413 that ends it', async (t) => {
+  const { endpoints, waiting, release } = heldEndpoints()
+  const edge = await startEdge({ endpoints })
+  t.after(() => edge.stop())
+  const connection = await openRaw(edge.port)
+  connection.send(request('GET /held'))
+  await waiting(1)
+  connection.send(
+    request('POST /echo', ['Content-Type: application/json', 'Content-Length: 2000000']),
+  )
+  await eventually('it is refused', { see: async () => edge.logged().includes('"status":413') })
+  release()
+  assert.equal((await connection.answer()).status, 200)
+  assert.equal((await connection.answer()).status, 413)
+  await connection.closed
 })
 
 test('200: a body that is slow to come has time of its own, beside that of the answer', async (t) => {

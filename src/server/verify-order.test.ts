@@ -188,6 +188,23 @@ test('the connection lives on after a refusal whose body was short', async () =>
   connection.socket.destroy()
 })
 
+test('413: the connection lives on after a body of 1,048,576 bytes, and ends after one more', async () => {
+  for (const [bytes, ends] of [
+    [1_048_576, 'keep-alive'],
+    [1_048_577, 'close'],
+  ] as const) {
+    const connection = await openRaw(edge.port)
+    connection.send(post('/echo', object(bytes), [from(++callers)]))
+    const { status, headers } = await connection.answer()
+    assert.deepEqual([status, headers.connection], [413, ends])
+    if (ends === 'keep-alive') {
+      connection.send(request('GET /document'))
+      assert.equal((await connection.answer()).status, 200)
+      connection.socket.destroy()
+    } else await connection.closed
+  }
+})
+
 test('a test key, which pays nothing, has the limits of its address where anybody may call', async (t) => {
   const caller = { ...validKey.caller, environment: 'test' as const }
   const other = await startEdge({ authenticate: () => Promise.resolve({ ...validKey, caller }) })

@@ -105,11 +105,13 @@ export function createWriter(options: WriterOptions): Writer {
     body?: Buffer | string,
   ): void {
     const { request, response, connection } = exchange
-    if (connection.closing) response.shouldKeepAlive = false
     const unread = !request.complete && hasBody(request)
-    if (unread && !willBeForgotten(exchange)) {
-      sendAndLinger(exchange, status, headers, body)
-      return
+    if (unread) {
+      if (!willBeForgotten(exchange)) {
+        sendAndLinger(exchange, status, headers, body)
+        return
+      }
+      connection.latest = exchange
     }
     response.writeHead(status, headers)
     response.end(body, 'latin1')
