@@ -84,6 +84,18 @@ test('the effect of an item with a duplicate is what remains when the duplicate 
   assert.ok(kept !== undefined && kept.reason === null && kept.effect <= 1, `${kept?.effect}`)
 })
 
+test('the effect of an item behind a crowd is told where its duplicate, of another type, stands in front', () => {
+  const crowd = Array.from({ length: 24 }, (_, at) => item({ id: `e${at + 10}`, group: 'g' }))
+  const last = item({ id: 'e98', group: 'g', digest: 'd', value: 100, observedDay: asOfDay - 300 })
+  const other = item({ ...last, id: 'e99', type: 'work_product' })
+  const { items, result } = explained(...crowd, last, other)
+  const told = items.find(({ id }) => id === 'e98') ?? assert.fail('the item is told')
+  assert.deepEqual([told.rank, told.mass], [25, 0])
+  const without = score({ evidence: [...crowd, other], vocabulary, asOfDay })
+  assert.equal(told.effect, result.score - without.score)
+  assert.ok(told.effect > 0)
+})
+
 test('the effect of the only item of the only skill is the whole score', () => {
   const { items, result } = explained(item({ id: 'e1' }))
   assert.equal(items[0]?.effect, result.score)
