@@ -57,6 +57,14 @@ test('a score is found by its id and says the same as the candidate', async () =
   assert.equal(await reads.candidate('nobody'), null)
 })
 
+test('what is missing is told: the score of somebody who has none, or the credential of a score', async () => {
+  const read = (text: string) => reads.credential(sha256Hex(text), 'native')
+  assert.deepEqual(await read('nobody'), { missing: 'score' })
+  assert.deepEqual(await read('sandbox score mateo-rios'), { missing: 'score' })
+  assert.deepEqual(await read('sandbox score oriol-serra'), { missing: 'credential' })
+  assert.ok('credential' in (await read('sandbox score chidi-eze')))
+})
+
 test('search has the shape and the order of real search', async () => {
   for (const q of [
     'ja',
