@@ -1,0 +1,39 @@
+/** The receiver of the demo, asked over TLS as anybody on this machine may. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:https'
+import { after, test } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { began, testRing } from '../../test/support/webhooks.ts'
+import { createAccount } from '../access/manage.ts'
+import { findActiveIds, findEndpoints } from '../webhooks/management-store.ts'
+import { signatureHeader } from '../webhooks/signature.ts'
+import { accountName } from './account.ts'
+import { openDemoReceiver } from './receiver.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+test('400: an event without a signature, or with another secret’s, is not told as one that was verified', async () => {
+  const said: string[] = []
+  const account = await db.transaction((tx) => createAccount(tx, accountName, began))
+  assert.ok(account)
+  const parts = { db, clock: () => began, ring: testRing, activeMax: 5 }
+  const receiver = await openDemoReceiver({ ...parts, say: (line) => void said.push(line) })
+  after(() => receiver?.close())
+  const [endpoint] = await findEndpoints(db, await findActiveIds(db, account.id), began)
+  const url = endpoint?.url ?? assert.fail('it is registered')
+
+  const body = JSON.stringify({ type: 'score.updated', id: 'evt_1', data: {} })
+  const timestamp = began.getTime() / 1_000
+  const other = signatureHeader(`whsec_${'A'.repeat(43)}`, { timestamp, body: Buffer.from(body) })
+  for (const headers of [{}, { 'Service-Webhook-Signature': other }]) {
+    const sent = request(url, { method: 'POST', headers, agent: false, rejectUnauthorized: false })
+    sent.end(body)
+    const [answer] = await once(sent, 'response')
+    answer.resume()
+    assert.equal(answer.statusCode, 400)
+  }
+  assert.deepEqual(said, [])
+})
