@@ -128,6 +128,28 @@ for (const [when, authorization] of [
     assert.equal(edge.logged().trim().split('\n').length, 1)
   })
 
+test('400: a caller that goes on sending nonsense has time to read its answer', async (t) => {
+  const edge = await startEdge()
+  t.after(() => edge.stop())
+  // That time never ends.
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const [broken, other] = [await openRaw(edge.port), await openRaw(edge.port)]
+  broken.socket.pause()
+  broken.send('NONSENSE\r\n\r\n')
+  while (!edge.logged().includes('"status":400')) await nextTurn()
+  broken.send('NONSENSE\r\n\r\n')
+  for (let i = 0; i < 3; i++) {
+    other.send(request('GET /document'))
+    assert.equal((await other.answer()).status, 200)
+  }
+  assert.match(await edge.metrics.text(), /^http_connections 2$/m)
+  broken.socket.resume()
+  assert.equal((await broken.answer()).status, 400)
+  t.mock.timers.runAll()
+  await broken.closed
+  other.socket.destroy()
+})
+
 test('a caller that does not read its answer is cut off', async (t) => {
   const { endpoints } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { ...fast, readTimeoutMs: 100 } })
@@ -139,9 +161,11 @@ test('a caller that does not read its answer is cut off', async (t) => {
   connection.socket.destroy()
 })
 
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
 async function untilConnected(edge: TestEdge, count: number): Promise<void> {
   const gauge = async () => /^http_connections (\d+)$/m.exec(await edge.metrics.text())?.[1]
-  while ((await gauge()) !== String(count)) await new Promise((resolve) => setImmediate(resolve))
+  while ((await gauge()) !== String(count)) await nextTurn()
 }
 
 test('connections of one address are bounded, those of a trusted proxy are not', async (t) => {
