@@ -142,6 +142,8 @@ export function untilParentLeaves(): (child: Child) => Promise<number> {
   })
   return (own) => {
     child = own
+    // Else Node would end this process the moment its parent is gone. Before it listens that is right: nobody would let it.
+    endedByNode(false)
     report({ listening: own.port })
     return leaving
   }
@@ -161,7 +163,12 @@ export function reportFailedStart(error: unknown): Promise<never> {
 
 /** In a child that is done: the channel to its parent would keep it alive. */
 export function leaveParent(): void {
+  endedByNode(true)
   if (process.connected) process.disconnect()
+}
+
+function endedByNode(isEnded: boolean): void {
+  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = !isEnded
 }
 
 function report(message: Report): void {

@@ -56,7 +56,7 @@ before(async () => {
   credentials = await issue(
     env,
     folder,
-    Array.from({ length: 10 }, () => scoreLine()),
+    Array.from({ length: 11 }, () => scoreLine()),
   )
 })
 
@@ -244,6 +244,19 @@ test('SIGTERM: requests that have begun are answered by every child before the s
   assert.equal(server.hasEnded(), false)
   assert.deepEqual(await Promise.all(uploads.map((finish) => finish())), [200, 200])
   assert.equal(await inTime('the service ends', server.ended), 0, server.err())
+})
+
+test('SIGKILL of the parent: what is under way is answered, and no child stays', async () => {
+  const credential = nextCredential()
+  const server = await startServer(env, ['--processes', '2'])
+  const children = await childrenOf(server.pid)
+  assert.equal(children.length, 2)
+  const finish = await beginUpload(server, credential)
+  server.signal('SIGKILL')
+  await eventually('nobody listens', { see: () => refusesConnections(server.port) })
+  assert.equal(await finish(), 200)
+  await eventually('no child lives', { see: async () => !children.some(isAlive) })
+  assert.equal(await server.ended, 'SIGKILL')
 })
 
 /** Sends the head and half of the body; what it gives sends the rest and returns the status of the answer. */
