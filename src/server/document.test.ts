@@ -1,6 +1,9 @@
 /** Public documents over HTTP (decisions D9 and D10). */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { promisify } from 'node:util'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import {
   ask,
@@ -44,6 +47,27 @@ test('200 with a hundred headers, 431 with one more', async () => {
   const headers = Array.from({ length: 99 }, () => 'A: b')
   assert.equal((await get(...headers)).status, 200, 'with Host')
   assert.equal(faultOfError(await get(...headers, 'A: b'), 'headers_too_large'), null)
+})
+
+const edgeFile = join(import.meta.dirname, '../../test/support/edge.ts')
+
+test('200 with a head of 16 KiB, 431 with a longer one, whatever Node was told to take', async () => {
+  const program = `
+    import { ask, request, startEdge } from ${JSON.stringify(edgeFile)}
+    const edge = await startEdge()
+    const statuses = []
+    for (const bytes of [16_384, 16_500]) {
+      const rest = bytes - request('GET /document', ['A: ']).length
+      const head = request('GET /document', ['A: ' + 'x'.repeat(rest)])
+      statuses.push((await ask(edge.port, head)).status)
+    }
+    await edge.stop()
+    console.log(statuses.join())`
+  for (const told of [8_192, 65_536]) {
+    const args = [`--max-http-header-size=${told}`, '--input-type=module', '--eval', program]
+    const { stdout } = await promisify(execFile)(process.execPath, args)
+    assert.equal(stdout.trim(), '200,431')
+  }
 })
 
 test('gzip and br by Accept-Encoding: other bytes, another strong ETag, the same content', async () => {
