@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../test/support/fc.ts'
 import type { EgressAnswer } from '../platform/egress-exchange.ts'
+import type { EgressFailure } from '../platform/egress-failures.ts'
 import { failingAction } from './failing-rule.ts'
 import { outcomeOf, shown } from './outcome.ts'
 import { nextAttemptAt, parseRetryWaits, retryAfterOf, retryWaitsSeconds } from './retry.ts'
@@ -30,6 +31,18 @@ test('ten attempts over 75 hours and 35 minutes, each wait within 20 % of the sc
     ),
   )
   assert.equal(nextAttemptAt({ attempt: 10, failedAt: now, retryAfter: null, chance: 0 }), null)
+})
+
+test('chance moves a wait by 20 %, either way', () => {
+  for (const [chance, seconds] of [
+    [0, 240],
+    [0.5, 300],
+    [1, 360],
+  ] as const)
+    assert.deepEqual(
+      nextAttemptAt({ attempt: 2, failedAt: now, retryAfter: null, chance }),
+      at(seconds),
+    )
 })
 
 test('a receiver may ask for a later time, never for an earlier one', () => {
@@ -60,6 +73,8 @@ for (const [header, expected] of [
 
 test('a schedule of one’s own is read to the letter', () => {
   assert.deepEqual(parseRetryWaits('1, 2,3'), [1, 2, 3])
+  assert.deepEqual(parseRetryWaits('9999999'), [9_999_999])
+  assert.equal(parseRetryWaits(Array(20).fill('1').join(',')).length, 20)
   for (const wrong of ['', '1,', 'a', '1.5', '-1', '1'.repeat(8), Array(21).fill('1').join(',')])
     assert.throws(() => parseRetryWaits(wrong), /whole seconds/, wrong)
 })
@@ -69,6 +84,7 @@ function answered(status: number, headers = {}, body = ''): EgressAnswer {
 }
 
 for (const [status, succeeded, errorCode, isStrained] of [
+  [199, false, 'http_status', false],
   [200, true, null, false],
   [204, true, null, false],
   [299, true, null, false],
@@ -90,6 +106,12 @@ for (const [status, succeeded, errorCode, isStrained] of [
     )
   })
 }
+
+test('no answer: a sign of strain, but where we may not go at all', () => {
+  const strains = (failure: EgressFailure) =>
+    outcomeOf({ outcome: 'failed', failure, error: new Error(failure) }, now).isStrained
+  assert.deepEqual([strains('timeout'), strains('blocked_address')], [true, false])
+})
 
 test('Retry-After counts with 429 and 503 alone', () => {
   const headers = { 'retry-after': '60' }
