@@ -33,6 +33,20 @@ test('numbers and truth are read as JSON writes them; all else stays text', () =
   const cells = { '820': 820, '0': 0, '-1': -1, ' 5': ' 5', '05': '05', '1e2': '1e2', '0.5': '0.5' }
   for (const [cell, value] of Object.entries(cells))
     assert.deepEqual(read(bytes(cell)), { value: { value } })
+  // A number of 16 digits may be one that JSON cannot hold.
+  for (const [cell, value] of [
+    ['999999999999999', 999_999_999_999_999],
+    ['9007199254740993', '9007199254740993'],
+  ] as const)
+    assert.deepEqual(read(bytes(cell)), { value: { value } })
+  const truth = csvReader(bytes('skills.0.verified'), registration)
+  for (const [cell, verified] of [
+    ['true', true],
+    ['false', false],
+    ['TRUE', 'TRUE'],
+    ['no', 'no'],
+  ] as const)
+    assert.deepEqual(truth(bytes(cell)), { value: { skills: [{ verified }] } })
 })
 
 test('a place of a list that is left out below another is refused as what it is', () => {
@@ -47,6 +61,7 @@ test('a column that is no field stops everything, and what may stand there is to
   const wrong: readonly [header: string, message: RegExp][] = [
     ['id,email', /"email" in the header is no field; there are id, name, kind, group, assurance/],
     ['id;name', /Separate the columns by commas/],
+    ['id\tname', /Separate the columns by commas/],
     ['id,name,id', /names id twice/],
     ['__proto__', /no field/],
     ['constructor', /no field/],
@@ -60,6 +75,7 @@ test('a column that is no field stops everything, and what may stand there is to
       (error) => error instanceof HeaderRefused && message.test(error.message),
       header,
     )
+  assert.throws(() => csvReader(bytes('x'), registration), /, skills\.0\.name, /)
   for (const header of ['private', 'private.notes.x', 'value.0'])
     assert.throws(() => csvReader(bytes(header), evidenceLine), HeaderRefused)
   for (const header of ['skills.100.name', 'skills.01.name', 'skills', 'skills.0'])
