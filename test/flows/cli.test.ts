@@ -603,6 +603,40 @@ test('doctor: what others of this machine can read is told, a password in a sett
   }
 })
 
+test('doctor: a clock that is seconds from the database’s is told, half a minute stops the service; so does another PostgreSQL', async () => {
+  const { run, db, url } = await placeWithKey()
+  const name = new URL(url).pathname.slice(1)
+  const inItsPlace = (text: string) => db.run({ text, name: '', values: [] })
+  await inItsPlace(`alter database ${name} set search_path to public, pg_catalog`)
+  for (const [seconds, level] of [
+    [20, 'warn'],
+    [-20, 'warn'],
+    [60, 'fail'],
+    [-60, 'fail'],
+  ] as const) {
+    await inItsPlace(`
+      create or replace function public.clock_timestamp() returns timestamptz language sql
+      as $$ select pg_catalog.clock_timestamp() + interval '${seconds} seconds' $$`)
+    const { code, out } = await run(['doctor'])
+    assert.match(out, new RegExp(`^${level} +clock .*synchronise both`, 'm'))
+    assert.equal(code, level === 'fail' ? 1 : 0)
+  }
+  await inItsPlace('drop function public.clock_timestamp()')
+  assert.match((await run(['doctor'])).out, /^ok +clock/m)
+  for (const [number, level] of [
+    [140_022, 'fail'],
+    [150_000, 'ok'],
+    [189_999, 'ok'],
+    [190_000, 'fail'],
+  ] as const) {
+    await inItsPlace(`
+      create or replace function public.current_setting(text) returns text language sql
+      as $$ select case $1 when 'server_version_num' then '${number}'
+        else pg_catalog.current_setting($1) end $$`)
+    assert.match((await run(['doctor'])).out, new RegExp(`^${level} +database +PostgreSQL`, 'm'))
+  }
+})
+
 test('doctor: secrets that are not the ones the database was filled with', async () => {
   const { run, env, file } = await place(await testDatabase())
   const ring = (fill: number): string => `k1:${Buffer.alloc(32, fill).toString('base64')}`
