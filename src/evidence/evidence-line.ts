@@ -34,6 +34,8 @@ export function readEvidenceLine(value: unknown): EvidenceLine | BadgeLine | Ref
 
 /** Nothing that is still somebody's skill was observed before. */
 const firstDate = '1900-01-01'
+/** Of the calendar: past it there is no day to ask for, not even a wrong one. */
+const lastDate = '9999-12-31'
 
 export interface WorkerName {
   by: 'workerId' | 'workerExternalId' | 'username'
@@ -64,11 +66,11 @@ export function evidenceFault(
   }: Pick<EvidenceLine, 'observedOn' | 'expiresOn' | 'skillId' | 'type'>,
   { vocabulary, today }: { vocabulary: Vocabulary; today: string },
 ): Fault | null {
-  if (dayOfDate(observedOn) === null) return fault('observedOn', 'is no date of the calendar')
+  if (!isDate(observedOn)) return fault('observedOn', 'is no date of the calendar')
   if (observedOn > today) return fault('observedOn', 'is in the future')
   if (observedOn < firstDate) return fault('observedOn', `is before ${firstDate}`)
   if (expiresOn !== undefined) {
-    if (dayOfDate(expiresOn) === null) return fault('expiresOn', 'is no date of the calendar')
+    if (!isDate(expiresOn)) return fault('expiresOn', 'is no date of the calendar')
     if (expiresOn <= observedOn) return fault('expiresOn', 'is not after observedOn')
   }
   const rule = ruleOf(vocabulary, skillId)
@@ -76,6 +78,10 @@ export function evidenceFault(
   if (!Object.hasOwn(rule.weightPermille, type))
     return fault('type', 'is no evidence type of this skill')
   return null
+}
+
+function isDate(date: string): boolean {
+  return date <= lastDate && dayOfDate(date) !== null
 }
 
 function fault(field: string, reason: string): Fault {

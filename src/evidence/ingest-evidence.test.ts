@@ -148,8 +148,11 @@ const wrong: readonly [field: string, reason: RegExp, over: Partial<EvidenceLine
   ['type', /no evidence type of this skill/, { type: 'constructor' }],
   ['observedOn', /in the future/, { observedOn: '2026-05-15' }],
   ['observedOn', /no date of the calendar/, { observedOn: '2026-02-29' }],
+  ['observedOn', /no date of the calendar/, { observedOn: '9999-12-32' }],
   ['observedOn', /before 1900-01-01/, { observedOn: '1899-12-31' }],
   ['expiresOn', /no date of the calendar/, { expiresOn: '2026-13-01' }],
+  ['expiresOn', /no date of the calendar/, { expiresOn: '9999-12-32' }],
+  ['expiresOn', /no date of the calendar/, { expiresOn: '9999-13-01' }],
   ['expiresOn', /not after observedOn/, { expiresOn: '2026-05-01' }],
 ]
 
@@ -165,6 +168,11 @@ test('each thing that can be wrong has its own message, and the good lines of th
     assert.equal(outcomes(answers)[2 * i + 1], 'added')
   }
   assert.equal((await counts())?.evidence, (before?.evidence ?? 0) + wrong.length)
+})
+
+test('evidence of the first day and of the last that a date can name is taken in', async () => {
+  const ends = [{ observedOn: '1900-01-01' }, { expiresOn: '9999-12-31' }]
+  assert.deepEqual(outcomes(await ingest(ends.map((over) => line(over)))), ['added', 'added'])
 })
 
 test('evidence of today is taken in; a worker id is the same in capitals', async () => {
