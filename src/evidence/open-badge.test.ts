@@ -34,12 +34,26 @@ test('a badge that the reference library signed is evidence of what the operator
   assert.deepEqual(readBadge(badge, several), facts)
   // A list of proofs: the one that can be checked decides, whatever stands beside it.
   assert.deepEqual(readBadge({ ...badge, proof: [{ type: 'Other' }, badge.proof] }, trust), facts)
+  assert.deepEqual(readBadge({ ...badge, proof: Array(8).fill(badge.proof) }, trust), facts)
+})
+
+test('issuer and achievement may stand by their ids alone, the id may be of 200 characters, and the type AchievementCredential', async () => {
+  const short = await issuedBadge({
+    id: `urn:${'a'.repeat(196)}`,
+    type: ['VerifiableCredential', 'AchievementCredential'],
+    issuer: badgeIssuer.id,
+    credentialSubject: { achievement: achievementId },
+  })
+  const facts = readBadge(short, trust)
+  assert.ok('digest' in facts, JSON.stringify(facts))
 })
 
 test('it counts to the end of the last day on which it is valid', async () => {
   for (const [validUntil, expiresOn] of [
     ['2027-01-01T00:00:01Z', '2027-01-02'],
     ['2026-12-31T23:00:00-01:00', '2027-01-01'],
+    ['9999-12-31T00:00:00Z', '9999-12-31'],
+    ['9999-12-31T23:59:59Z', undefined],
     [undefined, undefined],
   ]) {
     const { validUntil: _, ...endless } = badgeOf()
@@ -95,16 +109,44 @@ const refused: readonly [name: string, field: string, reason: RegExp, credential
     /must be/,
     { ...badge, proof: { reason: 'x', field: 'y' } },
   ],
+  [
+    'a proof of another kind',
+    'proof.cryptosuite',
+    /DataIntegrityProof/,
+    proofOf({ type: 'Ed25519Signature2020' }),
+  ],
+  [
+    'more proofs than are looked at',
+    'proof',
+    /more than 8/,
+    { ...badge, proof: Array(9).fill(badge.proof) },
+  ],
+  [
+    'a method that is no name',
+    'proof.verificationMethod',
+    /not registered with/,
+    proofOf({ verificationMethod: { id: badgeIssuer.key } }),
+  ],
   ['no badge', 'type', /OpenBadgeCredential/, { ...badge, type: ['VerifiableCredential'] }],
+  ['no credential', 'type', /VerifiableCredential/, { ...badge, type: ['OpenBadgeCredential'] }],
   [
     'of the data model 1.1',
     '@context',
     /begin with/,
     { ...badge, '@context': ['https://www.w3.org/2018/credentials/v1'] },
   ],
+  [
+    'a credential of something else',
+    '@context',
+    /Open Badges 3\.0/,
+    { ...badge, '@context': ['https://www.w3.org/ns/credentials/v2'] },
+  ],
   ['without an id', 'id', /one line/, { ...badge, id: undefined }],
+  ['an empty id', 'id', /one line/, { ...badge, id: '' }],
+  ['an id that is too long', 'id', /at most 200/, { ...badge, id: 'a'.repeat(201) }],
   ['an id of two lines', 'id', /one line/, { ...badge, id: 'a\nb' }],
   ['an id that is not what it looks like', 'id', /reorders/, { ...badge, id: 'urn:\u202egnp' }],
+  ['an id that hides what it is', 'id', /reorders/, { ...badge, id: 'urn:\u2066gnp\u2069' }],
   ['of another issuer', 'issuer', /not the issuer/, { ...badge, issuer: 'did:web:evil.example' }],
   ['without a begin', 'validFrom', /date-time/, { ...badge, validFrom: '2026-01-15' }],
   [

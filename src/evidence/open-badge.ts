@@ -79,6 +79,7 @@ function faultOfShape(credential: Json): Fault | null {
 }
 
 const dayMs = 86_400_000
+const calendarEndsAt = Date.UTC(10_000, 0, 1)
 
 /** In whole days, as evidence is kept: it counts to the end of the last day of which any part is valid. */
 function validityOf({ validFrom, validUntil }: Json, now: Date) {
@@ -90,7 +91,9 @@ function validityOf({ validFrom, validUntil }: Json, now: Date) {
   const until = typeof validUntil === 'string' ? instantOf(validUntil) : null
   if (until === null) return fault('validUntil', 'must be a date-time with a zone')
   if (until <= now) return fault('validUntil', 'is past: it has expired')
-  return { observedOn, expiresOn: dateOf(until.getTime() - 1 + dayMs) }
+  const endsAt = until.getTime() - 1 + dayMs
+  // Who writes the last moment of the calendar means no end: there is no day after it on which it counts no more.
+  return endsAt >= calendarEndsAt ? { observedOn } : { observedOn, expiresOn: dateOf(endsAt) }
 }
 
 function dateOf(ms: number): string {

@@ -80,7 +80,8 @@ test('nobody is trusted further than the kind allows; without a word, as far as 
     const more = sourceOf({ ...line, assurance: assuranceMax + 1 })
     assert.ok('refused' in more && more.refused.field === 'assurance', kind)
   }
-  assert.equal(sourceKinds.self.assuranceMax, 0)
+  const most = sourceKindNames.map((kind) => sourceKinds[kind].assuranceMax)
+  assert.deepEqual(most, [0, 100, 400, 700, 1_000, 1_000])
 })
 
 test('all unverified peers are one group, and nobody else is in it; other sources name theirs', () => {
