@@ -39,6 +39,8 @@ test('decay never rises with age, and ends at nothing', () => {
   )
   assert.equal(decayOf(3_652_424, 1), 0)
   assert.equal(decayOf(0, 1), 2 ** 20)
+  // 16 months are 487 days.
+  assert.deepEqual([decayOf(20 * 487, 16), decayOf(20 * 487 + 1, 16)], [1, 0])
   assert.equal(decayOf(3_652_424, 0), 2 ** 20)
 })
 

@@ -96,6 +96,22 @@ test('the effect of an item behind a crowd is told where its duplicate, of anoth
   assert.ok(told.effect > 0)
 })
 
+test('of one artefact that is sent twice the lower id counts, whichever came first', () => {
+  const [one, other] = ['e1', 'e2'].map((id) => item({ id, group: 'g', digest: 'd' }))
+  assert.ok(one !== undefined && other !== undefined)
+  for (const evidence of [
+    [one, other],
+    [other, one],
+  ])
+    assert.deepEqual(
+      explained(...evidence).items.map(({ id, reason }) => [id, reason]),
+      [
+        ['e1', null],
+        ['e2', 'duplicate'],
+      ],
+    )
+})
+
 test('the effect of the only item of the only skill is the whole score', () => {
   const { items, result } = explained(item({ id: 'e1' }))
   assert.equal(items[0]?.effect, result.score)

@@ -137,6 +137,10 @@ test('of one artefact the heaviest stays, then the newest, the higher value, the
   }
 })
 
+test('what was set aside and is no more counts as before', () => {
+  assert.deepEqual(scoreOf(item({ id: 'e', excluded: false })), scoreOf(item({ id: 'e' })))
+})
+
 test('skills of one score stand in the order of their ids, by code units', () => {
   const ids = ['hss:b', 'hss:B', 'hss:b-2', 'hss:é', 'hss:z']
   const rules = Object.fromEntries(ids.map((id) => [id, vocabulary['hss:a']]))
@@ -176,6 +180,47 @@ test('what no checked evidence holds is refused, and told by name', () => {
   for (const [input, message] of refused)
     assert.throws(() => score(input), { name: 'RangeError', message })
 })
+
+const days = { min: -719_528, max: 2_932_896 }
+const ranges: readonly {
+  of: string
+  min: number
+  max: number
+  inputOf: (number: number) => ScoreInput
+}[] = [
+  { of: 'asOfDay', ...days, inputOf: (day) => ({ evidence: [], vocabulary, asOfDay: day }) },
+  { of: 'observedDay', ...days, inputOf: (day) => inputOf(item({ id: 'e', observedDay: day })) },
+  { of: 'value', min: 0, max: 1_000, inputOf: (value) => inputOf(item({ id: 'e', value })) },
+  {
+    of: 'assurance',
+    min: 0,
+    max: 1_000,
+    inputOf: (assurance) => inputOf(item({ id: 'e', assurance })),
+  },
+  { of: 'weight', min: 0, max: 1_000, inputOf: (weight) => ruled({ assessment: weight }, 24) },
+  {
+    of: 'halfLifeMonths',
+    min: 0,
+    max: 1_200,
+    inputOf: (months) => ruled({ assessment: 350 }, months),
+  },
+]
+
+for (const { of, min, max, inputOf } of ranges)
+  test(`${of}: from ${min} to ${max}, and nothing past either end`, () => {
+    for (const end of [min, max]) assert.doesNotThrow(() => score(inputOf(end)))
+    for (const past of [min - 1, max + 1])
+      assert.throws(() => score(inputOf(past)), { name: 'RangeError', message: new RegExp(of) })
+  })
+
+function inputOf(...evidence: Evidence[]): ScoreInput {
+  return { evidence, vocabulary, asOfDay }
+}
+
+function ruled(weightPermille: Record<string, number>, halfLifeMonths: number): ScoreInput {
+  const rules = { 'hss:a': { halfLifeMonths, weightPermille } }
+  return { evidence: [item({ id: 'e' })], vocabulary: rules, asOfDay }
+}
 
 test('10,000 items of full weight stay whole numbers, and the input is left as it was', () => {
   const heavy = { 'hss:a': { halfLifeMonths: 0, weightPermille: { assessment: 1_000 } } }
