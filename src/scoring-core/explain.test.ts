@@ -112,6 +112,20 @@ test('of one artefact that is sent twice the lower id counts, whichever came fir
     )
 })
 
+test('of two that weigh the same, and are worth the same, the lower id stands first in its group', () => {
+  const { items } = explained(
+    item({ id: 'e2', group: 'g', digest: 'a' }),
+    item({ id: 'e1', group: 'g', digest: 'b' }),
+  )
+  assert.deepEqual(
+    items.map(({ id, rank }) => [id, rank]),
+    [
+      ['e1', 1],
+      ['e2', 2],
+    ],
+  )
+})
+
 test('the effect of the only item of the only skill is the whole score', () => {
   const { items, result } = explained(item({ id: 'e1' }))
   assert.equal(items[0]?.effect, result.score)
@@ -141,6 +155,33 @@ test('what would raise low most: the heaviest type at the present level from a n
     assert.ok(after <= raise.low)
   }
 })
+
+test('in a crowd of one group nothing is left of the last, and it never halves', () => {
+  const { items } = explained(...crowdOf(30))
+  const [first, last] = [items[0], items.at(-1)]
+  assert.deepEqual([first?.rank, last?.rank, last?.mass], [1, 30, 0])
+  assert.deepEqual([first?.halvesInDays, last?.halvesInDays], [731, null])
+})
+
+test('the last of a crowd holds down its duplicate, which would count under its own type', () => {
+  const evidence = crowdOf(22)
+  const last = evidence.at(-1) ?? assert.fail('there is a last')
+  const { digest, group } = last
+  const hidden = item({ id: 'hidden', digest, group, type: 'work_product', value: 0 })
+  const { items, result } = explained(...evidence, hidden)
+  const without = score({ evidence: [...evidence.slice(0, -1), hidden], vocabulary, asOfDay })
+  const told = items.find(({ id }) => id === last.id)
+  assert.deepEqual([told?.rank, told?.mass], [22, 0])
+  assert.equal(told?.effect, result.score - without.score)
+  assert.ok(told !== undefined && told.effect > 0)
+})
+
+/** Of one group and type, the later the older, so that they stand in the order of their ids. */
+function crowdOf(count: number): Evidence[] {
+  return Array.from({ length: count }, (_, at) =>
+    item({ id: `e${String(at).padStart(2, '0')}`, group: 'g', observedDay: asOfDay - at }),
+  )
+}
 
 test('500 items of one skill and three groups are explained by weighing one group for each', () => {
   const evidence = Array.from({ length: 500 }, (_, at) =>
