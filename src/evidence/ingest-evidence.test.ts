@@ -9,13 +9,17 @@ import {
   smallVocabulary as vocabulary,
   workerIdOf,
 } from '../../test/support/evidence.ts'
-import { inTurn } from '../../test/support/in-turn.ts'
+import { inTurn, untilItWaits } from '../../test/support/in-turn.ts'
 import { sql, type Tx } from '../platform/db.ts'
 import { score } from '../scoring-core/score.ts'
 import { excludeEvidence, restoreEvidence } from './exclude-evidence.ts'
 import { expireDueEvidence } from './expire-evidence.ts'
 import { type Ingested, ingestEvidence } from './ingest-evidence.ts'
-import { deleteRecomputations, lockRecomputations } from './recomputation-store.ts'
+import {
+  deleteRecomputations,
+  lockRecomputations,
+  markForRecomputation,
+} from './recomputation-store.ts'
 import { registerSource } from './register-source.ts'
 import { revokeEvidence } from './revoke-evidence.ts'
 import type { EvidenceLine, SourceLine } from './schema.ts'
@@ -122,6 +126,10 @@ test('a name that is in use for another content is refused, whatever differs, al
       refused: { field: 'externalId', reason: 'is in use for another content' },
     })
   }
+  const bare = line()
+  await ingest([bare])
+  const [more] = await ingest([{ ...bare, private: { notes: 'one' } }])
+  assert.ok(more !== undefined && 'refused' in more, 'what is private would be lost')
   const fresh = line()
   const batch = await ingest([fresh, { ...fresh, value: 999 }, fresh])
   assert.deepEqual(outcomes(batch), ['added', 'refused', 'unchanged'])
@@ -327,6 +335,14 @@ test('evidence counts through the day before it expires, and not from that day o
   assert.equal((await stateOf(over)).state, 'expired')
 })
 
+test('what is over at once expires as many at a time as were asked for', async () => {
+  for (let i = 0; i < 3; i++) await idOf({ expiresOn: '2026-06-01' })
+  const then = new Date('2026-06-01T00:00:00Z')
+  const expired: number[] = []
+  for (let turn = 0; turn < 3; turn++) expired.push(await expireDueEvidence(db, then, 2))
+  assert.deepEqual(expired, [2, 1, 0])
+})
+
 test('every change marks its workers once, with the first reason; what changes nothing marks nobody', async () => {
   await due()
   const [a, b] = [workerIdOf(33), workerIdOf(34)]
@@ -341,6 +357,54 @@ test('every change marks its workers once, with the first reason; what changes n
     revokeEvidence(tx, ids, { reason: 'source_invalid', actor: 'ada', now }),
   )
   assert.deepEqual(await due(), { [a]: 'evidence_excluded', [b]: 'evidence_revoked' })
+})
+
+async function mark(tx: Tx, workerIds: readonly string[], at: Date): Promise<void> {
+  await markForRecomputation(tx, workerIds, { reason: 'operator', now: at })
+}
+
+test('who is due longest comes first, however often somebody is marked again', async () => {
+  await due()
+  const [first, second] = [workerIdOf(8), workerIdOf(7)]
+  const minutesLater = (minutes: number) => new Date(now.getTime() + minutes * 60_000)
+  await db.transaction((tx) => mark(tx, [first], now))
+  await db.transaction((tx) => mark(tx, [second], minutesLater(1)))
+  await db.transaction((tx) => mark(tx, [first], minutesLater(2)))
+  assert.deepEqual(await db.transaction((tx) => lockRecomputations(tx, 1)), [first])
+})
+
+test('two who mark the same workers in opposite orders wait for each other, and do not deadlock', async () => {
+  await due()
+  const [low, high] = [workerIdOf(1), workerIdOf(2)]
+  const both = async () => db.transaction((tx) => mark(tx, [high, low], now))
+  const other = await db.transaction(async (tx) => {
+    await mark(tx, [low], now)
+    const waiting = both()
+    await untilItWaits(db, waiting)
+    await mark(tx, [high], now)
+    return { waiting }
+  })
+  await other.waiting
+  assert.deepEqual(Object.keys(await due()).sort(), [low, high])
+})
+
+test('a source that is trusted as before, once more, marks everybody again where another had changed it meanwhile', async () => {
+  const workerId = workerIdOf(38)
+  const moody = { id: 'moody', kind: 'accredited', name: 'The Moody', group: 'moods' } as const
+  await addSource(db, moody)
+  await idOf({ workerId, sourceId: 'moody' })
+  const register = (tx: Tx, over: Partial<SourceLine>) =>
+    registerSource(tx, { ...moody, ...over }, { actor: 'test', now })
+  await inTurn(
+    db,
+    async (tx) => {
+      await register(tx, { assurance: 500 })
+      // Whom it marks is scored before the other change is there.
+      await deleteRecomputations(tx, [workerId])
+    },
+    () => db.transaction((tx) => register(tx, { name: 'Another name' })),
+  )
+  assert.equal((await due())[workerId], 'source_changed')
 })
 
 test('whoever trusts a source otherwise marks everybody who has evidence of it; another name marks nobody', async () => {

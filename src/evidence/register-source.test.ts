@@ -139,6 +139,10 @@ test('a source that sends badges has an issuer and its keys, each of them sound'
     assert.ok('refused' in read && read.refused.field === 'publicKeys')
     assert.match(read.refused.reason, reason)
   }
+  for (const keys of [[], [key, key], Array.from({ length: 17 }, (_, i) => variantOf(key, i))]) {
+    const read = readSourceLine({ ...web, publicKeys: keys })
+    assert.ok('refused' in read && /1 to 16 different/.test(read.refused.reason))
+  }
   assert.equal(await register({ ...web, publicKeys: [key] }), 'registered')
   assert.equal(await register({ ...web, publicKeys: [key] }), 'unchanged')
   assert.equal(
@@ -152,3 +156,8 @@ test('a source that sends badges has an issuer and its keys, each of them sound'
     { issuer: 'did:web:new.example', keys: [key] },
   ])
 })
+
+/** Another text of the form of a key. */
+function variantOf(key: string, number: number): string {
+  return `${key.slice(0, -1)}${'ABCDEFGHJKLMNPQRST'.charAt(number)}`
+}
