@@ -45,7 +45,7 @@ test('an engine that computes as the one before is compatible with it, another i
 })
 
 test('the one before is the highest version below, by numbers, and never one above', async () => {
-  const project = projectWith({ '0.9.0': otherwise, '0.10.0': alike, '99.0.0': otherwise })
+  const project = projectWith({ '0.10.0': alike, '0.9.5': otherwise, '99.0.0': otherwise })
   assert.deepEqual(await engineChange(project), { previousVersion: '0.10.0', change: 'compatible' })
 })
 

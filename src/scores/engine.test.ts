@@ -141,6 +141,8 @@ test('no engine, two of one version, or one that is none: each is told', async (
   await refused(loadEngine(join(scratch, 'nowhere')), 'missing', /cannot be read/)
   const two = { ...named(text), ...named(`${text}\n`) }
   await refused(loadEngine(projectWith(two)), 'missing', /more than one/)
+  const copied = { ...named(text), [`${bundleName(text)}.orig`]: `${text}\n` }
+  assert.equal((await loadEngine(projectWith(copied))).version, engineVersion)
   await refused(loadEngine(projectWith(named('not JavaScript'))), 'unusable', /cannot be loaded/)
   await refused(
     loadEngine(projectWith(named('export const a = 1'))),

@@ -62,8 +62,9 @@ test('claims that nobody vouches for are not in the set', () => {
   const items = [
     { id: 'a', assurance: 700 },
     { id: 'b', assurance: 0 },
+    { id: 'c', assurance: 1 },
   ]
-  assert.deepEqual(scoredIds(items), ids('a'))
+  assert.deepEqual(scoredIds(items), ids('a', 'c'))
 })
 
 const freshResults = fc

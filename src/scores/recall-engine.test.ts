@@ -22,7 +22,7 @@ import { type Db, sql } from '../platform/db.ts'
 import { EngineRefused } from './engine.ts'
 import { changeConsent } from './keep-sharing.ts'
 import { markRecalled, recallEngine } from './recall-engine.ts'
-import { findRecalls } from './recall-store.ts'
+import { countScoresByEngine, findRecalls } from './recall-store.ts'
 import { recomputeSome } from './recompute.ts'
 import { revokeAndRescore } from './revoke-evidence.ts'
 import { scoreWorkers } from './score-workers.ts'
@@ -120,6 +120,48 @@ test('scores of other engines stay, with their credentials; a second recall chan
   await recompute(scoring, daysAfter(2))
   assert.deepEqual([await scoresOf(db, theirs), await eventsOf(db, theirs)], before)
 })
+
+test('more people than one page holds: everybody whose score stands is marked, and nobody else', async () => {
+  const [release, other] = [wrongRelease(), wrongRelease()]
+  const { workerId: first } = await scoredBy(release)
+  const { workerId: elsewhere } = await scoredBy(other)
+  const { workerId: since } = await scoredBy(release)
+  await addEvidence(db, since, [{ value: 950 }])
+  await score(db, since, { at: daysAfter(0.5) })
+  await copyScore(first, 2_000)
+  await recall(release)
+  await markRecalled(db, now)
+  const [row] = await db.rows<{ marked: number; left: number }>(sql`
+    select count(*) filter (where r.reason = 'engine_recalled') as marked,
+      count(*) filter (where r.worker_id is null) as left
+    from score_snapshots s left join score_recomputations r on r.worker_id = s.worker_id
+    where s.state = 'active' and s.engine_sha256 = ${Buffer.from(release.engine.binarySha256, 'hex')}`)
+  assert.deepEqual(row, { marked: 2_001, left: 0 })
+  for (const workerId of [elsewhere, since]) assert.equal(await isMarked(db, workerId), false)
+  const counted = (await countScoresByEngine(db)).find(
+    ({ engineVersion }) => engineVersion === release.engine.version,
+  )
+  assert.deepEqual([counted?.scores, counted?.active], [2_002, 2_001])
+  await forgetCopies()
+})
+
+/** The active score of a worker, without its credential, for as many new workers, who have nothing else. */
+async function copyScore(workerId: string, count: number): Promise<void> {
+  await db.run(sql`
+    insert into workers (id, registered_at)
+    select ('c0c0c0c0-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${scoredAt}
+    from generate_series(1, ${count}::int) n`)
+  await db.run(sql`
+    insert into score_snapshots select (jsonb_populate_record(s, jsonb_build_object(
+      'snapshot_id', '\\x' || encode(sha256(w.id::text::bytea), 'hex'), 'worker_id', w.id,
+      'vc_sha256', null, 'status_token', null))).*
+    from score_snapshots s, workers w
+    where s.worker_id = ${workerId} and s.state = 'active' and w.id::text like 'c0c0c0c0-%'`)
+}
+
+async function forgetCopies(): Promise<void> {
+  await db.run(sql`delete from score_recomputations where worker_id::text like 'c0c0c0c0-%'`)
+}
 
 test('a score of before that the engine made: its credential is revoked, and the one that stands is not touched', async () => {
   const release = wrongRelease()

@@ -113,7 +113,7 @@ test('every score is looked at again after 30 days, and a fading one is issued w
   const weak = ['peer-1', 'peer-2', 'peer-2'].map((sourceId) => ({ sourceId, value: 900 }))
   await addEvidence(db, workerId, weak)
   await recompute()
-  await markFaded(db, daysAfter(29))
+  await markFaded(db, daysAfter(30))
   assert.equal(await isMarked(db, workerId), false)
   await markFaded(db, daysAfter(31))
   assert.equal(await isMarked(db, workerId), true)

@@ -72,6 +72,14 @@ test('every fact is in the id: another one gives another id', () => {
   assert.equal(new Set(ids).size, ids.length)
 })
 
+test('what is kept of the evidence stands in the order of ids', () => {
+  const ids = evidenceTexts([item(2), item(0), item(1)]).map((text) => JSON.parse(text).id)
+  assert.deepEqual(
+    ids,
+    [0, 1, 2].map((n) => item(n).id),
+  )
+})
+
 test('the root does not depend on the order of the evidence, and on everything else of it', () => {
   const items = fc.uniqueArray(fc.nat(50), { minLength: 1, maxLength: 8 })
   fc.assert(
