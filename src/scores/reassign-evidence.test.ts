@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { cutOffEverywhere } from '../../test/support/faults.ts'
-import { inTurn } from '../../test/support/in-turn.ts'
+import { inTurn, untilItWaits } from '../../test/support/in-turn.ts'
 import { testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
@@ -16,7 +16,7 @@ import {
   scoring,
 } from '../../test/support/scores.ts'
 import { excludeEvidence } from '../evidence/exclude-evidence.ts'
-import { lockFreeWorkers } from '../people/store.ts'
+import { lockFreeWorkers, lockWorkers } from '../people/store.ts'
 import { type Db, sql, type Tx } from '../platform/db.ts'
 import { findSnapshotsFrom } from './history-store.ts'
 import { changeConsent } from './keep-sharing.ts'
@@ -151,6 +151,21 @@ test('what counts for nothing changes its owner, and no score', async () => {
   }
 })
 
+test('what had not counted yet is nobody’s mistake: the score of who loses it is updated, and its credential stays true of its date', async () => {
+  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+  const [kept = '', lost = ''] = await addEvidence(db, giver.workerId, [{ value: 950 }, {}])
+  await reassign([lost], taker.workerId)
+  assert.ok((await evidenceOf(giver.workerId)).includes(kept))
+  assert.partialDeepStrictEqual(await scoresOf(db, giver.workerId), [
+    { state: 'superseded', vcRevokedAt: null },
+    { state: 'active', change: 'updated', reason: null },
+  ])
+  assert.deepEqual(
+    (await eventsOf(db, giver.workerId)).map(({ type }) => type),
+    ['score.updated'],
+  )
+})
+
 test('what is theirs already, and a second time: nothing changes', async () => {
   const [giver, taker] = [await scoredPerson(), await scoredPerson()]
   await reassign(giver.evidence.slice(3), taker.workerId)
@@ -241,6 +256,19 @@ test('everything of a person is what is still theirs once it is moved: what went
   )
   assert.deepEqual(await evidenceOf(other.workerId), [id, ...other.evidence].sort())
   assert.deepEqual(await evidenceOf(giver.workerId), [])
+})
+
+test('everything of a person, and somebody who changes both meanwhile: they wait for each other, and do not deadlock', async () => {
+  const people = [await scoredPerson(), await scoredPerson()].map(({ workerId }) => workerId)
+  const [taker = '', giver = ''] = people.sort()
+  const { moving } = await db.transaction(async (tx) => {
+    await lockWorkers(tx, [taker])
+    const waiting = reassign({ allOf: giver }, taker)
+    await untilItWaits(db, waiting)
+    await lockWorkers(tx, [giver])
+    return { moving: waiting }
+  })
+  assert.equal((await moving).outcome, 'reassigned')
 })
 
 /** What `next` gives, which has to wait until the items are the other person's. */

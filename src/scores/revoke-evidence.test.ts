@@ -212,6 +212,36 @@ test('without an engine: evidence and credential are revoked at once, and the sc
   assert.equal(await isMarked(db, workerId), false)
 })
 
+test('without an engine, of several workers: each is told what is left of their own evidence', async () => {
+  const [a, b] = [await personWithScore(), await personWithScore()]
+  await revoke([...a.evidence.slice(2), ...b.evidence.slice(3)], {}, { by: null })
+  const left = async (workerId: string) =>
+    (await eventsOf(db, workerId)).map(({ data }) => [data.evidenceCount, data.sourceCount])
+  assert.deepEqual(await left(a.workerId), [
+    [2, 1],
+    [2, 1],
+  ])
+  assert.deepEqual(await left(b.workerId), [[3, 2]])
+})
+
+test('whose evidence the engine refuses is told what is left of it all the same, and loses the score that rested on it', async () => {
+  const { workerId, evidence } = await personWithScore()
+  const engine = {
+    ...scoring.engine,
+    score: () => {
+      throw new RangeError('too much of it')
+    },
+  }
+  const { scored } = await revoke(evidence.slice(3), {}, { by: { ...scoring, engine } })
+  assert.partialDeepStrictEqual(scored, [{ outcome: 'withdrawn', snapshot: null, result: null }])
+  assert.partialDeepStrictEqual(await eventsOf(db, workerId), [
+    { type: 'evidence.revoked', data: { evidenceCount: 3, sourceCount: 2 } },
+  ])
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'withdrawn', vcRevokedAt: now },
+  ])
+})
+
 /** All that scoring and revoking write, of these workers. */
 async function stateOf(workerIds: readonly string[]): Promise<string> {
   const rows = await db.rows(sql`
