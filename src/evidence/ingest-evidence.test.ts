@@ -140,11 +140,14 @@ test('a name that is in use for another content is refused, whatever differs, al
 
 test('another source may use the same name', async () => {
   await addSource(db, { id: 'second' })
-  const sent = line()
+  const sent = line({ workerId: workerIdOf(39) })
   assert.deepEqual(outcomes(await ingest([sent, { ...sent, sourceId: 'second' }])), [
     'added',
     'added',
   ])
+  const evidence = await findWorkerEvidence(db, [workerIdOf(39)])
+  const { evidenceCount } = score({ evidence, vocabulary, asOfDay: 20_587 })
+  assert.equal(evidenceCount, 2, 'they are two artefacts, although the sources are of one group')
 })
 
 const wrong: readonly [field: string, reason: RegExp, over: Partial<EvidenceLine>][] = [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { achievementId, badgeIssuer, badgeOf, issuedBadge } from '../../test/support/badges.ts'
-import { changed, type Json } from '../../test/support/credentials.ts'
-import { sha256Hex } from '../platform/bytes.ts'
+import { changed, type Json, signer } from '../../test/support/credentials.ts'
+import { base58Encode, sha256, sha256Hex } from '../platform/bytes.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
 import { type BadgeTrust, readBadge } from './open-badge.ts'
 
@@ -35,6 +35,10 @@ test('a badge that the reference library signed is evidence of what the operator
   // A list of proofs: the one that can be checked decides, whatever stands beside it.
   assert.deepEqual(readBadge({ ...badge, proof: [{ type: 'Other' }, badge.proof] }, trust), facts)
   assert.deepEqual(readBadge({ ...badge, proof: Array(8).fill(badge.proof) }, trust), facts)
+})
+
+test('it counts from the very moment it is valid from', () => {
+  assert.ok('digest' in readBadge(badge, { ...trust, now: new Date('2026-01-15T09:00:00Z') }))
 })
 
 test('issuer and achievement may stand by their ids alone, the id may be of 200 characters, and the type AchievementCredential', async () => {
@@ -89,7 +93,8 @@ const refused: readonly [name: string, field: string, reason: RegExp, credential
     /assertionMethod/,
     proofOf({ proofPurpose: 'authentication' }),
   ],
-  ['an old proof', 'proof.expires', /past/, proofOf({ expires: '2026-05-14T08:59:59Z' })],
+  ['an old proof', 'proof.expires', /past/, proofOf({ expires: '2026-05-14T09:00:00Z' })],
+  ['a proof that ends some day', 'proof.expires', /date-time/, proofOf({ expires: '2027-05-14' })],
   ['a chained proof', 'proof.previousProof', /not supported/, proofOf({ previousProof: 'urn:x' })],
   [
     'another context',
@@ -134,6 +139,12 @@ const refused: readonly [name: string, field: string, reason: RegExp, credential
     '@context',
     /begin with/,
     { ...badge, '@context': ['https://www.w3.org/2018/credentials/v1'] },
+  ],
+  [
+    'contexts the other way round',
+    '@context',
+    /begin with/,
+    { ...badge, '@context': (badge['@context'] as string[]).toReversed() },
   ],
   [
     'a credential of something else',
@@ -193,6 +204,26 @@ test('the name of a method that holds no key is looked up nowhere: every key of 
   const fault = readBadge(renamed, trust)
   // The name is signed too, so the signature cannot hold under it; but the keys were tried.
   assert.ok('reason' in fault && /does not hold/.test(fault.reason))
+})
+
+test('a proof that repeats no context, under a name that holds no key, holds by whichever key of the source made it', () => {
+  const { proof: _, ...document } = badge
+  const options = {
+    type: 'DataIntegrityProof',
+    cryptosuite: 'eddsa-jcs-2022',
+    created: '2026-05-14T09:00:00Z',
+    verificationMethod: `${badgeIssuer.id}#key-1`,
+    proofPurpose: 'assertionMethod',
+  }
+  const signed = [options, document].map((part) => sha256(canonicalJson(part)))
+  const proofValue = `z${base58Encode(signer.sign(Buffer.concat(signed)))}`
+  const own = { ...document, proof: { ...options, proofValue } }
+  for (const publicKeys of [
+    [badgeIssuer.key, otherKey],
+    [otherKey, badgeIssuer.key],
+  ])
+    assert.ok('digest' in readBadge(own, { ...trust, publicKeys }))
+  assert.ok('reason' in readBadge(own, { ...trust, publicKeys: [otherKey] }))
 })
 
 test('a proof over RDF is told apart: it takes a JSON-LD processor, and is not checked', async () => {
