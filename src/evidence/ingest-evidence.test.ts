@@ -231,6 +231,18 @@ test('eight imports of the same lines at once, in different orders: each item is
   assert.equal(after?.private, (before?.private ?? 0) + 200)
 })
 
+test('two imports of the same items in opposite orders wait for each other, and do not deadlock', async () => {
+  const [a, b] = [line({ externalId: 'both-a' }), line({ externalId: 'both-b' })]
+  const { other } = await db.transaction(async (tx) => {
+    await ingestEvidence(tx, [a], rules)
+    const waiting = ingest([b, a])
+    await untilItWaits(db, waiting)
+    assert.deepEqual(outcomes(await ingestEvidence(tx, [b], rules)), ['added'])
+    return { other: waiting }
+  })
+  assert.deepEqual(outcomes(await other), ['unchanged', 'unchanged'])
+})
+
 test('one name with two contents at once: one is in, the other refused', async () => {
   const sent = Array.from({ length: 20 }, () => line())
   const [one, other] = await Promise.all([

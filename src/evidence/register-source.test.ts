@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { signerOf } from '../../test/support/credentials.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import { base58Encode } from '../platform/bytes.ts'
 import { sql } from '../platform/db.ts'
@@ -48,6 +49,31 @@ test('a source is registered once, changed by what differs, and every change is 
     registeredAt: now,
     changedAt: now,
   })
+})
+
+test('whatever of a source is changed is so from then on: kind, trust, group, issuer and keys', async () => {
+  const [before, after] = [27, 28].map((byte) => signerOf(byte).kid)
+  assert.ok(before !== undefined && after !== undefined)
+  const first = { ...acme, id: 'aaa', issuer: 'did:web:acme.example', publicKeys: [before] }
+  await register(first)
+  const changes: readonly Partial<SourceLine>[] = [
+    { publicKeys: [after] },
+    { publicKeys: [after], issuer: 'did:web:new.example' },
+    { publicKeys: [after], kind: 'accredited', assurance: 700 },
+    { publicKeys: [after], group: 'others' },
+  ]
+  for (const [i, over] of changes.entries()) {
+    const changedAt = new Date(now.getTime() + (i + 1) * 1_000)
+    const line = { ...first, ...over }
+    const answer = await db.transaction((tx) => registerSource(tx, line, { ...by, now: changedAt }))
+    assert.equal('result' in answer && answer.result, 'changed')
+    const sources = await findSources(db)
+    assert.deepEqual(
+      sources.map(({ id }) => id),
+      sources.map(({ id }) => id).sort(),
+    )
+    assert.deepEqual(sources[0], { assurance: 700, ...line, registeredAt: now, changedAt })
+  }
 })
 
 test('the history is only added to', async () => {
@@ -109,6 +135,8 @@ const wrong: readonly [field: string | null, line: unknown][] = [
   ['assurance', { ...acme, assurance: 0.5 }],
   ['assurance', { ...acme, assurance: '700' }],
   ['owner', { ...acme, owner: 'x' }],
+  ['issuer', { ...acme, issuer: 'http://acme.example' }],
+  ['issuer', { ...acme, issuer: 'acme' }],
   [null, []],
   [null, 'acme'],
 ]
