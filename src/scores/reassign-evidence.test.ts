@@ -15,7 +15,7 @@ import {
   scoresOf,
   scoring,
 } from '../../test/support/scores.ts'
-import { excludeEvidence } from '../evidence/exclude-evidence.ts'
+import { excludeEvidence, restoreEvidence } from '../evidence/exclude-evidence.ts'
 import { lockFreeWorkers, lockWorkers } from '../people/store.ts'
 import { type Db, sql, type Tx } from '../platform/db.ts'
 import { findSnapshotsFrom } from './history-store.ts'
@@ -110,6 +110,21 @@ test('two records of one person: everything goes over, the score of the one is w
   assert.partialDeepStrictEqual(await eventsOf(db, person.workerId), [
     { type: 'score.revised', data: { reason: 'identity_change', evidenceCount: 8 } },
   ])
+})
+
+test('everything of a person: what has expired goes along, and what is set aside keeps all of it where it is', async () => {
+  const [twin, person] = [await scoredPerson(), await scoredPerson()]
+  const [over = ''] = await addEvidence(db, twin.workerId, [{ expiresOn: '2026-05-10' }])
+  const [first = ''] = twin.evidence
+  await db.transaction((tx) => excludeEvidence(tx, [first], scoredAt))
+  assert.deepEqual(await reassign({ allOf: twin.workerId }, person.workerId), {
+    outcome: 'excluded',
+    evidenceIds: [first],
+  })
+  await db.transaction((tx) => restoreEvidence(tx, [first], scoredAt))
+  await reassign({ allOf: twin.workerId }, person.workerId)
+  assert.deepEqual(await evidenceOf(twin.workerId), [])
+  assert.ok((await evidenceOf(person.workerId)).includes(over))
 })
 
 test('who had no score gets a first one', async () => {

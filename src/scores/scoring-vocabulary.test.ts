@@ -38,3 +38,15 @@ test('a weight of four decimals is refused', () => {
   }
   assert.throws(() => scoringVocabulary([record]), /hss:x: the weight 0\.3333/)
 })
+
+test('every weight in thousandths is the whole number it stands for, and the rules stand in the order of ids', () => {
+  const all = Array.from({ length: 1_001 }, (_, permille) => ({
+    id: `hss:${String(1_000 - permille).padStart(4, '0')}`,
+    decay_half_life_months: 1,
+    evidence_types: [{ type: 'assessment', weight: permille / 1_000, signal: '' }],
+  }))
+  const vocabulary = scoringVocabulary(all)
+  for (const [at, { id }] of all.entries())
+    assert.equal(vocabulary[id]?.weightPermille.assessment, at)
+  assert.deepEqual(Object.keys(vocabulary), Object.keys(vocabulary).sort())
+})

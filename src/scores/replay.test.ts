@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { testRegistry } from '../../test/support/registry.ts'
+import { addSources, scoredPerson } from '../../test/support/scores.ts'
+import { findSnapshotsFrom, type StoredSnapshot } from './history-store.ts'
+import { openMakers, replay } from './replay.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+await addSources(db)
+
+await scoredPerson(db)
+const [stored] = await findSnapshotsFrom(db, Buffer.alloc(0), 1)
+assert.ok(stored !== undefined)
+const makersOf = openMakers(db)
+
+const result = JSON.parse(stored.result)
+const evidence = JSON.parse(stored.evidence)
+const published = /published is not that of the result/
+
+const altered: readonly [over: Partial<StoredSnapshot>, difference: RegExp][] = [
+  [{ score: stored.score + 1 }, published],
+  [{ low: stored.low - 1 }, published],
+  [{ high: stored.high + 1 }, published],
+  [{ band: 'emerging' }, published],
+  [{ evidenceCount: stored.evidenceCount + 1 }, published],
+  [{ sourceCount: stored.sourceCount + 1 }, published],
+  [{ engineId: 'other' }, published],
+  [{ engineVersion: '0.0.1' }, published],
+  [{ result: JSON.stringify({ ...result, score: result.score + 1 }) }, /the result differs/],
+  [{ evidence: JSON.stringify(evidence.slice(1)) }, /not that of its root/],
+  [{ evidence: JSON.stringify([{ ...evidence[0], value: 1 }]) }, /not that of its root/],
+  [{ nonce: Buffer.alloc(32) }, /not that of its root/],
+  [{ evidenceRoot: Buffer.alloc(32) }, /not that of its root/],
+  [{ asOf: '2026-05-15' }, /differs/],
+  [{ workerId: '00000000-0000-7000-8000-000000000000' }, /the id differs/],
+  [{ snapshotId: Buffer.alloc(32) }, /the id differs/],
+  [{ engineSha256: Buffer.alloc(32, 1) }, /no engine of SHA-256 01/],
+  [{ vocabularySha256: Buffer.alloc(32, 1) }, /no vocabulary has the SHA-256 01/],
+]
+
+test('a score that is as it was made comes out again', async () => {
+  assert.equal(await replay(stored, makersOf), null)
+})
+
+for (const [over, difference] of altered)
+  test(`a changed ${Object.keys(over)[0]} is told: ${difference.source}`, async () => {
+    assert.match(String(await replay({ ...stored, ...over }, makersOf)), difference)
+  })
