@@ -149,6 +149,11 @@ test('no engine, two of one version, or one that is none: each is told', async (
     'unusable',
     /is not the engine/,
   )
+  for (const name of ['function explain(', 'const halves =']) {
+    const without = text.replace(`export ${name}`, name)
+    assert.notEqual(without, text)
+    await refused(loadEngine(projectWith(named(without))), 'unusable', /is not the engine/)
+  }
   const other = text.replace(`'${engineVersion}'`, "'0.0.1'")
   await refused(loadEngine(projectWith(named(other))), 'unusable', /is not the engine/)
 })

@@ -128,6 +128,8 @@ test('every score is looked at again after 30 days, and a fading one is issued w
   const issued = outcomes.filter((outcome) => outcome === 'issued').length
   assert.equal(kept + issued, 8, String(outcomes))
   assert.ok(kept >= 1 && issued >= 1, String(outcomes))
+  await markFaded(db, daysAfter(31 * 8 + 30))
+  assert.equal(await isMarked(db, workerId), false, 'who was looked at is left alone for a month')
   const scores = await scoresOf(db, workerId)
   assert.ok(scores.every(({ vcRevokedAt }) => vcRevokedAt === null))
 })
@@ -158,6 +160,45 @@ test('another vocabulary: everybody is looked at once more; who scores the same 
     sql`select count(*) as count from scoring_vocabularies`,
   )
   assert.equal(row?.count, 2, 'both vocabularies are kept')
+})
+
+test('more people than one page holds: everybody evaluated under other rules is due, and nobody else', async () => {
+  const [present = '', outdated = ''] = await addPeople(db, 2)
+  await recompute(1_000)
+  await db.run(sql`
+    insert into workers (id, registered_at)
+    select ('c0c0c0c0-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${scoredAt}
+    from generate_series(1, 2000) n`)
+  const other = scoringRulesOf(scoring.engine, {}, scoring.issueRule)
+  await db.run(sql`delete from score_evaluations`)
+  await db.run(sql`
+    insert into score_evaluations (worker_id, evaluated_at, rules_sha256)
+    select id, ${scoredAt}::timestamptz, case when id = ${present}::uuid then ${scoring.sha256}::bytea
+      else ${other.sha256}::bytea end
+    from workers where id::text like 'c0c0c0c0-%' or id in (${present}, ${outdated})`)
+  await markOutdated(db, scoring, daysAfter(1))
+  assert.deepEqual(
+    await db.rows(sql`select reason, count(*) as count from score_recomputations group by reason`),
+    [{ reason: 'rules_changed', count: 2_001 }],
+  )
+  assert.equal(await isMarked(db, present), false)
+  await db.run(sql`delete from score_recomputations`)
+})
+
+test('at most as many fading scores are looked at as were asked for, the longest ago first', async () => {
+  const people = await addPeople(db, 3)
+  await db.run(sql`delete from score_evaluations`)
+  for (const [i, workerId] of people.entries())
+    await db.run(sql`
+      insert into score_evaluations (worker_id, evaluated_at, rules_sha256)
+      values (${workerId}, ${daysAfter(3 - i)}, ${scoring.sha256})`)
+  await markFaded(db, daysAfter(100), 2)
+  assert.deepEqual(await Promise.all(people.map((workerId) => isMarked(db, workerId))), [
+    false,
+    true,
+    true,
+  ])
+  await db.run(sql`delete from score_recomputations`)
 })
 
 test('everybody with evidence is due when the operator says so, whoever was already is once', async () => {
