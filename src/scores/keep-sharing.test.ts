@@ -45,6 +45,14 @@ async function openCredentials(username: string): Promise<number> {
   return rows.length
 }
 
+/** When the one that is not revoked was issued. */
+async function openSince(username: string): Promise<Date | undefined> {
+  const [row] = await db.rows<{ issuedAt: Date }>(sql`
+    select issued_at as "issuedAt" from score_credentials
+    where subject like '%/u/' || ${username}::text and revoked_at is null`)
+  return row?.issuedAt
+}
+
 for (const permission of ['score_sharing', 'public_profile'] as const)
   test(`consent to ${permission} withdrawn: every credential is revoked at once, the score stays; granted again, it is due for a new one`, async () => {
     const { workerId, username } = await personWithScore()
@@ -72,6 +80,7 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
       withdrawn.map(({ id }) => id),
     )
     assert.equal(await openCredentials(username), 1)
+    assert.deepEqual(await openSince(username), daysAfter(4))
     const events = await eventsOf(db, workerId)
     assert.equal(events.length, told + 1)
     assert.partialDeepStrictEqual(events.at(-1), {
@@ -91,6 +100,15 @@ test('allowed again, and scored by a correction that comes to the same: the scor
     (await eventsOf(db, workerId)).map(({ type }) => type),
     ['score.updated'],
   )
+})
+
+test('allowed already, or of nobody we know: nothing is done', async () => {
+  const { workerId, username } = await personWithScore()
+  await consent(username, 'score_sharing', true)
+  assert.equal((await consent(username, 'score_sharing', true)).outcome, 'unchanged')
+  assert.equal((await consent('nobody-at-all', 'score_sharing', true)).outcome, 'unknown_person')
+  assert.equal(await openCredentials(username), 1)
+  assert.equal(await isMarked(db, workerId), false)
 })
 
 test('consent to search_listing bears on no credential', async () => {

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { testRegistry } from '../../test/support/registry.ts'
-import { addSources, scoredPerson } from '../../test/support/scores.ts'
-import { findSnapshotsFrom, type StoredSnapshot } from './history-store.ts'
+import { addEvidence, addSources, score, scoredPerson } from '../../test/support/scores.ts'
+import {
+  bytesAfter,
+  findHistory,
+  findSnapshot,
+  findSnapshotsFrom,
+  type StoredSnapshot,
+} from './history-store.ts'
 import { openMakers, replay } from './replay.ts'
 
 const registry = await testRegistry()
@@ -48,3 +54,20 @@ for (const [over, difference] of altered)
   test(`a changed ${Object.keys(over)[0]} is told: ${difference.source}`, async () => {
     assert.match(String(await replay({ ...stored, ...over }, makersOf)), difference)
   })
+
+test('a score is found by its whole id, and by no other', async () => {
+  const { snapshotId } = stored
+  assert.deepEqual(await findSnapshot(db, snapshotId), stored)
+  assert.equal(await findSnapshot(db, snapshotId.subarray(0, 31)), undefined)
+  assert.equal(await findSnapshot(db, bytesAfter(snapshotId)), undefined)
+})
+
+test('of scores of one moment the one that stands comes first', async () => {
+  for (let person = 0; person < 6; person++) {
+    const { workerId } = await scoredPerson(db)
+    await addEvidence(db, workerId, [{ value: 300 }])
+    await score(db, workerId)
+    const states = (await findHistory(db, workerId)).map(({ state }) => state)
+    assert.deepEqual(states, ['active', 'superseded'])
+  }
+})

@@ -170,6 +170,37 @@ test('evidence that no score rests on: told without a score, and nothing is revi
   ])
 })
 
+test('a claim that nobody vouches for stood beside the score, not under it: revoked, it takes no credential with it', async () => {
+  for (const by of [scoring, null]) {
+    const { workerId, evidence } = await scoredPerson(db, { items: [...enough, claim] })
+    await addEvidence(db, workerId, [{ value: 950 }])
+    await score(db, workerId, { at: daysAfter(0.5) })
+    await forgetEvents(db, workerId)
+    await revoke(evidence.slice(4), {}, { by })
+    assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+      { state: 'superseded', vcRevokedAt: null },
+      { state: 'active', vcRevokedAt: null },
+    ])
+    const [told, ...more] = await eventsOf(db, workerId)
+    assert.partialDeepStrictEqual(told?.data, { snapshotId: null, scoreVcSha256: null })
+    assert.deepEqual(more, [])
+  }
+})
+
+const claim = { sourceId: 'self' }
+
+test('an upheld dispute of what had not counted yet corrects nothing: the score is updated, its credential stays', async () => {
+  const { workerId } = await personWithScore()
+  const [, disputed = ''] = await addEvidence(db, workerId, [{ value: 950 }, {}])
+  const disputeId = '5b0e7a31-2c94-4d68-8e1f-7a6b5c4d3e2f'
+  await revoke([disputed], { reason: 'dispute_upheld', disputeId })
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+    { state: 'superseded', vcRevokedAt: null },
+    { state: 'active', change: 'updated', reason: null },
+  ])
+  assert.deepEqual(await typesOf(workerId), ['evidence.revoked', 'score.updated'])
+})
+
 test('a second time changes nothing and tells nothing', async () => {
   const { workerId, evidence } = await personWithScore()
   await revoke(evidence.slice(3))

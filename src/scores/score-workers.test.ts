@@ -252,6 +252,11 @@ test('many in one call: each gets what alone they would get; an unknown worker i
     assert.partialDeepStrictEqual(await scoresOf(db, workerId), [{ state: 'active' }])
     assert.equal((await eventsOf(db, workerId)).length, 1)
   }
+  const [row] = await db.rows<{ nonces: number }>(sql`
+    select count(distinct w.nonce) as nonces
+    from score_workings w join score_snapshots s on s.snapshot_id = w.snapshot_id
+    where s.worker_id = any(${workerIds}::uuid[])`)
+  assert.equal(row?.nonces, 40, 'what salts one score tells nothing of another')
 })
 
 test('one whose evidence the engine refuses stands in nobody’s way', async () => {
