@@ -9,7 +9,7 @@ import {
   smallVocabulary as vocabulary,
   workerIdOf,
 } from '../../test/support/evidence.ts'
-import { inTurn, untilItWaits } from '../../test/support/in-turn.ts'
+import { crossing, inTurn } from '../../test/support/in-turn.ts'
 import { sql, type Tx } from '../platform/db.ts'
 import { score } from '../scoring-core/score.ts'
 import { excludeEvidence, restoreEvidence } from './exclude-evidence.ts'
@@ -233,14 +233,12 @@ test('eight imports of the same lines at once, in different orders: each item is
 
 test('two imports of the same items in opposite orders wait for each other, and do not deadlock', async () => {
   const [a, b] = [line({ externalId: 'both-a' }), line({ externalId: 'both-b' })]
-  const { other } = await db.transaction(async (tx) => {
-    await ingestEvidence(tx, [a], rules)
-    const waiting = ingest([b, a])
-    await untilItWaits(db, waiting)
-    assert.deepEqual(outcomes(await ingestEvidence(tx, [b], rules)), ['added'])
-    return { other: waiting }
-  })
-  assert.deepEqual(outcomes(await other), ['unchanged', 'unchanged'])
+  const one = {
+    first: (tx: Tx) => ingestEvidence(tx, [a], rules),
+    then: (tx: Tx) => ingestEvidence(tx, [b], rules),
+  }
+  const other = await crossing(db, one, (tx) => ingestEvidence(tx, [b, a], rules))
+  assert.deepEqual(outcomes(other), ['unchanged', 'unchanged'])
 })
 
 test('one name with two contents at once: one is in, the other refused', async () => {
@@ -391,15 +389,11 @@ test('who is due longest comes first, however often somebody is marked again', a
 test('two who mark the same workers in opposite orders wait for each other, and do not deadlock', async () => {
   await due()
   const [low, high] = [workerIdOf(1), workerIdOf(2)]
-  const both = async () => db.transaction((tx) => mark(tx, [high, low], now))
-  const other = await db.transaction(async (tx) => {
-    await mark(tx, [low], now)
-    const waiting = both()
-    await untilItWaits(db, waiting)
-    await mark(tx, [high], now)
-    return { waiting }
-  })
-  await other.waiting
+  const one = {
+    first: (tx: Tx) => mark(tx, [low], now),
+    then: (tx: Tx) => mark(tx, [high], now),
+  }
+  await crossing(db, one, (tx) => mark(tx, [high, low], now))
   assert.deepEqual(Object.keys(await due()).sort(), [low, high])
 })
 

@@ -47,6 +47,8 @@ test('an engine that computes as the one before is compatible with it, another i
 test('the one before is the highest version below, by numbers, and never one above', async () => {
   const project = projectWith({ '0.10.0': alike, '0.9.5': otherwise, '99.0.0': otherwise })
   assert.deepEqual(await engineChange(project), { previousVersion: '0.10.0', change: 'compatible' })
+  const minor = projectWith({ '0.8.5': otherwise, '0.9.0': alike })
+  assert.deepEqual(await engineChange(minor), { previousVersion: '0.9.0', change: 'compatible' })
 })
 
 test('an earlier engine whose bytes are altered is refused', async () => {

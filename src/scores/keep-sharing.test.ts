@@ -85,7 +85,11 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
     assert.equal(events.length, told + 1)
     assert.partialDeepStrictEqual(events.at(-1), {
       type: 'score.updated',
-      data: { snapshotId: again[1]?.id, scoreVcSha256: again[1]?.vc },
+      data: {
+        snapshotId: again[1]?.id,
+        scoreVcSha256: again[1]?.vc,
+        issuedAt: '2026-05-18T09:00:00Z',
+      },
     })
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { cutOffEverywhere } from '../../test/support/faults.ts'
-import { inTurn, untilItWaits } from '../../test/support/in-turn.ts'
+import { crossing, inTurn } from '../../test/support/in-turn.ts'
 import { testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
@@ -276,14 +276,13 @@ test('everything of a person is what is still theirs once it is moved: what went
 test('everything of a person, and somebody who changes both meanwhile: they wait for each other, and do not deadlock', async () => {
   const people = [await scoredPerson(), await scoredPerson()].map(({ workerId }) => workerId)
   const [taker = '', giver = ''] = people.sort()
-  const { moving } = await db.transaction(async (tx) => {
-    await lockWorkers(tx, [taker])
-    const waiting = reassign({ allOf: giver }, taker)
-    await untilItWaits(db, waiting)
-    await lockWorkers(tx, [giver])
-    return { moving: waiting }
-  })
-  assert.equal((await moving).outcome, 'reassigned')
+  const one = {
+    first: (tx: Tx) => lockWorkers(tx, [taker]),
+    then: (tx: Tx) => lockWorkers(tx, [giver]),
+  }
+  const what = { what: { allOf: giver }, toWorkerId: taker, now }
+  const moved = await crossing(db, one, (tx) => reassignEvidence(tx, scoring, what))
+  assert.equal(moved.outcome, 'reassigned')
 })
 
 /** What `next` gives, which has to wait until the items are the other person's. */

@@ -87,7 +87,9 @@ test('one item: its credential revoked, a new score, evidence.revoked and then s
   assert.equal(revised?.type, 'score.revised')
   assert.partialDeepStrictEqual(revised?.data, {
     snapshotId: second?.id,
+    scoreVcStatusToken: await tokenOf(second),
     previousSnapshotId: first?.id,
+    previousScoreVcStatusToken: await tokenOf(first),
     reason: 'evidence_revoked',
   })
   assert.equal(await isMarked(db, workerId), false)

@@ -189,6 +189,10 @@ test('a correction told by the caller goes into snapshot and event with its disp
     type: 'score.revised',
     data: { reason: 'dispute_upheld', disputeId },
   })
+  const kept = await db.rows(sql`
+    select dispute_id as "disputeId" from score_snapshots
+    where worker_id = ${workerId} and state = 'active'`)
+  assert.deepEqual(kept, [{ disputeId }])
 })
 
 test('below the minimum the score is withdrawn: without an event, and with its credential only where it was wrong', async () => {

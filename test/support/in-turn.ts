@@ -17,6 +17,33 @@ export async function inTurn<First, Second>(
   return [begun.done, await begun.waiting]
 }
 
+/**
+ * What `other` gives, which has to wait in the middle of one transaction, between `first` and `then`. Throws where either had to be begun
+ * again: a deadlock is heard by nobody else, for whoever loses it tries once more.
+ */
+export async function crossing<Other>(
+  db: Db,
+  { first, then }: { first: (tx: Tx) => Promise<unknown>; then: (tx: Tx) => Promise<unknown> },
+  other: (tx: Tx) => Promise<Other>,
+): Promise<Other> {
+  let begun = 0
+  const counted = <Result>(work: (tx: Tx) => Promise<Result>) =>
+    db.transaction((tx) => {
+      begun++
+      return work(tx)
+    })
+  const { waiting } = await counted(async (tx) => {
+    await first(tx)
+    const waiting = counted(other)
+    await untilItWaits(db, waiting)
+    await then(tx)
+    return { waiting }
+  })
+  const given = await waiting
+  assert.equal(begun, 2, 'none is begun again, as after a deadlock')
+  return given
+}
+
 /** Resolves once somebody waits for a lock in this database. Throws where `work`, which is to wait, ends instead. */
 export async function untilItWaits(db: Queryable, work: Promise<unknown>): Promise<void> {
   let hasEnded = false
