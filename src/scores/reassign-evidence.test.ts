@@ -273,17 +273,21 @@ test('everything of a person is what is still theirs once it is moved: what went
   assert.deepEqual(await evidenceOf(giver.workerId), [])
 })
 
-test('everything of a person, and somebody who changes both meanwhile: they wait for each other, and do not deadlock', async () => {
-  const people = [await scoredPerson(), await scoredPerson()].map(({ workerId }) => workerId)
-  const [taker = '', giver = ''] = people.sort()
-  const one = {
-    first: (tx: Tx) => lockWorkers(tx, [taker]),
-    then: (tx: Tx) => lockWorkers(tx, [giver]),
-  }
-  const what = { what: { allOf: giver }, toWorkerId: taker, now }
-  const moved = await crossing(db, one, (tx) => reassignEvidence(tx, scoring, what))
-  assert.equal(moved.outcome, 'reassigned')
-})
+for (const everything of [true, false])
+  test(`${everything ? 'everything of a person' : 'an item'}, and somebody who changes both meanwhile: they wait for each other, and do not deadlock`, async () => {
+    const [taker, giver] = [await scoredPerson(), await scoredPerson()].sort((a, b) =>
+      a.workerId < b.workerId ? -1 : 1,
+    )
+    assert.ok(taker !== undefined && giver !== undefined)
+    const one = {
+      first: (tx: Tx) => lockWorkers(tx, [taker.workerId]),
+      then: (tx: Tx) => lockWorkers(tx, [giver.workerId]),
+    }
+    const what = everything ? { allOf: giver.workerId } : giver.evidence
+    const to = { toWorkerId: taker.workerId, now }
+    const moved = await crossing(db, one, (tx) => reassignEvidence(tx, scoring, { what, ...to }))
+    assert.equal(moved.outcome, 'reassigned')
+  })
 
 /** What `next` gives, which has to wait until the items are the other person's. */
 async function whileReassigning<Result>(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { addWorkers, workerIdOf } from '../../test/support/evidence.ts'
 import { publicLine, register } from '../../test/support/people.ts'
 import { issuer, liveVerdict, testRegistry } from '../../test/support/registry.ts'
 import {
@@ -21,6 +22,7 @@ import {
 import { excludeEvidence, restoreEvidence } from '../evidence/exclude-evidence.ts'
 import { revokeEvidence } from '../evidence/revoke-evidence.ts'
 import { sql } from '../platform/db.ts'
+import { findHistory } from './history-store.ts'
 import { scoreWorkers } from './score-workers.ts'
 
 const registry = await testRegistry()
@@ -102,6 +104,8 @@ test('new evidence updates: the score before is superseded, its credential stays
   const [first, second] = await scoresOf(db, workerId)
   assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: null })
   assert.partialDeepStrictEqual(second, { state: 'active', change: 'updated', previous: first?.id })
+  const ends = (await findHistory(db, workerId)).map(({ endedAt }) => endedAt)
+  assert.deepEqual(ends, [null, daysAfter(1)])
   assert.deepEqual(
     (await eventsOf(db, workerId)).map(({ type }) => type),
     ['score.updated'],
@@ -237,6 +241,15 @@ test('who does not let the score be shared has one without credential, and nothi
     ])
     assert.deepEqual(await eventsOf(db, workerId), [])
   }
+})
+
+test('who has no profile has a score without credential, and nothing of it is published', async () => {
+  const workerId = workerIdOf(1)
+  await addWorkers(db, 1)
+  await addEvidence(db, workerId, enough)
+  assert.equal((await score(db, workerId))?.outcome, 'issued')
+  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [{ state: 'active', vc: null }])
+  assert.deepEqual(await eventsOf(db, workerId), [])
 })
 
 test('a score is issued anew before its credential runs out', async () => {
