@@ -235,7 +235,7 @@ test('two imports of the same items in opposite orders wait for each other, and 
   const [a, b] = [line({ externalId: 'both-a' }), line({ externalId: 'both-b' })]
   const one = {
     first: (tx: Tx) => ingestEvidence(tx, [a], rules),
-    then: (tx: Tx) => ingestEvidence(tx, [b], rules),
+    second: (tx: Tx) => ingestEvidence(tx, [b], rules),
   }
   const other = await crossing(db, one, (tx) => ingestEvidence(tx, [b, a], rules))
   assert.deepEqual(outcomes(other), ['unchanged', 'unchanged'])
@@ -391,7 +391,7 @@ test('two who mark the same workers in opposite orders wait for each other, and 
   const [low, high] = [workerIdOf(1), workerIdOf(2)]
   const one = {
     first: (tx: Tx) => mark(tx, [low], now),
-    then: (tx: Tx) => mark(tx, [high], now),
+    second: (tx: Tx) => mark(tx, [high], now),
   }
   await crossing(db, one, (tx) => mark(tx, [high, low], now))
   assert.deepEqual(Object.keys(await due()).sort(), [low, high])

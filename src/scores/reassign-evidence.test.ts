@@ -281,7 +281,7 @@ for (const everything of [true, false])
     assert.ok(taker !== undefined && giver !== undefined)
     const one = {
       first: (tx: Tx) => lockWorkers(tx, [taker.workerId]),
-      then: (tx: Tx) => lockWorkers(tx, [giver.workerId]),
+      second: (tx: Tx) => lockWorkers(tx, [giver.workerId]),
     }
     const what = everything ? { allOf: giver.workerId } : giver.evidence
     const to = { toWorkerId: taker.workerId, now }

@@ -18,12 +18,12 @@ export async function inTurn<First, Second>(
 }
 
 /**
- * What `other` gives, which has to wait in the middle of one transaction, between `first` and `then`. Throws where either had to be begun
+ * What `other` gives, which has to wait in the middle of one transaction, between `first` and `second`. Throws where either had to be begun
  * again: a deadlock is heard by nobody else, for whoever loses it tries once more.
  */
 export async function crossing<Other>(
   db: Db,
-  { first, then }: { first: (tx: Tx) => Promise<unknown>; then: (tx: Tx) => Promise<unknown> },
+  { first, second }: { first: (tx: Tx) => Promise<unknown>; second: (tx: Tx) => Promise<unknown> },
   other: (tx: Tx) => Promise<Other>,
 ): Promise<Other> {
   let begun = 0
@@ -36,7 +36,7 @@ export async function crossing<Other>(
     await first(tx)
     const waiting = counted(other)
     await untilItWaits(db, waiting)
-    await then(tx)
+    await second(tx)
     return { waiting }
   })
   const given = await waiting
