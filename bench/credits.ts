@@ -204,7 +204,7 @@ async function compareAt(
   db: Db,
   { route, connections }: { route: Route; connections: number },
   { many, one }: Files,
-  { paid, unmetered, bare }: Targets,
+  { paid, unmetered, memory, bare }: Targets,
 ): Promise<void> {
   const reads = (target: Target, file: string) => () =>
     measureReads(db, { target, file, connections })
@@ -212,12 +212,14 @@ async function compareAt(
     'ours, 100 accounts': reads(paid, many),
     'ours, one account': reads(paid, one),
     unmetered: reads(unmetered, many),
+    'free of a database': reads(memory, many),
     'node:http': reads(bare, many),
   })
-  report(
-    `${route}: paid reads by key, ${connections} connection${connections === 1 ? '' : 's'}`,
-    Object.entries(compared).flatMap(([name, read]) => findings(name, read)),
-  )
+  const ratio = compared['ours, 100 accounts'].perSecond / compared['free of a database'].perSecond
+  report(`${route}: paid reads by key, ${connections} connection${connections === 1 ? '' : 's'}`, [
+    ...Object.entries(compared).flatMap(([name, read]) => findings(name, read)),
+    { name: 'ours / free of a database', value: ratio, unit: '×' },
+  ])
 }
 
 async function readsOf(
