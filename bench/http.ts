@@ -1,6 +1,7 @@
 /**
  * Over HTTP: what a caller meets, beside a bare node:http server that answers the same bytes with the same headers, and beside bare
  * Ed25519 verification. All on one machine in one run, in turn; per second of the server's processor time where the system tells it.
+ * Two processes beside one are measured twice: with all that the cores give, and with so little for each that the cores have room for both.
  */
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -15,7 +16,7 @@ import { originOf } from '../src/score-credentials/payload.ts'
 import { createKey } from '../src/score-credentials/rotate-keys.ts'
 import type { LoadOrder } from './load.ts'
 import { median } from './measure.ts'
-import { holdTo } from './processor-share.ts'
+import { type Held, holdTo } from './processor-share.ts'
 import {
   bareServer,
   cpuSeconds,
@@ -213,8 +214,9 @@ const heldShare = 0.5
 /** Answers a second of `processes`, each of which may use half a processor, so that database and load have the rest. Null where none can be held. */
 async function heldPerSecond(url: string, processes: number, requestsFile: string) {
   const service = await startService(settings(url, processes))
-  const held = holdTo(heldShare, service.pids)
+  let held: Held | null = null
   try {
+    held = holdTo(heldShare, service.pids)
     if (held === null) return null
     const { measured } = await verifyRounds(service, { requestsFile, expectedStatus: 200 })
     return median(measured.map((m) => m.perSecond))

@@ -92,7 +92,7 @@ function validityOf({ validFrom, validUntil }: Json, now: Date) {
   if (until === null) return fault('validUntil', 'must be a date-time with a zone')
   if (until <= now) return fault('validUntil', 'is past: it has expired')
   const endsAt = until.getTime() - 1 + dayMs
-  // Who writes the last moment of the calendar means no end: there is no day after it on which it counts no more.
+  // Who writes a moment of the calendar's last day means no end: there is no day after it on which it counts no more.
   return endsAt >= calendarEndsAt ? { observedOn } : { observedOn, expiresOn: dateOf(endsAt) }
 }
 

@@ -93,7 +93,7 @@ function forJson(representation: Representation): Representation {
   return { ...representation, etag: representation.etag.replace(/"$/, '-json"') }
 }
 
-/** In bytes. Beyond this, copying a text costs more than writing a second piece. */
+/** In bytes. To copy a text that is several times as long costs more than to write a second piece. */
 const onePieceMax = 4_096
 
 function prepareRepresentation(
