@@ -1,23 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checksumAddress, keccak256 as official } from 'viem'
+import { checksumAddress } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import fc from '../../test/support/fc.ts'
 import { addressOf, checksummed, mayBeRight } from './address.ts'
-import { keccak256 } from './keccak.ts'
-
-test('Keccak-256 is the one of Ethereum, at every length about its blocks', () => {
-  assert.equal(
-    keccak256(Buffer.alloc(0)).toString('hex'),
-    'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470',
-  )
-  const bytes = fc.uint8Array({ minLength: 130, maxLength: 280 })
-  fc.assert(
-    fc.property(bytes, (message) => {
-      assert.equal(`0x${keccak256(message).toString('hex')}`, official(message))
-    }),
-  )
-})
 
 const hex = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const toHex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString('hex')}`

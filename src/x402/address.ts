@@ -1,11 +1,11 @@
 /** Pure: addresses of the chain: how they are written so that a slip shows, and whose a private key is. */
 import { createECDH } from 'node:crypto'
-import { keccak256 } from './keccak.ts'
+import { keccak_256 } from '@noble/hashes/sha3.js'
 
 /** Capitals as EIP-55 sets them, by the hash of the address in lower case. */
 export function checksummed(address: string): string {
   const digits = address.slice(2).toLowerCase()
-  const hash = keccak256(Buffer.from(digits)).toString('hex')
+  const hash = Buffer.from(keccak_256(Buffer.from(digits))).toString('hex')
   const written = Array.from(digits, (digit, i) =>
     Number.parseInt(hash[i] ?? '0', 16) >= 8 ? digit.toUpperCase() : digit,
   )
@@ -23,6 +23,10 @@ export function mayBeRight(address: string): boolean {
 export function addressOf(privateKey: string): string {
   const curve = createECDH('secp256k1')
   curve.setPrivateKey(privateKey.slice(2), 'hex')
-  const point = curve.getPublicKey().subarray(1)
-  return `0x${keccak256(point).subarray(-20).toString('hex')}`
+  return addressOfKey(curve.getPublicKey())
+}
+
+/** `publicKey`: 65 bytes, uncompressed. Lower case. */
+export function addressOfKey(publicKey: Uint8Array): string {
+  return `0x${Buffer.from(keccak_256(publicKey.subarray(1))).toString('hex', 12)}`
 }

@@ -1,4 +1,6 @@
 /** Who signed an authorization (EIP-712). The code for it is imported with the first payment: a server without payments never needs it. */
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { addressOfKey } from './address.ts'
 import type { SignedPayment } from './payload.ts'
 import type { Price } from './terms.ts'
 
@@ -18,35 +20,39 @@ export async function signerOf(
 ): Promise<Signer> {
   if (signature.length !== plainSignatureLength) return 'unknown'
   if (!isTakenByTheCoin(signature)) return 'other'
-  const digest = await digestOf(authorization, price)
+  const digest = digestOf(authorization, price)
   return (await addressOfSigner(digest, signature)) === authorization.from ? 'payer' : 'other'
 }
 
-/** What is signed: 32 bytes. */
-async function digestOf(
+/** What is signed: 32 bytes (EIP-712). */
+function digestOf(
   { from, to, value, validAfter, validBefore, nonce }: SignedPayment['authorization'],
   price: Price,
-): Promise<Buffer> {
-  const { hashTypedData } = await import('viem/utils')
-  const digest = hashTypedData({
-    domain: {
-      name: price.assetName,
-      version: price.assetVersion,
-      chainId: price.chainId,
-      verifyingContract: price.asset as Hex,
-    },
-    types: { TransferWithAuthorization: transferWithAuthorization },
-    primaryType: 'TransferWithAuthorization',
-    message: {
-      from: from as Hex,
-      to: to as Hex,
-      value: BigInt(value),
-      validAfter: BigInt(validAfter),
-      validBefore: BigInt(validBefore),
-      nonce: nonce as Hex,
-    },
-  })
-  return Buffer.from(digest.slice(2), 'hex')
+): Uint8Array {
+  const message = [from, to, ...[value, validAfter, validBefore].map(hexOf), nonce]
+  const hashed = keccak_256(Buffer.concat([messageType, ...message.map(wordOf)]))
+  return keccak_256(Buffer.concat([signedDataMark, domainOf(price), hashed]))
+}
+
+/** EIP-712's separator: where the coin's contract is, and as what it signs. */
+function domainOf({ assetName, assetVersion, chainId, asset }: Price): Uint8Array {
+  const names = [assetName, assetVersion].map(hashOf)
+  const place = [chainId.toString(16), asset].map(wordOf)
+  return keccak_256(Buffer.concat([domainType, ...names, ...place]))
+}
+
+/** Decimal digits in, hex digits out. */
+function hexOf(number: string): string {
+  return BigInt(number).toString(16)
+}
+
+/** Hex digits, after `0x` or not: a number of 256 bits. */
+function wordOf(hex: string): Buffer {
+  return Buffer.from(hex.replace('0x', '').padStart(64, '0'), 'hex')
+}
+
+function hashOf(text: string): Uint8Array {
+  return keccak_256(Buffer.from(text))
 }
 
 /**
@@ -55,12 +61,11 @@ async function digestOf(
  */
 async function addressOfSigner(digest: Uint8Array, signature: string): Promise<string | null> {
   const { recover } = await import('tiny-secp256k1')
-  const { keccak256 } = await import('viem/utils')
   const signed = Buffer.from(signature.slice(2), 'hex')
   try {
     const parity = signed[64] === 27 ? 0 : 1
     const key = recover(digest, signed.subarray(0, 64), parity, false)
-    return key === null ? null : `0x${keccak256(key.subarray(1)).slice(-40)}`
+    return key === null ? null : addressOfKey(key)
   } catch {
     // A number of the two is zero, or beyond the curve's order.
     return null
@@ -75,15 +80,11 @@ function isTakenByTheCoin(signature: string): boolean {
 
 const halfOrder = '7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0'
 
-/** The decoder has let nothing else through. */
-type Hex = `0x${string}`
-
+const signedDataMark = Buffer.from('1901', 'hex')
+const domainType = hashOf(
+  'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
+)
 /** EIP-3009. */
-const transferWithAuthorization = [
-  { name: 'from', type: 'address' },
-  { name: 'to', type: 'address' },
-  { name: 'value', type: 'uint256' },
-  { name: 'validAfter', type: 'uint256' },
-  { name: 'validBefore', type: 'uint256' },
-  { name: 'nonce', type: 'bytes32' },
-] as const
+const messageType = hashOf(
+  'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
+)
