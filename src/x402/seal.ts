@@ -1,5 +1,11 @@
 /** Pure: a signed payment as it lies in the ledger while it is open. Whoever reads the table alone cannot send it to the chain. */
-import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto'
 import type { SignedPayment } from './payload.ts'
 
 export const sealNonceBytes = 12
@@ -39,6 +45,15 @@ export function openPayment(
   return null
 }
 
-function keyOf(secret: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', secret, '', 'service.x402_payment.v1', 32))
+/** By secret: the few of the settings. */
+const keys = new Map<string, KeyObject>()
+
+function keyOf(secret: string): KeyObject {
+  let key = keys.get(secret)
+  if (key === undefined) {
+    const bytes = hkdfSync('sha256', secret, '', 'service.x402_payment.v1', 32)
+    key = createSecretKey(new Uint8Array(bytes))
+    keys.set(secret, key)
+  }
+  return key
 }
