@@ -60,12 +60,13 @@ async function attempt(sale: Sale): Promise<{ outcome: AttemptOutcome; answer: A
   const { payment } = decoded
   const order = await orderOf(sale, payment)
   if ('reason' in order) return refused(sale, { reason: order.reason, payment })
-  // Asked while the call is counted.
-  if (order.isNew) order.verification().catch(() => {})
-  // Nobody uses up the limit of a payer whose name it has only written down.
-  const limited = await request.limit(order.isProved ? payment.authorization.from : null)
+  // A new payment is held and verified while the call is counted.
+  const [limited, bought] = await Promise.all([
+    order.limited(),
+    order.isNew ? purchase(shop, order) : null,
+  ])
   if (limited !== null) return { outcome: 'limited', answer: limited }
-  const made = await purchase(shop, order)
+  const made = bought ?? (await purchase(shop, order))
   return { outcome: made.outcome, answer: await answerOf(sale, payment, made) }
 }
 
@@ -86,11 +87,16 @@ function termsOf(shop: Shop, request: PaidRequest): Terms {
   }
 }
 
+interface CountedOrder extends Order {
+  /** Counts the call, once; null, or why it is one too many: then nothing is sold. */
+  limited(): Promise<Refusal | null>
+}
+
 /** The payment is for this, and the payer's own: as far as can be said without asking anybody. */
 async function orderOf(
   sale: Sale,
   payment: SignedPayment,
-): Promise<Order | { reason: PaymentReason }> {
+): Promise<CountedOrder | { reason: PaymentReason }> {
   const { shop, request } = sale
   const { from } = payment.authorization
   const match = await agreementOf(sale, payment)
@@ -98,14 +104,20 @@ async function orderOf(
   const signer = await signerOf(payment, match.terms)
   if (signer === 'other') return { reason: 'invalid_exact_evm_payload_signature' }
   const isProved = signer === 'payer'
+  // Nobody uses up the limit of a payer whose name it has only written down.
+  const limited = once(() => request.limit(isProved ? from : null))
   return {
+    limited,
     payment,
     terms: match.terms,
     isProved,
     isNew: isProved && isFirst(shop, payment) && request.mayTry(from),
     idempotencyKey: request.idempotencyKey ?? payment.idempotencyKey,
     verification: once(() => shop.facilitator.verify(payment, match.terms)),
-    read: () => request.read(from),
+    read: async () => {
+      const [refusal, answer] = await Promise.all([limited(), request.read(from)])
+      return refusal ?? answer
+    },
     isAwaited: request.isAwaited,
   }
 }

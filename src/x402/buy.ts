@@ -27,7 +27,7 @@ export interface Order {
   idempotencyKey: string | null
   /** What the facilitator says of it: asked once. */
   verification(): Promise<Verification>
-  /** What is bought. It may be asked more than once, and must change nothing. */
+  /** What is bought, or why the caller must not have it. It may be asked more than once, and must change nothing. */
   read(): Promise<Answer>
   /** Whether somebody still waits for the answer. */
   isAwaited(): boolean
