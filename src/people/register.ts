@@ -3,9 +3,9 @@
  * a line changes nothing. Writes every table of the room, in the order workers, usernames, profiles, skills, terms, consents, identities;
  * a crash before the commit leaves nothing of the batch.
  */
-import { randomUUID } from 'node:crypto'
 import { planAnew, type Tx } from '../platform/db.ts'
 import type { Fault } from '../platform/shape-fault.ts'
+import { uuidV7 } from '../platform/uuid-v7.ts'
 import { type Circumstances, changeConsents } from './consent.ts'
 import { findConsents } from './consent-store.ts'
 import { editProfiles } from './edit-profile.ts'
@@ -137,7 +137,7 @@ async function createPeople(
   if (registrations.length === 0) return []
   const fresh = registrations.map(({ externalId, profile }) => {
     const { username } = profile
-    return { workerId: randomUUID(), externalId, username, profile: wholeProfile(profile, at) }
+    return { workerId: uuidV7(at), externalId, username, profile: wholeProfile(profile, at) }
   })
   const inserted = new Set(await insertWorkers(tx, fresh, at))
   const workers = fresh.filter(({ workerId }) => inserted.has(workerId))
