@@ -11,6 +11,7 @@ import { keepMemoryFlat } from './flat-memory.ts'
 import { type LineSource, openLines } from './line-source.ts'
 import type { Line, LineBatch } from './lines.ts'
 import type { Outcome } from './output.ts'
+import { overlap } from './overlap.ts'
 import { type Progress, showProgress } from './progress.ts'
 import {
   closed,
@@ -45,6 +46,11 @@ export interface Import<Item, Result extends string> {
   results: readonly Result[]
   /** Checks one line by itself. */
   read(value: unknown, now: Date): Item | Refused
+  /**
+   * What an item speaks of, if it can be said: batches that share none of it may be applied at the same time. Unless given, they are applied
+   * one after the other.
+   */
+  concerns?(item: Item): readonly string[] | null
   /** One answer for each item, in order; runs again from the start where the database asks for it. */
   apply(tx: Tx, items: readonly Item[], now: Date): Promise<({ result: Result } | Refused)[]>
 }
@@ -94,21 +100,20 @@ interface Tally<Result extends string> {
   interrupted: boolean
 }
 
-/** When the signal comes, the batch in hand is committed, and no other is begun. */
+/** When the signal comes, what is in hand is committed, and nothing else is begun. */
 async function readAll<Item extends object, Result extends string>(
   run: Run<Item, Result>,
-  { batches, valueOf }: LineSource,
+  source: LineSource,
 ): Promise<Tally<Result>> {
-  const { what, signal } = run
+  const { db, what, signal, dryRun } = run
   const results = Object.fromEntries(what.results.map((result) => [result, 0]))
   const tally: Tally<string> = { lines: 0, results, rejected: 0, interrupted: false }
   try {
-    for await (const batch of batches) {
-      if (signal.aborted) break
-      const now = new Date()
-      const read = batch.lines.map((line) => readLine(what, valueOf, { line, now }))
-      await importBatch(run, { ...batch, read, now }, tally)
-    }
+    await overlap(readBatches(run, source), {
+      concerns: ({ items }) => concernsOf(what, items),
+      apply: ({ items, now }) => applyBatch(db, dryRun, (tx) => what.apply(tx, items, now)),
+      tell: (batch, answers) => tell(run, batch, { answers, tally }),
+    })
   } catch (error) {
     // The input was closed under us, on the operator's word.
     if (!(error instanceof Error && error.name === 'AbortError')) throw error
@@ -120,22 +125,46 @@ async function readAll<Item extends object, Result extends string>(
 interface ReadBatch<Item> extends LineBatch {
   /** Of each line. */
   read: (Item | Refused)[]
+  /** Those that were not refused. */
+  items: Item[]
   now: Date
 }
 
-async function importBatch<Item extends object, Result extends string>(
-  run: Run<Item, Result>,
+async function* readBatches<Item extends object, Result extends string>(
+  { what, signal }: Run<Item, Result>,
+  { batches, valueOf }: LineSource,
+): AsyncGenerator<ReadBatch<Item>> {
+  for await (const batch of batches) {
+    if (signal.aborted) return
+    const now = new Date()
+    const read = batch.lines.map((line) => readLine(what, valueOf, { line, now }))
+    const items = read.filter((one): one is Item => !('refused' in one))
+    yield { ...batch, read, items, now }
+  }
+}
+
+function concernsOf<Item, Result extends string>(
+  what: Import<Item, Result>,
+  items: readonly Item[],
+): ReadonlySet<string> | null {
+  const all = new Set<string>()
+  for (const item of items) {
+    const concerns = what.concerns?.(item) ?? null
+    if (concerns === null) return null
+    for (const one of concerns) all.add(one)
+  }
+  return all
+}
+
+async function tell<Item extends object, Result extends string>(
+  { what, errors, progress }: Run<Item, Result>,
   batch: ReadBatch<Item>,
-  tally: Tally<string>,
+  { answers, tally }: { answers: readonly ({ result: Result } | Refused)[]; tally: Tally<string> },
 ): Promise<void> {
-  const { db, what, errors, progress, dryRun } = run
-  const { read, now } = batch
-  const items = read.filter((one): one is Item => !('refused' in one))
-  const applied = await applyBatch(db, dryRun, (tx) => what.apply(tx, items, now))
-  const answers = applied.values()
+  const applied = answers.values()
   let refusals = ''
-  for (const [i, one] of read.entries()) {
-    const answer = isRefused(one) ? one : (answers.next().value as { result: string } | Refused)
+  for (const [i, one] of batch.read.entries()) {
+    const answer = isRefused(one) ? one : (applied.next().value as { result: string } | Refused)
     tally.lines++
     if (isRefused(answer)) {
       tally.rejected++

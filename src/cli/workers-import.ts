@@ -27,6 +27,9 @@ function workersImport(by: string): Import<Registration, 'created' | 'updated' |
     lineBytesMax,
     results: ['created', 'updated', 'unchanged'],
     read: readRegistration,
+    // Whom a username means is known when the lines before it are applied.
+    concerns: ({ externalId, profile }) =>
+      externalId === null ? null : [`id ${externalId}`, `name ${profile.username}`],
     apply: async (tx, registrations, now) => {
       const registered = await registerWorkers(tx, registrations, { by, at: now })
       await recordImport(tx, registered, now)

@@ -9,6 +9,7 @@ import { commandLine } from '../support/command-line.ts'
 import { testDatabase } from '../support/database.ts'
 import { holdInserts } from '../support/hold.ts'
 import { consentEvents, line, publicLine } from '../support/people.ts'
+import { eventually } from '../support/processes.ts'
 
 async function place() {
   const database = await testDatabase()
@@ -113,6 +114,43 @@ test('import: 10,000 lines with 1 % bad, killed and run again: the same state as
   assert.deepEqual(await killed.db.rows(sql`select * from profiles order by worker_id`), before)
   assert.equal((await consentEvents(killed.db)).length, 3 * 5_000 - 3 * 100)
 })
+
+test('import: lines that wait hold up none that speak of others', async () => {
+  const { url, db, file, start } = await place()
+  const people = Array.from({ length: 600 }, (_, n) => ({
+    username: `user-${n}`,
+    externalId: `${n}`,
+  }))
+  writeFileSync(file('people.ndjson'), ndjson(people.map((one) => publicLine(one))))
+  const held = await holdInserts(url, { table: 'profiles', when: `new.username = 'user-3'` })
+  const child = start(['workers', 'import', '--from', 'people.ndjson'])
+  const ended = once(child, 'exit')
+  await held.reached(child)
+  const later = sql`select from profiles where username = 'user-300'`
+  await eventually('a later line is applied', {
+    see: async () => (await db.rows(later)).length === 1,
+  })
+  await held.release()
+  const [code] = await ended
+  assert.equal(code, 0)
+  assert.equal((await db.rows(sql`select from profiles`)).length, 600)
+})
+
+for (const named of ['by its external id', 'by its username'])
+  test(`import: of lines that speak of one person ${named}, the last one counts, however far apart they are`, async () => {
+    const { db, file, report } = await place()
+    const lines = ['First', 'Second', 'Third'].flatMap((title) =>
+      Array.from({ length: 300 }, (_, n) => {
+        const externalId = named === 'by its username' ? {} : { externalId: `${n}` }
+        return publicLine({ ...externalId, username: `user-${n}`, title })
+      }),
+    )
+    writeFileSync(file('people.ndjson'), ndjson(lines))
+    const told = await report('workers', 'import', '--from', 'people.ndjson')
+    assert.deepEqual([told.code, told.created, told.updated], [0, 300, 600])
+    const titles = await db.rows(sql`select distinct title from profiles`)
+    assert.deepEqual(titles, [{ title: 'Third' }])
+  })
 
 test('import: the error file names line, field and reason of each bad line', async () => {
   const { file, report } = await place()
