@@ -383,6 +383,13 @@ begin
   return null;
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.subject_name_sha256(subject text)
+ RETURNS bytea
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+  select sha256(convert_to(split_part(subject, '/u/', 2), 'UTF8'))
+$function$;
 CREATE OR REPLACE FUNCTION public.whole_or_none(granted bigint, wanted bigint)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1201,6 +1208,7 @@ CREATE INDEX disputes_due ON public.disputes USING btree (due_at, id) WHERE (sta
 CREATE INDEX disputes_worker ON public.disputes USING btree (worker_id);
 CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE ((state = 'active'::text) AND (expires_on IS NOT NULL));
 CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
+CREATE INDEX score_credentials_name ON public.score_credentials USING btree (subject_name_sha256(subject));
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
 CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);
 CREATE INDEX score_evaluations_by_age ON public.score_evaluations USING btree (evaluated_at);

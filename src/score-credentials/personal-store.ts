@@ -17,7 +17,7 @@ export interface CredentialRecord {
   revokedAt: Date | null
 }
 
-/** Reads every credential there is: names that the person had before are known by their digests alone. */
+/** Names that the person had before are known by their digests alone. */
 export function findCredentialRecords(
   db: Queryable,
   { vcSha256s, usernameSha256s }: CredentialsOf,
@@ -26,9 +26,20 @@ export function findCredentialRecords(
     select vc_sha256 as "vcSha256", payload, proof, issued_at as "issuedAt",
       revoked_at as "revokedAt"
     from score_credentials
-    where vc_sha256 = any(${vcSha256s}::bytea[]) 
-      or sha256(convert_to(split_part(subject, '/u/', 2), 'UTF8')) = any(${usernameSha256s}::bytea[])
+    where vc_sha256 = any(${vcSha256s}::bytea[])
+      or subject_name_sha256(subject) = any(${usernameSha256s}::bytea[])
     order by issued_at, vc_sha256`)
+}
+
+/** Digests of what is not revoked, however it was issued. */
+export async function findStandingOf(
+  db: Queryable,
+  usernameSha256s: readonly Buffer[],
+): Promise<Buffer[]> {
+  const rows = await db.rows<{ vcSha256: Buffer }>(sql`
+    select vc_sha256 as "vcSha256" from score_credentials
+    where subject_name_sha256(subject) = any(${usernameSha256s}::bytea[]) and revoked_at is null`)
+  return rows.map(({ vcSha256 }) => vcSha256)
 }
 
 /**

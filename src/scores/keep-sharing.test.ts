@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { cutOffEverywhere } from '../../test/support/faults.ts'
 import { publicLine, registrationOf } from '../../test/support/people.ts'
-import { testRegistry } from '../../test/support/registry.ts'
+import { issueOne, testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
+  addPeople,
   addSources,
   daysAfter,
   eventsOf,
@@ -139,6 +140,66 @@ test('identity revoked takes the credential back; an identity that ran out does 
     { state: 'superseded', vcRevokedAt: null },
     { state: 'active', vc: null },
   ])
+})
+
+/** Registered, with two credentials by hand: of a name that is no more and of the present one. None of somebody else's is theirs. */
+async function personByHand() {
+  const [workerId = ''] = await addPeople(db, 1)
+  const [before] = await findPersonFacts(db, [workerId])
+  assert.ok(before !== undefined)
+  const digests = [(await issueOne(db, { username: before.username })).vcSha256]
+  const username = `${before.username}-now`
+  const externalId = before.username.replace('worker', 'hr')
+  const line = publicLine({ username, externalId })
+  await db.transaction((tx) => registerWorkers(tx, [registrationOf(line)], by))
+  for (const _ of ['superseded', 'current'])
+    digests.push((await issueOne(db, { username })).vcSha256)
+  await issueOne(db, { username: `${username}-too` })
+  return { workerId, username, digests }
+}
+
+async function standing(digests: readonly string[]): Promise<number> {
+  const rows = await db.rows(sql`
+    select from score_credentials
+    where encode(vc_sha256, 'hex') = any(${digests}::text[]) and revoked_at is null`)
+  return rows.length
+}
+
+const othersStanding = async (username: string) => openCredentials(`${username}-too`)
+
+for (const permission of ['score_sharing', 'public_profile'] as const)
+  test(`consent to ${permission} withdrawn: what was issued by hand under any name of the person is revoked; granted again, it stays so`, async () => {
+    const { username, digests } = await personByHand()
+    assert.equal(await standing(digests), 3)
+    await consent(username, permission, false)
+    assert.deepEqual([await standing(digests), await othersStanding(username)], [0, 1])
+    await consent(username, permission, true)
+    assert.equal(await standing(digests), 0)
+    const { vcSha256 } = await issueOne(db, { username })
+    assert.equal(await standing([vcSha256]), 1)
+  })
+
+test('identity revoked: what was issued by hand is revoked', async () => {
+  const { workerId, username, digests } = await personByHand()
+  await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'revoke' }, by))
+  assert.deepEqual([await standing(digests), await othersStanding(username)], [0, 1])
+})
+
+test('what was issued by hand stands where nothing is taken back: no consent to be listed, an edit of who never consented', async () => {
+  const { username, digests } = await personByHand()
+  await consent(username, 'search_listing', false)
+  assert.equal(await standing(digests), 3)
+
+  const [workerId = ''] = await addPeople(db, 1, { consents: [], identity: undefined })
+  const [person] = await findPersonFacts(db, [workerId])
+  assert.ok(person !== undefined)
+  const { vcSha256 } = await issueOne(db, { username: person.username })
+  const externalId = person.username.replace('worker', 'hr')
+  const line = { ...publicLine({ username: person.username, externalId }), title: 'Engineer' }
+  const registration = { ...registrationOf(line), consents: [], verifiedUntil: null }
+  const told = await db.transaction((tx) => registerWorkers(tx, [registration], by))
+  assert.partialDeepStrictEqual(told, [{ outcome: 'updated' }])
+  assert.equal(await standing([vcSha256]), 1)
 })
 
 test('an import that brings the missing consent or identity makes the score due for its credential', async () => {

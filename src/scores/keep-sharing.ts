@@ -10,12 +10,14 @@ import {
   type Wish,
 } from '../people/consent.ts'
 import { type IdentityOutcome, type Move, moveIdentityInside } from '../people/identity.ts'
+import { findUsernameDigests } from '../people/personal-store.ts'
 import { type Registered, registerPeople } from '../people/register.ts'
 import type { Registration } from '../people/registration.ts'
 import { findPersonFacts, lockWorkers } from '../people/store.ts'
 import type { Tx } from '../platform/db.ts'
+import { findStandingOf } from '../score-credentials/personal-store.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
-import { mayShare, mustTakeBack } from './sharing.ts'
+import { endsSharing, mayShare, mustTakeBack } from './sharing.ts'
 import { clearCredentials, findWorkerCredentials } from './store.ts'
 
 /** Grants or withdraws a permission; see the room people for what comes of it there. */
@@ -25,7 +27,10 @@ export async function changeConsent(
   wish: Wish & Circumstances,
 ): Promise<ConsentOutcome> {
   const changed = await changeConsentInside(tx, username, wish)
-  if (changed.outcome === 'changed') await keepSharing(tx, [changed.change.workerId], wish.at)
+  if (changed.outcome !== 'changed') return changed
+  const { workerId } = changed.change
+  if (endsSharing(wish)) await takeBackAll(tx, workerId, wish.at)
+  await keepSharing(tx, [workerId], wish.at)
   return changed
 }
 
@@ -35,8 +40,17 @@ export async function moveIdentity(
   circumstances: Circumstances,
 ): Promise<IdentityOutcome> {
   const moved = await moveIdentityInside(tx, move, circumstances)
-  if (moved.outcome === 'changed') await keepSharing(tx, [move.workerId], circumstances.at)
+  if (moved.outcome !== 'changed') return moved
+  const { workerId } = move
+  if (moved.to === 'revoked') await takeBackAll(tx, workerId, circumstances.at)
+  await keepSharing(tx, [workerId], circumstances.at)
   return moved
+}
+
+/** What was issued by hand, too, under any name that the person had: an operator need not have asked for consent here, but was told of its end. */
+async function takeBackAll(tx: Tx, workerId: string, now: Date): Promise<void> {
+  const standing = await findStandingOf(tx, await findUsernameDigests(tx, workerId))
+  if (standing.length > 0) await revokeDigests(tx, standing, now)
 }
 
 /** Registers people or brings them up to date. */

@@ -1,4 +1,5 @@
 /** Pure: whether a person's score may leave the house as a credential and in events (decisions D28, D33). */
+import type { Wish } from '../people/consent.ts'
 import { type PersonFacts, readable } from '../people/gate.ts'
 import { isIdentityActive } from '../people/identity-state.ts'
 
@@ -17,4 +18,9 @@ export function mayShare({ onboarded, consents, identity }: SharingFacts, now: D
  */
 export function mustTakeBack({ consents, identity }: SharingFacts): boolean {
   return !consents.score_sharing || !consents.public_profile || identity?.state === 'revoked'
+}
+
+/** The person does not want to be scored in public any more; whether they are listed has nothing to do with it. */
+export function endsSharing({ permission, textVersion }: Wish): boolean {
+  return textVersion === null && permission !== 'search_listing'
 }
