@@ -92,13 +92,14 @@ function summary(tally: Tally, { flags, errorsFile, ms }: Circumstances): Outcom
   const lines = [
     `${tally.lines} lines: ${told}, ${tally.rejected} refused (${linesPerSecond} lines/s)`,
   ]
-  if (tally.rejected > 0 && errorsFile !== null)
-    lines.push(`The refused lines are in ${errorsFile}.`)
+  // Without a refused line there is no file.
+  const errors = tally.rejected > 0 ? errorsFile : null
+  if (errors !== null) lines.push(`The refused lines are in ${errors}.`)
   if (tally.interrupted)
     lines.push('Interrupted. Run it again: lines with an id are not issued twice.')
   return {
     exitCode: ok ? 0 : 1,
-    report: { ok, ...tally, linesPerSecond, out: flags.out, errors: errorsFile },
+    report: { ok, ...tally, linesPerSecond, out: flags.out, errors },
     lines,
     linesTo: 'stderr',
   }

@@ -226,7 +226,9 @@ function summary(
   )
   const told = [`${lines} lines: ${counts.join(', ')} (${linesPerSecond} lines/s)`]
   if (dryRun) told.push('Dry run: nothing was changed.')
-  if (rejected > 0 && errorsFile !== null) told.push(`The refused lines are in ${errorsFile}.`)
+  // Without a refused line there is no file.
+  const errors = rejected > 0 ? errorsFile : null
+  if (errors !== null) told.push(`The refused lines are in ${errors}.`)
   if (interrupted) told.push('Interrupted. Run it again: what is there already stays as it is.')
   return {
     exitCode: ok ? 0 : 1,
@@ -238,7 +240,7 @@ function summary(
       interrupted,
       dryRun,
       linesPerSecond,
-      errors: errorsFile,
+      errors,
     },
     lines: told,
   }

@@ -227,6 +227,10 @@ test('issue: --json gives one object, --proof the other forms, and no file is em
     assert.equal(code, 0)
     const [report, ...more] = parsed(out)
     assert.deepEqual([report.ok, report.lines, more.length], [true, 2, 0])
+    assert.deepEqual(
+      [report.errors, existsSync(file('scores.ndjson.errors.ndjson'))],
+      [null, false],
+    )
     const credential = readFileSync(file('out'), 'utf8').split('\n')[0]
     const verified = await run(['credentials', 'verify', '-', '--json'], credential)
     assert.equal(verified.code, 0)

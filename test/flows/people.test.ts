@@ -1,7 +1,7 @@
 /** People from the command line: import, show, consent, identity, as the operator meets them. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Db, sql } from '../../src/platform/db.ts'
@@ -148,6 +148,7 @@ for (const named of ['by its external id', 'by its username'])
     writeFileSync(file('people.ndjson'), ndjson(lines))
     const told = await report('workers', 'import', '--from', 'people.ndjson')
     assert.deepEqual([told.code, told.created, told.updated], [0, 300, 600])
+    assert.deepEqual([told.errors, existsSync(file('people.ndjson.errors.ndjson'))], [null, false])
     const titles = await db.rows(sql`select distinct title from profiles`)
     assert.deepEqual(titles, [{ title: 'Third' }])
   })
