@@ -54,6 +54,38 @@ test('the payer has signed, and nobody has once a bit of the signature is anothe
   )
 })
 
+const number256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map(String)
+const hexOf = (bytes: number) =>
+  fc
+    .uint8Array({ minLength: bytes, maxLength: bytes })
+    .map((each) => `0x${Buffer.from(each).toString('hex')}`)
+
+test('whatever is authorized, in whichever coin: what is signed is what viem has its wallets sign', async () => {
+  const wallet = testWallet()
+  const authorized = fc.record({
+    to: fc.oneof(hexOf(20), fc.constant(`0x${'0'.repeat(40)}`)),
+    value: number256,
+    validAfter: number256,
+    validBefore: number256,
+    nonce: fc.oneof(hexOf(32), fc.constant(`0x${'0'.repeat(64)}`)),
+  })
+  const coins = fc.record({
+    assetName: fc.string({ unit: 'grapheme', minLength: 1 }),
+    assetVersion: fc.string({ minLength: 1 }),
+    chainId: fc.integer({ min: 1 }),
+    asset: hexOf(20),
+  })
+  await fc.assert(
+    fc.asyncProperty(authorized, coins, async (changes, coin) => {
+      const terms = { ...testTerms, ...coin }
+      const { authorization, signature } = await signAuthorization(wallet, terms, changes)
+      const payment = paymentOf(payloadV1({ authorization, signature }))
+      assert.equal(await signerOf(payment, terms), 'payer')
+    }),
+    { numRuns: 60 },
+  )
+})
+
 test('a signature of anything else is of somebody else', async () => {
   const payment = paymentOf(payloadV1(await signAuthorization(testWallet(), testTerms)))
   const { authorization } = payment
