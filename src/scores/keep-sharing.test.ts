@@ -142,7 +142,7 @@ test('identity revoked takes the credential back; an identity that ran out does 
   ])
 })
 
-/** Registered, with two credentials by hand: of a name that is no more and of the present one. None of somebody else's is theirs. */
+/** Registered, with three credentials by hand: of a name that is no more, and two of the present one. A fourth is somebody else's. */
 async function personByHand() {
   const [workerId = ''] = await addPeople(db, 1)
   const [before] = await findPersonFacts(db, [workerId])

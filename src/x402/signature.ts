@@ -1,4 +1,4 @@
-/** Who signed an authorization (EIP-712). The code for it is imported with the first payment: a server without payments never needs it. */
+/** Who signed an authorization (EIP-712). The code of the curve is imported with the first payment: a server without payments never needs it. */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { addressOfKey } from './address.ts'
 import type { SignedPayment } from './payload.ts'
