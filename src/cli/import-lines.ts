@@ -11,7 +11,7 @@ import { keepMemoryFlat } from './flat-memory.ts'
 import { type LineSource, openLines } from './line-source.ts'
 import type { Line, LineBatch } from './lines.ts'
 import type { Outcome } from './output.ts'
-import { overlap } from './overlap.ts'
+import { overlap, type Steps } from './overlap.ts'
 import { type Progress, showProgress } from './progress.ts'
 import {
   closed,
@@ -109,11 +109,12 @@ async function readAll<Item extends object, Result extends string>(
   const results = Object.fromEntries(what.results.map((result) => [result, 0]))
   const tally: Tally<string> = { lines: 0, results, rejected: 0, interrupted: false }
   try {
-    await overlap(readBatches(run, source), {
+    const steps: Steps<ReadBatch<Item>, ({ result: Result } | Refused)[]> = {
       concerns: ({ items }) => concernsOf(what, items),
       apply: ({ items, now }) => applyBatch(db, dryRun, (tx) => what.apply(tx, items, now)),
       tell: (batch, answers) => tell(run, batch, { answers, tally }),
-    })
+    }
+    await overlap(readBatches(run, source), steps, signal)
   } catch (error) {
     // The input was closed under us, on the operator's word.
     if (!(error instanceof Error && error.name === 'AbortError')) throw error
@@ -131,11 +132,10 @@ interface ReadBatch<Item> extends LineBatch {
 }
 
 async function* readBatches<Item extends object, Result extends string>(
-  { what, signal }: Run<Item, Result>,
+  { what }: Run<Item, Result>,
   { batches, valueOf }: LineSource,
 ): AsyncGenerator<ReadBatch<Item>> {
   for await (const batch of batches) {
-    if (signal.aborted) return
     const now = new Date()
     const read = batch.lines.map((line) => readLine(what, valueOf, { line, now }))
     const items = read.filter((one): one is Item => !('refused' in one))

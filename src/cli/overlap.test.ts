@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { overlap } from './overlap.ts'
+import { overlap, type Steps } from './overlap.ts'
 
 interface Batch {
   name: string
@@ -18,14 +18,16 @@ function place(batches: readonly Batch[], sourceFails = false) {
     yield* batches
     if (sourceFails) throw new Error('the source failed')
   }
-  const ended = overlap(source(), {
+  const stopping = new AbortController()
+  const steps: Steps<Batch, string> = {
     concerns: ({ says }) => says && new Set(says),
     apply: ({ name }) => {
       happened.push(`begun ${name}`)
       return of(name).promise
     },
     tell: async ({ name }, answer) => void happened.push(`told ${name} ${answer}`),
-  })
+  }
+  const ended = overlap(source(), steps, stopping.signal)
   const settled = ended.then(
     () => 'well',
     (error: Error) => error.message,
@@ -38,6 +40,7 @@ function place(batches: readonly Batch[], sourceFails = false) {
   return {
     since,
     settled,
+    stop: () => stopping.abort(),
     end: (name: string) => of(name).resolve('done'),
     fail: (name: string) => of(name).reject(new Error(`${name} failed`)),
   }
@@ -113,4 +116,25 @@ test('what was begun is told although the source has failed', async () => {
   end('a')
   assert.equal(await settled, 'the source failed')
   assert.deepEqual(await since(), ['begun a', 'told a done'])
+})
+
+test('told to stop: what was begun is told, and what was read and waits for it is not begun', async () => {
+  for (const says of [['x'], ['y']]) {
+    const { since, settled, stop, end } = place([
+      { name: 'a', says: ['x'] },
+      { name: 'b', says },
+      { name: 'c', says: ['x', 'y'] },
+    ])
+    const begun = await since()
+    stop()
+    end('a')
+    end('b')
+    assert.equal(await settled, 'well')
+    const names = begun.map((one) => one.replace('begun ', ''))
+    assert.deepEqual(names, says[0] === 'x' ? ['a'] : ['a', 'b'])
+    assert.deepEqual(
+      await since(),
+      names.map((name) => `told ${name} done`),
+    )
+  }
 })

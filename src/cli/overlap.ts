@@ -8,10 +8,14 @@ export interface Steps<Batch, Answer> {
   tell(batch: Batch, answer: Answer): Promise<void>
 }
 
-/** Ends when all that was begun has ended; rejects as the first batch that failed did, and those behind it are not told. */
+/**
+ * Begins nothing more once `signal` is given. Ends when all that was begun has ended; rejects as the first batch that failed did, and those
+ * behind it are not told.
+ */
 export async function overlap<Batch, Answer>(
   batches: AsyncIterable<Batch>,
   { concerns, apply, tell }: Steps<Batch, Answer>,
+  signal: AbortSignal,
 ): Promise<void> {
   let said: ReadonlySet<string> | null = null
   let told = Promise.resolve()
@@ -26,6 +30,7 @@ export async function overlap<Batch, Answer>(
       const says = concerns(batch)
       const before = told
       if (!areApart(said, says)) await before
+      if (signal.aborted) break
       told = doneAfter(batch, before)
       // Whoever waits for it hears of it.
       told.catch(() => {})

@@ -63,6 +63,13 @@ test('a person is registered with what the line says; member since this month un
   })
 })
 
+test('ids sort by when people were registered', async () => {
+  const [second] = await register(db, [line({ username: 'came-later' })], later)
+  const [first] = await register(db, [line({ username: 'came-first' })])
+  assert.ok(second && 'workerId' in second && first && 'workerId' in first)
+  assert.ok(first.workerId < second.workerId)
+})
+
 test('a person is found by worker id, external id or username, once whatever is asked', async () => {
   await register(db, [line({ username: 'findable', externalId: 'find-me' })])
   const found = await person(db, 'findable')

@@ -1,4 +1,4 @@
-/** All that this room keeps of one person, to give it out and to erase it. */
+/** All that this room keeps of one person: to give it out, to take it back and to erase it. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
 
 /** A person's credentials: by what a score knows of, and by whose profile they are of. */

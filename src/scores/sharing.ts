@@ -2,6 +2,9 @@
 import type { Wish } from '../people/consent.ts'
 import { type PersonFacts, readable } from '../people/gate.ts'
 import { isIdentityActive } from '../people/identity-state.ts'
+import type { Permission } from '../people/schema.ts'
+
+const needed: readonly Permission[] = ['public_profile', 'score_sharing']
 
 type SharingFacts = Omit<PersonFacts, 'workerId' | 'username'>
 
@@ -17,10 +20,10 @@ export function mayShare({ onboarded, consents, identity }: SharingFacts, now: D
  * date.
  */
 export function mustTakeBack({ consents, identity }: SharingFacts): boolean {
-  return !consents.score_sharing || !consents.public_profile || identity?.state === 'revoked'
+  return needed.some((permission) => !consents[permission]) || identity?.state === 'revoked'
 }
 
 /** The person does not want to be scored in public any more; whether they are listed has nothing to do with it. */
 export function endsSharing({ permission, textVersion }: Wish): boolean {
-  return textVersion === null && permission !== 'search_listing'
+  return textVersion === null && needed.includes(permission)
 }
