@@ -193,7 +193,7 @@ begin
     using errcode = 'integrity_constraint_violation';
 end
 $function$;
-CREATE OR REPLACE FUNCTION public.search_cards(queries text[], handles_alone boolean[], wanted integer[], same text[], akin text[], more integer DEFAULT 24, few integer DEFAULT 512)
+CREATE OR REPLACE FUNCTION public.search_cards(queries text[], handles_alone boolean[], wanted integer[], same text[], akin text[], seen pg_snapshot[], since text[], more integer DEFAULT 24, few integer DEFAULT 512)
  RETURNS SETOF text
  LANGUAGE plpgsql
  STABLE
@@ -203,11 +203,15 @@ CREATE OR REPLACE FUNCTION public.search_cards(queries text[], handles_alone boo
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  shown text[] := array_fill(null::text, array[cardinality(queries)]);
-  left_over integer[] := array(select generate_subscripts(queries, 1));
+  shown text[] := array(
+    select case when search_stands(queries[place], akin[place], seen[place], since[place]) then '' end
+    from generate_subscripts(queries, 1) as place);
+  left_over integer[];
   one record;
 begin
-  while cardinality(left_over) > 0 loop
+  loop
+    left_over := array(select place from unnest(shown) with ordinality as s(text, place) where s.text is null);
+    exit when cardinality(left_over) = 0;
     for one in
       select q.place, (select coalesce(string_agg((
           select e.card from search_entries e where e.username = n.username), ','), '')
@@ -244,11 +248,17 @@ begin
     loop
       shown[one.place] := '[' || one.cards || ']';
     end loop;
-    left_over := array(select place from unnest(shown) with ordinality as s(text, place) where s.text is null);
     more := more * 8;
   end loop;
   return query select unnest(shown);
 end
+$function$;
+CREATE OR REPLACE FUNCTION public.search_epoch_now()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select epoch || ' ' || pg_postmaster_start_time() from search_epoch
 $function$;
 CREATE OR REPLACE FUNCTION public.search_forget(gone uuid[])
  RETURNS void
@@ -324,6 +334,25 @@ AS $function$
   ) s
   order by s.rank, s.username limit step
 $function$;
+CREATE OR REPLACE FUNCTION public.search_note_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  people_max constant integer := 16;
+  touched text[] := '{""}';
+begin
+  if tg_op in ('INSERT', 'DELETE') then
+    if (select count(*) from changed) <= people_max then
+      touched := array(select distinct left(term, 2) from changed cross join unnest(changed.terms) as term);
+    end if;
+  end if;
+  insert into search_changes (letters, changed_in)
+  select t.letters, pg_current_xact_id() from unnest(touched) as t(letters)
+  on conflict do nothing;
+  return null;
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.search_skills(one smallint, prefix text, labels text, step integer, few integer)
  RETURNS TABLE(rank smallint, username text)
  LANGUAGE sql
@@ -339,6 +368,22 @@ AS $function$
     ) l
   ) s
   order by s.rank, s.username limit step
+$function$;
+CREATE OR REPLACE FUNCTION public.search_stands(query text, akin text, seen pg_snapshot, since text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select seen is not null and since = search_epoch_now() and length(query) > 1 and (
+    select count(*) < 16 and coalesce(bool_and(pg_visible_in_snapshot(c.changed_in, seen)), true)
+    from (
+      select changed_in from search_changes
+      where letters = any(array(
+          select left(led || chr(1), 2) from string_to_table(query || E'\n' || akin, E'\n') as led union all select ''
+        )) and changed_in >= pg_snapshot_xmin(seen)
+      limit 16
+    ) c
+  )
 $function$;
 CREATE OR REPLACE FUNCTION public.search_touch(touched uuid[])
  RETURNS void
@@ -695,6 +740,10 @@ create table scoring_vocabularies (
   rules text not null,
   first_used_at timestamp with time zone not null
 );
+create unlogged table search_changes (
+  letters text collate "C" not null,
+  changed_in xid8 not null
+);
 create table search_entries (
   worker_id uuid not null,
   username text collate "C" not null,
@@ -702,6 +751,10 @@ create table search_entries (
   terms text[] not null,
   ranks smallint[] not null,
   card text not null
+);
+create unlogged table search_epoch (
+  singleton boolean default true not null,
+  epoch uuid default gen_random_uuid() not null
 );
 create table search_queue (
   worker_id uuid not null,
@@ -1060,8 +1113,11 @@ alter table score_workings add constraint score_workings_pkey PRIMARY KEY (snaps
 alter table score_workings add constraint score_workings_nonce_check CHECK ((length(nonce) = 32));
 alter table scoring_vocabularies add constraint scoring_vocabularies_pkey PRIMARY KEY (vocabulary_sha256);
 alter table scoring_vocabularies add constraint scoring_vocabularies_check CHECK ((vocabulary_sha256 = sha256(convert_to(rules, 'UTF8'::name))));
+alter table search_changes add constraint search_changes_pkey PRIMARY KEY (letters, changed_in);
 alter table search_entries add constraint search_entries_username_key UNIQUE (username);
 alter table search_entries add constraint search_entries_pkey PRIMARY KEY (worker_id);
+alter table search_epoch add constraint search_epoch_pkey PRIMARY KEY (singleton);
+alter table search_epoch add constraint search_epoch_singleton_check CHECK (singleton);
 alter table search_queue add constraint search_queue_pkey PRIMARY KEY (worker_id);
 alter table search_terms add constraint search_terms_pkey PRIMARY KEY (kind, term, rank, username);
 alter table search_vocabulary add constraint search_vocabulary_pkey PRIMARY KEY (singleton);
@@ -1296,6 +1352,10 @@ CREATE TRIGGER search_updated AFTER UPDATE ON public.profiles REFERENCING NEW TA
 CREATE TRIGGER score_credentials_stay_revoked BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER score_snapshots_stay_ended BEFORE UPDATE ON public.score_snapshots FOR EACH ROW WHEN (((old.state <> 'active'::text) AND (new.state <> old.state))) EXECUTE FUNCTION keep_snapshot_ended();
 CREATE TRIGGER score_workings_stay BEFORE UPDATE ON public.score_workings FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER search_deleted AFTER DELETE ON public.search_entries REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
+CREATE TRIGGER search_inserted AFTER INSERT ON public.search_entries REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
+CREATE TRIGGER search_truncated AFTER TRUNCATE ON public.search_entries FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
+CREATE TRIGGER search_updated AFTER UPDATE ON public.search_entries FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
 CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER source_changes_stay BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER usernames_stay BEFORE DELETE OR UPDATE ON public.usernames FOR EACH ROW EXECUTE FUNCTION refuse_change();

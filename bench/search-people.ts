@@ -68,7 +68,7 @@ function skewed(random: (below: number) => number, count: number): number {
 }
 
 /** xorshift32. */
-function randomOf(seed: number): (below: number) => number {
+export function randomOf(seed: number): (below: number) => number {
   let state = (seed + 1) * 2_654_435_761 || 1
   return (below) => {
     state ^= state << 13

@@ -1,7 +1,7 @@
 /**
  * Search over SEARCH_PEOPLE people (10,000 and 100,000 unless given, e.g. 1000000): every prefix of two letters that leads to anybody, samples
- * of longer ones, one search at a time on an embedded database, cold (right after its start) and warm; and many at once, beside the
- * same cards read by their usernames. On the same rows, too, what one would write without the index: ILIKE over the tables, the same with
+ * of longer ones, one search at a time on an embedded database, cold (right after its start) and warm; and many at once
+ * (search-throughput.ts). On the same rows, too, what one would write without the index: ILIKE over the tables, the same with
  * trigrams, and full-text search by prefix. None of these ranks by kind of match. What it costs to put people into the filled index is measured by itself, over two connections, and as
  * a part of `assay workers import`, each on people of its own.
  */
@@ -16,13 +16,13 @@ import { entryOf } from '../src/candidates/keep-index.ts'
 import { candidateSearch, type SearchCandidates } from '../src/candidates/search.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
 import { replaceEntries } from '../src/candidates/store.ts'
-import { coalesce } from '../src/platform/coalesce.ts'
-import { type Db, openDb, sql, txOf } from '../src/platform/db.ts'
+import { type Db, openDb, txOf } from '../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { loadVocabulary } from '../src/skill-standard/vocabulary.ts'
 import { type Finding, report } from './measure.ts'
 import { type BenchPerson, populationOf } from './search-people.ts'
+import { type Asked, throughput } from './search-throughput.ts'
 
 const sizes = (process.env.SEARCH_PEOPLE ?? '10000,100000').split(',').map(Number)
 /** Of each kind, of those that it takes a second to ask. */
@@ -50,11 +50,11 @@ async function benchOf(people: number): Promise<void> {
     server = await start()
     const findings: Finding[] = []
     await withDb(server.url, async (db) => {
-      const search = candidateSearch(db, names)
+      const search = candidateSearch(db, names, 0)
       const asked = prefixesOf(people)
       findings.push(...(await latencies(search, asked, 'cold')))
       findings.push(...(await latencies(search, asked, 'warm')))
-      findings.push(...(await throughput(db, search, asked)))
+      findings.push(...(await throughput(db, { names, asked, edit: (n) => edit(db, n % people) })))
     })
     if (keptPeople > 0) findings.push(await keeping(server.url, people))
     findings.push(...(await others(server.url, prefixesOf(people))), await sizeOf(server.url))
@@ -131,15 +131,15 @@ async function insert(client: Client, people: readonly BenchPerson[], from: numb
   await replaceEntries(txOf(client), [], entries)
 }
 
-function workerIdOf(n: number): string {
-  return `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
+/** As a profile that is saved anew. */
+function edit(db: Db, n: number): Promise<void> {
+  const workerId = workerIdOf(n)
+  const entry = entryOf(workerId, { ...personOf(n), avatarUrl: null }, names)
+  return db.transaction((tx) => replaceEntries(tx, [workerId], [entry]))
 }
 
-interface Asked {
-  name: string
-  prefixes: string[]
-  /** Milliseconds that the 99th percentile may take, and the slowest. */
-  targets?: { p99: number; max: number }
+function workerIdOf(n: number): string {
+  return `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
 }
 
 /** Prefixes that occur: of skills, names, titles and handles of a sample. */
@@ -216,68 +216,6 @@ function percentiles(
     return { name: `${called}: ${name}`, value: at(share), unit: 'ms', ...target }
   }
   return [figure('p50', 0.5), figure('p99', 0.99, targets?.p99), figure('slowest', 1, targets?.max)]
-}
-
-const atOnce = 64
-const throughputMs = 5_000
-
-/** Searches, and what no index can spare: the same cards, in batches as large, where nothing is looked for. */
-async function throughput(
-  db: Db,
-  search: SearchCandidates,
-  asked: readonly Asked[],
-): Promise<Finding[]> {
-  const shown = new Map<string, string[]>()
-  for (const q of asked.flatMap(({ prefixes }) => prefixes))
-    shown.set(
-      q,
-      (await search(q, 18)).candidates.map(({ username }) => username),
-    )
-  const read = coalesce<readonly string[], unknown>({
-    name: 'cards alone',
-    batchMax: 32,
-    batchesMax: 2,
-    run: (lists) => cardsOf(db, lists),
-  })
-  const value = await perSecond(asked, (q) => search(q, 18))
-  const limit = await perSecond(asked, (q) => read(shown.get(q) ?? []))
-  const called = `${atOnce} at once, all lengths`
-  return [
-    { name: called, value, unit: 'searches/s', target: { min: 10_000 } },
-    { name: 'their cards alone, by username', value: limit, unit: 'lists/s' },
-    { name: 'searches / cards alone', value: value / limit, unit: '×' },
-  ]
-}
-
-/** Every length alike often. */
-async function perSecond(
-  asked: readonly Asked[],
-  ask: (q: string) => Promise<unknown>,
-): Promise<number> {
-  let done = 0
-  let turn = 0
-  const startedAt = performance.now()
-  const askOn = async (): Promise<void> => {
-    while (performance.now() - startedAt < throughputMs) {
-      const { prefixes } = asked[turn % asked.length] as Asked
-      const q = prefixes[Math.floor(turn++ / asked.length) % prefixes.length] as string
-      await ask(q)
-      done++
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, askOn))
-  return (done * 1_000) / (performance.now() - startedAt)
-}
-
-async function cardsOf(db: Db, lists: readonly (readonly string[])[]): Promise<unknown[]> {
-  const rows = await db.rows<{ cards: string }>(sql`
-    select (
-      select coalesce(string_agg(e.card, ','), '')
-      from string_to_table(list, ' ') as named(username)
-      cross join lateral (select card from search_entries where username = named.username offset 0) e
-    ) as cards
-    from unnest(${lists.map((list) => list.join(' '))}::text[]) as list`)
-  return rows.map(({ cards }) => JSON.parse(`[${cards}]`))
 }
 
 /** What one would write without the index: by username, as none of them ranks by what matched. `$1` is the beginning of a text, `$2` of a word. */

@@ -62,6 +62,8 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   search_terms: read,
   search_queue: nothing,
   search_vocabulary: nothing,
+  search_changes: read,
+  search_epoch: read,
   public_candidates: read,
   x402_payments: ['select', 'insert', 'update'],
   x402_prices: ['select', 'insert', 'update'],

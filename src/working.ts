@@ -1,7 +1,7 @@
 /** What a worker does in the background, webhooks apart: those are `delivering.ts`. */
 import { creditJobs, keyJobs } from './admitting.ts'
 import { sweepReports } from './agent-decisions/retention.ts'
-import { searchIndexer } from './candidates/keep-index.ts'
+import { renewSearchEpoch, searchIndexer } from './candidates/keep-index.ts'
 import { skillNames } from './candidates/skill-names.ts'
 import { paymentJobs } from './paying.ts'
 import { sweepRateWindows } from './platform/rate-limit-store.ts'
@@ -29,6 +29,7 @@ export function workerJobs(
       everyMs: 1_000,
       run: searchIndexer(db, skillNames(vocabulary.records)),
     },
+    { name: 'renew search epoch', everyMs: 300_000, run: () => renewSearchEpoch(db) },
     ...scoreJobs({ db, clock, log, rules, issuer }),
     ...keyJobs({ config, db, log, clock }),
     ...creditJobs({ db, log, clock }),

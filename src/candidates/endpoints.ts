@@ -67,7 +67,8 @@ export function candidateEndpoints({
       },
       async answer({ query, caller }) {
         const limit = query.limit === undefined ? limitDefault : Number(query.limit)
-        return { status: 200, body: await readsFor(caller).search(query.q, limit) }
+        const text = await readsFor(caller).search(query.q, limit)
+        return { status: 200, body: undefined, text }
       },
     }),
     endpoint({

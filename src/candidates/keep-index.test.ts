@@ -8,6 +8,7 @@ import { line, now, person, publicLine, register } from '../../test/support/peop
 import { changeConsent, changeConsentInside } from '../people/consent.ts'
 import { sql, type Tx } from '../platform/db.ts'
 import { adoptVocabulary, indexLeftovers, keepingIndex } from './keep-index.ts'
+import type { SearchResult } from './schema.ts'
 import { candidateSearch } from './search.ts'
 import { skillNames } from './skill-names.ts'
 
@@ -23,7 +24,8 @@ beforeEach(async () => {
 })
 
 async function find(q: string): Promise<string[]> {
-  return (await search(q, 50)).candidates.map(({ username }) => username)
+  const { candidates }: SearchResult = JSON.parse(await search(q, 50))
+  return candidates.map(({ username }) => username)
 }
 
 async function rows(): Promise<{ terms: number; entries: number; queue: number } | undefined> {

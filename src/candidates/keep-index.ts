@@ -3,6 +3,7 @@
  * triggers that take the person out of the index and put them into search_queue. `keepingIndex` wraps the database of every command,
  * so that what a transaction has put there is in the index again when it commits. `indexLeftovers` is a worker's job: it takes up what
  * a transaction without that left behind, or a vocabulary with other names. After a crash the queue says what is left to do.
+ * Whatever changes in the index is noted in search_changes by triggers, for those who keep what they found; `renewSearchEpoch` forgets it.
  */
 import { readable } from '../people/gate.ts'
 import { findPeople, lockWorkers, type Person } from '../people/store.ts'
@@ -10,6 +11,7 @@ import { type Db, planAnew, type Tx } from '../platform/db.ts'
 import type { Card } from './card.ts'
 import type { SkillNames } from './skill-names.ts'
 import {
+  beginEpoch,
   type NewEntry,
   replaceEntries,
   replaceVocabulary,
@@ -63,6 +65,11 @@ export function searchIndexer(db: Db, names: SkillNames): () => Promise<unknown>
     adopted = true
     return indexLeftovers(db, names)
   }
+}
+
+/** A worker's job. How often it runs bounds how long a process keeps what nobody asks for any more, and how many notes there are. */
+export function renewSearchEpoch(db: Db): Promise<void> {
+  return db.transaction(beginEpoch)
 }
 
 async function indexWorkers(tx: Tx, workerIds: readonly string[], names: SkillNames) {

@@ -6,12 +6,15 @@ import { testDatabase } from '../../test/support/database.ts'
 import fc from '../../test/support/fc.ts'
 import { type Seeker, searchByHand } from '../../test/support/search-oracle.ts'
 import { sql } from '../platform/db.ts'
+import type { SearchResult } from './schema.ts'
 import { candidateSearch, lookupOf } from './search.ts'
 
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
-const search = candidateSearch(db, names)
+const asText = candidateSearch(db, names)
+const search = async (q: string, limit: number): Promise<SearchResult> =>
+  JSON.parse(await asText(q, limit))
 
 beforeEach(async () => {
   await db.run(sql`truncate workers, usernames, search_entries, search_terms, search_queue cascade`)
@@ -218,7 +221,7 @@ test('however few are sorted, and looked at first: what the first look does not 
         const [row] = await db.rows<{ cards: string }>(sql`
           select search_cards(array[${lookup.text}::text], array[${lookup.handlesAlone}::boolean],
             array[${limit}::int], array[${same.join('\n')}::text], array[${akin.join('\n')}::text],
-            ${more}, ${few}) as cards`)
+            array[null::pg_snapshot], array[null::text], ${more}, ${few}) as cards`)
         const found: { username: string }[] = JSON.parse(row?.cards ?? '')
         assert.deepEqual(
           found.map(({ username }) => username),

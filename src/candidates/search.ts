@@ -1,29 +1,70 @@
-/** Searching candidates: searches of one turn of the event loop are one statement. */
+/**
+ * Searching candidates: searches of one turn of the event loop are one statement. What a search found is kept, as the text that answers it;
+ * the next time the same is asked, the database says in that statement whether it still stands, and looks it up only where it does not.
+ */
 
 import { coalesce } from '../platform/coalesce.ts'
 import type { Queryable } from '../platform/db.ts'
+import { RecentMap } from '../platform/recent-map.ts'
 import type { Card, Search } from './card.ts'
 import { foldText } from './fold.ts'
 import { profilePath } from './public-read.ts'
-import type { CandidatePreview, SearchResult } from './schema.ts'
+import type { CandidatePreview } from './schema.ts'
 import { matchesSkill, type SkillNames, type SkillTerms } from './skill-names.ts'
-import { findCards, type Lookup } from './store.ts'
+import { type Asked, type Found, findCards, type Lookup, type Sight } from './store.ts'
 
-export type SearchCandidates = (q: string, limit: number) => Promise<SearchResult>
+/** The result as JSON. */
+export type SearchCandidates = (q: string, limit: number) => Promise<string>
 
-export function candidateSearch(db: Queryable, names: SkillNames): SearchCandidates {
-  const find = coalesce<Lookup, Card[]>({
+/** What is answered, but for the query: that is answered as it was asked. */
+interface Answered {
+  candidates: string
+  count: number
+}
+
+interface Kept extends Answered {
+  seen: Sight
+}
+
+/** Characters of JSON. */
+const keptLengthMax = 32 * 1_048_576
+
+export function candidateSearch(
+  db: Queryable,
+  names: SkillNames,
+  keptMax = keptLengthMax,
+): SearchCandidates {
+  const kept = new RecentMap<Kept>(keptMax, ({ candidates }) => candidates.length)
+  let epoch: string | undefined
+  const find = coalesce<Asked, Found>({
     name: 'candidate search',
     batchMax: 32,
     batchesMax: 2,
-    run: (lookups) => findCards(db, lookups),
+    run: (asked) => findCards(db, asked),
   })
+
+  function keep(key: string, answered: Answered, seen: Sight | null): void {
+    // Of whoever was found in another epoch, nothing stays here.
+    if (seen?.epoch !== epoch) kept.clear()
+    epoch = seen?.epoch
+    if (seen !== null) kept.set(key, { ...answered, seen })
+  }
+
   return async (q, limit) => {
     const lookup = lookupOf(q, limit, names)
-    const cards = await find(lookup)
-    const candidates = cards.map((card) => previewOf(card, lookup, names.of))
-    return { query: q, candidates, resultCount: candidates.length }
+    const key = `${limit} ${lookup.handlesAlone ? '@' : ''}${lookup.text}`
+    const known = kept.get(key)
+    const { cards, seen } = await find({ ...lookup, seen: known?.seen ?? null })
+    const answered = cards === null ? known : answeredWith(cards, lookup, names)
+    if (answered === undefined) throw new Error('the index knows an answer that is not known here')
+    keep(key, answered, seen)
+    return `{"query":${JSON.stringify(q)},"candidates":${answered.candidates},"resultCount":${answered.count}}`
   }
+}
+
+function answeredWith(cards: readonly Card[], lookup: Lookup, names: SkillNames): Answered {
+  const previews = cards.map((card) => previewOf(card, lookup, names.of))
+  return { candidates: JSON.stringify(previews), count: previews.length }
 }
 
 /** What the index is asked. */

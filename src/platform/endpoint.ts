@@ -74,7 +74,7 @@ export type Answer =
   | {
       status: number
       body: unknown
-      /** `body` as JSON, where it was written before the answer was paid for. */
+      /** `body` as JSON, where it is written already; what is written may stand without it. */
       text?: string
       /** `application/json` unless given. */
       contentType?: string

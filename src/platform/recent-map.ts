@@ -2,13 +2,17 @@
 export class RecentMap<Value> {
   readonly #values = new Map<string, Value>()
   readonly #sizeMax: number
+  readonly #sizeOf: (value: Value) => number
+  #size = 0
 
-  constructor(sizeMax: number) {
+  /** Every value counts as one unless `sizeOf` says otherwise. */
+  constructor(sizeMax: number, sizeOf: (value: Value) => number = () => 1) {
     this.#sizeMax = sizeMax
+    this.#sizeOf = sizeOf
   }
 
   get size(): number {
-    return this.#values.size
+    return this.#size
   }
 
   get(key: string): Value | undefined {
@@ -16,14 +20,24 @@ export class RecentMap<Value> {
   }
 
   set(key: string, value: Value): void {
-    this.#values.delete(key)
+    this.delete(key)
     this.#values.set(key, value)
-    if (this.#values.size <= this.#sizeMax) return
-    const [oldest] = this.#values.keys()
-    if (oldest !== undefined) this.#values.delete(oldest)
+    this.#size += this.#sizeOf(value)
+    for (const oldest of this.#values.keys()) {
+      if (this.#size <= this.#sizeMax) return
+      this.delete(oldest)
+    }
   }
 
   delete(key: string): void {
+    const value = this.#values.get(key)
+    if (value === undefined) return
     this.#values.delete(key)
+    this.#size -= this.#sizeOf(value)
+  }
+
+  clear(): void {
+    this.#values.clear()
+    this.#size = 0
   }
 }

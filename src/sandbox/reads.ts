@@ -25,7 +25,7 @@ export function sandboxReads(names: SkillNames): CandidateReads {
       const search = searchOf(q, limit)
       const found = lookThrough(rows, search, names)
       const candidates = found.map((row) => previewOf(row, search, names.of))
-      return { query: q, candidates, resultCount: candidates.length }
+      return JSON.stringify({ query: q, candidates, resultCount: candidates.length })
     },
     async candidate(username) {
       const row = byUsername.get(username)

@@ -1,0 +1,148 @@
+/**
+ * Searches a second, many at once. Where nothing that was found is kept, every length alike often, beside what no index can spare: the same
+ * cards read by their usernames. And as the service keeps what it found, asked as people ask, some questions far more often than others:
+ * of an index at rest, and of one in which profiles are saved all the while.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { SearchResult } from '../src/candidates/schema.ts'
+import { candidateSearch } from '../src/candidates/search.ts'
+import type { SkillNames } from '../src/candidates/skill-names.ts'
+import { coalesce } from '../src/platform/coalesce.ts'
+import { type Db, sql } from '../src/platform/db.ts'
+import type { Finding } from './measure.ts'
+import { randomOf } from './search-people.ts'
+
+export interface Asked {
+  name: string
+  prefixes: string[]
+  /** Milliseconds that the 99th percentile may take, and the slowest. */
+  targets?: { p99: number; max: number }
+}
+
+export interface ThroughputOrder {
+  names: SkillNames
+  asked: readonly Asked[]
+  /** Saves the profile of the nth person. */
+  edit(n: number): Promise<void>
+}
+
+const atOnce = 64
+const throughputMs = 5_000
+const editEveryMs = 100
+
+export async function throughput(
+  db: Db,
+  { names, asked, edit }: ThroughputOrder,
+): Promise<Finding[]> {
+  const lookUp = candidateSearch(db, names, 0)
+  const shown = new Map<string, string[]>()
+  for (const q of asked.flatMap(({ prefixes }) => prefixes))
+    shown.set(q, usernamesOf(await lookUp(q, 18)))
+  const cards = coalesce<readonly string[], unknown>({
+    name: 'cards alone',
+    batchMax: 32,
+    batchesMax: 2,
+    run: (lists) => cardsOf(db, lists),
+  })
+  const inTurn = () => everyLength(asked)
+  const lookedUp = await perSecond(inTurn(), (q) => lookUp(q, 18))
+  const limit = await perSecond(inTurn(), (q) => cards(shown.get(q) ?? []))
+  const search = candidateSearch(db, names)
+  const asPeople = () => asPeopleAsk([...shown.keys()])
+  await perSecond(asPeople(), (q) => search(q, 18))
+  const kept = await perSecond(asPeople(), (q) => search(q, 18))
+  const amidEdits = await besides(edit, () => perSecond(asPeople(), (q) => search(q, 18)))
+  const target = { min: 10_000 }
+  const called = `${atOnce} at once`
+  const edits = 1_000 / editEveryMs
+  return [
+    {
+      name: `${called}, all lengths alike, nothing kept`,
+      value: lookedUp,
+      unit: 'searches/s',
+      target,
+    },
+    { name: 'their cards alone, by username', value: limit, unit: 'lists/s' },
+    { name: 'searches / cards alone', value: lookedUp / limit, unit: '×' },
+    { name: `${called}, as people ask`, value: kept, unit: 'searches/s', target },
+    {
+      name: `the same amid ${edits} edits a second`,
+      value: amidEdits,
+      unit: 'searches/s',
+      target,
+    },
+  ]
+}
+
+function* everyLength(asked: readonly Asked[]): Generator<string, never> {
+  for (let turn = 0; ; turn++) {
+    const { prefixes } = asked[turn % asked.length] as Asked
+    yield prefixes[Math.floor(turn / asked.length) % prefixes.length] as string
+  }
+}
+
+/** By Zipf's law: the nth of them an nth as often as the first. */
+function* asPeopleAsk(questions: readonly string[]): Generator<string, never> {
+  const random = randomOf(questions.length)
+  const inOrder = questions
+    .map((question) => ({ question, place: random(1e9) }))
+    .sort((a, b) => a.place - b.place)
+  const upTo: number[] = []
+  for (const i of inOrder.keys()) upTo.push((upTo[i - 1] ?? 0) + 1 / (i + 1))
+  const all = upTo.at(-1) ?? 0
+  while (true) {
+    const point = (random(1e9) / 1e9) * all
+    yield (inOrder[upTo.findIndex((sum) => sum > point)] ?? inOrder[0])?.question ?? ''
+  }
+}
+
+async function perSecond(
+  questions: Generator<string, never>,
+  ask: (q: string) => Promise<unknown>,
+): Promise<number> {
+  let done = 0
+  const startedAt = performance.now()
+  const askOn = async (): Promise<void> => {
+    while (performance.now() - startedAt < throughputMs) {
+      await ask(questions.next().value)
+      done++
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, askOn))
+  return (done * 1_000) / (performance.now() - startedAt)
+}
+
+async function besides<Result>(
+  edit: (n: number) => Promise<void>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const random = randomOf(1)
+  const ended = new AbortController()
+  const editing = async (): Promise<void> => {
+    while (!ended.signal.aborted) {
+      await edit(random(1e9))
+      await pause(editEveryMs)
+    }
+  }
+  const edited = editing()
+  const result = await work()
+  ended.abort()
+  await edited
+  return result
+}
+
+function usernamesOf(result: string): string[] {
+  const { candidates }: SearchResult = JSON.parse(result)
+  return candidates.map(({ username }) => username)
+}
+
+async function cardsOf(db: Db, lists: readonly (readonly string[])[]): Promise<unknown[]> {
+  const rows = await db.rows<{ cards: string }>(sql`
+    select (
+      select coalesce(string_agg(e.card, ','), '')
+      from string_to_table(list, ' ') as named(username)
+      cross join lateral (select card from search_entries where username = named.username offset 0) e
+    ) as cards
+    from unnest(${lists.map((list) => list.join(' '))}::text[]) as list`)
+  return rows.map(({ cards }) => JSON.parse(`[${cards}]`))
+}
