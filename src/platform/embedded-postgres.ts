@@ -40,7 +40,7 @@ export interface EmbeddedPostgresOptions {
 }
 
 /** Making a cluster, or replaying the write-ahead log after a crash, is over by then, or something is wrong. */
-const readyWithinMs = 60_000
+const readyWithinMs = 180_000
 /** A fast shutdown writes a checkpoint; after this long the rest is left to crash recovery. */
 const stopWithinMs = 30_000
 const ourDatabase = 'assay'

@@ -138,6 +138,8 @@ const serverSettings = [
   'listen_addresses=',
   'unix_socket_permissions=0700',
   'shared_buffers=128MB',
+  // An import of a million people would fill the usual gigabyte in seconds, and after each checkpoint pages are logged whole once more.
+  'max_wal_size=4GB',
   'max_connections=100',
   'timezone=UTC',
   'log_timezone=UTC',
