@@ -16,10 +16,11 @@ import { createMetrics } from '../platform/metrics.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit.ts'
 import { databaseRateLimiter } from '../platform/rate-limit-store.ts'
 import { sandboxReads } from '../sandbox/reads.ts'
+import { parameterCheck } from '../server/parameters.ts'
 import { createServer } from '../server/server.ts'
 import { candidateEndpoints } from './endpoints.ts'
 import { candidateReads } from './reads.ts'
-import { candidateDetail, publicScore, searchResult } from './schema.ts'
+import { candidateDetail, publicScore, scoreIdPath, searchResult, usernamePath } from './schema.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -195,6 +196,16 @@ test('usernames: 3 to 30 characters, with or without @; 400 for anything else', 
     'ad%00a',
   ])
     assert.equal(await candidate(bad), 400, bad)
+})
+
+test('a username and a score id have one spelling, whoever pays for them', () => {
+  const username = parameterCheck(usernamePath)
+  assert.deepEqual(
+    [username({ username: '@ada' }), username({ username: 'ada' })],
+    [{ username: 'ada' }, { username: 'ada' }],
+  )
+  const id = parameterCheck(scoreIdPath)
+  assert.deepEqual(id({ scoreId: scoreId.toUpperCase() }), { scoreId })
 })
 
 test('score ids: 64 hex characters and nothing else', async () => {

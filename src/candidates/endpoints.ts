@@ -89,7 +89,7 @@ export function candidateEndpoints({
         },
       },
       async answer({ path, caller }) {
-        const body = await readsFor(caller).candidate(path.username.replace(/^@/, ''))
+        const body = await readsFor(caller).candidate(path.username)
         return body === null ? refuse('candidate_not_found') : { status: 200, body }
       },
     }),
@@ -113,7 +113,7 @@ export function candidateEndpoints({
         },
       },
       async answer({ path, caller }) {
-        const body = await readsFor(caller).score(path.scoreId.toLowerCase())
+        const body = await readsFor(caller).score(path.scoreId)
         return body === null ? refuse('score_not_found') : { status: 200, body }
       },
     }),
@@ -146,9 +146,7 @@ export function candidateEndpoints({
       },
       async answer({ path, query, caller }) {
         const { proof = proofFormDefault } = query
-        return credentialAnswer(
-          await readsFor(caller).credential(path.scoreId.toLowerCase(), proof),
-        )
+        return credentialAnswer(await readsFor(caller).credential(path.scoreId, proof))
       },
     }),
   ]

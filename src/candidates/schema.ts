@@ -103,6 +103,7 @@ export const usernamePath = Type.Object({
   username: Type.String({
     pattern: '^@?(?!search$)[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$',
     description: 'A username, with or without a leading @; never the word search.',
+    oneSpelling: (username: string) => username.replace(/^@/, ''),
   }),
 })
 
@@ -110,6 +111,7 @@ export const scoreIdPath = Type.Object({
   scoreId: Type.String({
     pattern: '^[0-9a-fA-F]{64}$',
     description: '64 hex characters in either case.',
+    oneSpelling: (id: string) => id.toLowerCase(),
   }),
 })
 

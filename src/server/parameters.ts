@@ -7,13 +7,17 @@ import { noValues, parseQuery } from './query.ts'
 export type Parameters = Readonly<Record<string, string>>
 export type ParameterCheck = (values: Parameters) => Parameters | Refusal
 
-/** A check that gives back the declared parameters alone, or says which one has not its form. */
+/**
+ * A check that gives back the declared parameters alone, or says which one has not its form. Where a declaration has `oneSpelling`, values
+ * come back in it: whoever asks for the same thing in another spelling has made the same call, for a purchase as well.
+ */
 export function parameterCheck(schema: TObject | undefined): ParameterCheck {
   if (schema === undefined) return () => noValues
   const validator = Compile(schema)
   const forms = Object.entries(schema.properties).map(([name, property]) => ({
     name,
     form: formOf(property),
+    spelled: spellingOf(property),
     required: schema.required?.includes(name) ?? false,
     validator: Compile(property),
   }))
@@ -23,7 +27,11 @@ export function parameterCheck(schema: TObject | undefined): ParameterCheck {
       const value = values[name]
       if (value !== undefined) declared[name] = value
     }
-    if (validator.Check(declared)) return declared
+    if (validator.Check(declared)) {
+      for (const { name, spelled } of forms)
+        if (declared[name] !== undefined) declared[name] = spelled(declared[name])
+      return declared
+    }
     for (const { name, form, required, validator } of forms) {
       const value = declared[name]
       if (value === undefined && required)
@@ -48,6 +56,14 @@ export function queryOf(target: string, check: ParameterCheck): Parameters | Ref
 
 export function isRefusal(value: object): value is Refusal {
   return 'refusal' in value
+}
+
+type Spelling = (value: string) => string
+
+function spellingOf(schema: object): Spelling {
+  return 'oneSpelling' in schema && typeof schema.oneSpelling === 'function'
+    ? (schema.oneSpelling as Spelling)
+    : (value) => value
 }
 
 function formOf(schema: object): string {

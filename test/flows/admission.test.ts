@@ -176,11 +176,13 @@ test('one credit, 200 calls at the same time through two nodes: one 200 and 199 
   }
 })
 
-test('a purchase under an Idempotency-Key is charged once, on two nodes at once as well, also when the credits are spent', async () => {
+test('a purchase under an Idempotency-Key is charged once, on two nodes and in two spellings at once as well, also when the credits are spent', async () => {
   const key = await newKey(db, { credits: 1 })
   const named = { 'Idempotency-Key': 'purchase-0000000001' }
   const replies = await Promise.all(
-    Array.from({ length: 20 }, (_, i) => ask(i % 2 ? one.base : two.base, thing('a', key, named))),
+    Array.from({ length: 20 }, (_, i) =>
+      ask(i % 2 ? one.base : two.base, thing(i % 3 ? 'a' : '@a', key, named)),
+    ),
   )
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
   const charged = Map.groupBy(replies, ({ headers }) => headers['service-credits-charged'])

@@ -32,7 +32,12 @@ export const things: Endpoint[] = [
     method: 'GET',
     path: '/things/{id}',
     policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits },
-    pathParameters: Type.Object({ id: Type.String({ pattern: '^[a-z0-9-]{1,40}$' }) }),
+    pathParameters: Type.Object({
+      id: Type.String({
+        pattern: '^@?[a-z0-9-]{1,40}$',
+        oneSpelling: (id: string) => id.replace('@', ''),
+      }),
+    }),
     answer({ path: { id }, caller, idempotencyKey }) {
       if (id === 'absent') return refuse('not_found')
       if (id === 'away') throw new UnavailableError('away')
