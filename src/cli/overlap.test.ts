@@ -129,12 +129,13 @@ test('told to stop: what was begun is told, and what was read and waits for it i
     stop()
     end('a')
     end('b')
-    assert.equal(await settled, 'well')
     const names = begun.map((one) => one.replace('begun ', ''))
     assert.deepEqual(names, says[0] === 'x' ? ['a'] : ['a', 'b'])
+    // Before its end, which would never come if another one had been begun.
     assert.deepEqual(
       await since(),
       names.map((name) => `told ${name} done`),
     )
+    assert.equal(await settled, 'well')
   }
 })
