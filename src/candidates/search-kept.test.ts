@@ -1,6 +1,7 @@
 /** What a search found is kept, and never served when it is not so any more: whoever changed it, wherever, and whenever they commit. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { indexed, names, records, registerSeekers } from '../../test/support/candidates.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import fc from '../../test/support/fc.ts'
@@ -8,7 +9,7 @@ import { now, publicLine, register, registrationOf } from '../../test/support/pe
 import { type Seeker, searchByHand } from '../../test/support/search-oracle.ts'
 import { changeConsent } from '../people/consent.ts'
 import { registerPeople } from '../people/register.ts'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, type Statement, sql, type Tx } from '../platform/db.ts'
 import { renewSearchEpoch } from './keep-index.ts'
 import type { SearchResult } from './schema.ts'
 import { candidateSearch, lookupOf, type SearchCandidates } from './search.ts'
@@ -212,6 +213,65 @@ test('the next one to ask compares with what was seen last; of another epoch not
   assert.equal(await ask('latin'), '')
   assert.equal(await ask('java'), '')
 })
+
+test('while others change people, commit late and roll back, what is kept is what the same snapshot finds', async () => {
+  const crowd = Array.from({ length: 24 }, (_, i) => skilled(`java-${i}`, 'Java', 'Latin'))
+  await registerSeekers(db, crowd)
+  const searched = new AbortController()
+  const write = async (writer: number): Promise<void> => {
+    for (let i = 0; !searched.signal.aborted; i++)
+      await everybody
+        .transaction(async (tx) => {
+          const username = `java-${writer * 8 + (i % 8)}`
+          const skill = i % 3 === 0 ? 'Javelin' : 'Java'
+          await tx.run(sql`
+            update profile_skills set name = ${skill}, verified = not verified
+            where place = 1 and worker_id = (select worker_id from profiles where username = ${username})`)
+          for (let turns = (i * 7) % 40; turns > 0; turns--) await turn()
+          if (i % 5 === 4) throw new Error('rolled back')
+        })
+        .catch((error: Error) => assert.equal(error.message, 'rolled back'))
+  }
+  const renew = async (): Promise<void> => {
+    while (!searched.signal.aborted) {
+      await renewSearchEpoch(db)
+      for (let turns = 500; turns > 0; turns--) await turn()
+    }
+  }
+  const writing = [write(0), write(1), write(2), renew()]
+  const stood = new Set((await Promise.all([compare(150), compare(150)])).flat())
+  searched.abort()
+  await Promise.all(writing)
+  assert.equal(stood.size, 2, 'some of it stood, and some did not')
+})
+
+/** Whether what was kept stood, each time. Both searches of a round are made in one snapshot. */
+async function compare(rounds: number): Promise<boolean[]> {
+  let here: Queryable = db
+  let looked = 0
+  const through: Queryable = {
+    run: (statement) => here.run(statement),
+    async rows<Row>(statement: Statement) {
+      const rows = await here.rows<Row & { cards?: string }>(statement)
+      if (rows[0]?.cards !== '') looked++
+      return rows
+    },
+  }
+  const search = candidateSearch(through, names)
+  const lookUp = candidateSearch(through, names, 0)
+  const stood: boolean[] = []
+  for (let round = 0; round < rounds; round++) {
+    const q = ['java', 'jav', 'latin', 'known', 'javelin', 'zz'][round % 6] ?? ''
+    await db.transaction(async (tx) => {
+      await tx.run(sql`set transaction isolation level repeatable read`)
+      here = tx
+      looked = 0
+      assert.equal(await search(q, 18), await lookUp(q, 18), q)
+      stood.push(looked === 1)
+    })
+  }
+  return stood
+}
 
 const slot = fc.integer({ min: 0, max: 4 })
 const word = fc.constantFrom(
