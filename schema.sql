@@ -258,7 +258,8 @@ CREATE OR REPLACE FUNCTION public.search_epoch_now()
  LANGUAGE sql
  STABLE
 AS $function$
-  select epoch || ' ' || pg_postmaster_start_time() from search_epoch
+  select epoch || ' ' || pg_postmaster_start_time() || ' ' || (select oid from pg_database where datname = current_database())
+  from search_epoch
 $function$;
 CREATE OR REPLACE FUNCTION public.search_forget(gone uuid[])
  RETURNS void

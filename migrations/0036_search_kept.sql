@@ -9,8 +9,9 @@ create unlogged table search_changes (
   primary key (letters, changed_in)
 );
 
--- What was found in another epoch does not stand: notes of it are gone. A start of the database begins another one, for after a crash, or in
--- a copy, numbers of transactions may come again that somebody has seen before; after a crash there is none until the worker begins it.
+-- What was found in another epoch does not stand: notes of it are gone. A start of the server begins another one, and a copy of the database
+-- is in another one, for there numbers of transactions may come again that somebody has seen before; after a crash there is none until the
+-- worker begins it.
 create unlogged table search_epoch (
   singleton boolean primary key default true check (singleton),
   epoch uuid not null default gen_random_uuid()
@@ -18,7 +19,8 @@ create unlogged table search_epoch (
 insert into search_epoch default values;
 
 create function search_epoch_now() returns text language sql stable as $$
-  select epoch || ' ' || pg_postmaster_start_time() from search_epoch
+  select epoch || ' ' || pg_postmaster_start_time() || ' ' || (select oid from pg_database where datname = current_database())
+  from search_epoch
 $$;
 
 -- Many people at once, as an import has them, touch nearly all letters: one note says so.

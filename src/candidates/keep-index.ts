@@ -67,9 +67,14 @@ export function searchIndexer(db: Db, names: SkillNames): () => Promise<unknown>
   }
 }
 
-/** A worker's job. How often it runs bounds how long a process keeps what nobody asks for any more, and how many notes there are. */
-export function renewSearchEpoch(db: Db): Promise<void> {
-  return db.transaction(beginEpoch)
+/** A worker's job. How often it runs bounds how many notes of changes there are, and for how long answers stay with a process that is asked. */
+export async function renewSearchEpoch(db: Db): Promise<void> {
+  let haveAllGone = false
+  while (!haveAllGone)
+    haveAllGone = await db.transaction(async (tx) => {
+      await planAnew(tx)
+      return beginEpoch(tx)
+    })
 }
 
 async function indexWorkers(tx: Tx, workerIds: readonly string[], names: SkillNames) {

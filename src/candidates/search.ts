@@ -7,7 +7,7 @@ import { coalesce } from '../platform/coalesce.ts'
 import type { Queryable } from '../platform/db.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 import type { Card, Search } from './card.ts'
-import { foldText } from './fold.ts'
+import { foldText, hasTwoLetters } from './fold.ts'
 import { profilePath } from './public-read.ts'
 import type { CandidatePreview } from './schema.ts'
 import { matchesSkill, type SkillNames, type SkillTerms } from './skill-names.ts'
@@ -26,15 +26,20 @@ interface Kept extends Answered {
   seen: Sight
 }
 
-/** Characters of JSON. */
-const keptLengthMax = 32 * 1_048_576
+/** In characters: of JSON, and what an entry holds besides. */
+const keptSizeMax = 32 * 1_048_576
+const entrySize = 500
 
 export function candidateSearch(
   db: Queryable,
   names: SkillNames,
-  keptMax = keptLengthMax,
+  keptMax = keptSizeMax,
 ): SearchCandidates {
-  const kept = new RecentMap<Kept>(keptMax, ({ candidates }) => candidates.length)
+  const kept = new RecentMap<Kept>(
+    keptMax,
+    ({ candidates, seen }, key) =>
+      candidates.length + seen.snapshot.length + key.length + entrySize,
+  )
   let epoch: string | undefined
   const find = coalesce<Asked, Found>({
     name: 'candidate search',
@@ -57,7 +62,8 @@ export function candidateSearch(
     const { cards, seen } = await find({ ...lookup, seen: known?.seen ?? null })
     const answered = cards === null ? known : answeredWith(cards, lookup, names)
     if (answered === undefined) throw new Error('the index knows an answer that is not known here')
-    keep(key, answered, seen)
+    // What a single letter found never stands.
+    if (hasTwoLetters(lookup.text)) keep(key, answered, seen)
     return `{"query":${JSON.stringify(q)},"candidates":${answered.candidates},"resultCount":${answered.count}}`
   }
 }

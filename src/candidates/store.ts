@@ -93,12 +93,13 @@ export async function findCards(db: Queryable, asked: readonly Asked[]): Promise
 
 const changesForgottenMax = 100_000
 
-/** From now on nothing stands that was found before, so that notes of earlier changes can go. */
-export async function beginEpoch(tx: Tx): Promise<void> {
+/** From now on nothing stands that was found before, so that notes of earlier changes can go. Says whether all of them have gone. */
+export async function beginEpoch(tx: Tx): Promise<boolean> {
   await tx.run(sql`
     insert into search_epoch default values on conflict (singleton) do update set epoch = excluded.epoch`)
-  await tx.run(sql`
+  const forgotten = await tx.run(sql`
     delete from search_changes where ctid = any(array(select ctid from search_changes limit ${changesForgottenMax}))`)
+  return forgotten < changesForgottenMax
 }
 
 /** Says whether the index was built with other names than these, and from now on these count: everybody in it is put into the queue. */

@@ -13,7 +13,7 @@ test('it never holds more than it may, and forgets what was set longest ago', ()
 })
 
 test('where values have sizes it holds as much as it may, and nothing that is larger by itself', () => {
-  const map = new RecentMap<string>(5, ({ length }) => length)
+  const map = new RecentMap<string>(5, (value, key) => value.length + key.length - 1)
   const held = () => ['a', 'b', 'c'].filter((key) => map.get(key) !== undefined)
   map.set('a', '123')
   map.set('b', '45')

@@ -2,11 +2,11 @@
 export class RecentMap<Value> {
   readonly #values = new Map<string, Value>()
   readonly #sizeMax: number
-  readonly #sizeOf: (value: Value) => number
+  readonly #sizeOf: (value: Value, key: string) => number
   #size = 0
 
   /** Every value counts as one unless `sizeOf` says otherwise. */
-  constructor(sizeMax: number, sizeOf: (value: Value) => number = () => 1) {
+  constructor(sizeMax: number, sizeOf: (value: Value, key: string) => number = () => 1) {
     this.#sizeMax = sizeMax
     this.#sizeOf = sizeOf
   }
@@ -22,10 +22,12 @@ export class RecentMap<Value> {
   set(key: string, value: Value): void {
     this.delete(key)
     this.#values.set(key, value)
-    this.#size += this.#sizeOf(value)
+    this.#size += this.#sizeOf(value, key)
+    // Where nothing must go, the oldest is not looked for: what was set again has left holes before it.
+    if (this.#size <= this.#sizeMax) return
     for (const oldest of this.#values.keys()) {
-      if (this.#size <= this.#sizeMax) return
       this.delete(oldest)
+      if (this.#size <= this.#sizeMax) return
     }
   }
 
@@ -33,7 +35,7 @@ export class RecentMap<Value> {
     const value = this.#values.get(key)
     if (value === undefined) return
     this.#values.delete(key)
-    this.#size -= this.#sizeOf(value)
+    this.#size -= this.#sizeOf(value, key)
   }
 
   clear(): void {
