@@ -30,6 +30,7 @@ interface Kept extends Answered {
 const keptSizeMax = 32 * 1_048_576
 const entrySize = 500
 
+/** `keptMax`: how much of what was found is kept, in characters; 0 for nothing. */
 export function candidateSearch(
   db: Queryable,
   names: SkillNames,

@@ -84,7 +84,7 @@ export async function findCards(db: Queryable, asked: readonly Asked[]): Promise
         ${asked.map(({ handlesAlone }) => handlesAlone)}::boolean[], ${asked.map(({ limit }) => limit)}::int[],
         ${asked.map(({ same }) => same.join('\n'))}::text[], ${asked.map(({ akin }) => akin.join('\n'))}::text[],
         ${asked.map(({ seen }) => seen?.snapshot)}::pg_snapshot[], ${asked.map(({ seen }) => seen?.epoch)}::text[]) as cards,
-      (select pg_current_snapshot()::text) as snapshot, search_epoch_now() as epoch`)
+      (select pg_current_snapshot()::text) as snapshot, (select search_epoch_now()) as epoch`)
   return rows.map(({ cards, snapshot, epoch }) => ({
     cards: cards === '' ? null : JSON.parse(cards),
     seen: epoch === null ? null : { snapshot, epoch },
