@@ -1,9 +1,9 @@
 /**
  * Search over SEARCH_PEOPLE people (10,000 and 100,000 unless given, e.g. 1000000): every prefix of two letters that leads to anybody, samples
  * of longer ones, one search at a time on an embedded database, cold (right after its start) and warm; and many at once
- * (search-throughput.ts). On the same rows, too, what one would write without the index: ILIKE over the tables, the same with
- * trigrams, and full-text search by prefix. None of these ranks by kind of match. What it costs to put people into the filled index is measured by itself, over two connections, and as
- * a part of `assay workers import`, each on people of its own.
+ * (search-throughput.ts). On the same rows, too, what one would write without the index: ILIKE over the tables, the same with trigrams, and
+ * full-text search by prefix. None of these ranks by kind of match. What it costs to put people into the filled index is measured by itself,
+ * over two connections, and as a part of `assay workers import`, each on people of its own.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

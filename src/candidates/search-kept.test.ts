@@ -244,10 +244,13 @@ test('while others change people, commit late and roll back, what is kept is wha
         .catch((error: Error) => assert.equal(error.message, 'rolled back'))
   }
   const writing = [write(0), write(1), write(2)]
-  const stood = new Set((await Promise.all([compare(150), compare(150)])).flat())
-  searched.abort()
-  await Promise.all(writing)
-  assert.equal(stood.size, 2, 'some of it stood, and some did not')
+  try {
+    const stood = new Set((await Promise.all([compare(150), compare(150)])).flat())
+    assert.equal(stood.size, 2, 'some of it stood, and some did not')
+  } finally {
+    searched.abort()
+    await Promise.all(writing)
+  }
 })
 
 /** Whether what was kept stood, each time. Both searches of a round are made in one snapshot. */
