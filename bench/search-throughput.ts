@@ -4,11 +4,11 @@
  * of an index at rest, and of one in which profiles are saved all the while.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { SearchResult } from '../src/candidates/schema.ts'
 import { candidateSearch } from '../src/candidates/search.ts'
 import type { SkillNames } from '../src/candidates/skill-names.ts'
 import { coalesce } from '../src/platform/coalesce.ts'
 import { type Db, sql } from '../src/platform/db.ts'
+import { found } from '../test/support/candidates.ts'
 import type { Finding } from './measure.ts'
 import { randomOf } from './search-people.ts'
 
@@ -37,7 +37,7 @@ export async function throughput(
   const lookUp = candidateSearch(db, names, 0)
   const shown = new Map<string, string[]>()
   for (const q of asked.flatMap(({ prefixes }) => prefixes))
-    shown.set(q, usernamesOf(await lookUp(q, 18)))
+    shown.set(q, await found(lookUp, q, 18))
   const cards = coalesce<readonly string[], unknown>({
     name: 'cards alone',
     batchMax: 32,
@@ -129,11 +129,6 @@ async function besides<Result>(
   ended.abort()
   await edited
   return result
-}
-
-function usernamesOf(result: string): string[] {
-  const { candidates }: SearchResult = JSON.parse(result)
-  return candidates.map(({ username }) => username)
 }
 
 async function cardsOf(db: Db, lists: readonly (readonly string[])[]): Promise<unknown[]> {

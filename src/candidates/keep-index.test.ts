@@ -1,14 +1,13 @@
 /** Nobody who changes a person can forget the index, and the index never shows what is not so any more. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { indexed, names, records, registerSeekers } from '../../test/support/candidates.ts'
+import { found, indexed, names, records, registerSeekers } from '../../test/support/candidates.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import { inTurn } from '../../test/support/in-turn.ts'
 import { line, now, person, publicLine, register } from '../../test/support/people.ts'
 import { changeConsent, changeConsentInside } from '../people/consent.ts'
 import { sql, type Tx } from '../platform/db.ts'
 import { adoptVocabulary, indexLeftovers, keepingIndex } from './keep-index.ts'
-import type { SearchResult } from './schema.ts'
 import { candidateSearch } from './search.ts'
 import { skillNames } from './skill-names.ts'
 
@@ -23,10 +22,7 @@ beforeEach(async () => {
   await db.run(sql`truncate search_vocabulary`)
 })
 
-async function find(q: string): Promise<string[]> {
-  const { candidates }: SearchResult = JSON.parse(await search(q, 50))
-  return candidates.map(({ username }) => username)
-}
+const find = (q: string): Promise<string[]> => found(search, q)
 
 async function rows(): Promise<{ terms: number; entries: number; queue: number } | undefined> {
   const [counted] = await db.rows<{ terms: number; entries: number; queue: number }>(sql`

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { indexed, names, records, registerSeekers } from '../../test/support/candidates.ts'
+import {
+  found,
+  indexed,
+  look,
+  names,
+  records,
+  registerSeekers,
+} from '../../test/support/candidates.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import fc from '../../test/support/fc.ts'
 import { now, publicLine, register, registrationOf } from '../../test/support/people.ts'
@@ -12,8 +19,7 @@ import { registerPeople } from '../people/register.ts'
 import { type Queryable, type Statement, sql, type Tx } from '../platform/db.ts'
 import { renewSearchEpoch } from './keep-index.ts'
 import type { SearchResult } from './schema.ts'
-import { candidateSearch, lookupOf, type SearchCandidates } from './search.ts'
-import { findCards, type Sight } from './store.ts'
+import { candidateSearch } from './search.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -25,27 +31,15 @@ beforeEach(async () => {
   await renewSearchEpoch(db)
 })
 
-async function usernames(search: SearchCandidates, q: string, limit = 50): Promise<string[]> {
-  const { candidates }: SearchResult = JSON.parse(await search(q, limit))
-  return candidates.map(({ username }) => username)
-}
-
 const skilled = (username: string, ...skills: string[]): Seeker => {
   return { username, displayName: 'Nobody Known', skills: skills.map((name) => ({ name })) }
 }
 
-/** What a statement sees now, and whether what it found then stands for a later one. */
-async function look(q: string, seen: Sight | null = null) {
-  const [found] = await findCards(db, [{ ...lookupOf(q, 18, names), seen }])
-  assert.ok(found !== undefined)
-  return { stands: found.cards === null, seen: found.seen }
-}
-
 async function stands(q: string, between: () => Promise<unknown>): Promise<boolean> {
-  const { seen } = await look(q)
+  const { seen } = await look(db, q)
   assert.ok(seen !== null)
   await between()
-  return (await look(q, seen)).stands
+  return (await look(db, q, seen)).stands
 }
 
 test('it stands while nobody changes anything, and where somebody changes what other letters lead to', async () => {
@@ -83,7 +77,7 @@ test('it falls when what is shown of somebody changes, though they are found as 
 test('it falls for every process when somebody withdraws, at the latest with the commit', async () => {
   await registerSeekers(db, [skilled('ada', 'Java'), skilled('bob', 'Java')])
   const nodes = [candidateSearch(db, names), candidateSearch(db, names)]
-  const shown = () => Promise.all(nodes.map((search) => usernames(search, 'java')))
+  const shown = () => Promise.all(nodes.map((search) => found(search, 'java')))
   for (let i = 0; i < 2; i++)
     assert.deepEqual(await shown(), [
       ['ada', 'bob'],
@@ -103,9 +97,9 @@ test('a change that was under way when it was found counts as soon as it is comm
     await come(older, skilled('bob', 'Java'))
     // Committed before the older one, so that numbers of transactions and commits are in another order.
     await registerSeekers(db, [skilled('carl', 'Java')])
-    for (let i = 0; i < 2; i++) assert.deepEqual(await usernames(search, 'java'), ['ada', 'carl'])
+    for (let i = 0; i < 2; i++) assert.deepEqual(await found(search, 'java'), ['ada', 'carl'])
   })
-  assert.deepEqual(await usernames(search, 'java'), ['ada', 'bob', 'carl'])
+  assert.deepEqual(await found(search, 'java'), ['ada', 'bob', 'carl'])
 })
 
 test('what was rolled back leaves it standing', async () => {
@@ -161,15 +155,15 @@ test('of another epoch nothing stands, and its notes are gone, however many', as
 
 test('after a crash of the database, which empties both tables, nothing is kept until the worker begins an epoch', async () => {
   await registerSeekers(db, [skilled('ada', 'Java')])
-  const { seen } = await look('java')
+  const { seen } = await look(db, 'java')
   await db.run(sql`truncate search_changes, search_epoch`)
-  assert.deepEqual(await look('java', seen), { stands: false, seen: null })
+  assert.deepEqual(await look(db, 'java', seen), { stands: false, seen: null })
   const search = candidateSearch(db, names)
-  assert.deepEqual(await usernames(search, 'java'), ['ada'])
+  assert.deepEqual(await found(search, 'java'), ['ada'])
   await registerSeekers(db, [skilled('bob', 'Java')])
-  assert.deepEqual(await usernames(search, 'java'), ['ada', 'bob'])
+  assert.deepEqual(await found(search, 'java'), ['ada', 'bob'])
   await renewSearchEpoch(db)
-  assert.deepEqual(await look('java', seen).then(({ stands }) => stands), false)
+  assert.deepEqual(await look(db, 'java', seen).then(({ stands }) => stands), false)
   assert.equal(await stands('java', async () => {}), true)
 })
 
@@ -190,9 +184,9 @@ test('each limit, and a search of handles alone, is a question of its own; the q
   await registerSeekers(db, [skilled('java-ann'), skilled('bob', 'Java')])
   const search = candidateSearch(db, names)
   for (let i = 0; i < 2; i++) {
-    assert.deepEqual(await usernames(search, 'java'), ['java-ann', 'bob'])
-    assert.deepEqual(await usernames(search, 'java', 1), ['java-ann'])
-    assert.deepEqual(await usernames(search, '@java'), ['java-ann'])
+    assert.deepEqual(await found(search, 'java'), ['java-ann', 'bob'])
+    assert.deepEqual(await found(search, 'java', 1), ['java-ann'])
+    assert.deepEqual(await found(search, '@java'), ['java-ann'])
   }
   const { query, resultCount }: SearchResult = JSON.parse(await search('Ja\u200bVA"', 18))
   assert.deepEqual([query, resultCount], ['Ja\u200bVA"', 0])
@@ -324,11 +318,11 @@ test('whatever people do, every process answers what a look at every person find
       const people = new Map<string, { seeker: Seeker; listed: boolean }>()
       for (const [what, asked] of taken) {
         await take(what, people)
-        const found = [...people.values()].flatMap(({ seeker, listed }) => (listed ? [seeker] : []))
+        const listed = [...people.values()].flatMap((one) => (one.listed ? [one.seeker] : []))
         for (const q of asked)
           for (const search of nodes) {
-            const expected = searchByHand(found, records, { q, limit: 3 })
-            assert.deepEqual(await usernames(search, q, 3), expected, q)
+            const expected = searchByHand(listed, records, { q, limit: 3 })
+            assert.deepEqual(await found(search, q, 3), expected, q)
           }
       }
     }),

@@ -1,7 +1,7 @@
 /** The order of search (decision D35), and that the index says at every time what a look at every single person would say. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { names, records, registerSeekers } from '../../test/support/candidates.ts'
+import { found, names, records, registerSeekers } from '../../test/support/candidates.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import fc from '../../test/support/fc.ts'
 import { type Seeker, searchByHand } from '../../test/support/search-oracle.ts'
@@ -12,18 +12,13 @@ import { candidateSearch, lookupOf } from './search.ts'
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
-const asText = candidateSearch(db, names)
-const search = async (q: string, limit: number): Promise<SearchResult> =>
-  JSON.parse(await asText(q, limit))
+const search = candidateSearch(db, names)
 
 beforeEach(async () => {
   await db.run(sql`truncate workers, usernames, search_entries, search_terms, search_queue cascade`)
 })
 
-async function usernames(q: string, limit = 50): Promise<string[]> {
-  const { candidates } = await search(q, limit)
-  return candidates.map(({ username }) => username)
-}
+const usernames = (q: string, limit?: number): Promise<string[]> => found(search, q, limit)
 
 const skilled = (username: string, ...skills: { name: string; verified?: boolean }[]): Seeker => {
   return { username, displayName: 'Nobody Known', skills }
@@ -85,8 +80,8 @@ test('@ searches handles alone, from one letter on; a single letter else finds t
   assert.deepEqual(await usernames('c '), ['carl'])
   for (const nothing of ['@@', '@ ', '  ', '@@ada', '\u200b\u200b', '@search'])
     assert.deepEqual(await usernames(nothing), [], JSON.stringify(nothing))
-  const [found] = (await search('@ad', 50)).candidates
-  assert.deepEqual(found?.matchedSkills, [])
+  const { candidates }: SearchResult = JSON.parse(await search('@ad', 50))
+  assert.deepEqual(candidates[0]?.matchedSkills, [])
 })
 
 test('a preview: matched skills as shown, five top skills with verified ones first, counts', async () => {
@@ -94,7 +89,7 @@ test('a preview: matched skills as shown, five top skills with verified ones fir
     return { name, verified: i % 2 === 1, level: i === 3 ? 'expert' : null }
   })
   await registerSeekers(db, [{ username: 'ada', displayName: 'Ada', skills }])
-  const result = await search('JAVA', 18)
+  const result: SearchResult = JSON.parse(await search('JAVA', 18))
   const shown = (...places: number[]) => places.map((place) => skills[place])
   assert.deepEqual(result, {
     query: 'JAVA',
@@ -142,8 +137,8 @@ test('case, compatibility forms and invisible characters make no difference; loo
 
 test('searches of one moment do not mix', async () => {
   await registerSeekers(db, [skilled('ada', { name: 'Java' }), skilled('bob', { name: 'Latin' })])
-  const found = await Promise.all(['java', 'zz', 'latin', 'nobody', '@'].map((q) => usernames(q)))
-  assert.deepEqual(found, [['ada'], [], ['bob'], ['ada', 'bob'], []])
+  const all = await Promise.all(['java', 'zz', 'latin', 'nobody', '@'].map((q) => usernames(q)))
+  assert.deepEqual(all, [['ada'], [], ['bob'], ['ada', 'bob'], []])
 })
 
 const word = fc.constantFrom(
@@ -222,9 +217,9 @@ test('however few are sorted, and looked at first: what the first look does not 
           select search_cards(array[${lookup.text}::text], array[${lookup.handlesAlone}::boolean],
             array[${limit}::int], array[${same.join('\n')}::text], array[${akin.join('\n')}::text],
             array[null::pg_snapshot], array[null::text], ${more}, ${few}) as cards`)
-        const found: { username: string }[] = JSON.parse(row?.cards ?? '')
+        const cards: { username: string }[] = JSON.parse(row?.cards ?? '')
         assert.deepEqual(
-          found.map(({ username }) => username),
+          cards.map(({ username }) => username),
           searchByHand(population, records, { q, limit }),
           JSON.stringify({ q, limit, more, few }),
         )

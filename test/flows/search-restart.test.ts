@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { renewSearchEpoch } from '../../src/candidates/keep-index.ts'
-import type { SearchResult } from '../../src/candidates/schema.ts'
-import { candidateSearch, lookupOf } from '../../src/candidates/search.ts'
-import { findCards, type Sight } from '../../src/candidates/store.ts'
+import { candidateSearch } from '../../src/candidates/search.ts'
 import { migrationsDirectory } from '../../src/database.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
 import {
@@ -12,7 +10,7 @@ import {
   startEmbeddedPostgres,
 } from '../../src/platform/embedded-postgres.ts'
 import { migrate } from '../../src/platform/migrate.ts'
-import { names, registerSeekers } from '../support/candidates.ts'
+import { found, look, names, registerSeekers } from '../support/candidates.ts'
 import { killPostgres, temporaryFolder } from '../support/processes.ts'
 
 let db: Db
@@ -34,43 +32,34 @@ before(async () => {
   db = openDb({ url: postgres.url, ...options })
 })
 
-async function look(seen: Sight | null) {
-  const [found] = await findCards(db, [{ ...lookupOf('java', 18, names), seen }])
-  assert.ok(found !== undefined)
-  return { stands: found.cards === null, seen: found.seen }
-}
-
 const javaPerson = (username: string) => {
   return { username, displayName: 'Nobody Known', skills: [{ name: 'Java' }] }
 }
 
 test('after a kill nothing is kept until the worker begins an epoch; after any start nothing of before stands', async () => {
   const search = candidateSearch(db, names)
-  const shown = async (): Promise<string[]> => {
-    const { candidates }: SearchResult = JSON.parse(await search('java', 18))
-    return candidates.map(({ username }) => username)
-  }
+  const shown = (): Promise<string[]> => found(search, 'java')
   await registerSeekers(db, [javaPerson('ada')])
   assert.deepEqual(await shown(), ['ada'])
-  const { seen: first } = await look(null)
-  assert.deepEqual(await look(first), { stands: true, seen: first })
+  const { seen: first } = await look(db, 'java')
+  assert.deepEqual(await look(db, 'java', first), { stands: true, seen: first })
 
   await killPostgres(folder)
   await postgres.stop()
   postgres = await startPostgres()
-  assert.deepEqual(await look(first), { stands: false, seen: null })
+  assert.deepEqual(await look(db, 'java', first), { stands: false, seen: null })
   await registerSeekers(db, [javaPerson('bob')])
   assert.deepEqual(await shown(), ['ada', 'bob'])
   await renewSearchEpoch(db)
-  const { stands, seen: second } = await look(first)
+  const { stands, seen: second } = await look(db, 'java', first)
   assert.equal(stands, false)
-  assert.equal((await look(second)).stands, true)
+  assert.equal((await look(db, 'java', second)).stands, true)
 
   await postgres.stop()
   postgres = await startPostgres()
-  const { stands: stillStands, seen: third } = await look(second)
+  const { stands: stillStands, seen: third } = await look(db, 'java', second)
   assert.equal(stillStands, false)
-  assert.equal((await look(third)).stands, true)
+  assert.equal((await look(db, 'java', third)).stands, true)
   await registerSeekers(db, [javaPerson('carl')])
   assert.deepEqual(await shown(), ['ada', 'bob', 'carl'])
 })

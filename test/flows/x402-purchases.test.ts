@@ -31,6 +31,20 @@ chainTest(
   },
 )
 
+chainTest(
+  'a thing in another spelling is the same thing, to a payment and to a purchase',
+  async () => {
+    const wallet = await loop.richWallet()
+    const headers = { 'Idempotency-Key': 'one-purchase-spelled-twice' }
+    const signed = await signedHeader(wallet)
+    const first = assertPaid(await pay(server, signed, { headers, path: '/things/1' }))
+    assert.equal(assertPaid(await pay(server, signed, { path: '/things/@1' })), first)
+    const again = await pay(server, await signedHeader(wallet), { headers, path: '/things/@1' })
+    assert.equal(assertPaid(again), first)
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
 chainTest('two payers that name their purchases alike have one each', async () => {
   const headers = { 'Idempotency-Key': 'a-purchase-of-everybody' }
   const wallets = [await loop.richWallet(), await loop.richWallet()]

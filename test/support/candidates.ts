@@ -1,6 +1,10 @@
 /** A database in which whoever is registered is in the search index, as through the command line. */
+import assert from 'node:assert/strict'
 import { keepingIndex } from '../../src/candidates/keep-index.ts'
+import type { SearchResult } from '../../src/candidates/schema.ts'
+import { lookupOf, type SearchCandidates } from '../../src/candidates/search.ts'
 import { type NamedRecord, skillNames } from '../../src/candidates/skill-names.ts'
+import { findCards, type Sight } from '../../src/candidates/store.ts'
 import { type Db, sql } from '../../src/platform/db.ts'
 import { now, publicLine, register } from './people.ts'
 import type { Seeker } from './search-oracle.ts'
@@ -25,6 +29,19 @@ export async function registerSeekers(db: Db, people: readonly Seeker[]): Promis
       indexed(db),
       people.slice(i, i + 256).map((person) => publicLine({ ...person })),
     )
+}
+
+/** Their usernames, in order. */
+export async function found(search: SearchCandidates, q: string, limit = 50): Promise<string[]> {
+  const { candidates }: SearchResult = JSON.parse(await search(q, limit))
+  return candidates.map(({ username }) => username)
+}
+
+/** Whether what `q` found in `seen` stands for a statement that is made now, and what this one has seen. */
+export async function look(db: Db, q: string, seen: Sight | null = null) {
+  const [answer] = await findCards(db, [{ ...lookupOf(q, 18, names), seen }])
+  assert.ok(answer !== undefined)
+  return { stands: answer.cards === null, seen: answer.seen }
 }
 
 /** A score that stands, of a person who is registered. `scoreId`: 64 hex characters. */

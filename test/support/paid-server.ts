@@ -80,7 +80,12 @@ export async function startPaidServer(options: PaidServerOptions): Promise<PaidS
     summary: 'A thing',
     policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits },
     shed: 3,
-    pathParameters: Type.Object({ id: Type.String({ pattern: '^[0-9]+$' }) }),
+    pathParameters: Type.Object({
+      id: Type.String({
+        pattern: '^@?[0-9]+$',
+        oneSpelling: (id: string) => id.replace('@', ''),
+      }),
+    }),
     responses: {},
     answer: ({ path }) => {
       paid.reads++
