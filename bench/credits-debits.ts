@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { debitBatch, openDebits } from '../src/payments/debit.ts'
+import { systemClock } from '../src/platform/clock.ts'
 import { type Db, sql } from '../src/platform/db.ts'
 import { uuidV7 } from '../src/platform/uuid-v7.ts'
 import type { Account } from './credits-place.ts'
@@ -30,12 +31,13 @@ export async function debitsOf(db: Db, order: DebitsOrder): Promise<void> {
     reference: uuidV7(new Date()),
     meter: 'score_lookup',
     operation: 'bench',
+    provenFor: '',
   })
-  const grouped = openDebits(db)
+  const grouped = openDebits(db, systemClock)
   const rateOf = (call: (i: number) => Promise<unknown>) => callsASecond(order.seconds, call)
   const contestants = {
     grouped: () => rateOf((i) => grouped(debitOf(account(i)))),
-    'one by one': () => rateOf((i) => debitBatch(db, [debitOf(account(i))])),
+    'one by one': () => rateOf((i) => debitBatch(db, [debitOf(account(i))], new Date())),
     'bare statement': () => rateOf((i) => bareDebit(db, account(i))),
     'pgbench, bare statement': await byPgbench(db, order),
   }

@@ -81,11 +81,12 @@ function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Part
   })
   const fallback = inProcessRateLimiter({ nodes: 1 })
   const metering: Metering = {
+    isFree: () => false,
     shortfall: () => null,
     async charge({ caller, meter, operationId: operation, requestId: reference }) {
       const { accountId, keyId } = caller
-      const debit = { accountId, keyId, amount: 1, reference, meter, operation }
-      const [debited] = await debitBatch(db, [debit])
+      const debit = { accountId, keyId, amount: 1, reference, meter, operation, provenFor: '' }
+      const [debited] = await debitBatch(db, [debit], new Date())
       return debited?.outcome === 'charged'
         ? { charged: 1, remaining: debited.remaining }
         : refuse('insufficient_credits')
@@ -149,6 +150,7 @@ async function withoutDatabase(
   return {
     limiter: { take: () => Promise.resolve(verdict) },
     metering: {
+      isFree: () => false,
       shortfall: () => null,
       charge: () => Promise.resolve({ charged: 1, remaining: 1 }),
       undo: () => undefined,

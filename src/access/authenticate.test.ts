@@ -3,22 +3,27 @@ import { after, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { newKey } from '../../test/support/keys.ts'
 import { testPeppers } from '../../test/support/service.ts'
-import { type Db, type Statement } from '../platform/db.ts'
+import { updateSuspended } from '../payments/credit-store.ts'
+import { enterCredits } from '../payments/credits.ts'
+import type { SeenKey } from '../platform/admission.ts'
+import type { Clock } from '../platform/clock.ts'
+import { type Db, type Statement, sql } from '../platform/db.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import { parseKeyring } from '../platform/keyring.ts'
 import { newApiKey } from './api-key.ts'
-import { openKeyDesk } from './authenticate.ts'
+import { type KeyDesk, openKeyDesk } from './authenticate.ts'
+import { restrictKey, revokeKey } from './manage.ts'
 import { findKeys } from './store.ts'
 
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
 
-function deskOn(over: Partial<Db>, clock = () => new Date()) {
-  const peppers = async () => parseKeyring(testPeppers)
+function deskOn(over: Partial<Db>, clock: Clock = () => new Date(), ring = testPeppers) {
+  const peppers = async () => parseKeyring(ring)
   const desk = openKeyDesk({ db: { ...db, ...over }, peppers, clock })
   const present = (key: string) =>
-    desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen() {} })
+    desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
   return { ...desk, present }
 }
 
@@ -35,6 +40,113 @@ test('a hundred wrong keys at once cost the database two statements', async () =
   const wrong = Array.from({ length: 100 }, () => present(newApiKey('live')))
   assert.deepEqual(new Set(await Promise.all(wrong)), new Set([null]))
   assert.equal(statements, 2)
+})
+
+/** What a key desk says of a key at its first call and at the next one, and whether that one asked the database. */
+async function seenOf(
+  desk: Pick<KeyDesk, 'authenticate'> & { statements(): number },
+  { key, address, isProven = false }: { key: string; address?: string; isProven?: boolean },
+) {
+  const seen: SeenKey[] = []
+  const present = () =>
+    desk.authenticate(`Bearer ${key}`, {
+      address,
+      onSeen(known) {
+        seen.push(known)
+        return isProven ? Promise.resolve(true) : null
+      },
+    })
+  const first = await present()
+  const before = desk.statements()
+  const second = await present()
+  return { found: [first, second], seen, asked: desk.statements() - before }
+}
+
+function countingDesk(clock?: Clock) {
+  let statements = 0
+  const rows: Db['rows'] = (statement) => {
+    statements++
+    return db.rows(statement)
+  }
+  return { ...deskOn({ rows }, clock), statements: () => statements }
+}
+
+test('a key that was valid the last time is told at once; who is proven valid is not looked up, and was used', async () => {
+  const { key, keyId, accountId } = await newKey(db, { credits: 1 })
+  let now = new Date('2027-01-01T00:00:00Z')
+  const desk = countingDesk(() => now)
+  const looked = await seenOf(desk, { key })
+  assert.equal(looked.asked, 1)
+  assert.deepEqual(
+    looked.seen.map(({ caller, isProvable }) => [caller.keyId, isProvable]),
+    [[keyId, true]],
+  )
+  now = new Date('2027-01-01T00:00:01Z')
+  const proven = await seenOf(desk, { key, isProven: true })
+  assert.equal(proven.asked, 0)
+  assert.deepEqual(
+    proven.found.map((found) => found?.caller.keyId),
+    [keyId, keyId],
+  )
+  await desk.recordUses()
+  assert.deepEqual((await findKeys(db, accountId))[0]?.lastUsedAt, now)
+})
+
+test('no charge is to prove a key that is allowed from some places only, whose account has nothing, or whose pepper is going', async () => {
+  const address = '192.0.2.1'
+  const credits = 1
+  const twoPeppers = `k2:${Buffer.alloc(32, 9).toString('base64')},${testPeppers}`
+  const suspended = await newKey(db, { credits })
+  await updateSuspended(db, suspended.accountId, new Date())
+  for (const [key, desk] of [
+    [await newKey(db, { credits, allowedFrom: ['192.0.2.0/24'] }), countingDesk()],
+    [await newKey(db), countingDesk()],
+    [suspended, countingDesk()],
+    [await newKey(db, { credits }), { ...deskOn({}, undefined, twoPeppers), statements: () => 0 }],
+  ] as const) {
+    const { seen } = await seenOf(desk, { key: key.key, address })
+    assert.deepEqual(
+      seen.map(({ isProvable }) => isProvable),
+      [false],
+    )
+  }
+})
+
+test('what is remembered of a key is what was found last', async () => {
+  const { key, accountId, keyId } = await newKey(db, { scopes: ['scores:read'] })
+  const desk = countingDesk()
+  const [here, there] = ['192.0.2.1', '198.51.100.1']
+  const seenFrom = async (address: string) =>
+    (await seenOf(desk, { key, address })).seen.map(({ isProvable, scopes }) => [
+      isProvable,
+      ...scopes,
+    ])
+  assert.deepEqual(await seenFrom(here), [[false, 'scores:read']])
+  await db.run(sql`update api_keys set scopes = '{candidates:read}' where id = ${keyId}`)
+  const [before, now] = await seenFrom(here)
+  assert.deepEqual(
+    [before, now],
+    [
+      [false, 'scores:read'],
+      [false, 'candidates:read'],
+    ],
+  )
+  await db.transaction((tx) =>
+    enterCredits(tx, { accountId, kind: 'grant', delta: 1, reason: 'x' }),
+  )
+  assert.deepEqual((await seenFrom(here))[1], [true, 'candidates:read'])
+  for (const network of ['192.0.2.0/24', '198.51.100.0/24'])
+    await db.transaction((tx) => restrictKey(tx, keyId, [network]))
+  assert.deepEqual(await seenFrom(here), [[true, 'candidates:read']])
+  assert.deepEqual(await seenFrom(here), [])
+  const remembered = [false, 'candidates:read']
+  assert.deepEqual(await seenFrom(there), [remembered, remembered])
+  await db.transaction((tx) => restrictKey(tx, keyId, ['192.0.2.0/24']))
+  assert.deepEqual(await seenFrom(there), [remembered])
+  assert.deepEqual(await seenFrom(here), [remembered, remembered])
+  await db.transaction((tx) => revokeKey(tx, keyId, new Date()))
+  assert.deepEqual(await seenFrom(here), [remembered])
+  assert.deepEqual(await seenFrom(here), [])
 })
 
 test('uses that could not be written are written the next time, and a use meanwhile is the last', async () => {

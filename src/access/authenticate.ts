@@ -1,7 +1,8 @@
 /**
- * Whose key it is. Every request is decided by a look-up of its own: a key that was revoked is refused by the next one, on every node
- * (decision D15). Whose it was the last time is remembered only so that the call can be counted and its answer read meanwhile. Presented keys of
- * one turn of the event loop are looked up together; those that are not found share one look at the peppers, for anybody can make wrong keys.
+ * Whose key it is. Every request is decided by the database: a key that was revoked is refused by the next one, on every node
+ * (decision D15). Whose it was the last time is remembered only so that its call can be counted and read at once; where that is then charged,
+ * the charge tells whether the key is valid. Whoever is not charged is looked up, as is a key that is new here: those of one turn of the event
+ * loop together. Those that are not found share one look at the peppers, for anybody can make wrong keys.
  *
  * Cast: `api_keys`, read here; the coalescer; `api_key_uses` and `api_key_moves`, kept in memory and written every half minute by
  * `recordUses`. A crash loses at most that half minute of uses.
@@ -30,8 +31,13 @@ export interface KeyDesk {
 /** A database that is frozen costs a caller this and what the limiter waits for it, together less than a second (decision D13). */
 const answerWithinMs = 450
 
-/** Keys remembered at most: of any more, nothing is begun before the look-up. */
+/** Keys remembered at most: any more are looked up before anything else. */
 const seenMax = 10_000
+
+interface Seen {
+  key: PresentedKey & SeenKey
+  allowedFrom: string | null
+}
 
 export interface KeyDeskOptions {
   db: Db
@@ -44,7 +50,7 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
   let ring: OpenRing | undefined
   let uses = new Map<string, Date>()
   let moving = new Map<string, Moving>()
-  const seen = new RecentMap<{ key: SeenKey; allowedFrom: string | null }>(seenMax)
+  const seen = new RecentMap<Seen>(seenMax)
   const lookUp = coalesce<readonly string[], ValidKey | undefined>({
     name: 'API keys',
     run: (presented) => findEach(db, presented, clock()),
@@ -80,22 +86,30 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
       const [name = ''] = digests
       const before = seen.get(name)
       // Whoever presents it from elsewhere spends nothing of its limit.
-      if (before !== undefined && isAllowedFrom(before.allowedFrom, address)) onSeen(before.key)
+      if (before !== undefined && isAllowedFrom(before.allowedFrom, address)) {
+        const proving = onSeen(before.key)
+        if (proving !== null && (await proving)) {
+          uses.set(before.key.caller.keyId, clock())
+          return before.key
+        }
+      }
       const found = await lookUp(digests)
       if (found === undefined) {
         seen.delete(name)
         await refuseOtherRing(open)
         return null
       }
-      if (before?.allowedFrom !== found.allowedFrom) seen.delete(name)
-      if (!isAllowedFrom(found.allowedFrom, address)) return null
+      const { allowedFrom, pepper } = found
+      const isMoving = pepper !== open.present
+      const isProvable = allowedFrom === null && !isMoving && !found.suspended && found.balance > 0
+      const told = { ...presentedKey(found), isProvable }
+      const now = { key: told, allowedFrom }
+      if (before === undefined || !isSame(before, now)) seen.set(name, now)
+      if (!isAllowedFrom(allowedFrom, address)) return null
       uses.set(found.id, clock())
-      if (found.pepper !== open.present && open === ring)
+      if (isMoving && open === ring)
         moving.set(found.id, { keyId: found.id, digest: Buffer.from(name, 'hex') })
-      const presented = presentedKey(found)
-      const { allowedFrom } = found
-      if (before?.allowedFrom !== allowedFrom) seen.set(name, { key: presented, allowedFrom })
-      return presented
+      return told
     },
 
     async recordUses() {
@@ -114,6 +128,15 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
       if (left !== undefined && left.moving.length > 0) await leaveMoves(db, left.ring, left.moving)
     },
   }
+}
+
+/** Equal texts of scopes are one list. */
+function isSame(one: Seen, other: Seen): boolean {
+  return (
+    one.allowedFrom === other.allowedFrom &&
+    one.key.isProvable === other.key.isProvable &&
+    one.key.scopes === other.key.scopes
+  )
 }
 
 interface OpenRing {

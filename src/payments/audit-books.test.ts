@@ -15,13 +15,14 @@ let references = 0
 
 function debitOf({ accountId, keyId }: TestKey): Debit {
   const reference = `request-${++references}`
-  return { accountId, keyId, amount: 1, reference, meter: 'score_lookup', operation: 'getScore' }
+  const what = { meter: 'score_lookup', operation: 'getScore', provenFor: '' }
+  return { accountId, keyId, amount: 1, reference, ...what }
 }
 
 test('the audit finds a balance that is not what its entries say, and suspends that account alone', async () => {
   const [sound, broken] = [await newKey(db, { credits: 5 }), await newKey(db, { credits: 5 })]
-  await debitBatch(db, [debitOf(sound), debitOf(broken)])
   const now = new Date()
+  await debitBatch(db, [debitOf(sound), debitOf(broken)], now)
   const ofBroken = (fromStart: boolean) =>
     auditBooks(db, { now, fromStart }).then((found) => found.broken.map((book) => book.accountId))
   assert.deepEqual(await ofBroken(false), [])
@@ -29,7 +30,7 @@ test('the audit finds a balance that is not what its entries say, and suspends t
     update credit_accounts set balance = balance + 1 where account_id = ${broken.accountId}`)
   for (const fromStart of [false, true]) {
     assert.deepEqual(await ofBroken(fromStart), [broken.accountId])
-    const [outcome] = await debitBatch(db, [debitOf(broken), debitOf(sound)])
+    const [outcome] = await debitBatch(db, [debitOf(broken), debitOf(sound)], now)
     assert.equal(outcome?.outcome, 'suspended')
   }
   await db.run(sql`

@@ -11,6 +11,8 @@ export interface Debit {
   reference: string
   meter: string
   operation: string
+  /** Charged only where the key is valid now, has this scope and may come from anywhere; empty where that is known. */
+  provenFor: string
 }
 
 export interface DebitRow {
@@ -22,18 +24,28 @@ export interface DebitRow {
 }
 
 /**
- * Charges what the balances allow, first come first served; an account that never had credits has no row in the answer. The accounts are
- * locked in one order, so no two batches wait for each other; the sums run over what the locked rows hold then, so any number of servers
- * may do this at once.
+ * Charges what the balances allow, first come first served. An account that never had credits has no row in the answer, nor has a debit whose
+ * key is not as it wants it: keys belong to the room access, but a round trip of their own would cost more than this (decision D15). The
+ * accounts are locked in one order, so no two batches wait for each other; the sums run over what the locked rows hold then, so any number of
+ * servers may do this at once. A key is found by its id alone, and judged then: no plan reads all keys.
  */
-export function insertDebits(db: Queryable, debits: readonly Debit[]): Promise<DebitRow[]> {
+export function insertDebits(
+  db: Queryable,
+  debits: readonly Debit[],
+  now: Date,
+): Promise<DebitRow[]> {
   const column = (name: keyof Debit) => tokenArray(debits.map((debit) => debit[name]))
   return db.rows<DebitRow>(sql`
     with asked as (
       select * from unnest(
         ${column('accountId')}::uuid[], ${column('keyId')}::uuid[], ${column('amount')}::bigint[],
-        ${column('reference')}::text[], ${column('meter')}::text[], ${column('operation')}::text[]
-      ) with ordinality as a(account_id, key_id, amount, reference, meter, operation, place)
+        ${column('reference')}::text[], ${column('meter')}::text[], ${column('operation')}::text[],
+        ${column('provenFor')}::text[]
+      ) with ordinality as a(account_id, key_id, amount, reference, meter, operation, proven_for, place)
+      where proven_for = '' or (
+        select revoked_at is null and (expires_at is null or expires_at > ${now}) and proven_for = any(scopes)
+          and allowed_from is null
+        from api_keys where id = key_id)
     ), locked as materialized (
       select account_id, balance, suspended_at from credit_accounts
       where account_id in (select account_id from asked)

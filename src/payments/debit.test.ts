@@ -4,6 +4,8 @@ import { testDatabase } from '../../test/support/database.ts'
 import fc from '../../test/support/fc.ts'
 import { inTurn, untilItWaits } from '../../test/support/in-turn.ts'
 import { newKey, type TestKey } from '../../test/support/keys.ts'
+import { revokeKey } from '../access/manage.ts'
+import { systemClock } from '../platform/clock.ts'
 import { openDb, type Queryable, sql } from '../platform/db.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import { auditBooks } from './audit-books.ts'
@@ -26,7 +28,12 @@ let references = 0
 
 function debitOf({ accountId, keyId }: TestKey, amount = 1): Debit {
   const reference = `request-${++references}`
-  return { accountId, keyId, amount, reference, meter: 'score_lookup', operation: 'getScore' }
+  const what = { meter: 'score_lookup', operation: 'getScore', provenFor: '' }
+  return { accountId, keyId, amount, reference, ...what }
+}
+
+function chargeAll(on: Queryable, debits: readonly Debit[]): Promise<Debited[]> {
+  return debitBatch(on, debits, new Date())
 }
 
 async function balanceOf({ accountId }: TestKey): Promise<number> {
@@ -47,7 +54,7 @@ test('a batch is charged in its order, each call told what is left after it', as
   const [rich, poor] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 1 })]
   const none = await newKey(db)
   const batch = [rich, poor, rich, poor, none, rich].map((key) => debitOf(key))
-  assert.deepEqual(told(await debitBatch(db, batch)), [9, 0, 8, 'short', 'short', 7])
+  assert.deepEqual(told(await chargeAll(db, batch)), [9, 0, 8, 'short', 'short', 7])
   assert.equal(await balanceOf(rich), 7)
   assert.equal(await spentOf(rich), 3)
   assert.equal(await spentOf(poor), 1)
@@ -56,15 +63,15 @@ test('a batch is charged in its order, each call told what is left after it', as
 test('a call that costs more than is left does not stand in the way of a smaller one behind it', async () => {
   const key = await newKey(db, { credits: 5 })
   const batch = [3, 4, 1, 2, 1].map((amount) => debitOf(key, amount))
-  assert.deepEqual(told(await debitBatch(db, batch)), [2, 'short', 1, 'short', 0])
+  assert.deepEqual(told(await chargeAll(db, batch)), [2, 'short', 1, 'short', 0])
   assert.equal(await balanceOf(key), 0)
 })
 
 test('a call with a reference that was used fails alone; the others of its batch are charged', async () => {
   const key = await newKey(db, { credits: 5 })
   const first = debitOf(key)
-  await debitBatch(db, [first])
-  const outcomes = await debitBatch(db, [debitOf(key), first, debitOf(key)])
+  await chargeAll(db, [first])
+  const outcomes = await chargeAll(db, [debitOf(key), first, debitOf(key)])
   assert.deepEqual(told(outcomes), [3, 'failed', 2])
   assert.equal(await spentOf(key), 3)
 })
@@ -72,8 +79,8 @@ test('a call with a reference that was used fails alone; the others of its batch
 test('so it does behind a larger call that the balance did not cover', async () => {
   const key = await newKey(db, { credits: 6 })
   const used = debitOf(key)
-  await debitBatch(db, [used])
-  const outcomes = await debitBatch(db, [debitOf(key, 3), debitOf(key, 4), used])
+  await chargeAll(db, [used])
+  const outcomes = await chargeAll(db, [debitOf(key, 3), debitOf(key, 4), used])
   assert.deepEqual(told(outcomes), [2, 'short', 'failed'])
 })
 
@@ -81,7 +88,7 @@ test('a database that goes away in between fails the whole batch, with nothing a
   for (const lastStatement of [1, 3]) {
     const key = await newKey(db, { credits: 5 })
     const used = debitOf(key)
-    await debitBatch(db, [used])
+    await chargeAll(db, [used])
     let statements = 0
     const going: Queryable = {
       ...db,
@@ -91,14 +98,14 @@ test('a database that goes away in between fails the whole batch, with nothing a
       },
     }
     const batch = [debitOf(key), debitOf(key), used]
-    await assert.rejects(debitBatch(going, batch), { name: 'UnavailableError' })
+    await assert.rejects(chargeAll(going, batch), { name: 'UnavailableError' })
     assert.equal(statements, lastStatement)
   }
 })
 
 test('who charges waits for whom it finds charging, and sees what they left', async () => {
   const key = await newKey(db, { credits: 1 })
-  const charge = (on: Queryable) => debitBatch(on, [debitOf(key)])
+  const charge = (on: Queryable) => chargeAll(on, [debitOf(key)])
   const [first, second] = await inTurn(db, charge, () => charge(db))
   assert.deepEqual([...told(first), ...told(second)], [0, 'short'])
 })
@@ -106,12 +113,12 @@ test('who charges waits for whom it finds charging, and sees what they left', as
 test('what is given back is entered behind what was charged before it', async () => {
   const key = await newKey(db, { credits: 5 })
   const first = debitOf(key)
-  await debitBatch(db, [first])
+  await chargeAll(db, [first])
   const second = await db.transaction(async (tx) => {
     await lockCreditAccount(tx, key.accountId)
     const waiting = insertVoids(db, [first.reference])
     await untilItWaits(db, waiting)
-    await debitBatch(tx, [debitOf(key)])
+    await chargeAll(tx, [debitOf(key)])
     return { waiting }
   })
   assert.equal(await second.waiting, 1)
@@ -126,15 +133,47 @@ test('what is given back is entered behind what was charged before it', async ()
 test('a suspended account is not charged', async () => {
   const key = await newKey(db, { credits: 5 })
   await updateSuspended(db, key.accountId, new Date())
-  assert.deepEqual(told(await debitBatch(db, [debitOf(key)])), ['suspended'])
+  assert.deepEqual(told(await chargeAll(db, [debitOf(key)])), ['suspended'])
   assert.equal(await balanceOf(key), 5)
   await updateSuspended(db, key.accountId, null)
+})
+
+test('who is to be charged as a valid key is charged only as one that is valid, with the scope, and from anywhere', async () => {
+  const made = new Date()
+  const [now, later] = [new Date(made.getTime() + 1), new Date(made.getTime() + 2)]
+  const rich = (over: Parameters<typeof newKey>[1]) =>
+    newKey(db, { credits: 5, now: made, ...over })
+  const [sound, revoked, expired, narrow, restricted] = [
+    await rich({ expiresAt: later }),
+    await rich({}),
+    await rich({ expiresAt: now }),
+    await rich({ scopes: ['candidates:read'] }),
+    await rich({ allowedFrom: ['192.0.2.0/24'] }),
+  ]
+  await db.transaction((tx) => revokeKey(tx, revoked.keyId, now))
+  const unknown = { ...sound, keyId: revoked.accountId }
+  const keys = [sound, revoked, expired, narrow, restricted, unknown, sound]
+  const batch = keys.map((key) => ({ ...debitOf(key), provenFor: 'scores:read' }))
+  const outcomes = await debitBatch(db, batch, now)
+  assert.deepEqual(told(outcomes), [4, ...Array(5).fill('short'), 3])
+  assert.deepEqual(await Promise.all(keys.map(balanceOf)), [3, 5, 5, 5, 5, 3, 3])
+  assert.deepEqual(told(await debitBatch(db, batch.slice(0, 1), later)), ['short'])
+  // Looked up before, they are charged.
+  assert.deepEqual(
+    told(
+      await chargeAll(
+        db,
+        keys.slice(1, 5).map((key) => debitOf(key)),
+      ),
+    ),
+    [4, 4, 4, 4],
+  )
 })
 
 test('what is void is given back once, and only where it was charged', async () => {
   const key = await newKey(db, { credits: 5 })
   const [one, two] = [debitOf(key), debitOf(key, 2)]
-  await debitBatch(db, [one, two])
+  await chargeAll(db, [one, two])
   const references = [one.reference, two.reference, 'never-charged']
   await insertVoids(db, references)
   await insertVoids(db, references)
@@ -184,7 +223,7 @@ test('eight connections charge twenty accounts at the same time: spent is what t
           const key = keys[(i * 7 + n * 3 + round) % keys.length] as TestKey
           return debitOf(key, 1 + ((i + n) % 3))
         })
-        const outcomes = await debitBatch(node, batch)
+        const outcomes = await chargeAll(node, batch)
         for (const [i, { outcome }] of outcomes.entries())
           if (outcome === 'charged') charged += batch[i]?.amount ?? 0
       }
@@ -200,7 +239,7 @@ test('eight connections charge twenty accounts at the same time: spent is what t
 
 test('calls of one turn are charged together, and each gets its own answer', async () => {
   const key = await newKey(db, { credits: 50 })
-  const debit = openDebits(db)
+  const debit = openDebits(db, systemClock)
   const outcomes = await Promise.all(Array.from({ length: 80 }, () => debit(debitOf(key))))
   const charged = outcomes.filter(({ outcome }) => outcome === 'charged')
   assert.equal(charged.length, 50)
@@ -251,7 +290,7 @@ test('whatever is granted, adjusted, charged and void, the books are those of a 
           const debits = one.amounts.map((asked) =>
             debitOf(keys[asked.who] as TestKey, asked.amount),
           )
-          const outcomes = await debitBatch(db, debits)
+          const outcomes = await chargeAll(db, debits)
           for (const [i, { outcome }] of outcomes.entries()) {
             const { who, amount } = one.amounts[i] as { who: number; amount: number }
             if (outcome !== 'charged') continue
@@ -276,7 +315,7 @@ test('whatever is granted, adjusted, charged and void, the books are those of a 
 
 test('the statement itself says of each call what became of it', async () => {
   const key = await newKey(db, { credits: 2 })
-  const rows = await insertDebits(db, [debitOf(key, 2), debitOf(key)])
+  const rows = await insertDebits(db, [debitOf(key, 2), debitOf(key)], new Date())
   assert.deepEqual(rows, [
     { place: 1, isAccepted: true, isSuspended: false, remaining: 0 },
     { place: 2, isAccepted: false, isSuspended: false, remaining: 0 },

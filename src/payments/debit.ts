@@ -2,6 +2,8 @@
  * Charging by group commit (decision D20): calls that wait at the same time are charged by one statement, each exactly as if it were
  * alone. One batch of this process is out at a time; other processes have theirs.
  */
+
+import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { UnavailableError } from '../platform/errors.ts'
@@ -9,6 +11,7 @@ import { type Debit, type DebitRow, insertDebits } from './credit-store.ts'
 
 export type Debited =
   | { outcome: 'charged'; remaining: number }
+  /** Or its key is not as the debit wants it. */
   | { outcome: 'short' }
   | { outcome: 'suspended' }
   /** Not charged: a defect of this one call. */
@@ -19,39 +22,43 @@ const batchMax = 256
 const answerWithinMs = 450
 
 /** Rejects with `UnavailableError` where it is not known whether the call was charged. */
-export function openDebits(db: Db): (debit: Debit) => Promise<Debited> {
+export function openDebits(db: Db, clock: Clock): (debit: Debit) => Promise<Debited> {
   return coalesce<Debit, Debited>({
     name: 'credits',
-    run: (debits) => debitBatch(db, debits),
+    run: (debits) => debitBatch(db, debits, clock()),
     batchMax,
     deadlineMs: answerWithinMs,
   })
 }
 
 /** In the order of the debits. */
-export async function debitBatch(db: Queryable, debits: readonly Debit[]): Promise<Debited[]> {
-  const rows = await insertDebits(db, debits).catch((error: unknown) => {
+export async function debitBatch(
+  db: Queryable,
+  debits: readonly Debit[],
+  now: Date,
+): Promise<Debited[]> {
+  const rows = await insertDebits(db, debits, now).catch((error: unknown) => {
     if (error instanceof UnavailableError || debits.length === 1) throw error
     return null
   })
   // One of them is at fault, and nothing was charged: the others must not suffer from it.
-  if (rows === null) return eachAlone(db, debits)
+  if (rows === null) return eachAlone(db, debits, now)
   const outcomes = outcomesOf(debits, rows)
   for (const { place, isAccepted, isSuspended, remaining } of rows) {
     const debit = debits[place - 1]
     if (debit === undefined || isAccepted || isSuspended || debit.amount > remaining) continue
     // It was behind a larger one that the balance did not cover.
-    const [again] = await eachAlone(db, [debit])
+    const [again] = await eachAlone(db, [debit], now)
     if (again !== undefined) outcomes[place - 1] = again
   }
   return outcomes
 }
 
-async function eachAlone(db: Queryable, debits: readonly Debit[]): Promise<Debited[]> {
+async function eachAlone(db: Queryable, debits: readonly Debit[], now: Date): Promise<Debited[]> {
   const outcomes: Debited[] = []
   for (const debit of debits) {
     try {
-      outcomes.push(...(await debitBatch(db, [debit])))
+      outcomes.push(...(await debitBatch(db, [debit], now)))
     } catch (error) {
       if (error instanceof UnavailableError) throw error
       outcomes.push({ outcome: 'failed', error })

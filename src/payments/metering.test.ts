@@ -31,6 +31,7 @@ const callOf = ({ accountId, keyId }: TestKey, over: Partial<MeteredCall> = {}):
   meter: 'score_lookup',
   operationId: 'getScore',
   requestId: `call-${++calls}`,
+  provenFor: null,
   purchase: null,
   ...over,
 })

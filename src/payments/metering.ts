@@ -39,7 +39,7 @@ const voidedForMs = 60_000
 const voidsMax = 100_000
 
 export function openCreditDesk({ db, prices, clock }: CreditDeskOptions): CreditDesk {
-  const debit = openDebits(db)
+  const debit = openDebits(db, clock)
   /** Until when each is given back. */
   const voids = new Map<string, number>()
 
@@ -50,6 +50,8 @@ export function openCreditDesk({ db, prices, clock }: CreditDeskOptions): Credit
   }
 
   return {
+    isFree: (meter) => prices[meter] === 0,
+
     shortfall: ({ credits }, meter) => shortfallOf(credits, prices[meter]),
 
     async charge(call) {
@@ -90,9 +92,12 @@ function shortfallOf(
   return balance < price ? refuse('insufficient_credits') : null
 }
 
-function debitOf({ caller, meter, operationId, requestId }: MeteredCall, amount: number): Debit {
+function debitOf(
+  { caller, meter, operationId: operation, requestId: reference, provenFor }: MeteredCall,
+  amount: number,
+): Debit {
   const { accountId, keyId } = caller
-  return { accountId, keyId, amount, reference: requestId, meter, operation: operationId }
+  return { accountId, keyId, amount, reference, meter, operation, provenFor: provenFor ?? '' }
 }
 
 function chargeOf(debited: Debited | undefined, amount: number): Charge | Refusal {
@@ -125,7 +130,7 @@ function chargePurchase(
       return before.fingerprint.equals(made.fingerprint)
         ? { charged: 0, remaining: balance }
         : refuse('purchase_key_reused')
-    const charge = chargeOf((await debitBatch(tx, [wanted]))[0], wanted.amount)
+    const charge = chargeOf((await debitBatch(tx, [wanted], now))[0], wanted.amount)
     if (!('refusal' in charge)) await insertPurchase(tx, made, now)
     return charge
   })

@@ -1,5 +1,5 @@
 /** What the HTTP edge asks of the rooms that know keys and money; it orders the questions itself (decision D18). */
-import type { KeyCaller, MeterName, PresentedKey } from './callers.ts'
+import type { KeyCaller, MeterName, PresentedKey, Scope } from './callers.ts'
 import type { Refusal } from './errors.ts'
 
 /**
@@ -16,12 +16,19 @@ export interface Presenting {
   address: string | undefined
   /**
    * Called at once with a key that was valid the last time, before it is known whether it still is: for what may be begun meanwhile, and
-   * lets nobody in.
+   * lets nobody in. Where it returns a promise, the key is not looked up before that resolves, nor afterwards, where it is true: then the
+   * charge has found it valid.
    */
-  onSeen(key: SeenKey): void
+  onSeen(key: SeenKey): Promise<boolean> | null
 }
 
-export type SeenKey = Pick<PresentedKey, 'caller' | 'scopes'>
+/** Whose it is and what it may do. */
+export type KeyRights = Pick<PresentedKey, 'caller' | 'scopes'>
+
+export interface SeenKey extends KeyRights {
+  /** Whether a charge can tell that it is valid: it may come from anywhere, rests on the present pepper, and its account had credits. */
+  isProvable: boolean
+}
 
 /** A call that has been answered with 200 and is now to be paid for. */
 export interface MeteredCall {
@@ -30,6 +37,8 @@ export interface MeteredCall {
   operationId: string
   /** Never charged twice. */
   requestId: string
+  /** Charged only where the key is valid at that moment, has this scope and may come from anywhere. Null: it has been looked up for this call. */
+  provenFor: Scope | null
   /** Of a caller that sent an Idempotency-Key: within 24 hours the same request under the same key is charged once. */
   purchase: { idempotencyKey: string; fingerprint: string } | null
 }
@@ -42,6 +51,8 @@ export interface Charge {
 }
 
 export interface Metering {
+  /** Whether calls of a meter cost nothing. */
+  isFree(meter: MeterName): boolean
   /** Why the account cannot pay for a call, as far as that can be told before the work; or null. */
   shortfall(key: PresentedKey, meter: MeterName): Refusal | null
   /** Durable when it resolves; a refusal or an error has charged nothing, or what it has is given back. */

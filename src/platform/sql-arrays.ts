@@ -3,10 +3,10 @@
  * a statement of hundreds of ids more than everything else that is done to send it.
  */
 
-const token = /^[\w-]*$/
+const token = /^[\w:-]*$/
 const hexBytes = /^[\da-f]*$/
 
-/** Of ids, whole numbers and names made of letters, digits, `_` and `-`. Throws for anything else. */
+/** Of ids, whole numbers and names made of letters, digits, `_`, `:` and `-`. Throws for anything else. */
 export function tokenArray(values: readonly (string | number)[]): string {
   for (const value of values)
     if (!token.test(`${value}`)) throw new TypeError('a value that needs an escape in an array')

@@ -1,6 +1,6 @@
 /** Who may come in: key, scope and rate limit, in this order (decisions D16–D18, D24). */
 import type { IncomingMessage } from 'node:http'
-import type { Authenticate, SeenKey } from '../platform/admission.ts'
+import type { Authenticate, KeyRights, SeenKey } from '../platform/admission.ts'
 import type { PresentedKey } from '../platform/callers.ts'
 import type { Endpoint, Policy, RateLimits } from '../platform/endpoint.ts'
 import { errorTable, type Refusal, refuse } from '../platform/errors.ts'
@@ -23,14 +23,17 @@ export interface AdmitParts {
 /** Null: nobody in particular, where the route is for anybody or for who pays on the spot. */
 export type Admitted = { key: PresentedKey | null }
 
-/** What may be done for a key that was valid the last time, while it is looked up. Whether it is done shows nowhere. */
-export type HeadStart = (key: SeenKey) => void
+/**
+ * What may be done for a key that was valid the last time and whose call is being counted, before it is looked up. Whether it is done shows
+ * nowhere. Null, or whether a charge has found the key valid, which then need not be looked up.
+ */
+export type HeadStart = (key: SeenKey, counted: Promise<RateVerdict>) => Promise<boolean> | null
 
 export async function admit(
   edge: AdmitParts,
   route: EndpointRoute,
   exchange: Exchange,
-  headStart: HeadStart = () => {},
+  headStart: HeadStart = () => null,
 ): Promise<Admitted | Refusal> {
   const { policy } = route.endpoint
   if (policy.kind === 'open') return { key: null }
@@ -61,7 +64,7 @@ function countedByAddress(
 function countedByKey(
   edge: Pick<AdmitParts, 'network'>,
   { route, exchange, policy }: Called & Pick<Presented, 'policy'>,
-  key: SeenKey,
+  key: KeyRights,
 ): Counted {
   if (policy.kind === 'optional-key' && key.caller.environment === 'test')
     return countedByAddress(edge, { route, exchange }, policy)
@@ -78,7 +81,7 @@ interface Presented {
 
 /**
  * A presented key succeeds or fails as a key; it is never ignored (decision D17). The call of a key that was valid the last time is counted
- * while the key is looked up: one round trip less to wait for. Should it be revoked meanwhile, what was counted is its own.
+ * before the key is known to be valid: one round trip less to wait for. Should it be revoked meanwhile, what was counted is its own.
  */
 async function admitKey(
   edge: AdmitParts,
@@ -86,7 +89,7 @@ async function admitKey(
   { exchange, policy, authorization, headStart }: Presented,
 ): Promise<Admitted | Refusal> {
   const { operationId } = route.endpoint
-  const count = (key: SeenKey): Promise<RateVerdict> => {
+  const count = (key: KeyRights): Promise<RateVerdict> => {
     const { caller, limits } = countedByKey(edge, { route, exchange, policy }, key)
     return edge.limiter.take(caller, limits)
   }
@@ -94,24 +97,26 @@ async function admitKey(
   const key = await edge.authenticate(authorization, {
     address: edge.network(exchange).address,
     onSeen(seen) {
-      if (outOfPlace(policy, seen) !== null || waitMs(edge, bucketOf(seen), misses) > 0) return
-      early.counted = count(seen)
+      if (outOfPlace(policy, seen) !== null || waitMs(edge, bucketOf(seen), misses) > 0) return null
+      const counted = count(seen)
       // Whoever does not get so far does not hear of it.
-      early.counted.catch(() => {})
-      if (waitMs(edge, bucketOf(seen), operationId) <= 0) headStart(seen)
+      counted.catch(() => {})
+      early.counted = counted
+      return waitMs(edge, bucketOf(seen), operationId) <= 0 ? headStart(seen, counted) : null
     },
   })
   if (key === null) return invalidKey(edge, route, exchange)
   const refusal = outOfPlace(policy, key)
   if (refusal !== null) return refusal
-  const missesMs = waitMs(edge, bucketOf(key), misses)
+  // Asked once: a call that is already paid for must not be refused any more.
+  const missesMs = early.counted === undefined ? waitMs(edge, bucketOf(key), misses) : 0
   if (missesMs > 0) return tooMany(route, Math.ceil(missesMs / 1_000), missesMessage)
   const verdict = await (early.counted ?? count(key))
   if (!verdict.allowed) spend(edge, bucketOf(key), { limit: operationId, verdict })
   return verdictProblem({ route, exchange }, verdict) ?? { key }
 }
 
-function outOfPlace({ kind, scope }: Presented['policy'], key: SeenKey): Refusal | null {
+function outOfPlace({ kind, scope }: Presented['policy'], key: KeyRights): Refusal | null {
   if (!key.scopes.includes(scope)) return refuse('insufficient_scope')
   // What a keyed route keeps is real: a test key has nothing there (decision D14).
   return kind === 'keyed' && key.caller.environment === 'test' ? refuse('test_key') : null
@@ -193,7 +198,7 @@ export async function missProblem(
   return tooMany(route, verdict.retryAfterSeconds, missesMessage)
 }
 
-function bucketOf({ caller }: SeenKey): ClientNetwork {
+function bucketOf({ caller }: KeyRights): ClientNetwork {
   return { buckets: [{ key: caller.keyId, factor: 1 }] }
 }
 

@@ -1,9 +1,11 @@
-/** A paid read is made while its key is looked up; whoever is refused in the end hears nothing of it, and whose limit is spent begins none. */
+/** A paid read is made before its key is known to be valid, which its charge can tell; whoever is refused in the end hears nothing of it, and whose limit is spent begins none. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, request, startEdge, validKey } from '../../test/support/edge.ts'
-import type { Authenticate } from '../platform/admission.ts'
-import { endpoint, type Policy } from '../platform/endpoint.ts'
+import type { Authenticate, MeteredCall, Metering } from '../platform/admission.ts'
+import type { Environment } from '../platform/callers.ts'
+import { endpoint, type Policy, type RateLimits } from '../platform/endpoint.ts'
+import { refuse, UnavailableError } from '../platform/errors.ts'
 import type { PaymentPort } from '../platform/payments.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit.ts'
 
@@ -14,18 +16,30 @@ const meter = 'score_lookup'
 async function startPaid({
   authenticate = async () => null,
   perMinute = 100,
+  isProvable = true,
+  environment = 'live',
+  metering,
+  missLimits = { perMinute: 60, perDay: 1_000 },
   payments,
   policy = { kind: 'paid', scope, meter, limits: { perMinute, perDay: 1_000 } },
 }: {
-  authenticate?: (seen: () => void) => ReturnType<Authenticate>
+  authenticate?: (seen: () => Promise<boolean> | null) => ReturnType<Authenticate>
   perMinute?: number
+  isProvable?: boolean
+  environment?: Environment
+  metering?: Metering
+  missLimits?: RateLimits
   payments?: PaymentPort
   policy?: Policy
 }) {
-  const reads = { begun: 0, fail: false }
+  const reads = { begun: 0, fail: false, failure: new Error('not read'), missing: false }
+  const caller = { ...validKey.caller, environment }
   const edge = await startEdge({
     limiter: inProcessRateLimiter({ nodes: 1 }),
-    authenticate: (_authorization, { onSeen }) => authenticate(() => onSeen(validKey)),
+    authenticate: (_authorization, { onSeen }) =>
+      authenticate(() => onSeen({ ...validKey, caller, isProvable })),
+    metering,
+    missLimits,
     payments,
     endpoints: [
       endpoint({
@@ -39,13 +53,15 @@ async function startPaid({
         shed: 1,
         answer: async () => {
           reads.begun++
-          if (reads.fail) throw new Error('not read')
+          if (reads.fail) throw reads.failure
+          if (reads.missing) return refuse('score_not_found')
           return { status: 200, body: { private: true } }
         },
       }),
     ],
   })
-  const call = () => ask(edge.port, request('GET /read', ['Authorization: Bearer x']))
+  const call = (...headers: string[]) =>
+    ask(edge.port, request('GET /read', ['Authorization: Bearer x', ...headers]))
   return { ...edge, reads, call }
 }
 
@@ -53,7 +69,7 @@ test('200: one read for one call, begun before the key is known to be valid', as
   let begunBefore = 0
   const edge = await startPaid({
     authenticate: async (seen) => {
-      seen()
+      assert.equal(seen(), null)
       begunBefore = edge.reads.begun
       return validKey
     },
@@ -66,7 +82,7 @@ test('200: one read for one call, begun before the key is known to be valid', as
 test('401: a key that was revoked meanwhile is told nothing of what was read, nor that it failed', async () => {
   const edge = await startPaid({
     authenticate: async (seen) => {
-      seen()
+      assert.equal(seen(), null)
       return null
     },
   })
@@ -95,7 +111,7 @@ for (const policy of [
     const edge = await startPaid({
       policy,
       authenticate: async (seen) => {
-        seen()
+        assert.equal(seen(), null)
         return null
       },
     })
@@ -107,7 +123,7 @@ for (const policy of [
 test('500: a read that failed fails the call that it was for', async () => {
   const edge = await startPaid({
     authenticate: async (seen) => {
-      seen()
+      assert.equal(seen(), null)
       return validKey
     },
   })
@@ -121,7 +137,7 @@ test('429: once its limit is spent, no read is begun for a key', async () => {
   const edge = await startPaid({
     perMinute: 1,
     authenticate: async (seen) => {
-      seen()
+      assert.equal(seen(), null)
       return validKey
     },
   })
@@ -153,4 +169,176 @@ test('429: once its limit is spent, a payer may try nothing, nor may another of 
   assert.deepEqual(statuses, [200, 429, 429, 429])
   // The first that is refused could not be told before.
   assert.deepEqual(told, [true, true, false, false])
+})
+
+/** Charges what is asked of it, unless told otherwise. */
+function recordedMetering(over: Partial<Metering> = {}) {
+  const charged: MeteredCall[] = []
+  const metering: Metering = {
+    isFree: () => false,
+    shortfall: () => null,
+    async charge(call) {
+      charged.push(call)
+      return { charged: 1, remaining: 9 }
+    },
+    undo: () => undefined,
+    ...over,
+  }
+  return { charged, metering }
+}
+
+/** Looks a key up where nobody has proven it; `lookUps` are the times. */
+function lookingUp(found: typeof validKey | null = validKey) {
+  const told = { lookUps: 0 }
+  const authenticate = async (seen: () => Promise<boolean> | null) => {
+    const proving = seen()
+    if (proving !== null && (await proving)) return validKey
+    told.lookUps++
+    return found
+  }
+  return { told, authenticate }
+}
+
+test('200: who is charged as a valid key is not looked up', async () => {
+  const { charged, metering } = recordedMetering()
+  const { told, authenticate } = lookingUp()
+  const edge = await startPaid({ metering, authenticate })
+  const { status, headers } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, told.lookUps, edge.reads.begun], [200, 0, 1])
+  assert.deepEqual(
+    charged.map(({ provenFor }) => provenFor),
+    [scope],
+  )
+  assert.equal(headers['service-credits-charged'], '1')
+  assert.equal(headers['service-credits-remaining'], '9')
+  assert.match(String(headers.ratelimit), /"minute";r=99/)
+})
+
+test('200: who could not be charged as a valid key is looked up, and charged for what was read', async () => {
+  const { charged, metering } = recordedMetering()
+  const { told, authenticate } = lookingUp()
+  const edge = await startPaid({
+    authenticate,
+    metering: {
+      ...metering,
+      charge: (call) =>
+        call.provenFor === null
+          ? metering.charge(call)
+          : Promise.resolve(refuse('insufficient_credits')),
+    },
+  })
+  const { status, headers } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, told.lookUps, edge.reads.begun, charged.length], [200, 1, 1, 1])
+  assert.match(String(headers.ratelimit), /"minute";r=99/, 'counted once')
+})
+
+test('401: a key that no charge proves, and nobody finds, is told nothing else', async () => {
+  const { metering } = recordedMetering({
+    charge: async () => refuse('insufficient_credits'),
+  })
+  const { told, authenticate } = lookingUp(null)
+  const edge = await startPaid({ metering, authenticate })
+  const { status, body } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, told.lookUps], [401, 1])
+  assert.doesNotMatch(String(body), /private|credits/)
+})
+
+for (const [what, { over = {}, free = false, headers = [] }] of Object.entries<{
+  over?: Partial<Parameters<typeof startPaid>[0]>
+  free?: boolean
+  headers?: string[]
+}>({
+  'a key of which a charge cannot tell': { over: { isProvable: false } },
+  'a key of the sandbox': { over: { environment: 'test' } },
+  'a meter that costs nothing': { free: true },
+  'a named purchase': { headers: ['Idempotency-Key: purchase-0000001'] },
+}))
+  test(`200: looked up before anything is charged: ${what}`, async () => {
+    const { charged, metering } = recordedMetering({ isFree: () => free })
+    const { told, authenticate } = lookingUp()
+    const edge = await startPaid({ ...over, metering, authenticate })
+    const { status } = await edge.call(...headers)
+    await edge.stop()
+    assert.deepEqual([status, told.lookUps, edge.reads.begun], [200, 1, 1])
+    assert.deepEqual(
+      charged.filter(({ provenFor }) => provenFor !== null),
+      [],
+    )
+  })
+
+test('404 and 429: what is no 200 is charged nothing, and said to whose key is looked up', async () => {
+  const { charged, metering } = recordedMetering()
+  const { told, authenticate } = lookingUp()
+  const edge = await startPaid({ metering, authenticate, perMinute: 1 })
+  edge.reads.missing = true
+  const statuses = [(await edge.call()).status, (await edge.call()).status]
+  await edge.stop()
+  assert.deepEqual([...statuses, told.lookUps, charged.length], [404, 429, 2, 0])
+})
+
+test('429: a call beyond its limit is charged nothing, whatever was read for it', async () => {
+  const { charged, metering } = recordedMetering()
+  const { authenticate } = lookingUp()
+  const edge = await startPaid({ metering, authenticate, perMinute: 1 })
+  const statuses = [(await edge.call()).status, (await edge.call()).status]
+  await edge.stop()
+  assert.deepEqual([...statuses, edge.reads.begun, charged.length], [200, 429, 2, 1])
+})
+
+test('200: a call that is paid for is not refused because others of its key have found nothing meanwhile', async () => {
+  const { metering } = recordedMetering()
+  const held = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const { authenticate } = lookingUp()
+  const edge = await startPaid({
+    authenticate,
+    missLimits: { perMinute: 1, perDay: 1 },
+    metering: {
+      ...metering,
+      async charge(call) {
+        begun.resolve()
+        await held.promise
+        return metering.charge(call)
+      },
+    },
+  })
+  const paid = edge.call()
+  await begun.promise
+  edge.reads.missing = true
+  const statuses: number[] = []
+  for (let miss = 0; miss < 3; miss++) statuses.push((await edge.call()).status)
+  held.resolve()
+  const { status } = await paid
+  await edge.stop()
+  assert.deepEqual([...statuses, status], [404, 429, 429, 200])
+})
+
+test('503: a database that does not answer the read is not asked for the key as well; another failure is kept from whose key is not valid', async () => {
+  const { charged, metering } = recordedMetering()
+  const { told, authenticate } = lookingUp(null)
+  const edge = await startPaid({ metering, authenticate })
+  edge.reads.fail = true
+  const failed = await edge.call()
+  edge.reads.failure = new UnavailableError('down')
+  const down = await edge.call()
+  await edge.stop()
+  assert.deepEqual([failed.status, down.status, told.lookUps, charged.length], [401, 503, 1, 0])
+})
+
+test('503: where it is not known whether a call was charged, it is not charged again', async () => {
+  let charges = 0
+  const { metering } = recordedMetering({
+    async charge() {
+      charges++
+      throw new UnavailableError('no answer')
+    },
+  })
+  const { told, authenticate } = lookingUp()
+  const edge = await startPaid({ metering, authenticate })
+  const { status } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, charges, told.lookUps], [503, 1, 0])
 })

@@ -6,8 +6,8 @@ import { eventually } from '../../test/support/processes.ts'
 import type { MeteredCall, Metering } from '../platform/admission.ts'
 import { endpoint } from '../platform/endpoint.ts'
 
-/** A call of a paid route that stands still, until it is told to go on, where it is read or where it is charged. */
-async function startCall(heldAt: 'read' | 'charge') {
+/** A call of a paid route that stands still, until it is told to go on, where it is read or where it is charged; of a key that was seen before, or is looked up. */
+async function startCall(heldAt: 'read' | 'charge', isSeen: boolean) {
   const charged: MeteredCall[] = []
   const undone: MeteredCall[] = []
   const begun = Promise.withResolvers<void>()
@@ -18,6 +18,7 @@ async function startCall(heldAt: 'read' | 'charge') {
     await held.promise
   }
   const metering: Metering = {
+    isFree: () => false,
     shortfall: () => null,
     async charge(call) {
       await pass('charge')
@@ -27,7 +28,10 @@ async function startCall(heldAt: 'read' | 'charge') {
     undo: (call) => void undone.push(call),
   }
   const edge = await startEdge({
-    authenticate: async () => validKey,
+    async authenticate(_authorization, { onSeen }) {
+      if (isSeen) await onSeen({ ...validKey, isProvable: true })
+      return validKey
+    },
     metering,
     endpoints: [
       endpoint({
@@ -57,12 +61,14 @@ async function startCall(heldAt: 'read' | 'charge') {
   return { edge, connection, charged, undone, goOn: held.resolve }
 }
 
-for (const [heldAt, calls] of [
-  ['read', 0],
-  ['charge', 1],
+for (const [heldAt, calls, isSeen] of [
+  ['read', 0, false],
+  ['read', 0, true],
+  ['charge', 1, false],
+  ['charge', 1, true],
 ] as const)
-  test(`a caller that leaves at the ${heldAt} pays nothing in the end`, async () => {
-    const { edge, connection, charged, undone, goOn } = await startCall(heldAt)
+  test(`a caller that leaves at the ${heldAt} pays nothing in the end, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
+    const { edge, connection, charged, undone, goOn } = await startCall(heldAt, isSeen)
     connection.socket.destroy()
     await eventually('the server knows that the caller is gone', {
       see: async () => (await edge.metrics.text()).includes('\nhttp_connections 0\n'),
@@ -74,7 +80,7 @@ for (const [heldAt, calls] of [
   })
 
 test('a caller that stays is charged', async () => {
-  const { edge, connection, undone, goOn } = await startCall('charge')
+  const { edge, connection, undone, goOn } = await startCall('charge', false)
   goOn()
   const { status, headers } = await connection.answer()
   connection.socket.destroy()

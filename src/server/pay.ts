@@ -2,15 +2,15 @@
  * What a call costs (decisions D19–D22): credits of the key's account, or an x402 payment. The answer is made and written out first, then
  * charged, then sent: whatever is not a 200 costs nothing, and a 200 that was not charged never leaves.
  */
-import type { Charge, Metering } from '../platform/admission.ts'
+import type { Charge, MeteredCall, Metering, SeenKey } from '../platform/admission.ts'
 import { sha256Hex } from '../platform/bytes.ts'
-import type { Caller, MeterName, PresentedKey } from '../platform/callers.ts'
+import type { Caller, KeyCaller, MeterName, PresentedKey } from '../platform/callers.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
-import type { Answer } from '../platform/endpoint.ts'
-import { errorTable } from '../platform/errors.ts'
+import type { Answer, Policy } from '../platform/endpoint.ts'
+import { errorTable, UnavailableError } from '../platform/errors.ts'
 import { creditsChargedHeader, creditsRemainingHeader } from '../platform/identifiers.ts'
 import type { PaymentPort } from '../platform/payments.ts'
-import type { ClientNetwork } from '../platform/rate-limiter.ts'
+import type { ClientNetwork, RateVerdict } from '../platform/rate-limiter.ts'
 import {
   type AdmitParts,
   type Admitted,
@@ -104,10 +104,72 @@ async function answerMetered(
   if (statusOf(answer) !== 200 || isTooLate(exchange)) return answer
   const { operationId } = call.route.endpoint
   const { requestId } = exchange
-  const metered = { caller, meter, operationId, requestId, purchase }
+  return chargeFor(answer, {
+    metering,
+    exchange,
+    metered: { caller, meter, operationId, requestId, provenFor: null, purchase },
+  })
+}
+
+interface Charging {
+  metering: Metering
+  exchange: Exchange
+  metered: MeteredCall
+}
+
+async function chargeFor(
+  answer: Answer,
+  { metering, exchange, metered }: Charging,
+): Promise<Answer> {
   const charge = await metering.charge(metered)
   if (isTooLate(exchange)) metering.undo(metered)
   return isRefusal(charge) ? charge : withCredits(answer, charge)
+}
+
+interface SeenCall {
+  policy: Extract<Policy, { kind: 'paid' }>
+  route: EndpointRoute
+  exchange: Exchange
+  key: SeenKey
+  counted: Promise<RateVerdict>
+  read: Promise<Answer>
+}
+
+/**
+ * The call of a key that was valid the last time is charged by a statement that charges valid keys alone (decision D15): whoever is charged
+ * need not be looked up. Null where this key or this call is not charged so. Else the answer, paid for; or null, where nothing was charged:
+ * then the key is looked up, and everything else is said in its order. Throws `UnavailableError` where there is no time left for that, or it
+ * is not known whether the call was charged.
+ */
+export function proveByCharge(
+  { metering }: PayParts,
+  { key: { caller, isProvable }, policy, ...seen }: SeenCall,
+): Promise<Answer | null> | null {
+  if (metering === undefined || metering.isFree(policy.meter)) return null
+  return isProvable && caller.environment === 'live'
+    ? chargeSeen(metering, { ...seen, policy, caller })
+    : null
+}
+
+async function chargeSeen(
+  metering: Metering,
+  { policy, route, exchange, caller, counted, read }: Omit<SeenCall, 'key'> & { caller: KeyCaller },
+): Promise<Answer | null> {
+  const made = await Promise.all([read, counted]).catch(nullUnlessUnavailable)
+  if (made === null || !made[1].allowed) return null
+  const answer = ready(made[0])
+  if (statusOf(answer) !== 200 || isTooLate(exchange)) return null
+  const { operationId } = route.endpoint
+  const { requestId } = exchange
+  const { meter, scope: provenFor } = policy
+  const metered = { caller, meter, operationId, requestId, provenFor, purchase: null }
+  const paid = await chargeFor(answer, { metering, exchange, metered })
+  return statusOf(paid) === 200 ? paid : null
+}
+
+function nullUnlessUnavailable(error: unknown): null {
+  if (error instanceof UnavailableError) throw error
+  return null
 }
 
 /** The caller has had its 503, or is gone. A request that was read to its end is destroyed all the same: the connection tells. */

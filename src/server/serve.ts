@@ -17,7 +17,7 @@ import { readBody } from './body.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
 import { acceptsMediaType } from './media-type.ts'
 import { isRefusal, type Parameters, queryOf } from './parameters.ts'
-import { answerPaid, type PayParts } from './pay.ts'
+import { answerPaid, type PayParts, proveByCharge } from './pay.ts'
 import { refusalOf } from './refusals.ts'
 import type { Writer } from './write.ts'
 
@@ -125,14 +125,22 @@ async function checked(
   const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
   const parameters = parametersOf(route, exchange, path)
   const { requestId } = exchange
-  let begun: Promise<Answer> | null = null
-  const admitted: Admitted | Refusal = await admit(edge, route, exchange, ({ caller }) => {
-    if (policy.kind !== 'paid' || isMalformed(idempotencyKey) || isRefusal(parameters)) return
-    begun = begin(() =>
+  const early: { read?: Promise<Answer>; paid?: Promise<Answer | null> | null } = {}
+  const admitted: Admitted | Refusal = await admit(edge, route, exchange, (key, counted) => {
+    if (policy.kind !== 'paid' || isMalformed(idempotencyKey) || isRefusal(parameters)) return null
+    const { caller } = key
+    const read = begin(() =>
       endpoint.answer({ ...parameters, ...noBody, caller, idempotencyKey, requestId }),
     )
+    early.read = read
+    // A repeated purchase is not charged.
+    if (idempotencyKey !== null) return null
+    early.paid = proveByCharge(edge, { policy, route, exchange, key, counted, read })
+    return early.paid?.then((paid) => paid !== null) ?? null
   })
   if (isRefusal(admitted)) return admitted
+  const paid = await early.paid
+  if (paid != null) return paid
   if (isMalformed(idempotencyKey)) return idempotencyKey
 
   const late = readsBodyOfAnybody ? null : mediaTypeProblem(endpoint, exchange)
@@ -143,7 +151,7 @@ async function checked(
   if (isRefusal(parameters)) return parameters
   const { ambiguousBytes, ...body } = read
   const work = async (caller: Caller): Promise<Answer> =>
-    begun ?? endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
+    early.read ?? endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
   const asked = { ...parameters, body: ambiguousBytes ?? body.body }
   const call = { route, exchange, admitted, idempotencyKey, ...asked }
   return answerPaid(edge, call, work)

@@ -102,7 +102,7 @@ test('keys that are used before and while the first pepper changes move to the n
   const clock = () => new Date()
   const desk = openKeyDesk({ db: own.db, peppers: () => peppers(), clock })
   const present = (key: string) =>
-    desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen() {} })
+    desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
   const move = async () => {
     await desk.recordUses()
     return own.db.transaction((tx) => moveKeys(tx, changed, clock()))
