@@ -997,7 +997,7 @@ alter table consent_changes add constraint consent_changes_worker_id_consent_ver
 alter table consent_changes add constraint consent_changes_pkey PRIMARY KEY (worker_id, consent_version);
 alter table consent_changes add constraint consent_changes_actor_check CHECK (((char_length(actor) >= 1) AND (char_length(actor) <= 200)));
 alter table consent_changes add constraint consent_changes_check CHECK ((granted = (text_version IS NOT NULL)));
-alter table consent_changes add constraint consent_changes_check1 CHECK ((granted OR (previous_granted IS TRUE)));
+alter table consent_changes add constraint consent_changes_check1 CHECK ((granted OR (previous_granted IS DISTINCT FROM false)));
 alter table consent_changes add constraint consent_changes_consent_version_check CHECK ((consent_version >= 1));
 alter table consent_changes add constraint consent_changes_permission_check CHECK ((permission = ANY (ARRAY['public_profile'::text, 'search_listing'::text, 'score_sharing'::text])));
 alter table consent_changes add constraint consent_changes_text_version_check CHECK (((char_length(text_version) >= 1) AND (char_length(text_version) <= 64)));

@@ -22,7 +22,7 @@ export function findConsents(db: Queryable, workerIds: readonly string[]): Promi
 }
 
 export interface ConsentChange extends ConsentRow {
-  /** Null where the person had never granted it. */
+  /** Null where the person had said nothing of it. */
   previousGranted: boolean | null
 }
 

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
-import {
-  consentEvents,
-  line,
-  now,
-  person,
-  publicLine,
-  register,
-} from '../../test/support/people.ts'
+import { consentEvents, line, now, person, register } from '../../test/support/people.ts'
 import { sql } from '../platform/db.ts'
 import { changeConsent } from './consent.ts'
 import { type Permission, permissions } from './schema.ts'
@@ -82,14 +75,33 @@ test('none, granted, withdrawn, granted again: each a row, a version and an even
   )
 })
 
-test('what is so already is not recorded and not told: withdrawn twice, never granted, granted twice under one text', async () => {
+test('what is so already is not recorded and not told: withdrawn twice, granted twice under one text', async () => {
   const workerId = await newPerson('still')
   const outcomes = []
-  for (const text of [null, '1', '1', null, null])
+  for (const text of ['1', '1', null, null])
     outcomes.push((await change('still', 'score_sharing', text)).outcome)
-  assert.deepEqual(outcomes, ['unchanged', 'changed', 'unchanged', 'changed', 'unchanged'])
+  assert.deepEqual(outcomes, ['changed', 'unchanged', 'changed', 'unchanged'])
   assert.equal((await consentEvents(db, workerId)).length, 2)
   assert.equal((await person(db, 'still')).consentVersion, 2)
+})
+
+test('what was never granted can be refused: it is recorded once, and nobody is told; a later grant says that it was not granted before', async () => {
+  const workerId = await newPerson('refusing')
+  const outcomes = []
+  for (const text of [null, null, '1'])
+    outcomes.push((await change('refusing', 'score_sharing', text)).outcome)
+  assert.deepEqual(outcomes, ['changed', 'unchanged', 'changed'])
+  assert.deepEqual(
+    (await historyOf(workerId)).map((row) => [row.version, row.granted, row.previous]),
+    [
+      [1, false, null],
+      [2, true, false],
+    ],
+  )
+  assert.partialDeepStrictEqual(await consentEvents(db, workerId), [
+    { granted: true, previousGranted: false, consentVersion: 2 },
+  ])
+  assert.equal((await consentEvents(db, workerId)).length, 1)
 })
 
 test('a newer text is agreed to anew: a change from granted to granted', async () => {
@@ -155,16 +167,15 @@ test('60 concurrent grants and withdrawals: events exactly once, in the order of
     ),
   )
   const changed = outcomes.filter((one) => one.outcome === 'changed').length
-  const sent = await consentEvents(db, workerId)
   assert.ok(changed > 0)
-  assert.equal(sent.length, changed)
+  const history = await historyOf(workerId)
   assert.deepEqual(
-    sent.map((event) => event.consentVersion),
+    history.map(({ version }) => version),
     Array.from({ length: changed }, (_, i) => i + 1),
   )
   const held = new Map<string, boolean>()
-  for (const { permission, granted, previousGranted } of sent) {
-    assert.equal(previousGranted, held.get(permission) ?? null)
+  for (const { permission, granted, previous } of history) {
+    assert.equal(previous, held.get(permission) ?? null)
     held.set(permission, granted)
   }
   const { consents, consentVersion } = await person(db, 'crowd')
@@ -172,8 +183,20 @@ test('60 concurrent grants and withdrawals: events exactly once, in the order of
   for (const [permission, granted] of held)
     assert.equal(consents[permission as Permission]?.granted, granted)
   assert.deepEqual(
-    (await historyOf(workerId)).map((row) => [row.permission, row.granted]),
-    sent.map(({ permission, granted }) => [permission, granted]),
+    (await consentEvents(db, workerId)).map((event) => [
+      event.consentVersion,
+      event.permission,
+      event.granted,
+      event.previousGranted,
+    ]),
+    history
+      .filter(({ granted, previous }) => granted || previous !== null)
+      .map(({ version, permission, granted, previous }) => [
+        version,
+        permission,
+        granted,
+        previous,
+      ]),
   )
 })
 
@@ -192,15 +215,17 @@ test('a transaction that fails leaves neither row nor event', async () => {
   assert.deepEqual((await person(db, 'failing')).consents, {})
 })
 
-test('an import grants only what was never decided: an old file does not undo a withdrawal', async () => {
-  const old = publicLine({ username: 'decided' })
-  await register(db, [old])
-  await change('decided', 'search_listing', null)
-  await register(db, [old])
-  const { consents, consentVersion } = await person(db, 'decided')
+test('an import grants only what was never decided: an old file undoes neither a withdrawal nor a refusal', async () => {
+  await newPerson('importing')
+  await change('importing', 'public_profile', '1')
+  await change('importing', 'public_profile', null)
+  await change('importing', 'score_sharing', null)
+  const consents = permissions.map((permission) => ({ permission, textVersion: '2' }))
+  await register(db, [line({ username: 'importing', consents })])
+  const { consents: held, consentVersion } = await person(db, 'importing')
   assert.deepEqual(
-    permissions.map((permission) => consents[permission]?.granted),
-    [true, false, true],
+    permissions.map((permission) => [permission, held[permission]?.granted]),
+    permissions.map((permission) => [permission, permission === 'search_listing']),
   )
   assert.equal(consentVersion, 4)
 })
@@ -213,7 +238,7 @@ test('the history cannot be rewritten, and what holds cannot say else than the h
     sql`update consent_changes set actor = 'erased', effective_at = now() where worker_id = ${workerId}`,
     sql`delete from consent_changes where worker_id = ${workerId}`,
     sql`update consents set granted = false where worker_id = ${workerId}`,
-    sql`insert into consent_changes values (${workerId}, 2, 'score_sharing', false, null, null, 'x', now())`,
+    sql`insert into consent_changes values (${workerId}, 2, 'score_sharing', false, false, null, 'x', now())`,
     sql`insert into consent_changes values (${workerId}, 2, 'everything', true, null, '1', 'x', now())`,
   ])
     await assert.rejects(db.run(statement), /never changed|violates/, statement.text)

@@ -1,7 +1,8 @@
 /**
  * Consent: none, granted, withdrawn, for each permission. A change writes its row of consent_changes, what holds now, the worker's next
  * consent_version and the event, in one transaction and under the worker's lock: so versions, rows and events have one order, and a
- * crash leaves all of them or none.
+ * crash leaves all of them or none. What was never granted can be withdrawn as well: it is recorded, so that no import grants it, but nobody is
+ * told, for nothing has ended.
  */
 import { wireTime } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db.ts'
@@ -70,7 +71,7 @@ export async function changeConsents(
   const changes: ConsentChange[] = []
   for (const { workerId, permission, textVersion } of wishes) {
     const before = held.get(`${workerId} ${permission}`)
-    if ((before?.textVersion ?? null) === textVersion) continue
+    if (before?.textVersion === textVersion) continue
     const consentVersion = (versions.get(workerId) ?? 0) + 1
     versions.set(workerId, consentVersion)
     const granted = textVersion !== null
@@ -82,10 +83,14 @@ export async function changeConsents(
   const { at } = circumstances
   await publishEvents(
     tx,
-    changes.map((change) => consentChanged(change, at)),
+    changes.filter(isForReceivers).map((change) => consentChanged(change, at)),
     at,
   )
   return changes
+}
+
+function isForReceivers({ granted, previousGranted }: ConsentChange): boolean {
+  return granted || previousGranted !== null
 }
 
 /** `candidate.consent_changed`: exactly these six. */

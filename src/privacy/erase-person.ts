@@ -9,7 +9,7 @@ import { eraseDisputes } from '../disputes/personal-store.ts'
 import { eraseEvidence } from '../evidence/personal-store.ts'
 import { erasePerson, lockToErase } from '../people/personal-store.ts'
 import { permissions } from '../people/schema.ts'
-import { findWorkerId } from '../people/store.ts'
+import { findPersonFacts, findWorkerId } from '../people/store.ts'
 import type { Tx } from '../platform/db.ts'
 import { eraseCredentials } from '../score-credentials/personal-store.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
@@ -41,8 +41,10 @@ export async function eraseWorker(
   if (workerId === null || !(await lockToErase(tx, workerId))) return null
   // Before anything is taken back: a score whose credential was revoked does not know it any more.
   const { scores, credentials, reportedNames: usernames } = await findTraces(tx, workerId)
+  const [person] = await findPersonFacts(tx, [workerId])
   for (const permission of permissions)
-    await changeConsent(tx, username, { permission, textVersion: null, by, at })
+    if (person?.consents[permission])
+      await changeConsent(tx, username, { permission, textVersion: null, by, at })
   const digests = credentials.map(({ vcSha256 }) => vcSha256)
   await revokeDigests(tx, digests, at)
   await eraseCredentials(tx, digests)

@@ -10,7 +10,14 @@ import { evidenceLineOf } from '../../test/support/evidence.ts'
 
 import { cutOffEverywhere } from '../../test/support/faults.ts'
 import { inTurn } from '../../test/support/in-turn.ts'
-import { consentEvents, publicLine, register, registrationOf } from '../../test/support/people.ts'
+import {
+  consentEvents,
+  line,
+  person,
+  publicLine,
+  register,
+  registrationOf,
+} from '../../test/support/people.ts'
 import { issuer, testRegistry } from '../../test/support/registry.ts'
 import {
   addEvidence,
@@ -341,6 +348,14 @@ test('an erasure waits for evidence that is being taken in, and takes it along',
     () => erase(username),
   )
   assert.deepEqual(await tablesWith(/canary/i), [])
+})
+
+test('erase: of who never consented no consent is withdrawn, and nobody is told of them', async () => {
+  const username = 'never-asked'
+  await register(db, [line({ username })])
+  const { workerId } = await person(db, username)
+  await erase(username)
+  assert.deepEqual(await tablesWith(new RegExp(workerId)), ['usernames', 'workers'])
 })
 
 test('erase: the worker’s id stays in the books, and in no other table', async () => {

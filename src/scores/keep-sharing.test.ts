@@ -179,6 +179,18 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
     assert.equal(await standing([vcSha256]), 1)
   })
 
+test('consent that was never granted is refused: what was issued by hand is revoked', async () => {
+  const [workerId = ''] = await addPeople(db, 1, { consents: [], identity: undefined })
+  const [person] = await findPersonFacts(db, [workerId])
+  assert.ok(person !== undefined)
+  const { username } = person
+  const { vcSha256 } = await issueOne(db, { username })
+  assert.equal((await consent(username, 'search_listing', false)).outcome, 'changed')
+  assert.equal(await standing([vcSha256]), 1)
+  assert.equal((await consent(username, 'score_sharing', false)).outcome, 'changed')
+  assert.equal(await standing([vcSha256]), 0)
+})
+
 test('identity revoked: what was issued by hand is revoked', async () => {
   const { workerId, username, digests } = await personByHand()
   await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'revoke' }, by))
