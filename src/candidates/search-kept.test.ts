@@ -146,7 +146,7 @@ test('of another epoch nothing stands, and its notes are gone, however many', as
   const count = sql`select count(*) as notes from search_changes`
   const notes = async () => (await db.rows<{ notes: number }>(count))[0]?.notes
   await db.run(sql`
-    insert into search_changes select 'zz', n::text::xid8 from generate_series(1, 100_001) as n`)
+    insert into search_changes select 'zz', n::text::xid8 from generate_series(1, 100001) as n`)
   assert.ok(Number(await notes()) > 100_001)
   assert.equal(await stands('java', () => renewSearchEpoch(db)), false)
   assert.equal(await notes(), 0)
