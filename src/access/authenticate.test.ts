@@ -112,6 +112,24 @@ test('no charge is to prove a key that is allowed from some places only, whose a
   }
 })
 
+test('a key of which nobody could tell in time is not told at once the next time', async () => {
+  const { key } = await newKey(db, { credits: 1 })
+  const { present, authenticate } = deskOn({})
+  let told = 0
+  const failing = () =>
+    authenticate(`Bearer ${key}`, {
+      address: undefined,
+      onSeen() {
+        told++
+        return Promise.reject(new UnavailableError('down'))
+      },
+    })
+  await present(key)
+  await assert.rejects(failing(), UnavailableError)
+  assert.ok(await failing())
+  assert.equal(told, 1)
+})
+
 test('what is remembered of a key is what was found last', async () => {
   const { key, accountId, keyId } = await newKey(db, { scopes: ['scores:read'] })
   const desk = countingDesk()

@@ -1,8 +1,8 @@
 /**
  * Whose key it is. Every request is decided by the database: a key that was revoked is refused by the next one, on every node
  * (decision D15). Whose it was the last time is remembered only so that its call can be counted and read at once; where that is then charged,
- * the charge tells whether the key is valid. Whoever is not charged is looked up, as is a key that is new here: those of one turn of the event
- * loop together. Those that are not found share one look at the peppers, for anybody can make wrong keys.
+ * the charge tells whether the key is valid. Whoever is answered and not charged is looked up, as is a key that is new here: those of one turn
+ * of the event loop together. Those that are not found share one look at the peppers, for anybody can make wrong keys.
  *
  * Cast: `api_keys`, read here; the coalescer; `api_key_uses` and `api_key_moves`, kept in memory and written every half minute by
  * `recordUses`. A crash loses at most that half minute of uses.
@@ -87,8 +87,12 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
       const before = seen.get(name)
       // Whoever presents it from elsewhere spends nothing of its limit.
       if (before !== undefined && isAllowedFrom(before.allowedFrom, address)) {
-        const proving = onSeen(before.key)
-        if (proving !== null && (await proving)) {
+        const isProven = await onSeen(before.key)?.catch((error: unknown) => {
+          // Nobody knows what it is now: the next call looks before anything is begun.
+          seen.delete(name)
+          throw error
+        })
+        if (isProven === true) {
           uses.set(before.key.caller.keyId, clock())
           return before.key
         }

@@ -27,7 +27,7 @@ export interface DebitRow {
  * Charges what the balances allow, first come first served. An account that never had credits has no row in the answer, nor has a debit whose
  * key is not as it wants it: keys belong to the room access, but a round trip of their own would cost more than this (decision D15). The
  * accounts are locked in one order, so no two batches wait for each other; the sums run over what the locked rows hold then, so any number of
- * servers may do this at once. A key is found by its id alone, and judged then: no plan reads all keys.
+ * servers may do this at once. A key is found by its id alone, and judged then: else a plan for few keys goes through another index of them.
  */
 export function insertDebits(
   db: Queryable,

@@ -170,6 +170,19 @@ test('who is to be charged as a valid key is charged only as one that is valid, 
   )
 })
 
+test('whether a key is valid is asked of the moment of its charge', async () => {
+  const made = new Date()
+  const end = new Date(made.getTime() + 1_000)
+  const key = await newKey(db, { credits: 5, now: made, expiresAt: end })
+  let now = made
+  const debit = openDebits(db, () => now)
+  const call = () => debit({ ...debitOf(key), provenFor: 'scores:read' })
+  const outcomes = [await call()]
+  now = end
+  outcomes.push(await call())
+  assert.deepEqual(told(outcomes), [4, 'short'])
+})
+
 test('what is void is given back once, and only where it was charged', async () => {
   const key = await newKey(db, { credits: 5 })
   const [one, two] = [debitOf(key), debitOf(key, 2)]

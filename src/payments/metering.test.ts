@@ -25,6 +25,7 @@ const clockHand = { now: new Date() }
 const prices = { score_lookup: 2, candidate_lookup: 0, candidate_search: 1 }
 const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
 
+const purchase = { idempotencyKey: 'purchase-0000000001', fingerprint: '00'.repeat(32) }
 let calls = 0
 const callOf = ({ accountId, keyId }: TestKey, over: Partial<MeteredCall> = {}): MeteredCall => ({
   caller: { kind: 'key', keyId, accountId, environment: 'live' },
@@ -51,6 +52,16 @@ test('a call costs the price of its meter; a free one writes nothing', async () 
     null,
   )
   assert.equal(await balanceOf(key), 3)
+})
+
+test('what costs nothing, or may have been paid for before, proves no key', async () => {
+  assert.deepEqual([desk.isFree('score_lookup'), desk.isFree('candidate_lookup')], [false, true])
+  const key = await newKey(db, { credits: 5 })
+  const provenFor = 'scores:read'
+  for (const over of [{ meter: 'candidate_lookup' as const }, { purchase }])
+    await assert.rejects(desk.charge(callOf(key, { provenFor, ...over })), /proves a key/)
+  assert.equal(await balanceOf(key), 5)
+  assert.deepEqual(await desk.charge(callOf(key, { provenFor })), { charged: 2, remaining: 3 })
 })
 
 test('what is known before the work: too few credits, or books that are being checked', () => {
@@ -136,8 +147,6 @@ test('what could not be given back is, once the database is there again', async 
   await desk.settleVoids()
   assert.equal(await balanceOf(key), 10)
 })
-
-const purchase = { idempotencyKey: 'purchase-0000000001', fingerprint: '00'.repeat(32) }
 
 test('a purchase that was refused was not made: it costs as soon as there are credits', async () => {
   const key = await newKey(db, { credits: 1 })

@@ -56,6 +56,8 @@ export function openCreditDesk({ db, prices, clock }: CreditDeskOptions): Credit
 
     async charge(call) {
       const amount = prices[call.meter]
+      if (call.provenFor !== null && (amount === 0 || call.purchase !== null))
+        throw new Error('only what is charged proves a key')
       if (amount === 0) return { charged: 0 }
       const wanted = debitOf(call, amount)
       try {

@@ -26,7 +26,7 @@ export interface Presenting {
 export type KeyRights = Pick<PresentedKey, 'caller' | 'scopes'>
 
 export interface SeenKey extends KeyRights {
-  /** Whether a charge can tell that it is valid: it may come from anywhere, rests on the present pepper, and its account had credits. */
+  /** Whether a charge can tell that it is valid: it may come from anywhere, rests on the present pepper, and its account had credits and was not suspended. */
   isProvable: boolean
 }
 

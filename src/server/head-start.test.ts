@@ -10,6 +10,7 @@ import type { PaymentPort } from '../platform/payments.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit.ts'
 
 const scope = 'scores:read'
+const scopes = [scope, 'candidates:read'] as const
 const meter = 'score_lookup'
 
 /** One route, paid unless told otherwise, that counts its reads, for keys that were valid the last time. */
@@ -32,12 +33,18 @@ async function startPaid({
   payments?: PaymentPort
   policy?: Policy
 }) {
-  const reads = { begun: 0, fail: false, failure: new Error('not read'), missing: false }
+  const reads = {
+    begun: 0,
+    fail: false,
+    failure: new Error('not read'),
+    missing: false,
+    body: { private: true } as object,
+  }
   const caller = { ...validKey.caller, environment }
   const edge = await startEdge({
     limiter: inProcessRateLimiter({ nodes: 1 }),
     authenticate: (_authorization, { onSeen }) =>
-      authenticate(() => onSeen({ ...validKey, caller, isProvable })),
+      authenticate(() => onSeen({ ...validKey, caller, scopes, isProvable })),
     metering,
     missLimits,
     payments,
@@ -55,7 +62,7 @@ async function startPaid({
           reads.begun++
           if (reads.fail) throw reads.failure
           if (reads.missing) return refuse('score_not_found')
-          return { status: 200, body: { private: true } }
+          return { status: 200, body: reads.body }
         },
       }),
     ],
@@ -277,6 +284,49 @@ test('404 and 429: what is no 200 is charged nothing, and said to whose key is l
   const statuses = [(await edge.call()).status, (await edge.call()).status]
   await edge.stop()
   assert.deepEqual([...statuses, told.lookUps, charged.length], [404, 429, 2, 0])
+})
+
+test('200: a charge proves the scope of its route', async () => {
+  const { charged, metering } = recordedMetering()
+  const { authenticate } = lookingUp()
+  const limits = { perMinute: 100, perDay: 100 }
+  const edge = await startPaid({
+    metering,
+    authenticate,
+    policy: { kind: 'paid', scope: 'candidates:read', meter: 'candidate_search', limits },
+  })
+  await edge.call()
+  await edge.stop()
+  assert.partialDeepStrictEqual(charged, [
+    { provenFor: 'candidates:read', meter: 'candidate_search' },
+  ])
+})
+
+test('401: whatever goes wrong before a charge has proven a key, one that nobody finds is told nothing else', async () => {
+  const { metering } = recordedMetering({
+    charge: async () => {
+      throw new Error('not charged')
+    },
+  })
+  const { told, authenticate } = lookingUp(null)
+  const edge = await startPaid({ metering, authenticate })
+  const statuses = [(await edge.call()).status]
+  edge.reads.body = { unwritable: 1n }
+  statuses.push((await edge.call()).status)
+  await edge.stop()
+  assert.deepEqual([...statuses, told.lookUps], [401, 401, 2])
+})
+
+test('429: a limit is spent for reads that are not answered as well, and then none is begun', async () => {
+  const { metering } = recordedMetering()
+  const { authenticate } = lookingUp()
+  const edge = await startPaid({ metering, authenticate, perMinute: 1 })
+  edge.reads.fail = true
+  edge.reads.failure = new UnavailableError('down')
+  const statuses: number[] = []
+  for (let call = 0; call < 4; call++) statuses.push((await edge.call()).status)
+  await edge.stop()
+  assert.deepEqual([...statuses, edge.reads.begun], [503, 429, 429, 429, 2])
 })
 
 test('429: a call beyond its limit is charged nothing, whatever was read for it', async () => {

@@ -138,8 +138,8 @@ interface SeenCall {
 /**
  * The call of a key that was valid the last time is charged by a statement that charges valid keys alone (decision D15): whoever is charged
  * need not be looked up. Null where this key or this call is not charged so. Else the answer, paid for; or null, where nothing was charged:
- * then the key is looked up, and everything else is said in its order. Throws `UnavailableError` where there is no time left for that, or it
- * is not known whether the call was charged.
+ * then the key is looked up, and everything else, failures among it, is said in its order. Throws `UnavailableError` alone, where there is no
+ * time left for that, or it is not known whether the call was charged.
  */
 export function proveByCharge(
   { metering }: PayParts,
@@ -155,16 +155,17 @@ async function chargeSeen(
   metering: Metering,
   { policy, route, exchange, caller, counted, read }: Omit<SeenCall, 'key'> & { caller: KeyCaller },
 ): Promise<Answer | null> {
-  const made = await Promise.all([read, counted]).catch(nullUnlessUnavailable)
-  if (made === null || !made[1].allowed) return null
-  const answer = ready(made[0])
-  if (statusOf(answer) !== 200 || isTooLate(exchange)) return null
+  // Whoever is over a limit does not wait for the read.
+  const verdict = await counted.catch(nullUnlessUnavailable)
+  if (verdict === null || !verdict.allowed) return null
+  const answer = await read.then(ready).catch(nullUnlessUnavailable)
+  if (answer === null || statusOf(answer) !== 200 || isTooLate(exchange)) return null
   const { operationId } = route.endpoint
   const { requestId } = exchange
   const { meter, scope: provenFor } = policy
   const metered = { caller, meter, operationId, requestId, provenFor, purchase: null }
-  const paid = await chargeFor(answer, { metering, exchange, metered })
-  return statusOf(paid) === 200 ? paid : null
+  const paid = await chargeFor(answer, { metering, exchange, metered }).catch(nullUnlessUnavailable)
+  return paid !== null && statusOf(paid) === 200 ? paid : null
 }
 
 function nullUnlessUnavailable(error: unknown): null {

@@ -162,8 +162,8 @@ function isMalformed(key: string | null | Refusal): key is Refusal {
 }
 
 /**
- * A paid read changes nothing, so it is made while its key is looked up and counted: one round trip less to wait for. Who is refused does not
- * hear of it.
+ * A paid read changes nothing, so it is made while its call is counted and before its key is known to be valid: one round trip less to wait
+ * for. Who is refused does not hear of it.
  */
 function begin(read: () => Answer | Promise<Answer>): Promise<Answer> {
   const begun = Promise.try(read)
