@@ -24,8 +24,8 @@ export interface AdmitParts {
 export type Admitted = { key: PresentedKey | null }
 
 /**
- * What may be done for a key that was valid the last time and whose call is being counted, before it is looked up; it lets nobody in. Null, or
- * whether a charge has found the key valid, which then need not be looked up. Rejects where that cannot be told in time.
+ * What may be done for a key that was valid the last time and whose call is being counted, before it is looked up. Null, or whether a charge
+ * has found the key valid, which then need not be looked up. Rejects where that cannot be told in time.
  */
 export type HeadStart = (key: SeenKey, counted: Promise<RateVerdict>) => Promise<boolean> | null
 

@@ -102,25 +102,23 @@ async function answerMetered(
   if (shortfall !== null) return shortfall
   const answer = ready(await work(caller))
   if (statusOf(answer) !== 200 || isTooLate(exchange)) return answer
-  const { operationId } = call.route.endpoint
-  const { requestId } = exchange
-  return chargeFor(answer, {
-    metering,
-    exchange,
-    metered: { caller, meter, operationId, requestId, provenFor: null, purchase },
-  })
+  const { route } = call
+  return chargeFor(answer, { metering, route, exchange, caller, meter, provenFor: null, purchase })
 }
 
-interface Charging {
+interface Charging extends Omit<MeteredCall, 'operationId' | 'requestId'> {
   metering: Metering
+  route: EndpointRoute
   exchange: Exchange
-  metered: MeteredCall
 }
 
 async function chargeFor(
   answer: Answer,
-  { metering, exchange, metered }: Charging,
+  { metering, route, exchange, ...asked }: Charging,
 ): Promise<Answer> {
+  const { operationId } = route.endpoint
+  const { requestId } = exchange
+  const metered = { ...asked, operationId, requestId }
   const charge = await metering.charge(metered)
   if (isTooLate(exchange)) metering.undo(metered)
   return isRefusal(charge) ? charge : withCredits(answer, charge)
@@ -160,11 +158,9 @@ async function chargeSeen(
   if (verdict === null || !verdict.allowed) return null
   const answer = await read.then(ready).catch(nullUnlessUnavailable)
   if (answer === null || statusOf(answer) !== 200 || isTooLate(exchange)) return null
-  const { operationId } = route.endpoint
-  const { requestId } = exchange
   const { meter, scope: provenFor } = policy
-  const metered = { caller, meter, operationId, requestId, provenFor, purchase: null }
-  const paid = await chargeFor(answer, { metering, exchange, metered }).catch(nullUnlessUnavailable)
+  const charging = { metering, route, exchange, caller, meter, provenFor, purchase: null }
+  const paid = await chargeFor(answer, charging).catch(nullUnlessUnavailable)
   return paid !== null && statusOf(paid) === 200 ? paid : null
 }
 

@@ -125,17 +125,17 @@ async function checked(
   const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
   const parameters = parametersOf(route, exchange, path)
   const { requestId } = exchange
-  const early: { read?: Promise<Answer>; paid?: Promise<Answer | null> | null } = {}
+  const early: { begun?: Promise<Answer>; paid?: Promise<Answer | null> | null } = {}
   const admitted: Admitted | Refusal = await admit(edge, route, exchange, (key, counted) => {
     if (policy.kind !== 'paid' || isMalformed(idempotencyKey) || isRefusal(parameters)) return null
     const { caller } = key
-    const read = begin(() =>
+    const begun = begin(() =>
       endpoint.answer({ ...parameters, ...noBody, caller, idempotencyKey, requestId }),
     )
-    early.read = read
+    early.begun = begun
     // A repeated purchase is not charged.
     if (idempotencyKey !== null) return null
-    early.paid = proveByCharge(edge, { policy, route, exchange, key, counted, read })
+    early.paid = proveByCharge(edge, { policy, route, exchange, key, counted, read: begun })
     return early.paid?.then((paid) => paid !== null) ?? null
   })
   if (isRefusal(admitted)) return admitted
@@ -151,7 +151,7 @@ async function checked(
   if (isRefusal(parameters)) return parameters
   const { ambiguousBytes, ...body } = read
   const work = async (caller: Caller): Promise<Answer> =>
-    early.read ?? endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
+    early.begun ?? endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
   const asked = { ...parameters, body: ambiguousBytes ?? body.body }
   const call = { route, exchange, admitted, idempotencyKey, ...asked }
   return answerPaid(edge, call, work)
