@@ -97,15 +97,21 @@ export interface CreditAccount {
   suspendedAt: Date | null
 }
 
-/** Made with nothing on it where there is none; held until the end of the transaction. */
-export async function lockCreditAccount(tx: Tx, accountId: string): Promise<CreditAccount> {
+/** With nothing on it, where there is none yet. */
+export async function insertCreditAccount(tx: Tx, accountId: string): Promise<void> {
   await tx.run(sql`
     insert into credit_accounts (account_id, balance) values (${accountId}, 0)
     on conflict (account_id) do nothing`)
+}
+
+/** Held until the end of the transaction. Undefined: it never had credits. */
+export async function lockCreditAccount(
+  tx: Tx,
+  accountId: string,
+): Promise<CreditAccount | undefined> {
   const [account] = await tx.rows<CreditAccount>(sql`
     select account_id as "accountId", balance, suspended_at as "suspendedAt" from credit_accounts
     where account_id = ${accountId} for update`)
-  if (account === undefined) throw new Error('a credit account that was just made is not there')
   return account
 }
 

@@ -110,7 +110,7 @@ function chargeOf(debited: Debited | undefined, amount: number): Charge | Refusa
   return { charged: amount, remaining: debited.remaining }
 }
 
-/** Under the account's lock, so that of two twins one is charged and the other finds that it was (payments are rare under a key of their own). */
+/** Under the account's lock, so that of two twins one is charged and the other finds that it was. */
 function chargePurchase(
   db: Db,
   { call, wanted }: { call: MeteredCall; wanted: Debit },
@@ -120,8 +120,9 @@ function chargePurchase(
   if (purchase === null) throw new Error('a purchase has a key')
   return db.transaction(async (tx) => {
     const { accountId } = wanted
-    const { balance, suspendedAt } = await lockCreditAccount(tx, accountId)
-    if (suspendedAt !== null) return refuse('metering_suspended')
+    const account = await lockCreditAccount(tx, accountId)
+    if (account === undefined) return refuse('insufficient_credits')
+    if (account.suspendedAt !== null) return refuse('metering_suspended')
     const made = {
       accountId,
       keySha256: sha256(purchase.idempotencyKey),
@@ -130,7 +131,7 @@ function chargePurchase(
     const before = await findPurchase(tx, made, new Date(now.getTime() - purchaseMs))
     if (before !== undefined)
       return before.fingerprint.equals(made.fingerprint)
-        ? { charged: 0, remaining: balance }
+        ? { charged: 0, remaining: account.balance }
         : refuse('purchase_key_reused')
     const charge = chargeOf((await debitBatch(tx, [wanted], now))[0], wanted.amount)
     if (!('refusal' in charge)) await insertPurchase(tx, made, now)

@@ -11,15 +11,27 @@ import { openDb, sql } from '../../src/platform/db.ts'
 import { createEndpoint } from '../../src/webhooks/create-endpoint.ts'
 import { disableEndpoint } from '../../src/webhooks/disable-endpoint.ts'
 import { readFeed } from '../../src/webhooks/feed.ts'
+import { ask } from '../support/ask.ts'
+import { giveScore, indexed } from '../support/candidates.ts'
 import { publicUrl } from '../support/credentials.ts'
 import { onServer, testDatabase } from '../support/database.ts'
+import { databaseRole } from '../support/database-role.ts'
 import { get, issue, scoreLine, statusOf, verify } from '../support/deployment.ts'
-import { assay, type Env, report, startServer, temporaryFolder } from '../support/processes.ts'
+import { newKey, type TestKey } from '../support/keys.ts'
+import { publicLine, register } from '../support/people.ts'
+import {
+  assay,
+  type Env,
+  report,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/processes.ts'
+import { testPeppers } from '../support/service.ts'
 
 const database = await testDatabase()
 const { db } = database
-const role = `assay_api_${randomBytes(6).toString('hex')}`
-await onServer(database.url, `create role ${role} login`)
+const role = await databaseRole(database.url)
 const folder = temporaryFolder()
 const owner: Env = {
   DATABASE_URL: database.url,
@@ -27,14 +39,12 @@ const owner: Env = {
   PUBLIC_URL: publicUrl,
   TRUSTED_PROXIES: '127.0.0.1',
 }
-const asRole = new URL(database.url)
-asRole.username = role
 
 let client: Client | undefined
 after(async () => {
   await client?.end()
+  await role.drop()
   await database.drop()
-  await onServer(process.env.ASSAY_TEST_SERVER ?? '', `drop role ${role}`)
 })
 
 test('1: a role that is not there, or that can reach everything, is told and given nothing', async () => {
@@ -48,9 +58,9 @@ test('1: a role that is not there, or that can reach everything, is told and giv
     sql`select has_table_privilege('pg_read_all_data', 'rate_windows', 'insert') as granted`,
   )
   assert.equal(row?.granted, false)
-  assert.equal((await assay(['migrate', '--status', '--api-role', role], owner)).ended, 2)
+  assert.equal((await assay(['migrate', '--status', '--api-role', role.name], owner)).ended, 2)
   const { DATABASE_URL: _, ...embedded } = owner
-  assert.equal((await assay(['migrate', '--api-role', role], embedded)).ended, 2)
+  assert.equal((await assay(['migrate', '--api-role', role.name], embedded)).ended, 2)
 })
 
 test('every table says what a server may do with it', async () => {
@@ -71,8 +81,8 @@ test('every table says what a server may do with it', async () => {
 })
 
 test('permission denied: all that is private, and every change of what is only read', async () => {
-  assert.equal((await report(['migrate', '--api-role', role], owner)).apiRole, role)
-  client = new Client({ connectionString: asRole.href })
+  assert.equal((await report(['migrate', '--api-role', role.name], owner)).apiRole, role.name)
+  client = new Client({ connectionString: role.url })
   await client.connect()
   const denied = async (statement: string): Promise<void> => {
     await assert.rejects(client?.query(statement) ?? Promise.resolve(), (error: Error) => {
@@ -107,14 +117,14 @@ async function firstColumn(table: string): Promise<string> {
 }
 
 test('a right that was given by hand is taken back by the next run', async () => {
-  await onServer(database.url, `grant select on evidence_private to ${role}`)
-  await report(['migrate', '--api-role', role], owner)
+  await onServer(database.url, `grant select on evidence_private to ${role.name}`)
+  await report(['migrate', '--api-role', role.name], owner)
   await assert.rejects(client?.query('select payload from evidence_private') ?? Promise.resolve())
 })
 
 test('what the routes of webhooks and agent decisions do, the role may do', async () => {
   const asServer = openDb({
-    url: asRole.href,
+    url: role.url,
     connectionsMax: 2,
     applicationName: 'as the role',
     onError: () => {},
@@ -155,11 +165,52 @@ test('a server that connects as the role answers all there is', async () => {
   await report(['keys', 'create'], owner)
   const [credential] = await issue(owner, folder, [scoreLine()])
   assert.ok(credential !== undefined)
-  const server = await startServer({ ...owner, DATABASE_URL: asRole.href }, ['--no-worker'])
+  const server = await startAsRole()
   assert.equal((await get(server.base, '/readyz')).status, 200)
   assert.equal((await verify(server.base, credential)).body.valid, true)
   assert.equal((await statusOf(server.base, credential)).body.status, 'active')
-  assert.doesNotMatch(server.out(), /permission denied/)
+  await endedWell(server)
+})
+
+async function endedWell(server: ServerProcess): Promise<void> {
   server.signal('SIGINT')
   assert.equal(await server.ended, 0)
+  assert.doesNotMatch(server.out(), /permission denied/)
+}
+
+const startAsRole = (): Promise<ServerProcess> =>
+  startServer({ ...owner, DATABASE_URL: role.url, API_KEY_PEPPERS: testPeppers }, ['--no-worker'])
+
+test('what is counted and charged, the role may count and charge: each paid read, named and not', async () => {
+  await register(indexed(db), [publicLine()])
+  const scoreId = 'ada0'.repeat(16)
+  await giveScore(db, 'ada', scoreId)
+  const server = await startAsRole()
+  const { base } = server
+  const live = await newKey(db, { credits: 100 })
+  const poor = await newKey(db)
+  const reads = [
+    '/api/v1/candidates/search?q=ada',
+    '/api/v1/candidates/ada',
+    `/api/v1/scores/${scoreId}`,
+  ]
+  for (const [i, path] of reads.entries()) {
+    const read = (headers: Record<string, string>) => ask(base, { path, headers })
+    const named = (key: TestKey) => ({ ...key.headers, 'Idempotency-Key': `a-named-purchase-${i}` })
+    const charged = async (headers: Record<string, string>) => {
+      const reply = await read(headers)
+      assert.equal(reply.status, 200, path)
+      return reply.headers['service-credits-charged']
+    }
+    // A key that was not seen before, and one that was.
+    assert.deepEqual([await charged(live.headers), await charged(live.headers)], ['1', '1'])
+    assert.deepEqual([await charged(named(live)), await charged(named(live))], ['1', '0'])
+    assert.equal((await read(poor.headers)).status, 402)
+    assert.equal((await read(named(poor))).status, 402)
+  }
+  assert.equal(
+    (await ask(base, { path: '/api/v1/candidates/nobody', headers: live.headers })).status,
+    404,
+  )
+  await endedWell(server)
 })

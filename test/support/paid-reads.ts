@@ -1,11 +1,13 @@
 /** The real service, as an operator starts it, with people whom strangers with a wallet can look up. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { after } from 'node:test'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { type Queryable, sql } from '../../src/platform/db.ts'
 import type { Authorization } from '../../src/x402/payload.ts'
 import { ask, type Reply } from './ask.ts'
 import { giveScore, indexed } from './candidates.ts'
+import { databaseRole } from './database-role.ts'
 import { type PaidLoop, terms } from './paid-loop.ts'
 import { payTo } from './paid-server.ts'
 import { base64Json, payloadV1, signAuthorization } from './payments.ts'
@@ -25,7 +27,7 @@ export const reads = {
 export const prices = { search: 30_000, candidate: 20_000, score: 10_000 }
 
 export interface PaidReads {
-  /** `more` is set beside what a local facilitator needs. */
+  /** As the database role of servers. `more` is set beside what a local facilitator needs. */
   start(more?: Env): Promise<ServerProcess>
 }
 
@@ -52,7 +54,11 @@ export async function preparePaidReads({ chain, database }: PaidLoop): Promise<P
     X402_PRICE_SCORE_LOOKUP: String(prices.score),
   }
   await report(['keys', 'create'], env)
-  return { start: (more = {}) => startServer({ ...env, ...more }, ['--no-worker']) }
+  const role = await databaseRole(url)
+  after(() => role.drop())
+  await report(['migrate', '--api-role', role.name], env)
+  const served = { ...env, DATABASE_URL: role.url }
+  return { start: (more = {}) => startServer({ ...served, ...more }, ['--no-worker']) }
 }
 
 /** A payment of version 1 of so many atomic units. */
