@@ -21,8 +21,8 @@ export interface Order {
   terms: Terms
   /** That the payer has signed it; else only a facilitator can tell. */
   isProved: boolean
-  /** Nobody has shown it to this process before: verifying and reading need not wait until it is held. */
-  isNew: boolean
+  /** Most likely nobody else is at it: verifying and reading need not wait until it is held. */
+  mayBeginEarly: boolean
   /** Names the purchase, however often it is signed for. */
   idempotencyKey: string | null
   /** What the facilitator says of it: asked once. */
@@ -89,7 +89,7 @@ async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer
 /** `ready`: the answer is 200, and the row says that the payment may be sent. */
 async function untilSettling(till: Till, order: Order, claim: Claim): Promise<Offer> {
   const { db, clock } = till
-  const offered = order.isNew ? offerOf(order) : undefined
+  const offered = order.mayBeginEarly ? offerOf(order) : undefined
   // Whoever was not first does not hear of it.
   offered?.catch(() => {})
   const hold = await holdPayment(db, claim.row, claim.lease)

@@ -41,22 +41,21 @@ export interface SignedPayment {
 
 export type Presented =
   | { kind: 'none' }
-  | { kind: 'conflicting' }
-  | { kind: 'oversized' }
+  /** Too long, or several that differ. */
+  | { kind: 'unusable' }
   | { kind: 'header'; text: string }
 
-/** Two headers that say the same are one payment; two that differ are nobody's (decision D23). */
+/** Headers that say the same are one payment; two that differ are nobody's (decision D23). Lines of one name come joined by commas. */
 export function presentedPayment(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Presented {
-  const texts = [headers['x-payment'], headers['payment-signature']]
-    .flat()
-    .filter((text) => text !== undefined)
+  const lines = [headers['x-payment'], headers['payment-signature']].flat()
+  const texts = new Set(lines.flatMap((line) => line?.split(/, */) ?? []))
   const [text] = texts
   if (text === undefined) return { kind: 'none' }
-  if (texts.some((other) => other !== text)) return { kind: 'conflicting' }
-  if (text.length > paymentHeaderBytesMax) return { kind: 'oversized' }
-  return { kind: 'header', text }
+  return texts.size > 1 || text.length > paymentHeaderBytesMax
+    ? { kind: 'unusable' }
+    : { kind: 'header', text }
 }
 
 export type Decoded = { payment: SignedPayment } | { reason: PaymentReason }

@@ -172,6 +172,31 @@ chainTest('who only names a payer uses up nothing of that payer’s limit', asyn
     )
 })
 
+chainTest('429: payments that buy nothing are counted where they come from', async () => {
+  const limited = await start({ KEY_CALLS_PER_MINUTE: '2' })
+  const wallet = await loop.richWallet()
+  const { authorization } = await signAuthorization(wallet, terms)
+  const signature = `0x${'ab'.repeat(64)}1b`
+  const worthless = {
+    'no payment': { header: '%%%', status: 402 },
+    'two that differ': { header: 'YQ==, Yg==', status: 400 },
+    "somebody else's": {
+      header: base64Json(payloadV1({ authorization, signature }, terms)),
+      status: 402,
+    },
+    'of another price': { header: await signedFor(prices.score + 1, wallet), status: 402 },
+  }
+  for (const [i, [name, { header, status }]] of Object.entries(worthless).entries()) {
+    const statuses = []
+    for (let tries = 0; tries < 3; tries++) {
+      const reply = await payFor(limited.base, header, { path: reads.score, from: `10.9.0.${i}` })
+      statuses.push(reply.status)
+    }
+    assert.deepEqual(statuses, [status, status, 429], name)
+  }
+  assert.equal(await loop.spent(wallet), 0)
+})
+
 chainTest('a caller that hangs up before the answer is not charged', async () => {
   const wallet = await loop.richWallet()
   const header = await signedFor(prices.score, wallet)
