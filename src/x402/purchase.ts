@@ -43,16 +43,16 @@ const entitlementMs = 15 * 60_000
 const purchaseMs = 24 * 3_600_000
 
 export function purchase(till: Till, order: Order): Promise<Purchase> {
-  return waiting(() => attempt(till, order))
+  return waiting((turn) => attempt(till, turn === 0 ? order : onLook(order)))
 }
 
 /** For somebody else who is at it; not for ever. */
 async function waiting<Result>(
-  step: () => Promise<Result | 'wait'>,
+  step: (turn: number) => Promise<Result | 'wait'>,
 ): Promise<Result | { outcome: 'pending' }> {
   const deadline = performance.now() + waitMsMax
-  for (;;) {
-    const result = await step()
+  for (let turn = 0; ; turn++) {
+    const result = await step(turn)
     if (result !== 'wait') return result
     if (performance.now() >= deadline) return { outcome: 'pending' }
     await pause(waitMs)
@@ -61,35 +61,36 @@ async function waiting<Result>(
 
 type Step = Purchase | 'wait'
 
-async function attempt(till: Till, order: Order): Promise<Step> {
-  const { db } = till
-  const now = till.clock()
-  const expired = expiredReason(order.payment, now)
-  if (expired === null && !order.isProved) {
-    const refusal = await refusalOfUnproved(till, order)
-    if (refusal !== null) return refusal
-  }
-  if (expired === null) {
-    const row = newPayment(till, order, now)
-    const bought = await buy(till, order, { row, lease: leaseFrom(till.clock()) })
-    if (bought === 'twin') return (await waiting(() => twinPurchase(till, order))) ?? 'wait'
-    if (bought !== 'taken') return bought
-  }
-  const row = await findPayment(db, identityOf(order.payment, order.terms))
-  if (row === undefined) return expired === null ? 'wait' : { outcome: 'refused', reason: expired }
-  if (!isSame(row, order)) return used
-  if (row.state === 'settled') return serveAgain(till, row, { order, now, keptMs: entitlementMs })
-  if (row.state === 'settling' || row.state === 'unknown') {
-    const taken = row.leaseUntil <= now && (await takeOver(db, row.id, leaseFrom(now)))
-    return taken ? finish(till, order, row) : 'wait'
-  }
-  return expired === null ? 'wait' : { outcome: 'refused', reason: expired }
+/** Nothing of it is begun before the ledger is asked. */
+function onLook(order: Order): Order {
+  return { ...order, mayBeginEarly: false }
 }
 
-/** Of a signature that only a facilitator can read: before it is known to be right it writes nothing and holds nobody up. */
-async function refusalOfUnproved(till: Till, order: Order): Promise<Purchase | null> {
-  const isKnown = await isTakenUp(till, order.payment, order.terms)
-  return isKnown ? null : refusalOf(till, await order.verification())
+async function attempt(till: Till, order: Order): Promise<Step> {
+  const now = till.clock()
+  const expired = expiredReason(order.payment, now)
+  const isEarly = order.mayBeginEarly && expired === null
+  const row = isEarly ? undefined : await findTaken(till, order)
+  if (row !== undefined)
+    return isSame(row, order) ? goOn(till, row, { order, now, keptMs: entitlementMs }) : used
+  if (expired !== null) return { outcome: 'refused', reason: expired }
+  // Of a signature that only a facilitator can read: before it is known to be right it writes nothing and holds nobody up.
+  const refusal = order.isProved ? null : refusalOf(till, await order.verification())
+  if (refusal !== null) return refusal
+  const claim = { row: newPayment(till, order, now), lease: leaseFrom(till.clock()) }
+  const bought = await buy(till, order, claim)
+  if (bought === 'twin') return (await waiting(() => twinPurchase(till, order))) ?? 'wait'
+  if (bought === 'taken') return isEarly ? attempt(till, onLook(order)) : 'wait'
+  return bought
+}
+
+/** May have been paid, or was. */
+async function findTaken(
+  { db }: Till,
+  { payment, terms }: Pick<Order, 'payment' | 'terms'>,
+): Promise<PaymentRow | undefined> {
+  const row = await findPayment(db, identityOf(payment, terms))
+  return row?.state === 'released' || row?.state === 'failed' ? undefined : row
 }
 
 /** The very payment, for the very resource. */
@@ -98,15 +99,14 @@ function isSame(row: PaymentRow, { payment, terms }: Pick<Order, 'payment' | 'te
   return isSigned && row.resourceKey.equals(resourceKey(terms.resource))
 }
 
-/** May have been paid, or was: what was agreed then holds, whatever we ask for since. */
+/** What was agreed then holds, whatever we ask for since. */
 export async function isTakenUp(
-  { db }: Till,
+  till: Till,
   payment: SignedPayment,
   terms: Terms,
 ): Promise<boolean> {
-  const row = await findPayment(db, identityOf(payment, terms))
-  if (row === undefined || !isSame(row, { payment, terms })) return false
-  return row.state === 'settling' || row.state === 'unknown' || row.state === 'settled'
+  const row = await findTaken(till, { payment, terms })
+  return row !== undefined && isSame(row, { payment, terms })
 }
 
 const used = { outcome: 'refused', reason: usedReason } as const satisfies Purchase
@@ -157,8 +157,20 @@ async function twinPurchase(till: Till, order: Order): Promise<Step | null> {
     return null
   }
   if (!row.resourceKey.equals(resourceKey(terms.resource))) return { outcome: 'key reused' }
-  if (row.settledAt !== null) return serveAgain(till, row, { order, now, keptMs: purchaseMs })
-  const taken = row.leaseUntil <= now && (await takeOver(db, row.id, leaseFrom(now)))
+  return goOn(till, row, { order, now, keptMs: purchaseMs })
+}
+
+interface Kept {
+  order: Order
+  now: Date
+  /** How long the answer can be asked for again. */
+  keptMs: number
+}
+
+async function goOn(till: Till, row: PaymentRow, kept: Kept): Promise<Step> {
+  const { order, now } = kept
+  if (row.settledAt !== null) return serveAgain(till, row, kept)
+  const taken = row.leaseUntil <= now && (await takeOver(till.db, row.id, leaseFrom(now)))
   return taken ? finish(till, order, row) : 'wait'
 }
 
@@ -180,7 +192,7 @@ async function finish(till: Till, order: Order, row: PaymentRow): Promise<Step> 
 async function serveAgain(
   { db }: Till,
   row: PaymentRow,
-  { order, now, keptMs }: { order: Order; now: Date; keptMs: number },
+  { order, now, keptMs }: Kept,
 ): Promise<Purchase> {
   if (row.txHash === null || row.settledAt === null)
     throw new Error('settled without a transaction')

@@ -57,7 +57,7 @@ export type Hold =
   /** Another payment of the same purchase is held, or has made it. */
   | 'twin'
 
-/** Takes the authorization up. On the disk when it gives `held`: from then on the payment may reach the chain. Else nothing is written. */
+/** Takes the authorization up. On the disk when it gives `held`: from then on the payment may reach the chain. Else nothing is changed. */
 export async function holdPayment(
   db: Queryable,
   payment: NewPayment,

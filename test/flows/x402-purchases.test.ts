@@ -1,6 +1,7 @@
 /** A purchase has a name of its payer's choice: however often it is signed for under it, it is paid for once. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
+import type { Reply } from '../support/ask.ts'
 import { startFaultyLoop } from '../support/faulty-loop.ts'
 import {
   assertError,
@@ -12,6 +13,7 @@ import {
   terms,
 } from '../support/paid-loop.ts'
 import { base64Json, payloadV1, payloadV2, signAuthorization } from '../support/payments.ts'
+import { eventually } from '../support/processes.ts'
 
 const loop = await startFaultyLoop()
 const server = await loop.start()
@@ -112,3 +114,38 @@ chainTest('one purchase signed ten times at once under one key is charged once',
   assert.equal(new Set(replies.map(assertPaid)).size, 1)
   assert.equal(await loop.spent(wallet), 10_000)
 })
+
+chainTest(
+  'the same payment at another server that waits for the first asks the ledger, and tries to hold it once',
+  async () => {
+    const { db } = loop.database
+    const asked = { looks: 0, holds: 0 }
+    const waiter = await loop.start({
+      db: {
+        ...db,
+        rows: (statement) => {
+          if (/select id, state.* from x402_payments/s.test(statement.text)) asked.looks++
+          return db.rows(statement)
+        },
+        run: (statement) => {
+          if (statement.text.includes('insert into x402_payments')) asked.holds++
+          return db.run(statement)
+        },
+      },
+    })
+    const header = await signedHeader(await loop.richWallet())
+    let waiting: Promise<Reply> | undefined
+    loop.facilitator.onSettled = async () => {
+      loop.facilitator.onSettled = undefined
+      waiting = pay(waiter, header)
+      await eventually('it has looked again and again', {
+        see: () => Promise.resolve(asked.looks > 2),
+      })
+    }
+    const paid = assertPaid(await pay(server, header))
+    assert.ok(waiting !== undefined)
+    assert.equal(assertPaid(await waiting), paid)
+    assert.equal(asked.holds, 1)
+    assert.equal(waiter.reads, 2, 'before it knew, and to answer')
+  },
+)
