@@ -6,14 +6,19 @@ import { eventually } from '../../test/support/processes.ts'
 import type { MeteredCall, Metering } from '../platform/admission.ts'
 import { endpoint } from '../platform/endpoint.ts'
 
-/** A call of a paid route that stands still, until it is told to go on, where it is read or where it is charged; of a key that was seen before, or is looked up. */
+/**
+ * A call of a paid route that stands still, until it is told to go on, where it is read or where it is charged; of a key that was seen
+ * before, or is looked up. Those that follow it do not stand still.
+ */
 async function startCall(heldAt: 'read' | 'charge', isSeen: boolean) {
   const charged: MeteredCall[] = []
   const undone: MeteredCall[] = []
   const begun = Promise.withResolvers<void>()
   const held = Promise.withResolvers<void>()
+  let reads = 0
+  let passed = 0
   const pass = async (place: typeof heldAt): Promise<void> => {
-    if (place !== heldAt) return
+    if (place !== heldAt || ++passed > 1) return
     begun.resolve()
     await held.promise
   }
@@ -49,6 +54,7 @@ async function startCall(heldAt: 'read' | 'charge', isSeen: boolean) {
         responses: {},
         shed: 1,
         async answer() {
+          reads++
           await pass('read')
           return { status: 200, body: {} }
         },
@@ -56,9 +62,25 @@ async function startCall(heldAt: 'read' | 'charge', isSeen: boolean) {
     ],
   })
   const connection = await openRaw(edge.port)
-  connection.send(request('GET /read', ['Authorization: Bearer x']))
+  const send = () => connection.send(request('GET /read', ['Authorization: Bearer x']))
+  send()
   await begun.promise
-  return { edge, connection, charged, undone, goOn: held.resolve }
+  return { edge, connection, send, charged, undone, goOn: held.resolve, reads: () => reads }
+}
+
+type Call = Awaited<ReturnType<typeof startCall>>
+
+async function leave({ edge, connection }: Call): Promise<void> {
+  connection.socket.destroy()
+  await eventually('the server knows that the caller is gone', {
+    see: async () => (await edge.metrics.text()).includes('\nhttp_connections 0\n'),
+  })
+}
+
+async function logged({ edge }: Call, calls: number): Promise<void> {
+  await eventually('the calls are logged', {
+    see: async () => edge.logged().split('"/read"').length > calls,
+  })
 }
 
 for (const [heldAt, calls, isSeen] of [
@@ -68,13 +90,11 @@ for (const [heldAt, calls, isSeen] of [
   ['charge', 1, true],
 ] as const)
   test(`a caller that leaves at the ${heldAt} pays nothing in the end, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
-    const { edge, connection, charged, undone, goOn } = await startCall(heldAt, isSeen)
-    connection.socket.destroy()
-    await eventually('the server knows that the caller is gone', {
-      see: async () => (await edge.metrics.text()).includes('\nhttp_connections 0\n'),
-    })
+    const call = await startCall(heldAt, isSeen)
+    const { edge, charged, undone, goOn } = call
+    await leave(call)
     goOn()
-    await eventually('the call is logged', { see: async () => edge.logged().includes('"/read"') })
+    await logged(call, 1)
     await edge.stop()
     assert.deepEqual([charged.length, undone.length], [calls, calls])
   })
@@ -89,3 +109,28 @@ test('a caller that stays is charged', async () => {
   assert.equal(headers['service-credits-charged'], '1')
   assert.equal(undone.length, 0)
 })
+
+for (const isSeen of [false, true])
+  test(`requests sent one behind the other are each charged when their answer can leave, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
+    const behind = async () => {
+      const call = await startCall('read', isSeen)
+      call.send()
+      await eventually('both are read', { see: async () => call.reads() === 2 })
+      return call
+    }
+    const stays = await behind()
+    stays.goOn()
+    const answers = [await stays.connection.answer(), await stays.connection.answer()]
+    assert.deepEqual(
+      answers.map(({ headers }) => headers['service-credits-charged']),
+      ['1', '1'],
+    )
+    stays.connection.socket.destroy()
+    await stays.edge.stop()
+    const leaves = await behind()
+    await leave(leaves)
+    leaves.goOn()
+    await logged(leaves, 2)
+    await leaves.edge.stop()
+    assert.deepEqual([leaves.charged.length, leaves.undone.length], [0, 0])
+  })

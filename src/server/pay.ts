@@ -101,6 +101,7 @@ async function answerMetered(
   const shortfall = purchase === null ? metering.shortfall(key, meter) : null
   if (shortfall !== null) return shortfall
   const answer = ready(await work(caller))
+  await turnOf(exchange)
   if (statusOf(answer) !== 200 || isTooLate(exchange)) return answer
   const { route } = call
   return chargeFor(answer, { metering, route, exchange, caller, meter, provenFor: null, purchase })
@@ -157,6 +158,7 @@ async function chargeSeen(
   const verdict = await counted.catch(nullUnlessUnavailable)
   if (verdict === null || !verdict.allowed) return null
   const answer = await read.then(ready).catch(nullUnlessUnavailable)
+  await turnOf(exchange)
   if (answer === null || statusOf(answer) !== 200 || isTooLate(exchange)) return null
   const { meter, scope: provenFor } = policy
   const charging = { metering, route, exchange, caller, meter, provenFor, purchase: null }
@@ -167,6 +169,20 @@ async function chargeSeen(
 function nullUnlessUnavailable(error: unknown): null {
   if (error instanceof UnavailableError) throw error
   return null
+}
+
+/** Of requests that were sent one behind the other, each is charged when its answer can leave: the caller may never read as far as that. */
+function turnOf({ response, connection: { socket } }: Exchange): Promise<void> | undefined {
+  if (response.socket !== null || socket.destroyed) return undefined
+  return new Promise((resolve) => {
+    const turn = (): void => {
+      response.off('socket', turn)
+      socket.off('close', turn)
+      resolve()
+    }
+    response.once('socket', turn)
+    socket.once('close', turn)
+  })
 }
 
 /** The caller has had its 503, or is gone. A request that was read to its end is destroyed all the same: the connection tells. */
