@@ -33,7 +33,7 @@ export async function debitsOf(db: Db, order: DebitsOrder): Promise<void> {
     operation: 'bench',
     provenFor: '',
   })
-  const grouped = openDebits(db, systemClock)
+  const { debit: grouped } = openDebits(db, systemClock)
   const rateOf = (call: (i: number) => Promise<unknown>) => callsASecond(order.seconds, call)
   const contestants = {
     grouped: () => rateOf((i) => grouped(debitOf(account(i)))),

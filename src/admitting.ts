@@ -32,11 +32,12 @@ export type Admission = Required<
 export interface AdmittingParts {
   config: Config
   db: Db
+  log: Log
   clock: Clock
   payments: PaymentPort | undefined
 }
 
-export function admitting({ config, db, clock, payments }: AdmittingParts): Admitting {
+export function admitting({ config, db, log, clock, payments }: AdmittingParts): Admitting {
   const { metering, prices, failedKeyLimits, missLimits } = config
   const peppers = () => peppersHere(config)
   const keys = openKeyDesk({ db, peppers, clock })
@@ -54,7 +55,11 @@ export function admitting({ config, db, clock, payments }: AdmittingParts): Admi
       { name: 'void charges', everyMs: 5_000, run: () => credits.settleVoids() },
     ],
     async close() {
-      await Promise.allSettled([keys.recordUses(), credits.settleVoids()])
+      const lost = (what: string) => (error: unknown) => log.error(`${what}: lost`, error)
+      await Promise.all([
+        keys.recordUses().catch(lost('when API keys were used last')),
+        credits.close().catch(lost('calls that were not answered, and may stay charged')),
+      ])
     },
   }
 }

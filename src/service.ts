@@ -119,7 +119,13 @@ export function createService(parts: ServiceParts): Service {
       signer: signing.envelopeSigner,
     }),
   )
-  const { admissionJobs, ...admitted } = admitting({ config, db, clock, payments: x402?.port })
+  const { admissionJobs, ...admitted } = admitting({
+    config,
+    db,
+    log,
+    clock,
+    payments: x402?.port,
+  })
   const mirrorJob = { name: 'mirror', everyMs: mirrorRefreshMs, run: () => mirror.refresh() }
   const servingJobs = [mirrorJob, watch.job, ...admissionJobs, ...payingJobs(x402)]
   return { endpoints, mirror, ...admitted, engineState: watch.state, servingJobs }

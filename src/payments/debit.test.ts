@@ -175,7 +175,7 @@ test('whether a key is valid is asked of the moment of its charge', async () => 
   const end = new Date(made.getTime() + 1_000)
   const key = await newKey(db, { credits: 5, now: made, expiresAt: end })
   let now = made
-  const debit = openDebits(db, () => now)
+  const { debit } = openDebits(db, () => now)
   const call = () => debit({ ...debitOf(key), provenFor: 'scores:read' })
   const outcomes = [await call()]
   now = end
@@ -252,7 +252,7 @@ test('eight connections charge twenty accounts at the same time: spent is what t
 
 test('calls of one turn are charged together, and each gets its own answer', async () => {
   const key = await newKey(db, { credits: 50 })
-  const debit = openDebits(db, systemClock)
+  const { debit } = openDebits(db, systemClock)
   const outcomes = await Promise.all(Array.from({ length: 80 }, () => debit(debitOf(key))))
   const charged = outcomes.filter(({ outcome }) => outcome === 'charged')
   assert.equal(charged.length, 50)

@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { UnavailableError } from '../platform/errors.ts'
-import { type Debit, type DebitRow, insertDebits } from './credit-store.ts'
+import { type Debit, insertDebits } from './credit-store.ts'
 
 export type Debited =
   | { outcome: 'charged'; remaining: number }
@@ -21,14 +21,27 @@ export type Debited =
 const batchMax = 256
 const answerWithinMs = 450
 
-/** Rejects with `UnavailableError` where it is not known whether the call was charged. */
-export function openDebits(db: Db, clock: Clock): (debit: Debit) => Promise<Debited> {
-  return coalesce<Debit, Debited>({
+export interface Debits {
+  /** Rejects with `UnavailableError` where it is not known whether the call was charged. */
+  debit(debit: Debit): Promise<Debited>
+  /** Resolves when no statement is under way: what was not heard of in time has been charged by then, or never will be. */
+  ended(): Promise<void>
+}
+
+export function openDebits(db: Db, clock: Clock): Debits {
+  let latest: Promise<unknown> = Promise.resolve()
+  const debit = coalesce<Debit, Debited>({
     name: 'credits',
-    run: (debits) => debitBatch(db, debits, clock()),
+    run(debits) {
+      const batch = debitBatch(db, debits, clock())
+      // Whoever waits for it hears of its failure.
+      latest = batch.catch(() => undefined)
+      return batch
+    },
     batchMax,
     deadlineMs: answerWithinMs,
   })
+  return { debit, ended: async () => void (await latest) }
 }
 
 /** In the order of the debits. */
@@ -43,13 +56,15 @@ export async function debitBatch(
   })
   // One of them is at fault, and nothing was charged: the others must not suffer from it.
   if (rows === null) return eachAlone(db, debits, now)
-  const outcomes = outcomesOf(debits, rows)
+  // An account without a row never had credits.
+  const outcomes = debits.map((): Debited => ({ outcome: 'short' }))
   for (const { place, isAccepted, isSuspended, remaining } of rows) {
     const debit = debits[place - 1]
-    if (debit === undefined || isAccepted || isSuspended || debit.amount > remaining) continue
-    // It was behind a larger one that the balance did not cover.
-    const [again] = await eachAlone(db, [debit], now)
-    if (again !== undefined) outcomes[place - 1] = again
+    if (isAccepted) outcomes[place - 1] = { outcome: 'charged', remaining }
+    else if (isSuspended) outcomes[place - 1] = { outcome: 'suspended' }
+    else if (debit !== undefined && debit.amount <= remaining)
+      // It was behind a larger one that the balance did not cover.
+      outcomes.splice(place - 1, 1, ...(await eachAlone(db, [debit], now)))
   }
   return outcomes
 }
@@ -63,16 +78,6 @@ async function eachAlone(db: Queryable, debits: readonly Debit[], now: Date): Pr
       if (error instanceof UnavailableError) throw error
       outcomes.push({ outcome: 'failed', error })
     }
-  }
-  return outcomes
-}
-
-/** An account without a row never had credits. */
-function outcomesOf(debits: readonly Debit[], rows: readonly DebitRow[]): Debited[] {
-  const outcomes = debits.map((): Debited => ({ outcome: 'short' }))
-  for (const { place, isAccepted, isSuspended, remaining } of rows) {
-    if (isAccepted) outcomes[place - 1] = { outcome: 'charged', remaining }
-    else if (isSuspended) outcomes[place - 1] = { outcome: 'suspended' }
   }
   return outcomes
 }

@@ -111,13 +111,43 @@ test('a call that was told 503, and was charged after that, is given back', asyn
   )
 })
 
-test('an answer that came too late is given back', async () => {
+test('an orderly end waits for what may still be charged, and gives it back', async () => {
+  const events: string[] = []
+  const watched: Db = {
+    ...db,
+    run: (statement) => {
+      events.push('given back')
+      return db.run(statement)
+    },
+  }
+  setPatience(1)
+  const desk = openCreditDesk({ db: watched, prices, clock: () => clockHand.now })
+  setPatience(patience)
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key)
+  const closed = await db.transaction(async (tx) => {
+    await lockCreditAccount(tx, key.accountId)
+    await assert.rejects(desk.charge(call), { name: 'UnavailableError' })
+    const by = desk.close()
+    events.push('still locked')
+    return { by }
+  })
+  await closed.by
+  assert.deepEqual(events, ['still locked', 'given back'])
+  assert.equal(await balanceOf(key), 10)
+})
+
+test('while too much is to be given back nothing is charged', async () => {
+  const desk = openCreditDesk({ db, prices, clock: () => clockHand.now, voidsMax: 1 })
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
   await desk.charge(call)
   desk.undo(call)
+  await assert.rejects(desk.charge(callOf(key)), { name: 'UnavailableError' })
+  assert.equal(await balanceOf(key), 8)
+  clockHand.now = new Date(clockHand.now.getTime() + 61_000)
   await desk.settleVoids()
-  assert.equal(await balanceOf(key), 10)
+  assert.deepEqual(await desk.charge(callOf(key)), { charged: 2, remaining: 8 })
 })
 
 test('what is charged only after it was given back once is given back all the same', async () => {

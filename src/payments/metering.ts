@@ -3,8 +3,8 @@
  *
  * Cast: `credit_accounts` and `credit_entries`, changed together by one statement; `credit_purchases`, for callers that name their
  * purchases; the voids: calls that got no 200 although they may have been charged, because the database did not answer in time. They are
- * kept in memory and given back for a minute, until no statement of theirs can still be under way. A crash of this process inside
- * that minute leaves them charged, each of them in the books.
+ * kept in memory and given back for a minute, until no statement of theirs can still be under way; an orderly end waits for those
+ * statements. A crash of this process inside that minute leaves them charged, each of them in the books.
  */
 import type { Charge, MeteredCall, Metering } from '../platform/admission.ts'
 import { sha256 } from '../platform/bytes.ts'
@@ -25,28 +25,46 @@ import type { Prices } from './meters.ts'
 export interface CreditDesk extends Metering {
   /** Gives back what is to be given back. */
   settleVoids(): Promise<void>
+  /** When nothing is charged any more: gives back what is to be given back, for good. */
+  close(): Promise<void>
 }
 
 export interface CreditDeskOptions {
   db: Db
   prices: Prices
   clock: Clock
+  /** Calls that are to be given back at a time; while there are so many, nothing is charged. */
+  voidsMax?: number
 }
 
 const purchaseMs = 86_400_000
 /** Longer than any statement can be under way. */
 const voidedForMs = 60_000
-const voidsMax = 100_000
 
-export function openCreditDesk({ db, prices, clock }: CreditDeskOptions): CreditDesk {
-  const debit = openDebits(db, clock)
+export function openCreditDesk({
+  db,
+  prices,
+  clock,
+  voidsMax = 100_000,
+}: CreditDeskOptions): CreditDesk {
+  const debits = openDebits(db, clock)
   /** Until when each is given back. */
   const voids = new Map<string, number>()
 
   /** Not a named purchase: its caller asks again under the same key, and that is then paid for. */
   function undo({ requestId, purchase }: MeteredCall): void {
-    if (purchase === null && voids.size < voidsMax)
-      voids.set(requestId, clock().getTime() + voidedForMs)
+    if (purchase === null) voids.set(requestId, clock().getTime() + voidedForMs)
+  }
+
+  async function settleVoids(): Promise<void> {
+    if (voids.size === 0) return
+    const now = clock().getTime()
+    const due = [...voids]
+    await insertVoids(
+      db,
+      due.map(([reference]) => reference),
+    )
+    for (const [reference, until] of due) if (until <= now) voids.delete(reference)
   }
 
   return {
@@ -59,10 +77,11 @@ export function openCreditDesk({ db, prices, clock }: CreditDeskOptions): Credit
       if (call.provenFor !== null && (amount === 0 || call.purchase !== null))
         throw new Error('only what is charged proves a key')
       if (amount === 0) return { charged: 0 }
+      if (voids.size >= voidsMax) throw new UnavailableError('too much is to be given back')
       const wanted = debitOf(call, amount)
       try {
         return call.purchase === null
-          ? chargeOf(await debit(wanted), amount)
+          ? chargeOf(await debits.debit(wanted), amount)
           : await chargePurchase(db, { call, wanted }, clock())
       } catch (error) {
         if (error instanceof UnavailableError) undo(call)
@@ -72,15 +91,11 @@ export function openCreditDesk({ db, prices, clock }: CreditDeskOptions): Credit
 
     undo,
 
-    async settleVoids() {
-      if (voids.size === 0) return
-      const now = clock().getTime()
-      const due = [...voids]
-      await insertVoids(
-        db,
-        due.map(([reference]) => reference),
-      )
-      for (const [reference, until] of due) if (until <= now) voids.delete(reference)
+    settleVoids,
+
+    async close() {
+      await debits.ended()
+      await settleVoids()
     },
   }
 }

@@ -55,8 +55,8 @@ export interface Metering {
   isFree(meter: MeterName): boolean
   /** Why the account cannot pay for a call, as far as that can be told before the work; or null. */
   shortfall(key: PresentedKey, meter: MeterName): Refusal | null
-  /** Durable when it resolves; a refusal or an error has charged nothing, or what it has is given back. */
+  /** Durable when it resolves; a refusal or an error has charged nothing, or what it has is given back, or is a named purchase's. */
   charge(call: MeteredCall): Promise<Charge | Refusal>
-  /** A call that was charged and then got no 200 after all: it is given back. */
+  /** A call that was charged and then got no 200 after all: it is given back, but for a named purchase. */
   undo(call: MeteredCall): void
 }

@@ -84,7 +84,14 @@ export async function startNode(
   const publicUrl = 'https://scores.example.org'
   const config = readConfig({ PUBLIC_URL: publicUrl, API_KEY_PEPPERS: testPeppers, ...env })
   const db = openDb({ url, connectionsMax: 4, applicationName: 'node', onError: () => {} })
-  const { admission, close } = admitting({ config, db, clock: systemClock, payments: undefined })
+  const log = openLog({ level: 'silent' })
+  const { admission, close } = admitting({
+    config,
+    db,
+    log,
+    clock: systemClock,
+    payments: undefined,
+  })
   const server = createServer({
     endpoints,
     limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
@@ -92,7 +99,7 @@ export async function startNode(
     ...admission,
     trustedProxies: ['127.0.0.1'],
     readiness: () => Promise.resolve({ database: 'ok' }),
-    log: openLog({ level: 'silent' }),
+    log,
     metrics: createMetrics(),
   })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
