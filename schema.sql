@@ -1290,7 +1290,7 @@ CREATE INDEX x402_payments_at ON public.x402_payments USING btree (state_at);
 CREATE INDEX x402_payments_found ON public.x402_payments USING btree (found_at) WHERE (found_at IS NOT NULL);
 CREATE INDEX x402_payments_open ON public.x402_payments USING btree (lease_until) WHERE (state = ANY (ARRAY['settling'::text, 'unknown'::text]));
 CREATE INDEX x402_payments_settled ON public.x402_payments USING btree (settled_at) WHERE (state = 'settled'::text);
-CREATE UNIQUE INDEX x402_purchases ON public.x402_payments USING btree (payer, idempotency_key) WHERE ((state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text])) AND (idempotency_key IS NOT NULL));
+CREATE UNIQUE INDEX x402_purchases ON public.x402_payments USING btree (chain_id, payer, idempotency_key) WHERE ((state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text])) AND (idempotency_key IS NOT NULL));
 
 create view public_candidates as
  SELECT p.worker_id,

@@ -149,7 +149,7 @@ async function twinPurchase(till: Till, order: Order): Promise<Step | null> {
   const { db } = till
   const { payment, terms, idempotencyKey } = order
   if (idempotencyKey === null) return null
-  const row = await findPurchase(db, payment.authorization.from, idempotencyKey)
+  const row = await findPurchase(db, identityOf(payment, terms), idempotencyKey)
   if (row === undefined) return null
   const now = till.clock()
   if (row.settledAt !== null && row.settledAt.getTime() + purchaseMs < now.getTime()) {

@@ -101,10 +101,10 @@ export async function findPayment(
   return row
 }
 
-/** The purchase that a payer has begun or made under this key. */
+/** The purchase that a payer has begun or made under this key, on this chain. */
 export async function findPurchase(
   db: Queryable,
-  payer: string,
+  { chainId, payer }: Pick<PaymentIdentity, 'chainId' | 'payer'>,
   idempotencyKey: string,
 ): Promise<PaymentRow | undefined> {
   const [row] = await db.rows<PaymentRow>(sql`
@@ -112,7 +112,7 @@ export async function findPurchase(
       valid_before as "validBefore", lease_until as "leaseUntil", claimed_at as "claimedAt",
       tx_hash as "txHash", settled_at as "settledAt", found_at as "foundAt", sealed_payment as "sealedPayment"
     from x402_payments
-    where payer = ${payer} and idempotency_key = ${idempotencyKey}
+    where chain_id = ${chainId} and payer = ${payer} and idempotency_key = ${idempotencyKey}
       and state in ('settling', 'unknown', 'settled')`)
   return row
 }

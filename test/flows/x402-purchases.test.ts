@@ -1,6 +1,8 @@
 /** A purchase has a name of its payer's choice: however often it is signed for under it, it is paid for once. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
+import { sql } from '../../src/platform/db.ts'
+import { networks } from '../../src/x402/terms.ts'
 import type { Reply } from '../support/ask.ts'
 import { startFaultyLoop } from '../support/faulty-loop.ts'
 import {
@@ -77,6 +79,20 @@ chainTest('a key names its purchase for a day, and then another', async () => {
   }
   assert.equal(await buyAfter(23), first)
   assert.notEqual(await buyAfter(25), first)
+  assert.equal(await loop.spent(wallet), 20_000)
+})
+
+chainTest('what was bought under a key on another chain is not paid for on this one', async () => {
+  const wallet = await loop.richWallet()
+  const headers = { 'Idempotency-Key': 'a-purchase-on-two-chains' }
+  const buy = async () => assertPaid(await pay(server, await signedHeader(wallet), { headers }))
+  const elsewhere = await buy()
+  const payer = wallet.address.toLowerCase()
+  await loop.database.db.run(sql`
+    update x402_payments set chain_id = ${networks.base.chainId} where payer = ${payer}`)
+  const here = await buy()
+  assert.notEqual(here, elsewhere)
+  assert.equal(await buy(), here)
   assert.equal(await loop.spent(wallet), 20_000)
 })
 
