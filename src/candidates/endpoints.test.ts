@@ -20,7 +20,15 @@ import { parameterCheck } from '../server/parameters.ts'
 import { createServer } from '../server/server.ts'
 import { candidateEndpoints } from './endpoints.ts'
 import { candidateReads } from './reads.ts'
-import { candidateDetail, publicScore, scoreIdPath, searchResult, usernamePath } from './schema.ts'
+import {
+  candidateDetail,
+  proofQuery,
+  publicScore,
+  scoreIdPath,
+  searchQuery,
+  searchResult,
+  usernamePath,
+} from './schema.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -198,7 +206,7 @@ test('usernames: 3 to 30 characters, with or without @; 400 for anything else', 
     assert.equal(await candidate(bad), 400, bad)
 })
 
-test('a username and a score id have one spelling, whoever pays for them', () => {
+test('what is asked for has one spelling, whoever pays for it, and a default counts as sent', () => {
   const username = parameterCheck(usernamePath)
   assert.deepEqual(
     [username({ username: '@ada' }), username({ username: 'ada' })],
@@ -206,6 +214,10 @@ test('a username and a score id have one spelling, whoever pays for them', () =>
   )
   const id = parameterCheck(scoreIdPath)
   assert.deepEqual(id({ scoreId: scoreId.toUpperCase() }), { scoreId })
+  const search = parameterCheck(searchQuery)
+  assert.deepEqual(search({ q: 'ja' }), search({ q: 'ja', limit: '18' }))
+  const proof = parameterCheck(proofQuery)
+  assert.deepEqual(proof({}), proof({ proof: 'native' }))
 })
 
 test('score ids: 64 hex characters and nothing else', async () => {

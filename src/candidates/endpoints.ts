@@ -8,7 +8,6 @@ import { examples } from './examples.ts'
 import type { CandidateReads, CredentialRead } from './reads.ts'
 import {
   candidateDetail,
-  proofFormDefault,
   proofQuery,
   publicScore,
   scoreCredential,
@@ -26,8 +25,6 @@ export interface CandidatesOptions {
   /** Of each key and of each payer. */
   limits: RateLimits
 }
-
-const limitDefault = 18
 
 const paidResponses = {
   400: {
@@ -66,8 +63,7 @@ export function candidateEndpoints({
         ...paidResponses,
       },
       async answer({ query, caller }) {
-        const limit = query.limit === undefined ? limitDefault : Number(query.limit)
-        const text = await readsFor(caller).search(query.q, limit)
+        const text = await readsFor(caller).search(query.q, Number(query.limit))
         return { status: 200, body: undefined, text }
       },
     }),
@@ -145,8 +141,7 @@ export function candidateEndpoints({
         },
       },
       async answer({ path, query, caller }) {
-        const { proof = proofFormDefault } = query
-        return credentialAnswer(await readsFor(caller).credential(path.scoreId, proof))
+        return credentialAnswer(await readsFor(caller).credential(path.scoreId, query.proof))
       },
     }),
   ]

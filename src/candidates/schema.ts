@@ -123,13 +123,12 @@ export const searchQuery = Type.Object({
     description:
       'The beginning of a skill, a handle, a display name or a title, 2 to 80 characters. A leading @ searches handles alone.',
   }),
-  limit: Type.Optional(
-    Type.String({
-      pattern: '^([1-9]|[1-4][0-9]|50)$',
-      description: 'A whole number from 1 to 50; 18 unless given.',
-      published: { type: 'integer', minimum: 1, maximum: 50, default: 18 },
-    }),
-  ),
+  limit: Type.String({
+    pattern: '^([1-9]|[1-4][0-9]|50)$',
+    default: '18',
+    description: 'A whole number from 1 to 50; 18 unless given.',
+    published: { type: 'integer', minimum: 1, maximum: 50, default: 18 },
+  }),
 })
 
 /** As it was issued. Open: the credential's own contexts say what its members mean (spec §2.7). */
@@ -149,15 +148,14 @@ export const scoreCredential = Type.Object(
   { title: 'ScoreCredential' },
 )
 
-export const proofFormDefault: ProofForm = 'native'
+const proofFormDefault: ProofForm = 'native'
 
 export const proofQuery = Type.Object({
-  proof: Type.Optional(
-    Type.Union(
-      proofForms.map((form) => Type.Literal(form)),
-      {
-        description: `The form of the proof, one of ${proofForms.join(', ')}; ${proofFormDefault} unless given.`,
-      },
-    ),
+  proof: Type.Union(
+    proofForms.map((form) => Type.Literal(form)),
+    {
+      default: proofFormDefault,
+      description: `The form of the proof, one of ${proofForms.join(', ')}; ${proofFormDefault} unless given.`,
+    },
   ),
 })

@@ -110,7 +110,7 @@ function parametersOf(
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
     // A number is checked as the text that it is sent as, and published as the number that it means.
     const { description, published, ...form }: Json = { ...property }
-    const required = schema?.required?.includes(name) ?? false
+    const required = !('default' in property) && (schema?.required?.includes(name) ?? false)
     const parameter: Json = { name, in: place, required, schema: published ?? publish(form) }
     if (description !== undefined) parameter.description = description
     return parameter

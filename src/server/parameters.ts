@@ -8,8 +8,9 @@ export type Parameters = Readonly<Record<string, string>>
 export type ParameterCheck = (values: Parameters) => Parameters | Refusal
 
 /**
- * A check that gives back the declared parameters alone, or says which one has not its form. Where a declaration has `oneSpelling`, values
- * come back in it: whoever asks for the same thing in another spelling has made the same call, for a purchase as well.
+ * A check that gives back the declared parameters alone, or says which one has not its form. A `default` stands where nothing is sent, and
+ * where a declaration has `oneSpelling`, values come back in it: whoever asks for the same thing in other words has made the same call, for a
+ * purchase as well.
  */
 export function parameterCheck(schema: TObject | undefined): ParameterCheck {
   if (schema === undefined) return () => noValues
@@ -17,14 +18,15 @@ export function parameterCheck(schema: TObject | undefined): ParameterCheck {
   const forms = Object.entries(schema.properties).map(([name, property]) => ({
     name,
     form: formOf(property),
+    unlessSent: unlessSentOf(property),
     spelled: spellingOf(property),
     required: schema.required?.includes(name) ?? false,
     validator: Compile(property),
   }))
   const check: ParameterCheck = (values) => {
     const declared: Record<string, string> = {}
-    for (const { name } of forms) {
-      const value = values[name]
+    for (const { name, unlessSent } of forms) {
+      const value = values[name] ?? unlessSent
       if (value !== undefined) declared[name] = value
     }
     if (validator.Check(declared)) {
@@ -56,6 +58,10 @@ export function queryOf(target: string, check: ParameterCheck): Parameters | Ref
 
 export function isRefusal(value: object): value is Refusal {
   return 'refusal' in value
+}
+
+function unlessSentOf(schema: object): string | undefined {
+  return 'default' in schema ? String(schema.default) : undefined
 }
 
 type Spelling = (value: string) => string
