@@ -157,7 +157,7 @@ async function invalidKey(
 ): Promise<Refusal> {
   const limits = { name: 'failed keys', ...edge.failedKeyLimits }
   const verdict = await edge.limiter.take(edge.network(exchange), limits)
-  return verdict.allowed ? challenged('invalid_api_key') : tooMany(route, verdict.retryAfterSeconds)
+  return verdict.allowed ? challenged('invalid_api_key') : overLimit({ route, exchange }, verdict)
 }
 
 export function challenged(refusal: 'missing_api_key' | 'invalid_api_key'): Refusal {
@@ -181,21 +181,28 @@ export async function rateProblem(
   return verdictProblem({ route, exchange }, verdict)
 }
 
-function verdictProblem({ route, exchange }: Called, verdict: RateVerdict): Refusal | null {
+function verdictProblem(called: Called, verdict: RateVerdict): Refusal | null {
+  if (!verdict.allowed) return overLimit(called, verdict)
+  called.exchange.headers = rateHeaders(verdict)
+  return null
+}
+
+/** The answer tells the state of the limit that is spent. */
+function overLimit({ route, exchange }: Called, verdict: RateVerdict, message?: string): Refusal {
   exchange.headers = rateHeaders(verdict)
-  return verdict.allowed ? null : tooMany(route, verdict.retryAfterSeconds)
+  return tooMany(route, verdict.retryAfterSeconds, message)
 }
 
 /** Counts a 404 of a key. Null, or what is answered in its place: with a spent budget, being told nothing is being told. */
 export async function missProblem(
   edge: AdmitParts,
-  route: EndpointRoute,
+  called: Called,
   key: PresentedKey,
 ): Promise<Refusal | null> {
   const verdict = await edge.limiter.take(bucketOf(key), { name: misses, ...edge.missLimits })
   if (verdict.allowed) return null
   spend(edge, bucketOf(key), { limit: misses, verdict })
-  return tooMany(route, verdict.retryAfterSeconds, missesMessage)
+  return overLimit(called, verdict, missesMessage)
 }
 
 function bucketOf({ caller }: KeyRights): ClientNetwork {

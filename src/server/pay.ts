@@ -44,9 +44,8 @@ export interface PaidCall {
 type Work = (caller: Caller) => Promise<Answer>
 
 export async function answerPaid(edge: PayParts, call: PaidCall, work: Work): Promise<Answer> {
-  const { route, admitted } = call
-  const { policy } = route.endpoint
-  const { key } = admitted
+  const { policy } = call.route.endpoint
+  const { key } = call.admitted
   if (key === null)
     return policy.kind === 'paid' ? answerKeyless(edge, call, work) : work({ kind: 'anonymous' })
   const answer =
@@ -54,7 +53,7 @@ export async function answerPaid(edge: PayParts, call: PaidCall, work: Work): Pr
       ? await answerMetered(edge, { ...call, key, meter: policy.meter }, work)
       : await work(key.caller)
   if (statusOf(answer) !== 404) return answer
-  return (await missProblem(edge, route, key)) ?? answer
+  return (await missProblem(edge, call, key)) ?? answer
 }
 
 /** On the spot, or with a key the next time. */

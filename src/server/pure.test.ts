@@ -5,12 +5,15 @@ import { sampleEndpoints } from '../../test/support/edge.ts'
 import fc from '../../test/support/fc.ts'
 import type { Encoding } from '../platform/document.ts'
 import type { Endpoint } from '../platform/endpoint.ts'
+import { type ErrorName, errorTable, refuse } from '../platform/errors.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { clientNetwork, trustedProxies } from './client-network.ts'
+import { headerSets } from './headers.ts'
 import { acceptsMediaType } from './media-type.ts'
 import { chooseEncoding, etagMatches, prefersPlainJson } from './negotiate.ts'
 import { isShed, load, retryAfterSeconds } from './overload.ts'
 import { parseQuery } from './query.ts'
+import { renderRefusal } from './refusals.ts'
 import { requestId } from './request-id.ts'
 import { pathRoutes } from './routes.ts'
 
@@ -164,4 +167,14 @@ test('a declaration without policy, with a repeated name, or without its paramet
   assert.throws(() => start({ ...document, path: '/:x' }), /unusable path/)
   assert.throws(() => start({ ...document, method: 'POST' }), /a body exactly if POST/)
   assert.equal(start(document, item).length, 2)
+})
+
+test('every 503 says when to come back', () => {
+  const sets = headerSets('https://scores.example.org')
+  for (const [name, { status }] of Object.entries(errorTable)) {
+    const { headers } = renderRefusal(sets, refuse(name as ErrorName))
+    assert.equal(headers.includes('Retry-After'), status === 503, name)
+  }
+  const soon = renderRefusal(sets, refuse('unavailable', { headers: { 'Retry-After': '1' } }))
+  assert.equal(soon.headers.filter((name) => name === 'Retry-After').length, 1)
 })

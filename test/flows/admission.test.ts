@@ -277,12 +277,16 @@ test('an account has at most twenty active keys, also when they are made at once
 test('429: 404s of one key are limited, and then nothing is told; other keys go on', async () => {
   const node = await startNode(url, { env: { KEY_MISSES_PER_MINUTE: '5' } })
   const [guesser, other] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 10 })]
-  const statuses: number[] = []
-  for (let i = 0; i < 6; i++) statuses.push((await ask(node.base, thing('absent', guesser))).status)
+  const replies: Reply[] = []
+  for (let i = 0; i < 6; i++) replies.push(await ask(node.base, thing('absent', guesser)))
   const hit = await ask(node.base, thing('a', guesser))
   const fine = await ask(node.base, thing('a', other))
   await node.stop()
-  assert.deepEqual(statuses, [404, 404, 404, 404, 404, 429])
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    [404, 404, 404, 404, 404, 429],
+  )
+  assert.match(String(replies[5]?.headers.ratelimit), /^"minute";r=0;/)
   assert.equal(hit.status, 429)
   assert.match(bodyOf(hit).message, /found nothing/)
   assert.match(String(hit.headers['retry-after']), /^([1-9]|[1-5]\d|60)$/)
@@ -294,12 +298,14 @@ test('429 in place of 401 for an address that fails too often; a valid key is se
   const key = await newKey(db, { credits: 10 })
   const from = { 'X-Forwarded-For': '203.0.113.77' }
   const wrong = { ...from, Authorization: 'Bearer nonsense' }
-  const statuses: number[] = []
-  for (let i = 0; i < 5; i++)
-    statuses.push((await ask(node.base, thing('a', undefined, wrong))).status)
+  const replies: Reply[] = []
+  for (let i = 0; i < 5; i++) replies.push(await ask(node.base, thing('a', undefined, wrong)))
   const valid = await ask(node.base, thing('a', key, from))
   await node.stop()
-  assert.deepEqual(statuses, [401, 401, 401, 429, 429])
+  assert.deepEqual(
+    replies.map(({ status, headers }) => `${status} ${headers.ratelimit?.slice(0, 12)}`),
+    [...Array(3).fill('401 undefined'), ...Array(2).fill('429 "minute";r=0')],
+  )
   assert.equal(valid.status, 200)
 })
 
