@@ -82,9 +82,9 @@ test('a URL that leads into a private network, or hides where it leads, is refus
     assert.match(fault({ ...good, url }), /^url (must|is not a URL)/, url)
 })
 
-test('a URL that is no URI, or too long once escaped, is refused: what is kept is what the contract promises', () => {
+test('a URL that is no URI is refused, and none is made of it: what is kept is what the contract promises', () => {
   assert.match(fault({ ...good, url: 'https://hooks.example.com/{id}|x' }), /^url must be a URI/)
-  assert.match(fault({ ...good, url: `https://hooks.example.com/${'é'.repeat(1_000)}` }), /escapes/)
+  assert.match(fault({ ...good, url: 'https://hooks.example.com/é' }), /^url must be a URI/)
   assert.equal(
     accepted({ ...good, url: 'https://Hooks.example.com' }).url,
     'https://hooks.example.com/',

@@ -33,8 +33,9 @@ export function readEndpointRequest(
   const vetted = vetUrl(url, rules)
   if ('fault' in vetted) return { fault: `url ${vetted.fault}.` }
   const { href } = vetted.url
-  if (!uri.Check(href))
-    return { fault: `url must be a URI of at most ${urlLengthMax} characters, escapes included.` }
+  // The one form may be longer. What is none is not made one (decision D8).
+  if (!uri.Check(url) || !uri.Check(href))
+    return { fault: `url must be a URI of at most ${urlLengthMax} characters.` }
   const eventTypes = eventTypeNames.filter((name) => events.includes(name))
   return { request: { url: href, eventTypes, description: description ?? null } }
 }
