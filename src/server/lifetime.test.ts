@@ -70,6 +70,38 @@ function heldEndpoints() {
   return { endpoints, waiting, release }
 }
 
+test('an answer that cannot be written costs its connection, and the server lives', async (t) => {
+  const open = { area: 'x', summary: 'x', policy: { kind: 'open' }, responses: {} } as const
+  const unwritable = { status: 200, body: 1n }
+  const edge = await startEdge({
+    endpoints: [
+      ...sampleEndpoints(),
+      endpoint({
+        ...open,
+        operationId: 'atOnce',
+        method: 'GET',
+        path: '/at-once',
+        shed: 1,
+        answer: () => unwritable,
+      }),
+      endpoint({
+        ...open,
+        operationId: 'later',
+        method: 'GET',
+        path: '/later',
+        shed: 1,
+        answer: () => Promise.resolve(unwritable),
+      }),
+    ],
+  })
+  t.after(() => edge.stop())
+  for (const path of ['/at-once', '/later']) {
+    await assert.rejects(ask(edge.port, request(`GET ${path}`)), /the connection ended/, path)
+    assert.equal((await ask(edge.port, request('GET /document'))).status, 200)
+  }
+  assert.equal(edge.logged().split('an answer could not be written').length, 3)
+})
+
 test('408: headers that do not arrive in time', async (t) => {
   const edge = await startEdge({
     limits: { ...fast, headersTimeoutMs: 100, requestTimeoutMs: 200 },

@@ -54,7 +54,16 @@ export function serveAnswer(
   answer: Answer | Promise<Answer | null>,
 ): void {
   if (answer instanceof Promise) void finish(edge, exchange, answer)
-  else edge.writer.answer(exchange, answer)
+  else write(edge, exchange, answer)
+}
+
+function write(edge: Edge, exchange: Exchange, answer: Answer): void {
+  try {
+    edge.writer.answer(exchange, answer)
+  } catch (error) {
+    edge.log.error('an answer could not be written', error, { requestId: exchange.requestId })
+    exchange.response.destroy()
+  }
 }
 
 function decide(
@@ -236,13 +245,8 @@ async function finish(
   }
   edge.pending.delete(exchange)
   if (connection.latest === exchange) connection.latest = null
-  try {
-    if (answer !== null) edge.writer.answer(exchange, answer)
-    else if (!exchange.answered) edge.writer.record(exchange, clientClosedRequest)
-  } catch (error) {
-    edge.log.error('an answer could not be written', error, { requestId: exchange.requestId })
-    exchange.response.destroy()
-  }
+  if (answer !== null) write(edge, exchange, answer)
+  else if (!exchange.answered) edge.writer.record(exchange, clientClosedRequest)
 }
 
 /** Never sent: the mark in log and metrics of a caller that left before its body was complete. */
