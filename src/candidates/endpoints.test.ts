@@ -3,23 +3,16 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import { ask, type Reply } from '../../test/support/ask.ts'
-import { giveScore, indexed, names } from '../../test/support/candidates.ts'
-import { origin, publicUrl } from '../../test/support/credentials.ts'
+import { seen, startCandidates } from '../../test/support/candidate-edge.ts'
+import { giveScore, indexed } from '../../test/support/candidates.ts'
 import { testDatabase } from '../../test/support/database.ts'
 import { now, publicLine, register } from '../../test/support/people.ts'
 import { changeConsent } from '../people/consent.ts'
 import type { Permission } from '../people/schema.ts'
-import type { PresentedKey } from '../platform/callers.ts'
 import { sql } from '../platform/db.ts'
-import { openLog } from '../platform/log.ts'
-import { createMetrics } from '../platform/metrics.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit.ts'
 import { databaseRateLimiter } from '../platform/rate-limit-store.ts'
-import { sandboxReads } from '../sandbox/reads.ts'
 import { parameterCheck } from '../server/parameters.ts'
-import { createServer } from '../server/server.ts'
-import { candidateEndpoints } from './endpoints.ts'
-import { candidateReads } from './reads.ts'
 import {
   candidateDetail,
   proofQuery,
@@ -35,41 +28,13 @@ const { db } = database
 const kept = indexed(db)
 let time = now
 
-const keyOf = (environment: 'live' | 'test'): PresentedKey => ({
-  caller: { kind: 'key', keyId: crypto.randomUUID(), accountId: crypto.randomUUID(), environment },
-  scopes: ['candidates:read', 'scores:read'],
-  credits: { balance: 1, suspended: false },
-})
-const keys: Record<string, PresentedKey> = {
-  'Bearer live': keyOf('live'),
-  'Bearer test': keyOf('test'),
-}
-const limits = { perMinute: 100_000, perDay: 1_000_000 }
-const server = createServer({
-  endpoints: candidateEndpoints({
-    live: candidateReads({
-      db,
-      names,
-      origin,
-      formerOrigins: [],
-      signers: { of: () => Promise.resolve(undefined) },
-      clock: () => time,
-    }),
-    sandbox: sandboxReads(names),
-    origin,
-    limits,
-  }),
-  limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
-  publicUrl,
-  trustedProxies: [],
-  readiness: () => Promise.resolve({ database: 'ok' }),
-  log: openLog({ level: 'silent' }),
-  metrics: createMetrics(),
-  authenticate: async (authorization) => keys[authorization] ?? null,
-})
-const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+const edge = await startCandidates(
+  { db, clock: () => time },
+  { limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }) },
+)
+const { port } = edge
 after(async () => {
-  await server.drain(0)
+  await edge.stop()
   await database.drop()
 })
 
@@ -243,12 +208,6 @@ test('405: a paid read takes no HEAD, which would be a free look', async () => {
     assert.equal((await get(path, 'live', { 'If-None-Match': '*' })).status, 200)
   }
 })
-
-/** Everything a caller sees of an answer but the id of the request and the time. */
-function seen({ status, headers, body }: Reply): unknown {
-  const { date: _, 'x-request-id': __, ratelimit: ___, ...rest } = headers
-  return { status, headers: rest, body: body.toString() }
-}
 
 const withdraw = (permission: Permission) =>
   changeConsent(kept, 'ada', { permission, textVersion: null, by: 'test', at: now })

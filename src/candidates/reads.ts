@@ -28,7 +28,7 @@ export type CredentialRead =
   /** There is no such score to be read; it has no credential; this machine lacks the key that signs it in another form. */
   | { missing: 'score' | 'credential' | 'key' }
 
-interface ReadsOptions {
+export interface ReadsOptions {
   db: Db
   names: SkillNames
   origin: Origin
@@ -68,8 +68,9 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
     },
     score,
     async credential(id, form) {
-      if ((await score(id)) === null) return { missing: 'score' }
       const issued = await findIssuedCredential(db, id)
+      // Last, so that who has withdrawn meanwhile is not shown.
+      if ((await score(id)) === null) return { missing: 'score' }
       if (issued === null) return { missing: 'credential' }
       const made = await inForm(issued, form, { origins: [origin, ...formerOrigins], signers })
       return 'credential' in made ? made : { missing: 'key' }

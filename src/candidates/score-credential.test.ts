@@ -2,62 +2,30 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ask, type Reply } from '../../test/support/ask.ts'
-import { names } from '../../test/support/candidates.ts'
-import { origin, publicUrl, signer } from '../../test/support/credentials.ts'
+import { seen, startCandidates } from '../../test/support/candidate-edge.ts'
+import { origin, signer } from '../../test/support/credentials.ts'
 import { now, publicLine, register } from '../../test/support/people.ts'
 import { issueOne, liveVerdict, testRegistry } from '../../test/support/registry.ts'
 import { changeConsent } from '../people/consent.ts'
 import { sha256Hex } from '../platform/bytes.ts'
-import type { PresentedKey } from '../platform/callers.ts'
-import { sql } from '../platform/db.ts'
-import { openLog } from '../platform/log.ts'
-import { createMetrics } from '../platform/metrics.ts'
-import { inProcessRateLimiter } from '../platform/rate-limit.ts'
-import { sandboxReads } from '../sandbox/reads.ts'
+import { type Db, type Statement, sql } from '../platform/db.ts'
 import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
-import type { Signers } from '../score-credentials/signers.ts'
-import { createServer } from '../server/server.ts'
-import { candidateEndpoints } from './endpoints.ts'
-import { candidateReads } from './reads.ts'
 
 const registry = await testRegistry()
 const { db } = registry
-const keyOf = (environment: 'live' | 'test'): PresentedKey => ({
-  caller: { kind: 'key', keyId: crypto.randomUUID(), accountId: crypto.randomUUID(), environment },
-  scopes: ['scores:read'],
-  credits: { balance: 1, suspended: false },
+
+const here = await startCandidates({
+  db,
+  signers: { of: async (kid) => (kid === signer.kid ? signer : undefined) },
 })
-const keys: Record<string, PresentedKey> = {
-  'Bearer live': keyOf('live'),
-  'Bearer test': keyOf('test'),
-}
-
-async function serve(signers: Signers, at = origin) {
-  const options = { db, names, origin: at, formerOrigins: [], signers, clock: () => now }
-  const live = candidateReads(options)
-  const limits = { perMinute: 10_000, perDay: 10_000 }
-  const server = createServer({
-    endpoints: candidateEndpoints({ live, sandbox: sandboxReads(names), origin, limits }),
-    limiter: inProcessRateLimiter({ nodes: 1 }),
-    publicUrl,
-    trustedProxies: [],
-    readiness: () => Promise.resolve({ database: 'ok' }),
-    log: openLog({ level: 'silent' }),
-    metrics: createMetrics(),
-    authenticate: async (authorization) => keys[authorization] ?? null,
-  })
-  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
-  return { port, drain: () => server.drain(0) }
-}
-
-const here = await serve({ of: async (kid) => (kid === signer.kid ? signer : undefined) })
-const elsewhere = await serve({ of: async () => undefined })
-const moved = await serve(
-  { of: async () => signer },
-  { ...origin, issuer: 'did:web:moved.example' },
-)
+const elsewhere = await startCandidates({ db })
+const moved = await startCandidates({
+  db,
+  signers: { of: async () => signer },
+  origin: { ...origin, issuer: 'did:web:moved.example' },
+})
 after(async () => {
-  for (const server of [here, elsewhere, moved]) await server.drain()
+  for (const edge of [here, elsewhere, moved]) await edge.stop()
   await registry.drop()
 })
 
@@ -167,11 +135,20 @@ test('a test key gets credentials of the sandbox in every form, and nobody real'
   assert.equal((await get(`${fictional}/credential`)).status, 404)
 })
 
-/** Everything a caller sees of an answer but the id of the request and the time. */
-function seen({ status, headers, body }: Reply): unknown {
-  const { date: _, 'x-request-id': __, ratelimit: ___, ...rest } = headers
-  return { status, headers: rest, body: body.toString() }
-}
+test('404: whose consent ends while the credential is looked up is not shown', async () => {
+  const withdrawing: Db = {
+    ...db,
+    async rows<Row>(statement: Statement) {
+      const rows = await db.rows<Row>(statement)
+      if (statement.text.includes('select payload, proof')) await withdraw()
+      return rows
+    },
+  }
+  const edge = await startCandidates({ db: withdrawing })
+  const reply = await get(`${scoreId}/credential`, edge)
+  await edge.stop()
+  assert.equal(reply.status, 404)
+})
 
 test('404: a hidden score has the bytes of an absent one, and of the score itself', async () => {
   await withdraw()
