@@ -65,7 +65,7 @@ export function admitting({ config, db, log, clock, payments }: AdmittingParts):
 }
 
 /** Where the peppers of API keys are unless the settings hold them. */
-export function pepperFile(dataDir: string): string {
+function pepperFile(dataDir: string): string {
   return join(dataDir, 'api-key-peppers')
 }
 

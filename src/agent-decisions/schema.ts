@@ -16,7 +16,7 @@ export const decisions = [
 
 export const outcomes = ['pending', 'positive', 'negative', 'neutral', 'unknown'] as const
 
-export const reasonCodesMax = 10
+const reasonCodesMax = 10
 
 /** A field's description that begins with "must" is also what a caller is told. */
 const text = (maxLength: number) => ({
@@ -87,7 +87,7 @@ const uuid = (description: string) =>
   })
 const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
-export const agentDecisionReport = Type.Object(
+const agentDecisionReport = Type.Object(
   {
     schemaVersion: Type.Literal(schemaVersion('agent_decision_report')),
     id: uuid('Of the report.'),

@@ -4,7 +4,7 @@
  */
 
 /** In code points: as long as a query may be. Longer texts are compared up to here. */
-export const termLengthMax = 80
+const termLengthMax = 80
 
 /** Zero-width and control characters, soft hyphens, variation selectors; so also the marks and the upper end of the index. */
 const unseen = /[\p{Default_Ignorable_Code_Point}\u{10ffff}]|(?!\s)\p{Cc}/gu

@@ -9,12 +9,12 @@ const closed = { additionalProperties: false }
 const textOrNull = Type.Union([Type.String(), Type.Null()])
 const count = Type.Integer({ minimum: 0 })
 
-export const candidateSkill = Type.Object(
+const candidateSkill = Type.Object(
   { name: Type.String(), verified: Type.Boolean(), level: textOrNull },
   { title: 'CandidateSkill', ...closed },
 )
 
-export const candidatePreview = Type.Object(
+const candidatePreview = Type.Object(
   {
     username: Type.String({ pattern: '^[a-z0-9_][a-z0-9_.-]{0,62}$' }),
     displayName: Type.String(),
@@ -59,7 +59,7 @@ const scoreParts = {
   ]),
 }
 
-export const candidateScore = Type.Object(scoreParts, { title: 'CandidateScore', ...closed })
+const candidateScore = Type.Object(scoreParts, { title: 'CandidateScore', ...closed })
 export type CandidateScore = Static<typeof candidateScore>
 
 export const candidateDetail = Type.Object(

@@ -12,7 +12,7 @@ import type { SkillNames } from './skill-names.ts'
  * The database's functions name the same numbers, and ask for handles, skills, names, titles in this order. Terms of several verified
  * skills, and beginnings that a handle shares with some, have better ranks than any other of their sort: they are kinds of their own.
  */
-export const termKinds = { handle: 0, skill: 1, skills: 2, name: 3, title: 4, skilledHandle: 5 }
+const termKinds = { handle: 0, skill: 1, skills: 2, name: 3, title: 4, skilledHandle: 5 }
 
 /** Behind a whole handle, and behind the label of a skill. Folded texts have neither mark. */
 const wholeMark = '\u0001'

@@ -28,10 +28,10 @@ export interface GeneratedFile {
   text: (root: string) => Promise<string> | string
 }
 
-export const contractPath = `openapi/${interfaceVersion}.json`
+const contractPath = `openapi/${interfaceVersion}.json`
 
 /** The base of the checked-in contract: a name reserved for examples (RFC 2606). */
-export const contractPublicUrl = 'https://scores.example.org'
+const contractPublicUrl = 'https://scores.example.org'
 
 export const generatedFiles: readonly GeneratedFile[] = [
   { path: contractPath, text: contractText },
@@ -65,7 +65,7 @@ async function contractText(): Promise<string> {
 }
 
 /** What the service declares, without a database: declaring asks it nothing. */
-export async function declaredEndpoints(publicUrl: string): Promise<readonly Endpoint[]> {
+async function declaredEndpoints(publicUrl: string): Promise<readonly Endpoint[]> {
   const db = openDb({
     url: 'postgres://never.invalid/never',
     connectionsMax: 2,

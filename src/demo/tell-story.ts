@@ -21,7 +21,7 @@ import type { DemoPerson } from './people.ts'
 import { chapterDays, disputing, lapsed, revokedEvidence, withdrawn } from './story.ts'
 
 /** Who does it all, as kept with each change. */
-export const by = 'demo'
+const by = 'demo'
 
 export interface Stage {
   scoring: Scoring

@@ -59,7 +59,7 @@ export function statesOf(move: IdentityMove, from: IdentityState) {
 }
 
 /** An identity document is valid for ten years at most. */
-export const verifiedYearsMax = 10
+const verifiedYearsMax = 10
 
 export function faultOfUntil(field: string, until: Date | null, now: Date): Fault | null {
   if (until === null) return { field, reason: 'must be a date-time with a zone' }

@@ -12,9 +12,9 @@ export function isPermission(text: string): text is Permission {
 }
 
 /** Of a skill: the keys of the proficiency rubric (spec §2.6). */
-export const skillLevels = ['novice', 'intermediate', 'advanced', 'expert'] as const
+const skillLevels = ['novice', 'intermediate', 'advanced', 'expert'] as const
 
-export const skillsMax = 100
+const skillsMax = 100
 
 function oneOf<Name extends string>(names: readonly Name[], description: string) {
   return Type.Unsafe<Name>(Type.Enum([...names], { description }))
@@ -24,7 +24,7 @@ function orNull<Text extends string>(description: string) {
   return Type.Unsafe<Text | null>(Type.Union([Type.String(), Type.Null()], { description }))
 }
 
-export const textVersion = Type.String({
+const textVersion = Type.String({
   pattern: '^[0-9A-Za-z][0-9A-Za-z._:-]{0,63}$',
   description: 'must be 1 to 64 letters, digits or . _ : -, a letter or digit first',
 })

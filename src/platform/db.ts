@@ -197,7 +197,7 @@ function isOutage(state: string | undefined): boolean {
 }
 
 /** Anything but the server's answer to our statement; and class 08 and 57, by which it says that it goes away. */
-export function isConnectionError(error: unknown): boolean {
+function isConnectionError(error: unknown): boolean {
   const state = sqlState(error)
   if (state === undefined) return error instanceof Error && isDriverError(error)
   return state.startsWith('08') || state.startsWith('57P')

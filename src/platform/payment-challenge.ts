@@ -6,7 +6,7 @@ const address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' })
 const digits = Type.String({ pattern: '^[0-9]+$', description: 'Atomic units of the asset.' })
 const random = Type.String({ minLength: 16, maxLength: 128 })
 
-export const paymentRequirement = Type.Object(
+const paymentRequirement = Type.Object(
   {
     scheme: Type.Literal('exact'),
     network: Type.Enum(['base', 'base-sepolia']),

@@ -5,8 +5,8 @@
 import { isUtf8 } from 'node:buffer'
 import { readJson } from './json-reader.ts'
 
-export const depthMax = 32
-export const membersMax = 10_000
+const depthMax = 32
+const membersMax = 10_000
 
 export type StrictJson =
   | { kind: 'value'; value: unknown }

@@ -11,18 +11,22 @@ import { kidOf, rawPublicKey, type Signer } from '../score-credentials/signing-k
 
 export const sandboxOrigin = originOf('https://sandbox.invalid')
 
-const listId = 'sandbox000'
-const issuedAt = new Date('2026-05-14T09:00:00Z')
+export const sandboxListId = 'sandbox000'
+export const sandboxIssuedAt = new Date('2026-05-14T09:00:00Z')
 /** The ASN.1 of an Ed25519 private key, up to its 32 bytes (RFC 8410). */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** The `place`th credential of the sandbox: the same bytes whenever it is made. */
 export function sandboxCredential(score: Score, place: number): IssuedCredential {
-  const slot = { token: sha256Hex(`sandbox status ${score.username}`), listId, index: place }
+  const slot = {
+    token: sha256Hex(`sandbox status ${score.username}`),
+    listId: sandboxListId,
+    index: place,
+  }
   const id = uuidOf(sha256(`sandbox credential ${score.username}`))
   const { issued } = signCredential(
     { origin: sandboxOrigin, signer: signer(), validityDays: 36_500, supersedeRevokes: false },
-    { ...score, id, issuedAt },
+    { ...score, id, issuedAt: sandboxIssuedAt },
     slot,
   )
   return issued
@@ -52,5 +56,3 @@ function uuidOf(digest: Buffer): string {
   const hex = bytes.toString('hex')
   return [8, 12, 16, 20, 32].map((end, i, ends) => hex.slice(ends[i - 1] ?? 0, end)).join('-')
 }
-
-export const sandboxIssuedAt = issuedAt

@@ -8,7 +8,13 @@ import { sha256Hex } from '../platform/bytes.ts'
 import { inForm } from '../score-credentials/in-form.ts'
 import type { IssuedCredential } from '../score-credentials/issue.ts'
 import { bandOf } from '../skill-standard/bands.ts'
-import { sandboxCredential, sandboxIssuedAt, sandboxOrigin, sandboxSigners } from './credentials.ts'
+import {
+  sandboxCredential,
+  sandboxIssuedAt,
+  sandboxListId,
+  sandboxOrigin,
+  sandboxSigners,
+} from './credentials.ts'
 import { type FictionalPerson, fictionalPeople } from './people.ts'
 
 export function sandboxReads(names: SkillNames): CandidateReads {
@@ -76,7 +82,7 @@ function rowOf(fictional: FictionalPerson, own: IssuedCredential | null): Public
       credential: own && {
         sha256: own.vcSha256,
         statusToken: own.statusToken,
-        listId: 'sandbox000',
+        listId: sandboxListId,
       },
     },
   }

@@ -6,7 +6,7 @@ import type { ScoreInput, Vocabulary } from '../scoring-core/evidence.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 
 /** Relative to the root of the project, sorted. The first were made from the core's prototype, the second by the oracle of the tests. */
-export const goldensPaths = ['vectors/scoring-goldens.json', 'vectors/scoring.json'] as const
+const goldensPaths = ['vectors/scoring-goldens.json', 'vectors/scoring.json'] as const
 
 /** The root of the project. */
 const ownRoot = join(import.meta.dirname, '../..')

@@ -71,7 +71,7 @@ export async function registerWorkers(
  * Brings credentials in line with what these people allow: taken back, every credential that any of their scores had is revoked, and the
  * scores stay; allowed again, who has a score without a credential is due for one.
  */
-export async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Promise<void> {
+async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Promise<void> {
   if (workerIds.length === 0) return
   await lockWorkers(tx, workerIds)
   const credentials = await findWorkerCredentials(tx, workerIds)

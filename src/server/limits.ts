@@ -19,7 +19,7 @@ export interface ServerLimits extends OverloadLimits {
   drainTimeoutMs: number
 }
 
-export const defaultLimits: ServerLimits = {
+const defaultLimits: ServerLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
   keepAliveTimeoutMs: 65_000,

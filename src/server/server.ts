@@ -76,7 +76,7 @@ export function createServer(options: ServerOptions): Server {
   const paths = pathRoutes(options.endpoints, metrics)
   const pending = new Set<Exchange>()
   const loopDelay = sampleLoopDelay()
-  let state: 'open' | 'draining' | 'closing' = 'open'
+  let isDraining = false
 
   const connections = trackConnections(trustedProxies(options.trustedProxies), {
     perAddressMax: limits.connectionsPerAddressMax,
@@ -110,7 +110,7 @@ export function createServer(options: ServerOptions): Server {
       { route: route('/healthz'), answer: liveness },
       {
         route: route('/readyz'),
-        answer: () => readiness(options.readiness, () => state !== 'open'),
+        answer: () => readiness(options.readiness, () => isDraining),
       },
     ],
     open,
@@ -145,7 +145,7 @@ export function createServer(options: ServerOptions): Server {
   }
 
   function open(request: IncomingMessage, response: ServerResponse, route: Route): Exchange {
-    if (state !== 'open') response.shouldKeepAlive = false
+    if (isDraining) response.shouldKeepAlive = false
     return {
       method: request.method ?? '',
       route,
@@ -205,11 +205,11 @@ export function createServer(options: ServerOptions): Server {
       return { port: (server.address() as AddressInfo).port }
     },
     async drain(delayMs) {
-      if (state !== 'open') {
+      if (isDraining) {
         server.closeAllConnections()
         return
       }
-      state = 'draining'
+      isDraining = true
       // What is under way was opened before anybody knew: its connection must not outlive its answer.
       for (const { response } of pending) response.shouldKeepAlive = false
       await wait(delayMs)

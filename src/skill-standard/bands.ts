@@ -66,10 +66,10 @@ export const scoreBands = [
 
 export type ScoreBand = (typeof scoreBands)[number]['band']
 
-export const scoreMax = 1_000
+const scoreMax = 1_000
 
 /** Raised when what a band means or where it begins changes. */
-export const scoreBandsVersion = '1.0.0'
+const scoreBandsVersion = '1.0.0'
 
 /** The band of a score, an integer from 0 to 1000. */
 export function bandOf(score: number): ScoreBand {

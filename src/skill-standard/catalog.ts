@@ -14,7 +14,7 @@ export interface Vocabulary {
 }
 
 /** The record as served. `anchored` covers everything else in it, so one changed letter shows. */
-export function skillRecordOf(source: SourceRecord, publicUrl: string): SkillRecord {
+function skillRecordOf(source: SourceRecord, publicUrl: string): SkillRecord {
   const urls = standardUrls(publicUrl)
   const { novice = '', intermediate = '', advanced = '', expert = '' } = source.proficiency_rubric
   const record = {
@@ -39,7 +39,7 @@ export function skillRecordOf(source: SourceRecord, publicUrl: string): SkillRec
 }
 
 /** `sha256:` and the hex digest over the canonical JSON (RFC 8785) of the record without `anchored`. */
-export function anchorOf(record: Omit<SkillRecord, 'anchored'>): string {
+function anchorOf(record: Omit<SkillRecord, 'anchored'>): string {
   return contentHash(record)
 }
 

@@ -7,7 +7,7 @@ const skillId = Type.String({ pattern: '^hss:[a-z0-9-]+$' })
 
 export const domains = ['technical', 'creative', 'interpersonal', 'domain', 'foundational'] as const
 
-export const evidenceType = Type.Object(
+const evidenceType = Type.Object(
   {
     type: Type.String(),
     weight: Type.Number({ minimum: 0, maximum: 1 }),
@@ -16,7 +16,7 @@ export const evidenceType = Type.Object(
   closed,
 )
 
-export const proficiencyRubric = Type.Object(
+const proficiencyRubric = Type.Object(
   {
     novice: Type.String(),
     intermediate: Type.String(),

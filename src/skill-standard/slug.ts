@@ -1,6 +1,6 @@
 /** Pure: the form of a skill id. `hss:` is the JSON-LD prefix of the route, so `hss:typescript` and the record's address are one name. */
 
-export const slugLengthMax = 64
+const slugLengthMax = 64
 
 const slugCharacters = /^[a-z0-9-]+$/
 

@@ -15,7 +15,7 @@ const slug = Type.String({ pattern: '^[a-z0-9_-]+$', maxLength: 64 })
 const label = Type.String({ minLength: 2, maxLength: 60 })
 
 /** A skill as it lies on disk: the wire record without `@context`, `@id` and `anchored`, which depend on the base address. */
-export const sourceRecord = Type.Object(
+const sourceRecord = Type.Object(
   {
     '@type': Type.Literal('Skill'),
     id,
@@ -47,7 +47,7 @@ export const sourceRecord = Type.Object(
 )
 export type SourceRecord = Static<typeof sourceRecord>
 
-export const controlledLists = Type.Object(
+const controlledLists = Type.Object(
   {
     domains: Type.Array(
       Type.Object({ slug: Type.Enum([...domains]), label, description: Type.String() }, closed),
@@ -61,11 +61,11 @@ export const controlledLists = Type.Object(
 export type ControlledLists = Static<typeof controlledLists>
 
 /** Deprecated id → the id that takes its place. The deprecated record stays. */
-export const deprecations = Type.Record(Type.String({ pattern: '^hss:[a-z0-9-]+$' }), id)
+const deprecations = Type.Record(Type.String({ pattern: '^hss:[a-z0-9-]+$' }), id)
 export type Deprecations = Static<typeof deprecations>
 
 /** Shapes only: whether a target is well-formed is rule V17's. */
-export const crosswalk = Type.Array(
+const crosswalk = Type.Array(
   Type.Object(
     { skill: Type.String(), scheme: Type.String(), target: Type.String(), match: Type.String() },
     closed,
@@ -76,7 +76,7 @@ export type Crosswalk = Static<typeof crosswalk>
 const digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
 
 /** The last release: what rules V12, V13 and V14 compare with. */
-export const release = Type.Object(
+const release = Type.Object(
   {
     version: semver,
     released_at: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$' }),

@@ -5,7 +5,7 @@ import { type EventType, eventTypeNames } from './event-types.ts'
 import { closed, oneOf, orNull, time, uuid } from './schema.ts'
 
 export const urlLengthMax = 2_048
-export const descriptionLengthMax = 120
+const descriptionLengthMax = 120
 export const urlForm = `must be an https URL of a public host, at most ${urlLengthMax} characters`
 
 const eventTypeList = {
@@ -37,7 +37,7 @@ export const createRequest = Type.Object(
   closed,
 )
 
-export const webhookEndpoint = Type.Object(
+const webhookEndpoint = Type.Object(
   {
     schemaVersion: Type.Literal(schemaVersion('webhook_endpoint')),
     id: uuid('Of the endpoint.'),

@@ -37,7 +37,7 @@ export function standardSignature(
 }
 
 /** How far a receiver's clock may be from the timestamp, either way (spec §8). */
-export const toleranceSeconds = 300
+const toleranceSeconds = 300
 
 /** What a receiver does (spec §6 rules 1 to 4). `nowSeconds` is Unix time. */
 export function verifySignature(

@@ -55,7 +55,7 @@ export function openPaymentOf(till: Till, row: PaymentRow): OpenPayment | null {
 }
 
 /** What the payer has signed, whatever our prices are now. */
-export function priceOf(till: Till, { authorization }: SignedPayment): Price {
+function priceOf(till: Till, { authorization }: SignedPayment): Price {
   const network = networks[till.network]
   return {
     ...network,

@@ -4,7 +4,7 @@ import type { Egress } from '../platform/egress.ts'
 import type { Rpc } from './chain.ts'
 
 /** What the node said about a call; `data` is what a contract gave back. Shaped as the official code expects of a provider. */
-export class RpcError extends Error {
+class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly code: number
   readonly data: unknown

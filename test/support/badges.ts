@@ -2,7 +2,7 @@
 import { type Json, origin, vector } from './credentials.ts'
 import { type PeerForm, peerIssues, signerSuite } from './peer.ts'
 
-export const badgeContext = 'https://purl.imsglobal.org/spec/ob/v3p0/context-3.0.3.json'
+const badgeContext = 'https://purl.imsglobal.org/spec/ob/v3p0/context-3.0.3.json'
 export const badgeIssuer = { id: origin.issuer, key: vector.key.publicKeyMultibase }
 export const achievementId = 'https://badges.example.org/achievements/typescript'
 

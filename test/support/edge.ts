@@ -49,7 +49,7 @@ export async function startEdge(options: Partial<ServerOptions> = {}): Promise<T
 
 export const sampleText = JSON.stringify({ '@context': 'x', text: 'Straße '.repeat(200) })
 
-export const sampleDocument = publicDocument({
+const sampleDocument = publicDocument({
   body: sampleText,
   contentType: 'application/ld+json',
   maxAgeSeconds: 300,

@@ -20,7 +20,7 @@ export interface Node {
   stop(): Promise<void>
 }
 
-export const limits = { perMinute: 10_000, perDay: 100_000 }
+const limits = { perMinute: 10_000, perDay: 100_000 }
 
 const common = { area: 'sample', summary: 'Sample', responses: {}, shed: 1 } as const
 

@@ -47,7 +47,7 @@ const rule = fc
     weightPermille: { assessment, work_product, peer_review, credential },
   }))
 
-export const vocabularies: fc.Arbitrary<Vocabulary> = fc
+const vocabularies: fc.Arbitrary<Vocabulary> = fc
   .tuple(rule, rule, rule)
   .map(([one, two, three]) =>
     Object.fromEntries(skillIds.map((id, at) => [id, [one, two, three][at % 3] ?? one])),
@@ -86,7 +86,7 @@ function itemFrom(drawn: number, at: number): Evidence {
   }
 }
 
-export const items: fc.Arbitrary<Evidence[]> = fc
+const items: fc.Arbitrary<Evidence[]> = fc
   .array(drawnItem, { maxLength: 20, size: 'max' })
   .map((drawn) => drawn.map(itemFrom))
 

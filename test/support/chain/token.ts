@@ -5,7 +5,7 @@
 import { encodeAbiParameters, keccak256, toFunctionSelector, toHex } from 'viem'
 import { assemble, type Expression, type Statement } from './assembler.ts'
 
-export const tokenName = 'USDC'
+const tokenName = 'USDC'
 const tokenVersion = '2'
 
 const argument = (index: number): Expression => ['CALLDATALOAD', 4 + 32 * index]
