@@ -116,6 +116,15 @@ test('payments on the spot are off unless they are set up whole', () => {
   assert.deepEqual(x402?.amounts.candidate_search, '10000')
 })
 
+test('a facilitator of none wants whom to pay and secrets, and nothing of the others', () => {
+  const { X402_FACILITATOR_URL: url, ...common } = paying
+  const none = { ...common, X402_FACILITATOR: 'none' }
+  assert.deepEqual(readConfig(none).x402?.facilitator, { kind: 'none' })
+  assert.equal(problemsOf({ ...none, X402_PAY_TO: '' }).length, 1)
+  assert.equal(problemsOf({ ...none, X402_FACILITATOR_URL: url }).length, 1)
+  assert.equal(problemsOf({ ...none, X402_RELAYER_KEY_FILE: 'key' }).length, 1)
+})
+
 test('a slip in X402_PAY_TO stops the start where its capitals tell', () => {
   const right = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
   assert.deepEqual(problemsOf({ ...paying, X402_PAY_TO: right }), [])

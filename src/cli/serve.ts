@@ -1,5 +1,5 @@
 /** `assay serve` and `worker`: the settings, with what the command line changes of them, to the serving process. */
-import type { Config } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { servingSettings } from '../settings/serving.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
 import { done, type Outcome } from './output.ts'
@@ -12,7 +12,8 @@ export interface ServeFlags {
   worker: boolean
 }
 
-export async function serveCommand(config: Config, flags: ServeFlags): Promise<Outcome> {
+export async function serveCommand(given: Config, flags: ServeFlags): Promise<Outcome> {
+  const config = flags.demo ? withDemoPayments(given) : given
   const processes = flags.processes === undefined ? config.processes : processesOf(flags.processes)
   // The demo speaks to a person: a line for each request would bury its commands.
   const logLevel = flags.demo && !process.env.LOG_LEVEL ? 'warn' : config.logLevel
@@ -22,6 +23,18 @@ export async function serveCommand(config: Config, flags: ServeFlags): Promise<O
     { demo: flags.demo ?? false, worker: flags.worker ? 'here' : 'elsewhere' },
   )
   return done({ ok: true }, [])
+}
+
+/** Whoever asks the demo without a key is challenged, though nobody can pay: to try that, there is `npm run demo:x402`. */
+function withDemoPayments(config: Config): Config {
+  if (!config.metering || process.env.X402_FACILITATOR) return config
+  const { X402_PAY_TO, X402_SECRETS } = process.env
+  return readConfig({
+    ...process.env,
+    X402_FACILITATOR: 'none',
+    X402_PAY_TO: X402_PAY_TO || '0x000000000000000000000000000000000000dEaD',
+    X402_SECRETS: X402_SECRETS || 'nothing is paid here; nothing is secret',
+  })
 }
 
 /** `assay worker`: the background work alone. */

@@ -3,7 +3,7 @@ import type { X402Settings } from '../x402/open.ts'
 
 export interface X402Values {
   metering: boolean
-  facilitator: 'off' | 'remote' | 'local'
+  facilitator: 'off' | X402Settings['facilitator']['kind']
   network: X402Settings['network']
   payTo: string | undefined
   amounts: X402Settings['amounts']
@@ -21,21 +21,24 @@ export function x402SettingsOf(values: X402Values, problems: string[]): X402Sett
   const { facilitator, payTo, secrets, rpcUrl } = values
   if (facilitator === 'off') return null
   const [secret, ...former] = secrets ?? []
-  const chosen = facilitator === 'remote' ? remoteOf(values) : localOf(values)
+  const chosen = { none: noneOf, remote: remoteOf, local: localOf }[facilitator](values)
   if (!values.metering)
     problems.push('METERING=off lets nobody pay: set X402_FACILITATOR=off as well')
   if (payTo === undefined) problems.push('X402_PAY_TO must be set where payments are on')
   if (secret === undefined) problems.push('X402_SECRETS must be set where payments are on')
   if (typeof chosen === 'string') problems.push(chosen)
-  if (facilitator === 'remote' && values.relayerKeyFile !== undefined)
+  if (facilitator !== 'local' && values.relayerKeyFile !== undefined)
     problems.push('X402_RELAYER_KEY_FILE is for X402_FACILITATOR=local alone')
-  if (facilitator === 'local' && values.facilitatorUrl !== undefined)
+  if (facilitator !== 'remote' && values.facilitatorUrl !== undefined)
     problems.push('X402_FACILITATOR_URL is for X402_FACILITATOR=remote alone')
   if (payTo === undefined || secret === undefined || typeof chosen === 'string') return null
   const { network, amounts, maxTimeoutSeconds, headerVersion } = values
   const common = { network, payTo, amounts, maxTimeoutSeconds, headerVersion }
   return { ...common, secrets: [secret, ...former], facilitator: chosen }
 
+  function noneOf() {
+    return { kind: 'none' } as const
+  }
   function remoteOf({ facilitatorUrl: url, facilitatorAuthorization }: X402Values) {
     if (url === undefined) return 'X402_FACILITATOR_URL must be set where the facilitator is remote'
     const authorization = facilitatorAuthorization ?? null

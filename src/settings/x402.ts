@@ -18,10 +18,10 @@ import { type X402Values, x402SettingsOf } from './x402-set-up.ts'
 export const x402Settings = {
   X402_FACILITATOR: setting({
     default: 'off',
-    unit: 'off, remote or local',
+    unit: 'off, none, remote or local',
     effect:
-      'Whether callers without a key can pay on the spot, and who sends their payments to the chain: a service of others, or this one. Off: such callers get 401.',
-    parse: oneOf('off', 'remote', 'local'),
+      'Whether callers without a key can pay on the spot, and who sends their payments to the chain: a service of others, or this one. None: such callers are challenged, and their payments answered with 503, as by the demo. Off: they get 401.',
+    parse: oneOf('off', 'none', 'remote', 'local'),
   }),
   X402_NETWORK: setting({
     default: 'base-sepolia',

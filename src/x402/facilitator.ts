@@ -24,7 +24,8 @@ export type Settlement =
   | { outcome: 'unknown'; reason: PaymentReason; why: string }
 
 export interface Facilitator {
-  name: FacilitatorName
+  /** `none` takes no payment. */
+  name: FacilitatorName | 'none'
   verify(payment: SignedPayment, price: Price): Promise<Verification>
   settle(payment: SignedPayment, price: Price): Promise<Settlement>
 }
@@ -76,6 +77,15 @@ export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitat
         : { outcome: 'unknown', reason, why: 'it could not tell' }
     },
   }
+}
+
+const why = 'no facilitator is set'
+
+/** What was left open stays open. */
+export const noFacilitator: Facilitator = {
+  name: 'none',
+  verify: () => Promise.resolve({ outcome: 'no answer', why }),
+  settle: () => Promise.resolve({ outcome: 'unknown', reason: 'unexpected_settle_error', why }),
 }
 
 const transactionPattern = /^0x[0-9a-fA-F]{64}$/

@@ -11,6 +11,7 @@ import { type NetworkName, networks } from './terms.ts'
 export type Fitness =
   | 'ok'
   | 'not asked yet'
+  | 'no facilitator is set'
   | 'the facilitator does not answer'
   | 'the facilitator does not take such payments'
   | 'the node does not answer'

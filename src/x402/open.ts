@@ -12,7 +12,12 @@ import { addressOf } from './address.ts'
 import { paymentPort } from './answer.ts'
 import { chainOf } from './chain.ts'
 import type { HeaderVersion } from './challenge.ts'
-import { facilitatorOf, type OfficialFacilitator } from './facilitator.ts'
+import {
+  type Facilitator,
+  facilitatorOf,
+  noFacilitator,
+  type OfficialFacilitator,
+} from './facilitator.ts'
 import { balanceWei, type Fitness, nodeFitness, remoteFitness } from './fitness.ts'
 import type { Shop } from './order.ts'
 import { paymentMeter, timed } from './payment-metrics.ts'
@@ -31,7 +36,8 @@ export interface X402Settings {
   maxTimeoutSeconds: number
   headerVersion: HeaderVersion
   secrets: readonly [string, ...string[]]
-  facilitator:
+  facilitator: /** Challenges are made, and no payment is taken. */
+    | { kind: 'none' }
     | { kind: 'remote'; url: string; authorization: string | null; rpcUrl: string | null }
     | { kind: 'local'; rpcUrl: string; relayerKeyFile: string }
 }
@@ -68,23 +74,26 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   const { settings, publicUrl, db, clock, onTrouble } = parts
   const { facilitator, network } = settings
   const egress = openEgress({ rules: operatorRules })
-  const rpc = facilitator.rpcUrl === null ? null : openRpc(egress, facilitator.rpcUrl)
+  const rpcUrl = facilitator.kind === 'none' ? null : facilitator.rpcUrl
+  const rpc = rpcUrl === null ? null : openRpc(egress, rpcUrl)
   const relayerKey =
     facilitator.kind === 'local' ? await readRelayerKey(facilitator.relayerKeyFile) : null
   const relayer = relayerKey && addressOf(relayerKey)
-  const official =
-    facilitator.kind === 'remote'
-      ? remoteFacilitator(egress, facilitator)
-      : localOf(parts, relayerKey, rpc)
   const meter = paymentMeter(parts.metrics)
   const { chainId, asset } = networks[network]
   const counter = { chainId, asset: asset.toLowerCase(), payTo: settings.payTo.toLowerCase() }
   const { amounts: prices, maxTimeoutSeconds } = settings
+  const chosen = (): Facilitator => {
+    if (facilitator.kind === 'none') return noFacilitator
+    return facilitator.kind === 'remote'
+      ? facilitatorOf('remote', remoteFacilitator(egress, facilitator))
+      : facilitatorOf('local', localOf(parts, relayerKey, rpc))
+  }
   const shop: Shop = {
     ...settings,
     shown: new RecentMap(shownMax),
     board: priceBoard({ ...counter, db, clock, prices, maxTimeoutSeconds }),
-    facilitator: timed(facilitatorOf(facilitator.kind, official), meter),
+    facilitator: timed(chosen(), meter),
     meter,
     chain: rpc === null ? null : chainOf(rpc),
     publicUrl,
@@ -95,12 +104,13 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   const gas = async (): Promise<bigint | null> =>
     rpc === null || relayer === null ? null : balanceWei(rpc, relayer)
   const ask = async (): Promise<Fitness> => {
+    if (facilitator.kind === 'none') return 'no facilitator is set'
     const node = rpc === null ? 'ok' : await nodeFitness(rpc, network)
     if (node !== 'ok') return node
     if (facilitator.kind === 'remote') return remoteFitness(egress, facilitator, network)
     return (await gas()) === 0n ? 'the relayer has no ether for gas' : 'ok'
   }
-  let fitness: Fitness = 'not asked yet'
+  let fitness: Fitness = facilitator.kind === 'none' ? 'no facilitator is set' : 'not asked yet'
   return {
     port: paymentPort(shop),
     fitness: () => fitness,

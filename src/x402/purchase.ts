@@ -20,6 +20,7 @@ import { usedReason } from './reasons.ts'
 import { openPaymentOf, resolvePayment, settleAgain, type Till } from './resolve.ts'
 import { sealNonceBytes, sealPayment } from './seal.ts'
 import {
+  type FacilitatorName,
   findPayment,
   findPurchase,
   freePurchaseKey,
@@ -69,7 +70,8 @@ function onLook(order: Order): Order {
 async function attempt(till: Till, order: Order): Promise<Step> {
   const now = till.clock()
   const expired = expiredReason(order.payment, now)
-  const isEarly = order.mayBeginEarly && expired === null
+  const { name: by } = till.facilitator
+  const isEarly = order.mayBeginEarly && expired === null && by !== 'none'
   const row = isEarly ? undefined : await findTaken(till, order)
   if (row !== undefined)
     return isSame(row, order) ? goOn(till, row, { order, now, keptMs: entitlementMs }) : used
@@ -77,7 +79,8 @@ async function attempt(till: Till, order: Order): Promise<Step> {
   // Of a signature that only a facilitator can read: before it is known to be right it writes nothing and holds nobody up.
   const refusal = order.isProved ? null : refusalOf(till, await order.verification())
   if (refusal !== null) return refusal
-  const claim = { row: newPayment(till, order, now), lease: leaseFrom(till.clock()) }
+  if (by === 'none') return { outcome: 'facilitator unavailable' }
+  const claim = { row: newPayment(till, order, { by, now }), lease: leaseFrom(till.clock()) }
   const bought = await buy(till, order, claim)
   if (bought === 'twin') return (await waiting(() => twinPurchase(till, order))) ?? 'wait'
   if (bought === 'taken') return isEarly ? attempt(till, onLook(order)) : 'wait'
@@ -111,7 +114,11 @@ export async function isTakenUp(
 
 const used = { outcome: 'refused', reason: usedReason } as const satisfies Purchase
 
-function newPayment(till: Till, { payment, terms, idempotencyKey }: Order, now: Date): NewPayment {
+function newPayment(
+  till: Till,
+  { payment, terms, idempotencyKey }: Order,
+  { by, now }: { by: FacilitatorName; now: Date },
+): NewPayment {
   const id = uuidV7(now)
   const random = randomBytes(sealNonceBytes)
   return {
@@ -124,7 +131,7 @@ function newPayment(till: Till, { payment, terms, idempotencyKey }: Order, now: 
     payTo: terms.payTo.toLowerCase(),
     validBefore: dateOf(payment.authorization.validBefore),
     idempotencyKey,
-    facilitator: till.facilitator.name,
+    facilitator: by,
     sealedPayment: sealPayment(payment, { id, secret: till.secrets[0], random }),
   }
 }

@@ -15,9 +15,18 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
+import { ask } from '../support/ask.ts'
 import { publicUrl } from '../support/credentials.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { get, type IssuedJson, issue, scoreLine, verify } from '../support/deployment.ts'
+import {
+  base64Json,
+  payloadV1,
+  readBase64Json,
+  signAuthorization,
+  testTerms,
+  testWallet,
+} from '../support/payments.ts'
 import {
   assay,
   type Env,
@@ -252,7 +261,31 @@ test('the second start takes less than 5 seconds, finds everything and makes not
   assert.equal((await verify(server.base, issued)).body.valid, true)
   await assertStory(server)
   await assertCommandsWork(server)
+  await assertChallenges(server)
   await stop(server)
+})
+
+async function assertChallenges({ base }: ServerProcess): Promise<void> {
+  const path = '/api/v1/candidates/search?q=typescript'
+  const challenge = await ask(base, { path })
+  assert.equal(challenge.status, 402)
+  const body = JSON.parse(challenge.body.toString())
+  assert.deepEqual(readBase64Json(challenge.headers['payment-required']), body)
+  const { payTo, maxAmountRequired: amount } = body.accepts[0]
+  const terms = { ...testTerms, payTo, amount }
+  const payment = base64Json(payloadV1(await signAuthorization(testWallet(), terms), terms))
+  const paid = await ask(base, { path, headers: { 'X-PAYMENT': payment } })
+  assert.equal(paid.status, 503)
+  assert.equal(JSON.parse(paid.body.toString()).error, 'payment_facilitator_unavailable')
+}
+
+test('X402_FACILITATOR=off: the demo challenges nobody, as it is without METERING', async () => {
+  for (const off of [{ X402_FACILITATOR: 'off' }, { METERING: 'off' }]) {
+    const server = await startServer({ ...demo, ...off }, ['--demo'])
+    const { status } = await ask(server.base, { path: '/api/v1/candidates/search?q=typescript' })
+    await stop(server)
+    assert.equal(status, 401)
+  }
 })
 
 test('another PUBLIC_URL is another issuer: the files are made anew, and what was issued before is so only where it is listed', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { sql } from '../../src/platform/db.ts'
 import { networks } from '../../src/x402/terms.ts'
-import type { Reply } from '../support/ask.ts'
+import { ask, type Reply } from '../support/ask.ts'
 import { startFaultyLoop } from '../support/faulty-loop.ts'
 import {
   assertError,
@@ -163,5 +163,25 @@ chainTest(
     assert.equal(assertPaid(await waiting), paid)
     assert.equal(asked.holds, 1)
     assert.equal(waiter.reads, 2, 'before it knew, and to answer')
+  },
+)
+
+chainTest(
+  'a server without a facilitator serves again what was paid for, takes nothing new and writes nothing',
+  async () => {
+    const idle = await loop.start({ settings: { facilitator: { kind: 'none' } } })
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const challenge = await ask(idle.base, { path: '/things/1' })
+    assert.equal(challenge.status, 402)
+    assert.equal(idle.fitness(), 'no facilitator is set')
+    for (const _ of ['not seen', 'seen'])
+      assertError(await pay(idle, header), 503, 'payment_facilitator_unavailable')
+    assert.equal(await loop.stateOf(header), undefined)
+    const paid = assertPaid(await pay(server, header))
+    assert.equal(assertPaid(await pay(idle, header)), paid)
+    assert.equal(await loop.spent(wallet), 10_000)
+    await idle.examine()
+    assert.deepEqual(idle.troubles, [])
   },
 )
