@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openRaw, request, startEdge, validKey } from '../../test/support/edge.ts'
+import { patience } from '../../test/support/patience.ts'
 import { eventually } from '../../test/support/processes.ts'
 import type { MeteredCall, Metering } from '../platform/admission.ts'
 import { endpoint } from '../platform/endpoint.ts'
+import { setPatience } from '../platform/patience.ts'
 
 /**
  * A call of a paid route that stands still, until it is told to go on, where it is read or where it is charged; of a key that was seen
@@ -133,4 +135,22 @@ for (const isSeen of [false, true])
     await logged(leaves, 2)
     await leaves.edge.stop()
     assert.deepEqual([leaves.charged.length, leaves.undone.length], [0, 0])
+  })
+
+for (const isSeen of [false, true])
+  test(`an answer waits for those before it for a moment, and is 503 then, for nothing, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
+    const call = await startCall('read', isSeen)
+    setPatience(0.01)
+    call.send()
+    await logged(call, 1)
+    setPatience(patience)
+    call.goOn()
+    const statuses = [await call.connection.answer(), await call.connection.answer()]
+    call.connection.socket.destroy()
+    await call.edge.stop()
+    assert.deepEqual(
+      statuses.map(({ status }) => status),
+      [200, 503],
+    )
+    assert.equal(call.charged.length, 1)
   })

@@ -4,11 +4,12 @@
  */
 import type { Charge, MeteredCall, Metering, SeenKey } from '../platform/admission.ts'
 import { sha256Hex } from '../platform/bytes.ts'
-import type { Caller, KeyCaller, MeterName, PresentedKey } from '../platform/callers.ts'
+import type { Caller, MeterName, PresentedKey } from '../platform/callers.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
 import type { Answer, Policy } from '../platform/endpoint.ts'
 import { errorTable, UnavailableError } from '../platform/errors.ts'
 import { creditsChargedHeader, creditsRemainingHeader } from '../platform/identifiers.ts'
+import { patient } from '../platform/patience.ts'
 import type { PaymentPort } from '../platform/payments.ts'
 import type { ClientNetwork, RateVerdict } from '../platform/rate-limiter.ts'
 import {
@@ -141,17 +142,16 @@ interface SeenCall {
  */
 export function proveByCharge(
   { metering }: PayParts,
-  { key: { caller, isProvable }, policy, ...seen }: SeenCall,
+  call: SeenCall,
 ): Promise<Answer | null> | null {
+  const { key, policy } = call
   if (metering === undefined || metering.isFree(policy.meter)) return null
-  return isProvable && caller.environment === 'live'
-    ? chargeSeen(metering, { ...seen, policy, caller })
-    : null
+  return key.isProvable && key.caller.environment === 'live' ? chargeSeen(metering, call) : null
 }
 
 async function chargeSeen(
   metering: Metering,
-  { policy, route, exchange, caller, counted, read }: Omit<SeenCall, 'key'> & { caller: KeyCaller },
+  { key: { caller }, policy, route, exchange, counted, read }: SeenCall,
 ): Promise<Answer | null> {
   // Whoever is over a limit does not wait for the read.
   const verdict = await counted.catch(nullUnlessUnavailable)
@@ -170,15 +170,26 @@ function nullUnlessUnavailable(error: unknown): null {
   return null
 }
 
+/** How long an answer waits for those before it on its connection: a caller that does not read must not keep calls under way. */
+const turnMsMax = 1_000
+
 /** Of requests that were sent one behind the other, each is charged when its answer can leave: the caller may never read as far as that. */
 function turnOf({ response, connection: { socket } }: Exchange): Promise<void> | undefined {
   if (response.socket !== null || socket.destroyed) return undefined
-  return new Promise((resolve) => {
-    const turn = (): void => {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer)
       response.off('socket', turn)
       socket.off('close', turn)
+    }
+    const turn = (): void => {
+      end()
       resolve()
     }
+    const timer = setTimeout(() => {
+      end()
+      reject(new UnavailableError('the answer before it has not left'))
+    }, patient(turnMsMax))
     response.once('socket', turn)
     socket.once('close', turn)
   })
