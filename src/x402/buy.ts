@@ -161,7 +161,9 @@ async function paid(
   { transaction, answer }: { transaction: string; answer: Answer },
 ): Promise<Purchase> {
   const durably = isLedgerAlone(till)
-  await markSettled(till.db, id, { txHash: transaction, now: till.clock(), durably })
+  const written = markSettled(till.db, id, { txHash: transaction, now: till.clock(), durably })
+  if (durably) await written
+  else till.meanwhile(id, written)
   return { outcome: 'paid', transaction, answer }
 }
 

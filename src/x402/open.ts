@@ -83,6 +83,13 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   const { chainId, asset } = networks[network]
   const counter = { chainId, asset: asset.toLowerCase(), payTo: settings.payTo.toLowerCase() }
   const { amounts: prices, maxTimeoutSeconds } = settings
+  const writings = new Set<Promise<void>>()
+  const meanwhile: Shop['meanwhile'] = (payment, writing) => {
+    const trouble = (error: unknown) =>
+      onTrouble('a payment was made, and is not written down', { payment, why: String(error) })
+    const told = writing.catch(trouble).finally(() => writings.delete(told))
+    writings.add(told)
+  }
   const chosen = (): Facilitator => {
     if (facilitator.kind === 'none') return noFacilitator
     return facilitator.kind === 'remote'
@@ -99,6 +106,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
     publicUrl,
     db,
     clock,
+    meanwhile,
     onTrouble,
   }
   const gas = async (): Promise<bigint | null> =>
@@ -122,7 +130,10 @@ export async function openX402(parts: X402Parts): Promise<X402> {
     survey: async () => meter.surveyed(await countOpenPayments(db, chainId), await gas()),
     reconcile: () => reconcilePayments(shop),
     sweep: () => sweepPayments(db, new Date(clock().getTime() - keptMs)),
-    close: () => egress.close(),
+    async close() {
+      await Promise.all(writings)
+      await egress.close()
+    },
   }
 }
 

@@ -5,9 +5,9 @@
  *
  * One write is waited for until it is on the disk, and it is on its way there while the facilitator verifies: `settling`. Nothing is sent
  * before it stands, so it holds against every crash that this payment, for this resource, under this key, may have reached the chain. What
- * is written after it may be lost where the chain can be asked, for then the row is `settling` again, and the next who asks, or the
- * reconciler, finds out what became of it: the same transaction, the same receipt. Where the chain cannot be asked, the end of a payment
- * waits for the disk as well.
+ * is written after it may be lost where the chain can be asked, for then the row is `settling` still, and the next who asks, or the
+ * reconciler, finds out what became of it: the same transaction, the same receipt. So the answer does not wait for it. Where the chain cannot
+ * be asked, it waits, and for the disk as well.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'

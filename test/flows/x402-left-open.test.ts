@@ -15,6 +15,7 @@ import {
   pay,
   signedHeader,
 } from '../support/paid-loop.ts'
+import { eventually } from '../support/processes.ts'
 
 const loop = await startFaultyLoop()
 const { facilitator, broken, later, stateOf } = loop
@@ -24,20 +25,47 @@ const blind = await loop.start({ blind: true })
 after(() => loop.stop())
 
 chainTest(
-  'a crash between settling and writing it down: another server serves it when the lease is over, charged once',
+  'what was paid and could not be written down was served, and another server serves it again when the lease is over, charged once',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
     const dying = await loop.start({ db: endingAt('settled') })
-    assertError(await pay(dying, header), 503, 'unavailable')
+    const paid = assertPaid(await pay(dying, header))
+    await eventually('it is told', {
+      see: async () => /is not written down.*process is gone/.test(dying.troubles.join()),
+    })
     assert.equal(await stateOf(header), 'settling')
     assert.equal(await loop.spent(wallet), 10_000)
     const settledBefore = facilitator.asked['/settle']
-    await later(31, async () => void assertPaid(await pay(twin, header)))
+    await later(31, async () => assert.equal(assertPaid(await pay(twin, header)), paid))
     assert.equal(facilitator.asked['/settle'], settledBefore)
     assert.equal(await loop.spent(wallet), 10_000)
   },
 )
+
+chainTest('an orderly end waits for what is being written down', async () => {
+  const header = await signedHeader(await loop.richWallet())
+  const writing = Promise.withResolvers<void>()
+  const { db } = loop.database
+  const ending = await loop.start({
+    db: {
+      ...db,
+      async run(statement) {
+        if (statement.text.includes(`set state = 'settled'`)) await writing.promise
+        return db.run(statement)
+      },
+    },
+  })
+  assertPaid(await pay(ending, header))
+  const events: string[] = []
+  const closed = ending.close().then(() => events.push('closed'))
+  assert.equal(await stateOf(header), 'settling')
+  events.push('written')
+  writing.resolve()
+  await closed
+  assert.deepEqual(events, ['written', 'closed'])
+  assert.equal(await stateOf(header), 'settled')
+})
 
 chainTest('a crash before settling: nothing was sent, and what is held lapses', async () => {
   const wallet = await loop.richWallet()

@@ -150,9 +150,14 @@ chainTest('429: a payer over its limit is not charged; another one is served', a
     assert.ok(Number(denied.headers['retry-after']) >= 1)
   }
   assert.equal(await loop.spent(wallet), 2 * prices.score)
-  const held = await db.rows(sql`
-    select state from x402_payments where payer = ${wallet.address.toLowerCase()} order by claimed_at`)
-  assert.deepEqual(held, [{ state: 'settled' }, { state: 'settled' }, { state: 'released' }])
+  const states = sql`
+    select state from x402_payments where payer = ${wallet.address.toLowerCase()} order by claimed_at`
+  await eventually('the ledger is written', {
+    see: async () => {
+      const rows = await db.rows<{ state: string }>(states)
+      return rows.map(({ state }) => state).join() === 'settled,settled,released'
+    },
+  })
   assertPaid(await buy(await loop.richWallet()))
 })
 
