@@ -2,7 +2,7 @@
  * Charging by group commit (decision D20): calls that wait at the same time are charged by one statement, each exactly as if it were
  * alone. One batch of this process is out at a time; other processes have theirs.
  */
-
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db, Queryable } from '../platform/db.ts'
@@ -24,7 +24,7 @@ const answerWithinMs = 450
 export interface Debits {
   /** Rejects with `UnavailableError` where it is not known whether the call was charged. */
   debit(debit: Debit): Promise<Debited>
-  /** Resolves when no statement is under way: what was not heard of in time has been charged by then, or never will be. */
+  /** Resolves when no call waits and no statement of theirs is under way. */
   ended(): Promise<void>
 }
 
@@ -41,7 +41,17 @@ export function openDebits(db: Db, clock: Clock): Debits {
     batchMax,
     deadlineMs: answerWithinMs,
   })
-  return { debit, ended: async () => void (await latest) }
+  return {
+    debit,
+    async ended() {
+      for (let last: unknown; last !== latest; ) {
+        last = latest
+        await latest
+        // Those who wait for it go on, and what is waiting is the next batch.
+        await turn()
+      }
+    },
+  }
 }
 
 /** In the order of the debits. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { testDatabase } from '../../test/support/database.ts'
 import { newKey, type TestKey } from '../../test/support/keys.ts'
 import { patience } from '../../test/support/patience.ts'
@@ -129,11 +130,28 @@ test('an orderly end waits for what may still be charged, and gives it back', as
     await lockCreditAccount(tx, key.accountId)
     await assert.rejects(desk.charge(call), { name: 'UnavailableError' })
     const by = desk.close()
+    await tx.rows(sql`select 1`)
     events.push('still locked')
     return { by }
   })
   await closed.by
   assert.deepEqual(events, ['still locked', 'given back'])
+  assert.equal(await balanceOf(key), 10)
+})
+
+test('an orderly end gives back what is charged just then, of callers that are gone', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
+  const leave = async (call: MeteredCall): Promise<void> => {
+    await desk.charge(call)
+    desk.undo(call)
+  }
+  const first = leave(callOf(key))
+  // The first is on its way before the second comes: it waits for another batch.
+  await turn()
+  const second = leave(callOf(key))
+  await desk.close()
+  await Promise.all([first, second])
   assert.equal(await balanceOf(key), 10)
 })
 
