@@ -101,8 +101,9 @@ async function answerMetered(
   const shortfall = purchase === null ? metering.shortfall(key, meter) : null
   if (shortfall !== null) return shortfall
   const answer = ready(await work(caller))
+  if (statusOf(answer) !== 200) return answer
   await turnOf(exchange)
-  if (statusOf(answer) !== 200 || isTooLate(exchange)) return answer
+  if (isTooLate(exchange)) return answer
   const { route } = call
   return chargeFor(answer, { metering, route, exchange, caller, meter, provenFor: null, purchase })
 }
@@ -157,8 +158,9 @@ async function chargeSeen(
   const verdict = await counted.catch(nullUnlessUnavailable)
   if (verdict === null || !verdict.allowed) return null
   const answer = await read.then(ready).catch(nullUnlessUnavailable)
+  if (answer === null || statusOf(answer) !== 200) return null
   await turnOf(exchange)
-  if (answer === null || statusOf(answer) !== 200 || isTooLate(exchange)) return null
+  if (isTooLate(exchange)) return null
   const { meter, scope: provenFor } = policy
   const charging = { metering, route, exchange, caller, meter, provenFor, purchase: null }
   const paid = await chargeFor(answer, charging).catch(nullUnlessUnavailable)
@@ -174,8 +176,12 @@ function nullUnlessUnavailable(error: unknown): null {
 const turnMsMax = 1_000
 
 /** Of requests that were sent one behind the other, each is charged when its answer can leave: the caller may never read as far as that. */
-function turnOf({ response, connection: { socket } }: Exchange): Promise<void> | undefined {
-  if (response.socket !== null || socket.destroyed) return undefined
+function turnOf(exchange: Exchange): Promise<void> | undefined {
+  const { response, connection } = exchange
+  if (response.socket !== null || isTooLate(exchange)) return undefined
+  const { socket } = connection
+  // Each that waits listens.
+  socket.setMaxListeners(0)
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer)

@@ -21,7 +21,7 @@ export function renderRefusal(
   { refusal, message, headers }: Refusal,
 ): RenderedRefusal {
   const row = errorTable[refusal]
-  const isTold = row.status !== 503 || headers?.['Retry-After'] !== undefined
+  const told = row.status === 503 ? { ...operatorsTurn, ...headers } : { ...headers }
   const version = refusal === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
   return {
     status: row.status,
@@ -31,15 +31,14 @@ export function renderRefusal(
       'application/json',
       'Link',
       sets.helpLink(refusal),
-      ...Object.entries(headers ?? {}).flat(),
-      ...(isTold ? [] : operatorsTurn),
+      ...Object.entries(told).flat(),
     ],
     body: JSON.stringify({ error: refusal, message: message ?? row.message, ...version }),
   }
 }
 
 /** What does not pass by itself is not asked for every second. */
-const operatorsTurn = ['Retry-After', '60']
+const operatorsTurn = { 'Retry-After': '60' }
 
 /** What was thrown, as a caller may see it: nothing of the inside. */
 export function refusalOf(error: unknown): Refusal {
