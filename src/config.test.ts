@@ -119,7 +119,7 @@ test('payments on the spot are off unless they are set up whole', () => {
 test('a facilitator of none wants whom to pay and secrets, and nothing of the others', () => {
   const { X402_FACILITATOR_URL: url, ...common } = paying
   const none = { ...common, X402_FACILITATOR: 'none' }
-  assert.deepEqual(readConfig(none).x402?.facilitator, { kind: 'none' })
+  assert.deepEqual(readConfig(none).x402?.facilitator, { kind: 'none', rpcUrl: null })
   assert.equal(problemsOf({ ...none, X402_PAY_TO: '' }).length, 1)
   assert.equal(problemsOf({ ...none, X402_FACILITATOR_URL: url }).length, 1)
   assert.equal(problemsOf({ ...none, X402_RELAYER_KEY_FILE: 'key' }).length, 1)

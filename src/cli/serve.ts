@@ -32,6 +32,8 @@ function withDemoPayments(config: Config): Config {
   return readConfig({
     ...process.env,
     X402_FACILITATOR: 'none',
+    X402_FACILITATOR_URL: undefined,
+    X402_RELAYER_KEY_FILE: undefined,
     X402_PAY_TO: X402_PAY_TO || '0x000000000000000000000000000000000000dEaD',
     X402_SECRETS: X402_SECRETS || 'nothing is paid here; nothing is secret',
   })

@@ -28,7 +28,7 @@ The file \`api-key\` holds the key of the account \`demo\`, which has 1,000 cred
     curl -s -H "Authorization: Bearer $(cat api-key)" "${publicUrl}/api/v1/candidates/search?q=typescript"
     curl -s -H "Authorization: Bearer $(cat api-key)" ${publicUrl}/api/v1/candidates/demo-amara-okonkwo
 
-Without the key the answer is 402: what the read costs, and whom a program with a wallet would pay. The demo takes no payments; \`npm run demo:x402\`
+Unless payments or metering are off, the answer without the key is 402: what the read costs, and whom a program with a wallet would pay. The demo takes no payments; \`npm run demo:x402\`
 shows one from the challenge to the receipt, on a chain of its own.
 
 A person who is not found has not agreed to be. ${withdrawn.username} took back the consent to share a score, and the credentials went with it;

@@ -37,7 +37,7 @@ export function x402SettingsOf(values: X402Values, problems: string[]): X402Sett
   return { ...common, secrets: [secret, ...former], facilitator: chosen }
 
   function noneOf() {
-    return { kind: 'none' } as const
+    return { kind: 'none', rpcUrl: rpcUrl ?? null } as const
   }
   function remoteOf({ facilitatorUrl: url, facilitatorAuthorization }: X402Values) {
     if (url === undefined) return 'X402_FACILITATOR_URL must be set where the facilitator is remote'

@@ -20,7 +20,7 @@ export const x402Settings = {
     default: 'off',
     unit: 'off, none, remote or local',
     effect:
-      'Whether callers without a key can pay on the spot, and who sends their payments to the chain: a service of others, or this one. None: such callers are challenged, and their payments answered with 503, as by the demo. Off: they get 401.',
+      'Whether callers without a key can pay on the spot, and who sends their payments to the chain: a service of others, or this one. None: such callers are challenged, and no payment is taken up (503), as by the demo. Off: they get 401.',
     parse: oneOf('off', 'none', 'remote', 'local'),
   }),
   X402_NETWORK: setting({

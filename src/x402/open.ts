@@ -37,7 +37,7 @@ export interface X402Settings {
   headerVersion: HeaderVersion
   secrets: readonly [string, ...string[]]
   facilitator: /** Challenges are made, and no payment is taken. */
-    | { kind: 'none' }
+    | { kind: 'none'; rpcUrl: string | null }
     | { kind: 'remote'; url: string; authorization: string | null; rpcUrl: string | null }
     | { kind: 'local'; rpcUrl: string; relayerKeyFile: string }
 }
@@ -74,8 +74,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   const { settings, publicUrl, db, clock, onTrouble } = parts
   const { facilitator, network } = settings
   const egress = openEgress({ rules: operatorRules })
-  const rpcUrl = facilitator.kind === 'none' ? null : facilitator.rpcUrl
-  const rpc = rpcUrl === null ? null : openRpc(egress, rpcUrl)
+  const rpc = facilitator.rpcUrl === null ? null : openRpc(egress, facilitator.rpcUrl)
   const relayerKey =
     facilitator.kind === 'local' ? await readRelayerKey(facilitator.relayerKeyFile) : null
   const relayer = relayerKey && addressOf(relayerKey)

@@ -114,6 +114,11 @@ test('either header carries a payment; two that differ, or one that is too long,
   assert.deepEqual(presentedPayment(both), { kind: 'header', text: 'a' })
   // As Node joins two lines of one name.
   assert.deepEqual(presentedPayment({ 'x-payment': 'a, a' }), { kind: 'header', text: 'a' })
+  const noPayment = '{"x402Version":1, "scheme":"exact"}'
+  assert.deepEqual(presentedPayment({ 'x-payment': noPayment }), {
+    kind: 'header',
+    text: noPayment,
+  })
   const unusable = [
     { ...both, 'x-payment': 'b' },
     { 'x-payment': 'a, b' },

@@ -45,17 +45,23 @@ export type Presented =
   | { kind: 'unusable' }
   | { kind: 'header'; text: string }
 
-/** Headers that say the same are one payment; two that differ are nobody's (decision D23). Lines of one name come joined by commas. */
+/** Headers that say the same are one payment; two that differ are nobody's (decision D23). Two lines of one name come joined by a comma. */
 export function presentedPayment(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Presented {
   const lines = [headers['x-payment'], headers['payment-signature']].flat()
-  const texts = new Set(lines.flatMap((line) => line?.split(/, */) ?? []))
+  const texts = new Set(lines.flatMap((line) => linesOf(line ?? [])))
   const [text] = texts
   if (text === undefined) return { kind: 'none' }
   return texts.size > 1 || text.length > paymentHeaderBytesMax
     ? { kind: 'unusable' }
     : { kind: 'header', text }
+}
+
+/** What is in no base64 is no joint of lines. */
+function linesOf(line: string | string[]): string[] {
+  if (typeof line !== 'string') return line
+  return /^[A-Za-z0-9+/]+=*(, [A-Za-z0-9+/]+=*)+$/.test(line) ? line.split(', ') : [line]
 }
 
 export type Decoded = { payment: SignedPayment } | { reason: PaymentReason }

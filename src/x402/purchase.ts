@@ -76,10 +76,10 @@ async function attempt(till: Till, order: Order): Promise<Step> {
   if (row !== undefined)
     return isSame(row, order) ? goOn(till, row, { order, now, keptMs: entitlementMs }) : used
   if (expired !== null) return { outcome: 'refused', reason: expired }
+  if (by === 'none') return { outcome: 'facilitator unavailable' }
   // Of a signature that only a facilitator can read: before it is known to be right it writes nothing and holds nobody up.
   const refusal = order.isProved ? null : refusalOf(till, await order.verification())
   if (refusal !== null) return refusal
-  if (by === 'none') return { outcome: 'facilitator unavailable' }
   const claim = { row: newPayment(till, order, { by, now }), lease: leaseFrom(till.clock()) }
   const bought = await buy(till, order, claim)
   if (bought === 'twin') return (await waiting(() => twinPurchase(till, order))) ?? 'wait'

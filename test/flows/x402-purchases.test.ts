@@ -167,9 +167,9 @@ chainTest(
 )
 
 chainTest(
-  'a server without a facilitator serves again what was paid for, takes nothing new and writes nothing',
+  'a server without a facilitator serves again what was paid for, and takes nothing up',
   async () => {
-    const idle = await loop.start({ settings: { facilitator: { kind: 'none' } } })
+    const idle = await loop.start({ settings: { facilitator: { kind: 'none', rpcUrl: null } } })
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
     const challenge = await ask(idle.base, { path: '/things/1' })
@@ -177,6 +177,13 @@ chainTest(
     assert.equal(idle.fitness(), 'no facilitator is set')
     for (const _ of ['not seen', 'seen'])
       assertError(await pay(idle, header), 503, 'payment_facilitator_unavailable')
+    const contract = base64Json(
+      payloadV1(
+        { ...(await signAuthorization(wallet, terms)), signature: `0x${'ab'.repeat(80)}` },
+        terms,
+      ),
+    )
+    assertError(await pay(idle, contract), 503, 'payment_facilitator_unavailable')
     assert.equal(await loop.stateOf(header), undefined)
     const paid = assertPaid(await pay(server, header))
     assert.equal(assertPaid(await pay(idle, header)), paid)
