@@ -19,7 +19,13 @@ import {
   signedFor,
 } from '../support/paid-reads.ts'
 import { payTo } from '../support/paid-server.ts'
-import { base64Json, payloadV1, readBase64Json, signAuthorization } from '../support/payments.ts'
+import {
+  base64Json,
+  payloadV1,
+  readBase64Json,
+  signAuthorization,
+  testWallet,
+} from '../support/payments.ts'
 import { eventually, type ServerProcess } from '../support/processes.ts'
 
 const loop = await startPaidLoop()
@@ -183,19 +189,20 @@ chainTest('429: payments that buy nothing are counted where they come from', asy
   const { authorization } = await signAuthorization(wallet, terms)
   const signature = `0x${'ab'.repeat(64)}1b`
   const worthless = {
-    'no payment': { header: '%%%', status: 402 },
-    'two that differ': { header: 'YQ==, Yg==', status: 400 },
+    'no payment': { make: () => '%%%', status: 402 },
+    'two that differ': { make: () => 'YQ==, Yg==', status: 400 },
     "somebody else's": {
-      header: base64Json(payloadV1({ authorization, signature }, terms)),
+      make: () => base64Json(payloadV1({ authorization, signature }, terms)),
       status: 402,
     },
-    'of another price': { header: await signedFor(prices.score + 1, wallet), status: 402 },
+    // Of many payers, whose own limits are not spent.
+    'of another price': { make: () => signedFor(prices.score + 1, testWallet()), status: 402 },
   }
-  for (const [i, [name, { header, status }]] of Object.entries(worthless).entries()) {
+  for (const [i, [name, { make, status }]] of Object.entries(worthless).entries()) {
     const statuses = []
     for (let tries = 0; tries < 3; tries++) {
-      const reply = await payFor(limited.base, header, { path: reads.score, from: `10.9.0.${i}` })
-      statuses.push(reply.status)
+      const question = { path: reads.score, from: `10.9.0.${i}` }
+      statuses.push((await payFor(limited.base, await make(), question)).status)
     }
     assert.deepEqual(statuses, [status, status, 429], name)
   }
