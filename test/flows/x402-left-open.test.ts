@@ -43,6 +43,17 @@ chainTest(
   },
 )
 
+chainTest(
+  '503: without a node what is not written down is not served, for nothing else could tell',
+  async () => {
+    const header = await signedHeader(await loop.richWallet())
+    const dying = await loop.start({ blind: true, db: endingAt('settled') })
+    assertError(await pay(dying, header), 503, 'unavailable')
+    assert.equal(await stateOf(header), 'settling')
+    await later(31, async () => void assertPaid(await pay(twin, header)))
+  },
+)
+
 chainTest('an orderly end waits for what is being written down', async () => {
   const header = await signedHeader(await loop.richWallet())
   const writing = Promise.withResolvers<void>()

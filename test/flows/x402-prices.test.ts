@@ -219,3 +219,28 @@ chainTest(
     assert.equal(await loop.spent(wallet), 44_000)
   },
 )
+
+chainTest(
+  '429: beyond the limit the ledger is not asked whether another price was said',
+  async () => {
+    let looks = 0
+    const { db } = loop.database
+    const counting: Db = {
+      ...db,
+      rows: (statement) => {
+        if (/select id, state.* from x402_payments/s.test(statement.text)) looks++
+        return db.rows(statement)
+      },
+    }
+    const server = await startLoopServer(loop, { db: counting, perMinute: 2 })
+    servers.push(server)
+    const other = { ...terms, amount: '12345' }
+    const statuses = []
+    for (let i = 0; i < 4; i++) {
+      const signed = await signAuthorization(await loop.richWallet(), other)
+      statuses.push((await pay(server, base64Json(payloadV1(signed, other)))).status)
+    }
+    assert.deepEqual(statuses, [402, 402, 429, 429])
+    assert.equal(looks, 2)
+  },
+)

@@ -187,7 +187,10 @@ chainTest(
     assert.equal(await loop.stateOf(header), undefined)
     const paid = assertPaid(await pay(server, header))
     assert.equal(assertPaid(await pay(idle, header)), paid)
-    assert.equal(await loop.spent(wallet), 10_000)
+    const another = await signedHeader(wallet)
+    const bought = assertPaid(await pay(server, another))
+    assert.equal(assertPaid(await pay(idle, another)), bought, 'not seen here before')
+    assert.equal(await loop.spent(wallet), 20_000)
     await idle.examine()
     assert.deepEqual(idle.troubles, [])
   },

@@ -35,13 +35,15 @@ export interface PaidServerOptions {
   chain: Pick<TestChain, 'relayerKey' | 'url'>
   settings?: Partial<X402Settings>
   clock?: Clock
+  /** Of a payer, and of an address. */
+  perMinute?: number
   /** `/things/404` is not there; any other thing is, unless this says otherwise. */
   read?(id: string): Promise<Answer>
 }
 
 /** The caller's: `after(stop)`. */
 export async function startPaidServer(options: PaidServerOptions): Promise<PaidServer> {
-  const { db, chain, clock = systemClock } = options
+  const { db, chain, clock = systemClock, perMinute = 10_000 } = options
   const folder = mkdtempSync(join(tmpdir(), 'assay-test-'))
   const relayerKeyFile = join(folder, 'relayer.key')
   writeFileSync(relayerKeyFile, chain.relayerKey, { mode: 0o600 })
@@ -78,7 +80,12 @@ export async function startPaidServer(options: PaidServerOptions): Promise<PaidS
     path: '/things/{id}',
     area: 'Things',
     summary: 'A thing',
-    policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits },
+    policy: {
+      kind: 'paid',
+      scope: 'scores:read',
+      meter: 'score_lookup',
+      limits: { perMinute, perDay: 100_000 },
+    },
     shed: 3,
     pathParameters: Type.Object({
       id: Type.String({
@@ -111,8 +118,6 @@ export async function startPaidServer(options: PaidServerOptions): Promise<PaidS
   paid.logged = edge.logged
   return paid
 }
-
-const limits = { perMinute: 10_000, perDay: 100_000 }
 
 function thing(id: string): Promise<Answer> {
   return Promise.resolve(id === '404' ? refuse('not_found') : { status: 200, body: { id } })
