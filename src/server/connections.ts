@@ -31,10 +31,18 @@ export interface ConnectionLimits {
   checkIntervalMs: number
 }
 
+/** Answers that a connection has not taken yet. */
+interface Unread {
+  /** Where they end: bytes since the connection began, those that still wait among them. */
+  upTo: number
+  /** Milliseconds of the monotonic clock. */
+  deadline: number
+}
+
 export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimits): Connections {
   const states = new WeakMap<Socket, Connection>()
   const perAddress = new Map<string, number>()
-  const slowReaders = new Map<Socket, number>()
+  const slowReaders = new Map<Socket, Unread>()
   let open = 0
   let refused = 0
   const timer = setInterval(closeSlowReaders, limits.checkIntervalMs)
@@ -92,10 +100,17 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
 
   function closeSlowReaders(): void {
     const now = performance.now()
-    for (const [socket, deadline] of slowReaders) {
+    for (const [socket, { upTo, deadline }] of slowReaders) {
       if (socket.writableLength === 0) slowReaders.delete(socket)
+      else if (socket.bytesWritten - socket.writableLength >= upTo) expectRead(socket)
       else if (deadline <= now) socket.destroy()
     }
+  }
+
+  /** What waits now; what is written behind it gets time of its own when that has been taken. */
+  function expectRead(socket: Socket): void {
+    const deadline = performance.now() + limits.readTimeoutMs
+    slowReaders.set(socket, { upTo: socket.bytesWritten, deadline })
   }
 
   return {
@@ -105,8 +120,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     clientDigest: (trace) =>
       'request' in trace ? callerOf(trace).digest : trace.connection.peer.digest,
     watch({ connection: { socket } }) {
-      if (!slowReaders.has(socket))
-        slowReaders.set(socket, performance.now() + limits.readTimeoutMs)
+      if (!slowReaders.has(socket)) expectRead(socket)
     },
     count: () => open,
     refused: () => refused,
