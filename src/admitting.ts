@@ -1,16 +1,10 @@
-/** Keys, credits and payments put together: how callers are admitted, what serving processes do for it, and what a worker does. */
-import { join } from 'node:path'
+/** Keys, credits and payments put together: how callers are admitted, and what serving processes do for it. */
 import { openKeyDesk } from './access/authenticate.ts'
-import { moveKeys } from './access/move-keys.ts'
-import { presentPepper } from './access/peppers.ts'
-import { operator, recordAction } from './audit/record.ts'
 import type { Config } from './config.ts'
-import { auditBooks } from './payments/audit-books.ts'
-import { deletePurchases } from './payments/credit-store.ts'
-import { openCreditDesk, purchasesEnd } from './payments/metering.ts'
+import { openCreditDesk } from './payments/metering.ts'
+import { peppersHere } from './peppers-here.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
-import { type Keyring, keyringFile, readKeyringFile } from './platform/keyring.ts'
 import type { Log } from './platform/log.ts'
 import type { PaymentPort } from './platform/payments.ts'
 import type { ServerOptions } from './server/server.ts'
@@ -62,75 +56,4 @@ export function admitting({ config, db, log, clock, payments }: AdmittingParts):
       ])
     },
   }
-}
-
-/** Where the peppers of API keys are unless the settings hold them. */
-function pepperFile(dataDir: string): string {
-  return join(dataDir, 'api-key-peppers')
-}
-
-/** Null: neither settings nor file hold any yet. */
-export async function peppersHere({
-  apiKeyPeppers,
-  dataDir,
-}: WorkerParts['config']): Promise<Keyring | null> {
-  return apiKeyPeppers ?? readKeyringFile(pepperFile(dataDir))
-}
-
-/** Those of the settings, else of the file, which the first key of all makes. */
-export function peppersMade({
-  apiKeyPeppers,
-  dataDir,
-}: Pick<Config, 'apiKeyPeppers' | 'dataDir'>): Promise<Keyring> {
-  return apiKeyPeppers === undefined
-    ? keyringFile(pepperFile(dataDir))
-    : Promise.resolve(apiKeyPeppers)
-}
-
-interface WorkerParts {
-  config: Pick<Config, 'apiKeyPeppers' | 'dataDir'>
-  db: Db
-  log: Log
-  clock: Clock
-}
-
-/** Of a worker: keys that were used move to the present pepper. */
-export function keyJobs({ config, db, log, clock }: WorkerParts): Job[] {
-  const move = async (): Promise<void> => {
-    const ring = await peppersHere(config)
-    if (ring === null) return
-    for (let keys = 1; keys > 0; ) {
-      keys = await moveKeysRecorded(db, ring, clock())
-      if (keys > 0) log.info('API keys rest on the present pepper now', { keys })
-    }
-  }
-  return [{ name: 'move API keys', everyMs: 30_000, run: move }]
-}
-
-/** Returns how many moved. */
-function moveKeysRecorded(db: Db, ring: Keyring, now: Date): Promise<number> {
-  return db.transaction(async (tx) => {
-    const subjects = await moveKeys(tx, ring, now)
-    const details = { pepper: presentPepper(ring).kid }
-    const entry = { actor: operator(), action: 'api_keys.moved', subjects, details } as const
-    if (subjects.length > 0) await recordAction(tx, entry, now)
-    return subjects.length
-  })
-}
-
-/** Of a worker. Each runs once at the start, and then every hour. */
-export function creditJobs({ db, log, clock }: Omit<WorkerParts, 'config'>): Job[] {
-  const everyMs = 3_600_000
-  const audit = async (): Promise<void> => {
-    const { broken } = await auditBooks(db, { now: clock(), fromStart: false })
-    for (const { accountId: account, balance, entered } of broken) {
-      const what = 'the books of an account do not add up: it is suspended'
-      log.error(what, null, { account, balance, entered })
-    }
-  }
-  const forget = () => deletePurchases(db, purchasesEnd(clock()))
-  return [
-    { name: 'audit the books', everyMs, run: audit },
-    { name: 'forget purchases', everyMs, run: forget },
-  ]
 }

@@ -1,8 +1,8 @@
 /** The demo in a process: made where it is not there yet, and the receiver that its webhooks go to. */
-import { peppersMade } from './admitting.ts'
 import type { DeliveringParts } from './delivering.ts'
 import { prepareDemo } from './demo/prepare.ts'
 import { openDemoReceiver } from './demo/receiver.ts'
+import { peppersMade } from './peppers-here.ts'
 import { systemClock } from './platform/clock.ts'
 import { openDb } from './platform/db.ts'
 import type { Keyring } from './platform/keyring.ts'

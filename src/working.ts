@@ -1,8 +1,9 @@
 /** What a worker does in the background, webhooks apart: those are `delivering.ts`. */
-import { creditJobs, keyJobs } from './admitting.ts'
 import { sweepReports } from './agent-decisions/retention.ts'
 import { renewSearchEpoch, searchIndexer } from './candidates/keep-index.ts'
 import { skillNames } from './candidates/skill-names.ts'
+import { creditJobs } from './credit-jobs.ts'
+import { keyJobs } from './key-jobs.ts'
 import { paymentJobs } from './paying.ts'
 import { sweepRateWindows } from './platform/rate-limit-store.ts'
 import { scoreJobs } from './score-jobs.ts'

@@ -1,9 +1,9 @@
 /** What `assay doctor` says of what is not in the database: whether this machine has the secrets that rows of it rest on, and can be paid. */
 import { refuseOtherPeppers } from '../access/peppers.ts'
 import { findPeppers } from '../access/store.ts'
-import { peppersHere } from '../admitting.ts'
 import type { Config } from '../config.ts'
 import { openPayments } from '../paying.ts'
+import { peppersHere } from '../peppers-here.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import type { Keyring } from '../platform/keyring.ts'
