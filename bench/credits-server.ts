@@ -58,12 +58,13 @@ async function serve(order: CreditsServerOrder): Promise<void> {
     endpoints,
     publicUrl,
     ...parts,
+    failedKeyLimits: limits,
+    missLimits: limits,
     trustedProxies: [],
     readiness: () => Promise.resolve({}),
     // As the service does: a line a request, which nobody reads.
     log: openLog({ level: 'info', to: { write: () => undefined } }),
     metrics: createMetrics(),
-    limits: { connectionsPerAddressMax: 1_000 },
   })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
   process.send?.({ port })

@@ -26,8 +26,9 @@ const defaultLimits: ServerLimits = {
   checkIntervalMs: 1_000,
   answerTimeoutMs: 10_000,
   readTimeoutMs: 30_000,
-  connectionsMax: 8_192,
-  connectionsPerAddressMax: 512,
+  // The operator's to say.
+  connectionsMax: Number.POSITIVE_INFINITY,
+  connectionsPerAddressMax: Number.POSITIVE_INFINITY,
   inFlightMax: 1_024,
   loopDelayMsMax: 200,
   drainTimeoutMs: 20_000,

@@ -44,16 +44,16 @@ export interface ServerOptions {
   readiness: () => Promise<Readiness>
   log: Log
   metrics: Metrics
-  /** What a presented API key is worth; without it none is valid. */
-  authenticate?: Authenticate
+  /** What a presented API key is worth. */
+  authenticate: Authenticate
   /** Credits; without it calls with a key cost nothing (decision D21). */
   metering?: Metering | undefined
   /** Payment on the spot; without it paid reads need a key. */
   payments?: PaymentPort | undefined
   /** Presented keys of one address that are not valid (decision D16). */
-  failedKeyLimits?: RateLimits
+  failedKeyLimits: RateLimits
   /** 404s of one key (decision D24). */
-  missLimits?: RateLimits
+  missLimits: RateLimits
   limits?: Partial<ServerLimits>
 }
 
@@ -70,8 +70,8 @@ export interface Server {
 /** Throws where a declaration or the list of trusted proxies is not acceptable. */
 export function createServer(options: ServerOptions): Server {
   const limits = { ...patientLimits(), ...options.limits }
-  const { log, metrics, limiter, authenticate = noKeysHere, metering, payments } = options
-  const { failedKeyLimits = defaultFailedKeyLimits, missLimits = defaultMissLimits } = options
+  const { log, metrics, limiter, authenticate, metering, payments } = options
+  const { failedKeyLimits, missLimits } = options
   const sets = headerSets(options.publicUrl)
   const paths = pathRoutes(options.endpoints, metrics)
   const pending = new Set<Exchange>()
@@ -224,10 +224,6 @@ export function createServer(options: ServerOptions): Server {
   }
 }
 
-const noKeysHere: Authenticate = () => Promise.resolve(null)
-
-const defaultFailedKeyLimits: RateLimits = { perMinute: 30, perDay: 2_000 }
-const defaultMissLimits: RateLimits = { perMinute: 60, perDay: 20_000 }
 const spentRememberedMax = 10_000
 
 const none: readonly string[] = []
