@@ -109,8 +109,11 @@ async function admitKey(
   const refusal = outOfPlace(policy, key)
   if (refusal !== null) return refusal
   // Asked once: a call that is already paid for must not be refused any more.
-  const missesMs = early.counted === undefined ? waitMs(edge, bucketOf(key), misses) : 0
-  if (missesMs > 0) return tooMany(route, Math.ceil(missesMs / 1_000), missesMessage)
+  if (early.counted === undefined && waitMs(edge, bucketOf(key), misses) > 0) {
+    // Nothing is counted while nothing is left; in the last moments of that one may be.
+    const problem = await missProblem(edge, { route, exchange }, key)
+    if (problem !== null) return problem
+  }
   const verdict = await (early.counted ?? count(key))
   if (!verdict.allowed) spend(edge, bucketOf(key), { limit: operationId, verdict })
   return verdictProblem({ route, exchange }, verdict) ?? { key }
@@ -188,9 +191,15 @@ function verdictProblem(called: Called, verdict: RateVerdict): Refusal | null {
 }
 
 /** The answer tells the state of the limit that is spent. */
-function overLimit({ route, exchange }: Called, verdict: RateVerdict, message?: string): Refusal {
+function overLimit(
+  { route, exchange }: Called,
+  verdict: RateVerdict,
+  message: string = errorTable.rate_limited.message,
+): Refusal {
+  route.meter.rateLimited++
   exchange.headers = rateHeaders(verdict)
-  return tooMany(route, verdict.retryAfterSeconds, message)
+  const headers = { 'Retry-After': String(verdict.retryAfterSeconds) }
+  return refuse('rate_limited', { message, headers })
 }
 
 /** Counts a 404 of a key. Null, or what is answered in its place: with a spent budget, being told nothing is being told. */
@@ -207,15 +216,6 @@ export async function missProblem(
 
 function bucketOf({ caller }: KeyRights): ClientNetwork {
   return { buckets: [{ key: caller.keyId, factor: 1 }] }
-}
-
-function tooMany(
-  { meter }: EndpointRoute,
-  retryAfterSeconds: number,
-  message: string = errorTable.rate_limited.message,
-): Refusal {
-  meter.rateLimited++
-  return refuse('rate_limited', { message, headers: { 'Retry-After': String(retryAfterSeconds) } })
 }
 
 /** draft-ietf-httpapi-ratelimit-headers: q is the quota, w its window, r what remains, t the seconds until more does. */
