@@ -1,0 +1,222 @@
+/** The charge for a paid read tells that its key is valid; whoever is not charged is looked up, and told everything in its order. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { validKey } from '../../test/support/edge.ts'
+import { scope, startPaid } from '../../test/support/paid-edge.ts'
+import type { MeteredCall, Metering } from '../platform/admission.ts'
+import { refuse, UnavailableError } from '../platform/errors.ts'
+
+/** Charges what is asked of it, unless told otherwise. */
+function recordedMetering(over: Partial<Metering> = {}) {
+  const charged: MeteredCall[] = []
+  const metering: Metering = {
+    isFree: () => false,
+    shortfall: () => null,
+    async charge(call) {
+      charged.push(call)
+      return { charged: 1, remaining: 9 }
+    },
+    undo: () => undefined,
+    ...over,
+  }
+  return { charged, metering }
+}
+
+/** Looks a key up where nobody has proven it; `lookUps` are the times. */
+function lookingUp(found: typeof validKey | null = validKey) {
+  const told = { lookUps: 0 }
+  const authenticate = async (seen: () => Promise<boolean> | null) => {
+    const proving = seen()
+    if (proving !== null && (await proving)) return validKey
+    told.lookUps++
+    return found
+  }
+  return { told, authenticate }
+}
+
+test('200: who is charged as a valid key is not looked up', async () => {
+  const { charged, metering } = recordedMetering()
+  const { told, authenticate } = lookingUp()
+  const edge = await startPaid({ metering, authenticate })
+  const { status, headers } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, told.lookUps, edge.reads.begun], [200, 0, 1])
+  assert.deepEqual(
+    charged.map(({ provenFor }) => provenFor),
+    [scope],
+  )
+  assert.equal(headers['service-credits-charged'], '1')
+  assert.equal(headers['service-credits-remaining'], '9')
+  assert.match(String(headers.ratelimit), /"minute";r=99/)
+})
+
+test('200: who could not be charged as a valid key is looked up, and charged for what was read', async () => {
+  const { charged, metering } = recordedMetering()
+  const { told, authenticate } = lookingUp()
+  const edge = await startPaid({
+    authenticate,
+    metering: {
+      ...metering,
+      charge: (call) =>
+        call.provenFor === null
+          ? metering.charge(call)
+          : Promise.resolve(refuse('insufficient_credits')),
+    },
+  })
+  const { status, headers } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, told.lookUps, edge.reads.begun, charged.length], [200, 1, 1, 1])
+  assert.match(String(headers.ratelimit), /"minute";r=99/, 'counted once')
+})
+
+test('401: a key that no charge proves, and nobody finds, is told nothing else', async () => {
+  const { metering } = recordedMetering({
+    charge: async () => refuse('insufficient_credits'),
+  })
+  const { told, authenticate } = lookingUp(null)
+  const edge = await startPaid({ metering, authenticate })
+  const { status, body } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, told.lookUps], [401, 1])
+  assert.doesNotMatch(String(body), /private|credits/)
+})
+
+for (const [what, { over = {}, free = false, headers = [] }] of Object.entries<{
+  over?: Partial<Parameters<typeof startPaid>[0]>
+  free?: boolean
+  headers?: string[]
+}>({
+  'a key of which a charge cannot tell': { over: { isProvable: false } },
+  'a key of the sandbox': { over: { environment: 'test' } },
+  'a meter that costs nothing': { free: true },
+  'a named purchase': { headers: ['Idempotency-Key: purchase-0000001'] },
+}))
+  test(`200: looked up before anything is charged: ${what}`, async () => {
+    const { charged, metering } = recordedMetering({ isFree: () => free })
+    const { told, authenticate } = lookingUp()
+    const edge = await startPaid({ ...over, metering, authenticate })
+    const { status } = await edge.call(...headers)
+    await edge.stop()
+    assert.deepEqual([status, told.lookUps, edge.reads.begun], [200, 1, 1])
+    assert.deepEqual(
+      charged.filter(({ provenFor }) => provenFor !== null),
+      [],
+    )
+  })
+
+test('404 and 429: what is no 200 is charged nothing, and said to whose key is looked up', async () => {
+  const { charged, metering } = recordedMetering()
+  const { told, authenticate } = lookingUp()
+  const edge = await startPaid({ metering, authenticate, perMinute: 1 })
+  edge.reads.missing = true
+  const statuses = [(await edge.call()).status, (await edge.call()).status]
+  await edge.stop()
+  assert.deepEqual([...statuses, told.lookUps, charged.length], [404, 429, 2, 0])
+})
+
+test('200: a charge proves the scope of its route', async () => {
+  const { charged, metering } = recordedMetering()
+  const { authenticate } = lookingUp()
+  const limits = { perMinute: 100, perDay: 100 }
+  const edge = await startPaid({
+    metering,
+    authenticate,
+    policy: { kind: 'paid', scope: 'candidates:read', meter: 'candidate_search', limits },
+  })
+  await edge.call()
+  await edge.stop()
+  assert.partialDeepStrictEqual(charged, [
+    { provenFor: 'candidates:read', meter: 'candidate_search' },
+  ])
+})
+
+test('401: whatever goes wrong before a charge has proven a key, one that nobody finds is told nothing else', async () => {
+  const { metering } = recordedMetering({
+    charge: async () => {
+      throw new Error('not charged')
+    },
+  })
+  const { told, authenticate } = lookingUp(null)
+  const edge = await startPaid({ metering, authenticate })
+  const statuses = [(await edge.call()).status]
+  edge.reads.body = { unwritable: 1n }
+  statuses.push((await edge.call()).status)
+  await edge.stop()
+  assert.deepEqual([...statuses, told.lookUps], [401, 401, 2])
+})
+
+test('429: a limit is spent for reads that are not answered as well, and then none is begun', async () => {
+  const { metering } = recordedMetering()
+  const { authenticate } = lookingUp()
+  const edge = await startPaid({ metering, authenticate, perMinute: 1 })
+  edge.reads.fail = true
+  edge.reads.failure = new UnavailableError('down')
+  const statuses: number[] = []
+  for (let call = 0; call < 4; call++) statuses.push((await edge.call()).status)
+  await edge.stop()
+  assert.deepEqual([...statuses, edge.reads.begun], [503, 429, 429, 429, 2])
+})
+
+test('429: a call beyond its limit is charged nothing, whatever was read for it', async () => {
+  const { charged, metering } = recordedMetering()
+  const { authenticate } = lookingUp()
+  const edge = await startPaid({ metering, authenticate, perMinute: 1 })
+  const statuses = [(await edge.call()).status, (await edge.call()).status]
+  await edge.stop()
+  assert.deepEqual([...statuses, edge.reads.begun, charged.length], [200, 429, 2, 1])
+})
+
+test('200: a call that is paid for is not refused because others of its key have found nothing meanwhile', async () => {
+  const { metering } = recordedMetering()
+  const held = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const { authenticate } = lookingUp()
+  const edge = await startPaid({
+    authenticate,
+    missLimits: { perMinute: 1, perDay: 1 },
+    metering: {
+      ...metering,
+      async charge(call) {
+        begun.resolve()
+        await held.promise
+        return metering.charge(call)
+      },
+    },
+  })
+  const paid = edge.call()
+  await begun.promise
+  edge.reads.missing = true
+  const statuses: number[] = []
+  for (let miss = 0; miss < 3; miss++) statuses.push((await edge.call()).status)
+  held.resolve()
+  const { status } = await paid
+  await edge.stop()
+  assert.deepEqual([...statuses, status], [404, 429, 429, 200])
+})
+
+test('503: a database that does not answer the read is not asked for the key as well; another failure is kept from whose key is not valid', async () => {
+  const { charged, metering } = recordedMetering()
+  const { told, authenticate } = lookingUp(null)
+  const edge = await startPaid({ metering, authenticate })
+  edge.reads.fail = true
+  const failed = await edge.call()
+  edge.reads.failure = new UnavailableError('down')
+  const down = await edge.call()
+  await edge.stop()
+  assert.deepEqual([failed.status, down.status, told.lookUps, charged.length], [401, 503, 1, 0])
+})
+
+test('503: where it is not known whether a call was charged, it is not charged again', async () => {
+  let charges = 0
+  const { metering } = recordedMetering({
+    async charge() {
+      charges++
+      throw new UnavailableError('no answer')
+    },
+  })
+  const { told, authenticate } = lookingUp()
+  const edge = await startPaid({ metering, authenticate })
+  const { status } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, charges, told.lookUps], [503, 1, 0])
+})
