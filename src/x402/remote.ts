@@ -31,15 +31,18 @@ export function remoteFacilitator(egress: Egress, remote: RemoteFacilitator): Of
   }
 }
 
+/** Some facilitators say null of what others leave out. */
+const saidOrNot = z
+  .string()
+  .nullish()
+  .transform((text) => text ?? undefined)
+
 /** A refusal may come with an error status; its body has the same shape. */
-const verifyAnswer = z.object({ isValid: z.boolean(), invalidReason: z.string().optional() })
+const verifyAnswer = z.object({ isValid: z.boolean(), invalidReason: saidOrNot })
 const settleAnswer = z.object({
   success: z.boolean(),
-  transaction: z
-    .string()
-    .nullish()
-    .transform((text) => text ?? ''),
-  errorReason: z.string().optional(),
+  transaction: saidOrNot.transform((text) => text ?? ''),
+  errorReason: saidOrNot,
 })
 
 async function post(

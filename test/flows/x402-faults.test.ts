@@ -31,6 +31,14 @@ chainTest('200: a remote facilitator verifies and settles', async () => {
   assert.equal(await loop.spent(wallet), 10_000)
 })
 
+chainTest('200: a facilitator that says null of what it does not say', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedHeader(wallet)
+  const faults = { '/verify': 'nulls', '/settle': 'nulls' } as const
+  assertPaid(await broken(faults, () => pay(blind, header)))
+  assert.equal(await loop.spent(wallet), 10_000)
+})
+
 for (const fault of ['request lost', 'answer lost', 'error'] as const)
   chainTest(
     `503: at verification ${fault}: nothing moved; the same payment then buys, once`,

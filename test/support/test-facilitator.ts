@@ -8,6 +8,8 @@ import { localFacilitator } from '../../src/x402/local.ts'
 import { openRpc } from '../../src/x402/rpc.ts'
 import type { PaidLoop } from './paid-loop.ts'
 
+const nulls = { invalidReason: null, invalidMessage: null, errorReason: null, errorMessage: null }
+
 /** What it says where it fails: none of it may be seen by anybody. */
 export const indiscretion = 'https://rpc.example/v2/secret-key-of-the-operator'
 
@@ -19,6 +21,8 @@ export type Fault =
   | 'answer lost'
   /** 500, with more than anyone should know. */
   | 'error'
+  /** What it has no words for is null, where others leave it out. */
+  | 'nulls'
 
 export interface TestFacilitator {
   url: string
@@ -74,7 +78,7 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
         : await official.settle(paymentPayload, paymentRequirements)
     await (path === '/verify' ? facilitator.onVerified : facilitator.onSettled)?.()
     if (fault === 'answer lost') request.socket.destroy()
-    else response.end(JSON.stringify(result))
+    else response.end(JSON.stringify(fault === 'nulls' ? { ...nulls, ...result } : result))
   }
   const stop = async (): Promise<void> => {
     close(server)
