@@ -20,6 +20,8 @@ export interface PaidRequest {
   read(payer: string): Promise<Answer>
   /** Whether somebody still waits for the answer. */
   isAwaited(): boolean
+  /** A payment may be on its way from now on: what is said where the answer fails or is too late. */
+  onSent(failure: Refusal): void
   /** Whether nothing is known that forbids this payer, whose address is proved, another attempt. It is not counted. */
   mayTry(payer: string): boolean
   /** Counts an attempt, of the payer where it is proved, and of where it calls from; null, or why it is one too many. */

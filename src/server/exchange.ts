@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Endpoint } from '../platform/endpoint.ts'
+import type { Refusal } from '../platform/errors.ts'
 import type { RouteMeter } from '../platform/metrics.ts'
 import type { ClientNetwork } from '../platform/rate-limiter.ts'
 import type { ParameterCheck } from './parameters.ts'
@@ -59,6 +60,8 @@ export interface Exchange extends Trace {
   readonly response: ServerResponse
   /** Header names and values by turns that the answer carries whatever it is: the state of a rate limit. */
   headers: readonly string[]
+  /** What is said where the answer fails or is too late; null: what befell it. */
+  failure: Refusal | null
 }
 
 /** Whether a request announces a body, of whatever length. */

@@ -78,6 +78,7 @@ async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promis
     idempotencyKey,
     read: async (address) => ready(await work({ kind: 'payer', address })),
     isAwaited: () => !isTooLate(exchange),
+    onSent: (failure) => void (exchange.failure = failure),
     mayTry: (payer) => waitMs(edge, callerOf(payer), operationId) <= 0,
     limit: (payer) => rateProblem(edge, { route, exchange, caller: callerOf(payer), limits }),
   })

@@ -257,5 +257,5 @@ function unexpected(edge: Edge, exchange: Exchange, error: unknown): Refusal {
   const fields = { requestId: exchange.requestId, route: exchange.route.path }
   if (refusal.refusal === 'internal_error') edge.log.error('an endpoint failed', error, fields)
   else edge.log.warn('an endpoint is not available', { ...fields, why: String(error) })
-  return refusal
+  return exchange.failure ?? refusal
 }

@@ -156,6 +156,7 @@ export function createServer(options: ServerOptions): Server {
       request,
       response,
       headers: none,
+      failure: null,
     }
   }
 
@@ -177,7 +178,8 @@ export function createServer(options: ServerOptions): Server {
       if (exchange.startedAt + limits.answerTimeoutMs + reading > now) continue
       pending.delete(exchange)
       log.warn('an endpoint did not answer in time', { requestId: exchange.requestId })
-      writer.answer(exchange, refusalOf(new UnavailableError('no answer in time')))
+      const late = refusalOf(new UnavailableError('no answer in time'))
+      writer.answer(exchange, exchange.failure ?? late)
     }
   }
 

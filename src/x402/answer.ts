@@ -1,11 +1,11 @@
 /** A paid read without a key, from the challenge to the receipt (spec §4.4, decisions D18, D22, D23). */
 import { randomBytes } from 'node:crypto'
 import type { Answer } from '../platform/endpoint.ts'
-import { type Refusal, refuse } from '../platform/errors.ts'
+import { refuse } from '../platform/errors.ts'
 import type { PaidRequest, PaymentPort } from '../platform/payments.ts'
 import type { Purchase } from './buy.ts'
 import { challengeOf, encodeHeader } from './challenge.ts'
-import { orderOf, type Refused, type Sale, type Shop } from './order.ts'
+import { later, orderOf, type Refused, type Sale, type Shop } from './order.ts'
 import { presentedPayment, type SignedPayment } from './payload.ts'
 import type { AttemptOutcome } from './payment-metrics.ts'
 import { purchase } from './purchase.ts'
@@ -97,11 +97,6 @@ async function answerOf(sale: Sale, payment: SignedPayment, made: Purchase): Pro
   return made.outcome === 'pending'
     ? later('payment_settlement_pending')
     : later('payment_facilitator_unavailable')
-}
-
-/** A 402 would make payers sign once more, and pay twice. */
-function later(error: 'payment_facilitator_unavailable' | 'payment_settlement_pending'): Refusal {
-  return refuse(error, { headers: { 'Retry-After': '1' } })
 }
 
 /** The network by the name that the payer knows it by. */

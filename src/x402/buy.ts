@@ -31,6 +31,8 @@ export interface Order {
   read(): Promise<Answer>
   /** Whether somebody still waits for the answer. */
   isAwaited(): boolean
+  /** The payment may be on its way from now on: however it ends, only the same payment again may follow. */
+  onSent(): void
 }
 
 export type Purchase =
@@ -132,11 +134,12 @@ async function usedBy(till: Till, { payment }: Order, { row }: Claim): Promise<B
 
 async function settle(
   till: Till,
-  { payment, terms }: Order,
+  { payment, terms, onSent }: Order,
   { id, answer }: { id: string; answer: Answer },
 ): Promise<Purchase> {
   const { db, clock } = till
   const since = clock()
+  onSent()
   const settlement = await till.facilitator.settle(payment, terms)
   if (settlement.outcome === 'settled')
     return paid(till, id, { transaction: settlement.transaction, answer })

@@ -1,6 +1,6 @@
 /** What is ordered by a payment that is presented: whose it is, what it is for, and whether one more call may be answered. */
 import type { MeterName } from '../platform/callers.ts'
-import type { Refusal } from '../platform/errors.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
 import type { PaidRequest } from '../platform/payments.ts'
 import type { RecentMap } from '../platform/recent-map.ts'
 import type { Order } from './buy.ts'
@@ -87,7 +87,15 @@ export async function orderOf(sale: Sale, header: string): Promise<CountedOrder 
       return refusal ?? answer
     },
     isAwaited: request.isAwaited,
+    onSent: () => request.onSent(later('payment_settlement_pending')),
   }
+}
+
+/** A 402 would make payers sign once more, and pay twice. */
+export function later(
+  error: 'payment_facilitator_unavailable' | 'payment_settlement_pending',
+): Refusal {
+  return refuse(error, { headers: { 'Retry-After': '1' } })
 }
 
 /** Of those this process has been shown, as far as it remembers. Others are not verified before it is known that nobody else is at it. */

@@ -177,6 +177,7 @@ interface Kept {
 async function goOn(till: Till, row: PaymentRow, kept: Kept): Promise<Step> {
   const { order, now } = kept
   if (row.settledAt !== null) return serveAgain(till, row, kept)
+  order.onSent()
   const taken = row.leaseUntil <= now && (await takeOver(till.db, row.id, leaseFrom(now)))
   return taken ? finish(till, order, row) : 'wait'
 }

@@ -48,8 +48,19 @@ chainTest(
   async () => {
     const header = await signedHeader(await loop.richWallet())
     const dying = await loop.start({ blind: true, db: endingAt('settled') })
-    assertError(await pay(dying, header), 503, 'unavailable')
+    assertPending(await pay(dying, header))
     assert.equal(await stateOf(header), 'settling')
+    await later(31, async () => void assertPaid(await pay(twin, header)))
+  },
+)
+
+chainTest(
+  '503: the database fails when a payment that may have been made comes again: still only the same may follow',
+  async () => {
+    const header = await signedHeader(await loop.richWallet())
+    assertPending(await broken({ '/settle': 'request lost' }, () => pay(server, header)))
+    const dying = await loop.start({ db: endingAfter('set lease_until') })
+    assertPending(await pay(dying, header))
     await later(31, async () => void assertPaid(await pay(twin, header)))
   },
 )

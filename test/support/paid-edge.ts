@@ -5,6 +5,7 @@ import { endpoint, type Policy, type RateLimits } from '../../src/platform/endpo
 import { refuse } from '../../src/platform/errors.ts'
 import type { PaymentPort } from '../../src/platform/payments.ts'
 import { inProcessRateLimiter } from '../../src/platform/rate-limit.ts'
+import type { ServerLimits } from '../../src/server/limits.ts'
 import { ask, request, startEdge, validKey } from './edge.ts'
 
 export const scope = 'scores:read'
@@ -17,6 +18,7 @@ export async function startPaid({
   perMinute = 100,
   isProvable = true,
   environment = 'live',
+  limits = {},
   metering,
   missLimits = { perMinute: 60, perDay: 1_000 },
   payments,
@@ -26,6 +28,7 @@ export async function startPaid({
   perMinute?: number
   isProvable?: boolean
   environment?: Environment
+  limits?: Partial<ServerLimits>
   metering?: Metering
   missLimits?: RateLimits
   payments?: PaymentPort
@@ -43,6 +46,7 @@ export async function startPaid({
     limiter: inProcessRateLimiter({ nodes: 1 }),
     authenticate: (_authorization, { onSeen }) =>
       authenticate(() => onSeen({ ...validKey, caller, scopes, isProvable })),
+    limits,
     metering,
     missLimits,
     payments,
