@@ -18,8 +18,8 @@ export interface PaidRequest {
   idempotencyKey: string | null
   /** The work itself, for a payer whose address is proved. It may be asked more than once, and must change nothing. */
   read(payer: string): Promise<Answer>
-  /** Whether somebody still waits for the answer. */
-  isAwaited(): boolean
+  /** Whether somebody still waits for the answer, told once it can leave: of requests sent one behind the other, when those before have left. */
+  isAwaited(): Promise<boolean>
   /** A payment may be on its way from now on: what is said where the answer fails or is too late. */
   onSent(failure: Refusal): void
   /** Whether nothing is known that forbids this payer, whose address is proved, another attempt. It is not counted. */

@@ -77,7 +77,10 @@ async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promis
     headers: exchange.request.headers,
     idempotencyKey,
     read: async (address) => ready(await work({ kind: 'payer', address })),
-    isAwaited: () => !isTooLate(exchange),
+    async isAwaited() {
+      await turnOf(exchange)
+      return !isTooLate(exchange)
+    },
     onSent: (failure) => void (exchange.failure = failure),
     mayTry: (payer) => waitMs(edge, callerOf(payer), operationId) <= 0,
     limit: (payer) => rateProblem(edge, { route, exchange, caller: callerOf(payer), limits }),
@@ -176,7 +179,7 @@ function nullUnlessUnavailable(error: unknown): null {
 /** How long an answer waits for those before it on its connection: a caller that does not read must not keep calls under way. */
 const turnMsMax = 1_000
 
-/** Of requests that were sent one behind the other, each is charged when its answer can leave: the caller may never read as far as that. */
+/** Of requests that were sent one behind the other, each is paid for when its answer can leave: the caller may never read as far as that. */
 function turnOf(exchange: Exchange): Promise<void> | undefined {
   const { response, connection } = exchange
   if (response.socket !== null || isTooLate(exchange)) return undefined

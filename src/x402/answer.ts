@@ -13,7 +13,13 @@ import { makeQuote, quoteRandomBytes } from './quote.ts'
 import { networks, resourceUrl, type Terms } from './terms.ts'
 
 export function paymentPort(shop: Shop): PaymentPort {
-  return { answer: (request) => answerPaid(shop, request) }
+  return {
+    answer(request) {
+      const answering = answerPaid(shop, request)
+      shop.meanwhile(answering)
+      return answering
+    },
+  }
 }
 
 async function answerPaid(shop: Shop, request: PaidRequest): Promise<Answer> {

@@ -29,8 +29,8 @@ export interface Order {
   verification(): Promise<Verification>
   /** What is bought, or why the caller must not have it. It may be asked more than once, and must change nothing. */
   read(): Promise<Answer>
-  /** Whether somebody still waits for the answer. */
-  isAwaited(): boolean
+  /** Whether somebody still waits for the answer, told once it can leave. */
+  isAwaited(): Promise<boolean>
   /** The payment may be on its way from now on: however it ends, only the same payment again may follow. */
   onSent(): void
 }
@@ -103,7 +103,7 @@ async function untilSettling(till: Till, order: Order, claim: Claim): Promise<Of
     return { ended: mayBePaid ? await usedBy(till, order, claim) : refusal }
   }
   if (hold === 'twin') return { ended: 'twin' }
-  const answer = awaited(order, read)
+  const answer = await awaited(order, read)
   if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
   // Whoever came back for it may be sending it by now.
   return clock() < claim.lease.leaseUntil ? { ready: answer } : { ended: 'wait' }
@@ -134,22 +134,23 @@ async function usedBy(till: Till, { payment }: Order, { row }: Claim): Promise<B
 
 async function settle(
   till: Till,
-  { payment, terms, onSent }: Order,
+  order: Order,
   { id, answer }: { id: string; answer: Answer },
 ): Promise<Purchase> {
   const { db, clock } = till
+  const { payment, terms } = order
   const since = clock()
-  onSent()
+  order.onSent()
   const settlement = await till.facilitator.settle(payment, terms)
   if (settlement.outcome === 'settled')
-    return paid(till, id, { transaction: settlement.transaction, answer })
+    return paid(till, order, { id, transaction: settlement.transaction, answer })
   if (settlement.outcome === 'refused') {
     await failPayment(db, id, { reason: settlement.reason, now: clock() })
     return settlement
   }
   till.onTrouble('whether a payment was made is not known', { payment: id, why: settlement.why })
   const fate = await till.chain?.fateOf(payment.authorization, terms, since)
-  if (fate?.fate === 'paid') return paid(till, id, { transaction: fate.transaction, answer })
+  if (fate?.fate === 'paid') return paid(till, order, { id, transaction: fate.transaction, answer })
   if (fate?.fate === 'void') {
     await failPayment(db, id, { reason: usedReason, now: clock() })
     return { outcome: 'refused', reason: usedReason }
@@ -160,19 +161,30 @@ async function settle(
 
 async function paid(
   till: Till,
-  id: string,
-  { transaction, answer }: { transaction: string; answer: Answer },
+  { isAwaited }: Order,
+  { id, transaction, answer }: { id: string; transaction: string; answer: Answer },
 ): Promise<Purchase> {
+  const { db, onTrouble } = till
   const durably = isLedgerAlone(till)
-  const written = markSettled(till.db, id, { txHash: transaction, now: till.clock(), durably })
+  const isFound = !(await isAwaited())
+  const now = till.clock()
+  const written = markSettled(db, id, { txHash: transaction, now, durably, isFound })
   if (durably) await written
-  else till.meanwhile(id, written)
+  else
+    till.meanwhile(
+      written.catch((error: unknown) =>
+        onTrouble('a payment was made, and is not written down', {
+          payment: id,
+          why: String(error),
+        }),
+      ),
+    )
   return { outcome: 'paid', transaction, answer }
 }
 
 /** Nobody pays for what nobody waits for. */
-export function awaited({ isAwaited }: Order, answer: Answer): Answer {
-  return isAwaited() ? answer : refuse('unavailable')
+export async function awaited({ isAwaited }: Order, answer: Answer): Promise<Answer> {
+  return !isSold(answer) || (await isAwaited()) ? answer : refuse('unavailable')
 }
 
 export function isSold(answer: Answer): boolean {

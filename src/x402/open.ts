@@ -82,12 +82,10 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   const { chainId, asset } = networks[network]
   const counter = { chainId, asset: asset.toLowerCase(), payTo: settings.payTo.toLowerCase() }
   const { amounts: prices, maxTimeoutSeconds } = settings
-  const writings = new Set<Promise<void>>()
-  const meanwhile: Shop['meanwhile'] = (payment, writing) => {
-    const trouble = (error: unknown) =>
-      onTrouble('a payment was made, and is not written down', { payment, why: String(error) })
-    const told = writing.catch(trouble).finally(() => writings.delete(told))
-    writings.add(told)
+  const underWay = new Set<Promise<unknown>>()
+  const meanwhile: Shop['meanwhile'] = (work) => {
+    const ended = work.catch(() => {}).finally(() => underWay.delete(ended))
+    underWay.add(ended)
   }
   const chosen = (): Facilitator => {
     if (facilitator.kind === 'none') return noFacilitator
@@ -130,7 +128,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
     reconcile: () => reconcilePayments(shop),
     sweep: () => sweepPayments(db, new Date(clock().getTime() - keptMs)),
     async close() {
-      await Promise.all(writings)
+      while (underWay.size > 0) await Promise.all(underWay)
       await egress.close()
     },
   }

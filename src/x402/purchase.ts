@@ -189,7 +189,7 @@ async function finish(till: Till, order: Order, row: PaymentRow): Promise<Step> 
   const resolved = await resolvePayment(till, open, 'payer')
   if (resolved.state === 'failed') return { outcome: 'refused', reason: resolved.reason }
   if (resolved.state === 'settled') return 'wait'
-  const answer = awaited(order, await order.read())
+  const answer = await awaited(order, await order.read())
   if (isSold(answer))
     return (await settleAgain(till, open, 'payer')) ? 'wait' : { outcome: 'pending' }
   await leaveOpen(till.db, row.id, till.clock())

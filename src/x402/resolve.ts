@@ -30,8 +30,8 @@ export interface Till {
   chain: Chain | null
   /** The first seals; any of them opens. */
   secrets: readonly [string, ...string[]]
-  /** What is written of a payment while its answer leaves: the chain knows it as well. Failures are told. */
-  meanwhile(id: string, writing: Promise<void>): void
+  /** What goes on when its caller has an answer, or is gone: an orderly end waits for it. Its failure is told to whoever began it. */
+  meanwhile(work: Promise<unknown>): void
   /** Told in our own words alone. */
   onTrouble(what: string, fields: Record<string, string>): void
 }

@@ -39,7 +39,7 @@ export interface PaymentRow {
   claimedAt: Date
   txHash: string | null
   settledAt: Date | null
-  /** When a worker found it on the chain, whose payer has not come back for it since. */
+  /** When it was found to be paid and nobody waited for the answer; its payer has not come back since. */
   foundAt: Date | null
   sealedPayment: Buffer | null
 }

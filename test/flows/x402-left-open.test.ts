@@ -1,6 +1,6 @@
 /** Payments that were left in the middle, by a crash, by who took too long, by a caller that is gone: what becomes of them. */
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { after } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Db, Statement } from '../../src/platform/db.ts'
@@ -15,6 +15,7 @@ import {
   pay,
   signedHeader,
 } from '../support/paid-loop.ts'
+import type { PaidServer } from '../support/paid-server.ts'
 import { eventually } from '../support/processes.ts'
 
 const loop = await startFaultyLoop()
@@ -153,26 +154,95 @@ chainTest(
   },
 )
 
+chainTest(
+  'a caller that leaves while it is being paid: an orderly end waits for it, and it is listed until its payer comes back',
+  async () => {
+    for (const isBlind of [false, true]) {
+      const wallet = await loop.richWallet()
+      const header = await signedHeader(wallet)
+      const ending = await loop.start({ blind: isBlind })
+      const settled = Promise.withResolvers<void>()
+      const gate = Promise.withResolvers<void>()
+      facilitator.onSettled = () => {
+        settled.resolve()
+        return gate.promise
+      }
+      await leaveOnce(ending, { header, begun: settled.promise })
+      const closed = ending.close()
+      assert.equal(await stateOf(header), 'settling')
+      assert.equal(await unserved(), 0)
+      facilitator.onSettled = undefined
+      gate.resolve()
+      await closed
+      assert.equal(await stateOf(header), 'settled')
+      assert.equal(await unserved(), 1)
+      assertPaid(await pay(twin, header))
+      assert.equal(await unserved(), 0)
+      assert.equal(await loop.spent(wallet), 10_000)
+    }
+  },
+)
+
+chainTest(
+  'of payments sent one behind the other each is settled when its answer can leave: who reads no further does not pay for it',
+  async () => {
+    const wallet = await loop.richWallet()
+    const { slow, letGo } = await startSlow()
+    const caller = callerOf(slow)
+    const [first, second] = [await signedHeader(wallet), await signedHeader(wallet)]
+    const sent = facilitator.asked['/settle']
+    caller.write(requestOf(first, 1) + requestOf(second, 2))
+    while (slow.reads < 2 || (await stateOf(second)) !== 'settling') await turn()
+    const other = await signedHeader(await loop.richWallet())
+    assertPaid(await pay(slow, other, { path: '/things/2' }))
+    assert.equal(facilitator.asked['/settle'], sent + 1)
+    await leave(slow, caller)
+    letGo()
+    while (!/x402_attempts_total\{.*"unsold"\} 2$/m.test(await slow.counted())) await turn()
+    assert.deepEqual([await stateOf(first), await stateOf(second)], ['released', 'released'])
+    assert.equal(facilitator.asked['/settle'], sent + 1)
+  },
+)
+
+const requestOf = (header: string, thing = 1) =>
+  `GET /things/${thing} HTTP/1.1\r\nHost: a\r\nX-PAYMENT: ${header}\r\n\r\n`
+
+function callerOf({ base }: PaidServer): Socket {
+  return connect(Number(new URL(base).port), '127.0.0.1')
+}
+
+/** Resolves when the server knows. */
+async function leave(server: PaidServer, caller: Socket): Promise<void> {
+  caller.destroy()
+  while ((await server.connections()) > 0) await turn()
+}
+
+async function leaveOnce(
+  server: PaidServer,
+  { header, begun }: { header: string; begun: Promise<void> },
+): Promise<void> {
+  const caller = callerOf(server)
+  caller.write(requestOf(header))
+  await begun
+  await leave(server, caller)
+}
+
 /** Until the server that it leaves is done with it. */
 async function leaveWhileReading(header: string): Promise<void> {
   const { slow, reading, letGo } = await startSlow()
-  const caller = connect(Number(new URL(slow.base).port), '127.0.0.1')
-  caller.write(`GET /things/1 HTTP/1.1\r\nHost: a\r\nX-PAYMENT: ${header}\r\n\r\n`)
-  await reading
-  caller.destroy()
-  while ((await slow.connections()) > 0) await turn()
+  await leaveOnce(slow, { header, begun: reading })
   letGo()
   while (!(await slow.counted()).includes('x402_attempts_total{')) await turn()
 }
 
-/** A server whose work stands still until it is let go. */
+/** A server that does not find the first thing until it is let go. */
 async function startSlow() {
   const reading = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const slow = await loop.start({
     read: async (id) => {
       reading.resolve()
-      await gate.promise
+      if (id === '1') await gate.promise
       return { status: 200, body: { id } }
     },
   })

@@ -30,7 +30,7 @@ export function paymentsCommands(program: Command): void {
 
   paymentsCommand(
     'unserved',
-    'Show payments that a worker found on the chain, and whose payers have not come back since',
+    'Show what was paid when nobody waited for the answer any more, and whose payers have not come back since',
   )
     .option(...limitOption)
     .action((flags) =>
