@@ -97,7 +97,7 @@ async function admitKey(
   const key = await edge.authenticate(authorization, {
     address: edge.network(exchange).address,
     onSeen(seen) {
-      if (outOfPlace(policy, seen) !== null || waitMs(edge, bucketOf(seen), misses) > 0) return null
+      if (outOfPlace(policy, seen) !== null || !hasMisses(edge, bucketOf(seen))) return null
       const counted = count(seen)
       // Whoever does not get so far does not hear of it.
       counted.catch(() => {})
@@ -109,11 +109,9 @@ async function admitKey(
   const refusal = outOfPlace(policy, key)
   if (refusal !== null) return refusal
   // Asked once: a call that is already paid for must not be refused any more.
-  if (early.counted === undefined && waitMs(edge, bucketOf(key), misses) > 0) {
-    // Nothing is counted while nothing is left; in the last moments of that one may be.
-    const problem = await missProblem(edge, { route, exchange }, key)
-    if (problem !== null) return problem
-  }
+  const spent =
+    early.counted === undefined && (await spentMisses(edge, { route, exchange }, bucketOf(key)))
+  if (spent) return spent
   const verdict = await (early.counted ?? count(key))
   if (!verdict.allowed) spend(edge, bucketOf(key), { limit: operationId, verdict })
   return verdictProblem({ route, exchange }, verdict) ?? { key }
@@ -126,7 +124,7 @@ function outOfPlace({ kind, scope }: Presented['policy'], key: KeyRights): Refus
 }
 
 const misses = 'misses'
-const missesMessage = 'Too many requests of this key found nothing.'
+const missesMessage = 'Too many of these requests found nothing.'
 
 function spentName(bucket: string, limit: string): string {
   return `${bucket} ${limit}`
@@ -202,19 +200,32 @@ function overLimit(
   return refuse('rate_limited', { message, headers })
 }
 
-/** Counts a 404 of a key. Null, or what is answered in its place: with a spent budget, being told nothing is being told. */
+/** Counts a 404 of a caller. Null, or what is answered in its place: with a spent budget, being told nothing is being told. */
 export async function missProblem(
-  edge: AdmitParts,
+  edge: Pick<AdmitParts, 'limiter' | 'missLimits' | 'spent'>,
   called: Called,
-  key: PresentedKey,
+  caller: ClientNetwork,
 ): Promise<Refusal | null> {
-  const verdict = await edge.limiter.take(bucketOf(key), { name: misses, ...edge.missLimits })
+  const verdict = await edge.limiter.take(caller, { name: misses, ...edge.missLimits })
   if (verdict.allowed) return null
-  spend(edge, bucketOf(key), { limit: misses, verdict })
+  spend(edge, caller, { limit: misses, verdict })
   return overLimit(called, verdict, missesMessage)
 }
 
-function bucketOf({ caller }: KeyRights): ClientNetwork {
+/** Null unless a caller is known to have found nothing too often. Nothing is counted while nothing is left; in the last moments of that one may be. */
+export async function spentMisses(
+  edge: Parameters<typeof missProblem>[0],
+  called: Called,
+  caller: ClientNetwork,
+): Promise<Refusal | null> {
+  return hasMisses(edge, caller) ? null : missProblem(edge, called, caller)
+}
+
+export function hasMisses(edge: Pick<AdmitParts, 'spent'>, caller: ClientNetwork): boolean {
+  return waitMs(edge, caller, misses) <= 0
+}
+
+export function bucketOf({ caller }: KeyRights): ClientNetwork {
   return { buckets: [{ key: caller.keyId, factor: 1 }] }
 }
 

@@ -109,3 +109,26 @@ test('429: once its limit is spent, a payer may try nothing, nor may another of 
   // The first that is refused could not be told before.
   assert.deepEqual(told, [true, true, false, false])
 })
+
+test('429: 404s of a payer are limited, and of the address that it calls from: then it may try nothing', async () => {
+  const told: boolean[] = []
+  let payer = `0x${'a'.repeat(40)}`
+  const edge = await startPaid({
+    missLimits: { perMinute: 2, perDay: 2 },
+    payments: {
+      async answer({ mayTry, limit, read }) {
+        told.push(mayTry(payer))
+        return (await limit(payer)) ?? read(payer)
+      },
+    },
+  })
+  edge.reads.missing = true
+  const buy = async () => (await ask(edge.port, request('GET /read'))).status
+  const statuses = [await buy(), await buy(), await buy(), await buy()]
+  payer = `0x${'b'.repeat(40)}`
+  statuses.push(await buy())
+  await edge.stop()
+  assert.deepEqual(statuses, [404, 404, 429, 429, 429])
+  assert.deepEqual(told, [true, true, true, false, false])
+  assert.equal(edge.reads.begun, 3)
+})

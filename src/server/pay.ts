@@ -15,9 +15,12 @@ import type { ClientNetwork, RateVerdict } from '../platform/rate-limiter.ts'
 import {
   type AdmitParts,
   type Admitted,
+  bucketOf,
   challenged,
+  hasMisses,
   missProblem,
   rateProblem,
+  spentMisses,
   waitMs,
 } from './admit.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
@@ -43,32 +46,40 @@ export interface PaidCall {
 }
 
 type Work = (caller: Caller) => Promise<Answer>
+type PaidPolicy = Extract<Policy, { kind: 'paid' }>
 
-export async function answerPaid(edge: PayParts, call: PaidCall, work: Work): Promise<Answer> {
+export async function answerAdmitted(edge: PayParts, call: PaidCall, work: Work): Promise<Answer> {
   const { policy } = call.route.endpoint
   const { key } = call.admitted
   if (key === null)
-    return policy.kind === 'paid' ? answerKeyless(edge, call, work) : work({ kind: 'anonymous' })
+    return policy.kind === 'paid'
+      ? answerKeyless(edge, { ...call, policy }, work)
+      : work({ kind: 'anonymous' })
   const answer =
     'meter' in policy
       ? await answerMetered(edge, { ...call, key, meter: policy.meter }, work)
       : await work(key.caller)
   if (statusOf(answer) !== 404) return answer
-  return (await missProblem(edge, call, key)) ?? answer
+  return (await missProblem(edge, call, bucketOf(key))) ?? answer
 }
 
 /** On the spot, or with a key the next time. */
-async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promise<Answer> {
+async function answerKeyless(
+  edge: PayParts,
+  { policy, ...call }: PaidCall & { policy: PaidPolicy },
+  work: Work,
+): Promise<Answer> {
   const { route, exchange, idempotencyKey, path, query } = call
-  const { policy, path: pathTemplate, summary: description, operationId } = route.endpoint
-  if (edge.payments === undefined || policy.kind !== 'paid') return challenged('missing_api_key')
+  const { path: pathTemplate, summary: description, operationId } = route.endpoint
+  if (edge.payments === undefined) return challenged('missing_api_key')
   const limits = { name: operationId, ...policy.limits }
   // Wallets cost nothing: whoever has many is held by where they call from.
   const callerOf = (payer: string | null): ClientNetwork => {
     const { buckets } = edge.network(exchange)
     return { buckets: payer === null ? buckets : [{ key: payer, factor: 1 }, ...buckets] }
   }
-  return edge.payments.answer({
+  const readFor: { payer: string | null } = { payer: null }
+  const answer = await edge.payments.answer({
     meter: policy.meter,
     pathTemplate,
     description,
@@ -76,15 +87,27 @@ async function answerKeyless(edge: PayParts, call: PaidCall, work: Work): Promis
     query,
     headers: exchange.request.headers,
     idempotencyKey,
-    read: async (address) => ready(await work({ kind: 'payer', address })),
+    async read(address) {
+      readFor.payer = address
+      return ready(await work({ kind: 'payer', address }))
+    },
     async isAwaited() {
       await turnOf(exchange)
       return !isTooLate(exchange)
     },
     onSent: (failure) => void (exchange.failure = failure),
-    mayTry: (payer) => waitMs(edge, callerOf(payer), operationId) <= 0,
-    limit: (payer) => rateProblem(edge, { route, exchange, caller: callerOf(payer), limits }),
+    mayTry(payer) {
+      const caller = callerOf(payer)
+      return waitMs(edge, caller, operationId) <= 0 && hasMisses(edge, caller)
+    },
+    async limit(payer) {
+      const caller = callerOf(payer)
+      const spent = await spentMisses(edge, { route, exchange }, caller)
+      return spent ?? rateProblem(edge, { route, exchange, caller, limits })
+    },
   })
+  if (statusOf(answer) !== 404) return answer
+  return (await missProblem(edge, call, callerOf(readFor.payer))) ?? answer
 }
 
 interface MeteredByKey extends PaidCall {
@@ -131,7 +154,7 @@ async function chargeFor(
 }
 
 interface SeenCall {
-  policy: Extract<Policy, { kind: 'paid' }>
+  policy: PaidPolicy
   route: EndpointRoute
   exchange: Exchange
   key: SeenKey

@@ -17,7 +17,7 @@ import { readBody } from './body.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
 import { acceptsMediaType } from './media-type.ts'
 import { isRefusal, type Parameters, queryOf } from './parameters.ts'
-import { answerPaid, type PayParts, proveByCharge } from './pay.ts'
+import { answerAdmitted, type PayParts, proveByCharge } from './pay.ts'
 import { refusalOf } from './refusals.ts'
 import type { Writer } from './write.ts'
 
@@ -163,7 +163,7 @@ async function checked(
     early.begun ?? endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
   const asked = { ...parameters, body: ambiguousBytes ?? body.body }
   const call = { route, exchange, admitted, idempotencyKey, ...asked }
-  return answerPaid(edge, call, work)
+  return answerAdmitted(edge, call, work)
 }
 
 function isMalformed(key: string | null | Refusal): key is Refusal {

@@ -47,7 +47,7 @@ export const accessSettings = {
     default: '60',
     unit: 'answers a minute',
     effect:
-      'How often one API key may be answered that there is no such thing: it bounds guessing at ids. For the rest of the minute what finds nothing is answered with 429, and by the process that noticed all its calls are.',
+      'How often one API key, or who pays on the spot, may be answered that there is no such thing: it bounds guessing at ids. For the rest of the minute what finds nothing is answered with 429, and by the process that noticed all its calls are.',
     parse: integer(1, 60_000),
   }),
   FAILED_KEYS_PER_MINUTE: setting({
