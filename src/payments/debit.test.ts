@@ -67,6 +67,27 @@ test('a call that costs more than is left does not stand in the way of a smaller
   assert.equal(await balanceOf(key), 0)
 })
 
+test('many that fit behind one that does not are charged by one statement more', async () => {
+  const [key, other] = [await newKey(db, { credits: 20 }), await newKey(db, { credits: 1 })]
+  let statements = 0
+  const counting: Queryable = {
+    ...db,
+    rows(statement) {
+      statements++
+      return db.rows(statement)
+    },
+  }
+  const batch = [
+    debitOf(key, 21),
+    ...Array.from({ length: 20 }, () => debitOf(key)),
+    debitOf(other),
+  ]
+  const outcomes = told(await chargeAll(counting, batch))
+  const left = Array.from({ length: 20 }, (_, i) => 19 - i)
+  assert.deepEqual(outcomes, ['short', ...left, 0])
+  assert.equal(statements, 2)
+})
+
 test('a call with a reference that was used fails alone; the others of its batch are charged', async () => {
   const key = await newKey(db, { credits: 5 })
   const first = debitOf(key)

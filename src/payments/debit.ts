@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { UnavailableError } from '../platform/errors.ts'
-import { type Debit, insertDebits } from './credit-store.ts'
+import { type Debit, type DebitRow, insertDebits } from './credit-store.ts'
 
 export type Debited =
   | { outcome: 'charged'; remaining: number }
@@ -60,34 +60,35 @@ export async function debitBatch(
   debits: readonly Debit[],
   now: Date,
 ): Promise<Debited[]> {
-  const rows = await insertDebits(db, debits, now).catch((error: unknown) => {
-    if (error instanceof UnavailableError || debits.length === 1) throw error
-    return null
-  })
-  // One of them is at fault, and nothing was charged: the others must not suffer from it.
-  if (rows === null) return eachAlone(db, debits, now)
+  let rows: DebitRow[]
+  try {
+    rows = await insertDebits(db, debits, now)
+  } catch (error) {
+    if (error instanceof UnavailableError) throw error
+    // Nothing was charged. One of them is at fault, and the others must not suffer from it.
+    return debits.length === 1 ? [{ outcome: 'failed', error }] : eachAlone(db, debits, now)
+  }
   // An account without a row never had credits.
   const outcomes = debits.map((): Debited => ({ outcome: 'short' }))
+  /** Behind a larger one that the balance did not cover. */
+  const passedOver: number[] = []
   for (const { place, isAccepted, isSuspended, remaining } of rows) {
-    const debit = debits[place - 1]
-    if (isAccepted) outcomes[place - 1] = { outcome: 'charged', remaining }
-    else if (isSuspended) outcomes[place - 1] = { outcome: 'suspended' }
-    else if (debit !== undefined && debit.amount <= remaining)
-      // It was behind a larger one that the balance did not cover.
-      outcomes.splice(place - 1, 1, ...(await eachAlone(db, [debit], now)))
+    const i = place - 1
+    if (isAccepted) outcomes[i] = { outcome: 'charged', remaining }
+    else if (isSuspended) outcomes[i] = { outcome: 'suspended' }
+    else if ((debits[i] as Debit).amount <= remaining) passedOver.push(i)
   }
+  if (passedOver.length === 0) return outcomes
+  passedOver.sort((a, b) => a - b)
+  // The first of each account fits now, so this comes to an end.
+  const again = passedOver.map((i) => debits[i] as Debit)
+  for (const [n, outcome] of (await debitBatch(db, again, now)).entries())
+    outcomes[passedOver[n] as number] = outcome
   return outcomes
 }
 
 async function eachAlone(db: Queryable, debits: readonly Debit[], now: Date): Promise<Debited[]> {
   const outcomes: Debited[] = []
-  for (const debit of debits) {
-    try {
-      outcomes.push(...(await debitBatch(db, [debit], now)))
-    } catch (error) {
-      if (error instanceof UnavailableError) throw error
-      outcomes.push({ outcome: 'failed', error })
-    }
-  }
+  for (const debit of debits) outcomes.push(...(await debitBatch(db, [debit], now)))
   return outcomes
 }
