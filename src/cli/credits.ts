@@ -12,6 +12,7 @@ import { enterCredits } from '../payments/credits.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { accountNamed } from './accounts.ts'
+import { dayGiven } from './day-given.ts'
 import { done, type Outcome } from './output.ts'
 import { told } from './rows.ts'
 import { CommandError, UsageError } from './run.ts'
@@ -55,7 +56,8 @@ function enter(
   flags: EntryFlags,
 ): Promise<Outcome> {
   const reason = textGiven('--reason', flags.reason, 500)
-  const reference = flags.reference && textGiven('--reference', flags.reference, 150)
+  const reference =
+    flags.reference === undefined ? undefined : textGiven('--reference', flags.reference, 150)
   return withDatabase(config, async (db) => {
     const { id: accountId, name } = await accountNamed(db, named)
     const entered = await db.transaction(async (tx) => {
@@ -71,6 +73,8 @@ function enter(
       throw new CommandError(`${name} has ${entered.balance} credits: no balance goes below zero.`)
     if (entered.outcome === 'entered before')
       throw new CommandError('This reference was entered before. Nothing has changed.')
+    if (entered.outcome === 'reference used')
+      throw new CommandError('This reference belongs to another entry. Nothing has changed.')
     const { balance } = entered
     const sign = delta > 0 ? '+' : ''
     return done({ ok: true, account: accountId, delta, balance }, [
@@ -104,6 +108,7 @@ export function usageCommand(config: Config, named: string, flags: UsageFlags): 
     flags.since === undefined
       ? new Date(until.getTime() - 30 * 86_400_000)
       : dayGiven('--since', flags.since)
+  if (since > until) throw new UsageError('--since is later than --until.')
   return withDatabase(config, async (db) => {
     const { id: account } = await accountNamed(db, named)
     const usage = await findUsage(db, { accountId: account, since, until })
@@ -166,7 +171,8 @@ async function resume(db: Db, { wholeAgain }: BooksAudited): Promise<void> {
 }
 
 function wholeGiven(text: string): number {
-  if (!/^[+-]?\d{1,12}$/.test(text)) throw new UsageError('Credits are a whole number.')
+  if (!/^[+-]?\d{1,12}$/.test(text))
+    throw new UsageError('Credits are a whole number of twelve digits at most.')
   return Number(text)
 }
 
@@ -174,15 +180,4 @@ function textGiven(name: string, text: string, max: number): string {
   if (text.trim() === '' || text.length > max || /\p{C}/u.test(text))
     throw new UsageError(`${name} has 1 to ${max} characters and no control characters.`)
   return text.trim()
-}
-
-function dayGiven(name: string, text: string): Date {
-  const day = new Date(`${text}T00:00:00Z`)
-  if (
-    !/^\d{4}-\d\d-\d\d$/.test(text) ||
-    Number.isNaN(day.getTime()) ||
-    !day.toISOString().startsWith(text)
-  )
-    throw new UsageError(`${name} takes a day in UTC, such as 2026-05-14.`)
-  return day
 }

@@ -11,6 +11,7 @@ import {
   sumByState,
 } from '../x402/reports-store.ts'
 import { type PaymentState, paymentStates } from '../x402/store.ts'
+import { dayGiven } from './day-given.ts'
 import type { Outcome } from './output.ts'
 import { told } from './rows.ts'
 import { UsageError } from './run.ts'
@@ -29,7 +30,7 @@ export function listPaymentsCommand(config: Config, flags: PaymentsFlags): Promi
   const filter = {
     state: flags.state === undefined ? null : stateOf(flags.state),
     payer: flags.payer === undefined ? null : addressOf(flags.payer),
-    since: flags.since === undefined ? null : dayOf(flags.since),
+    since: flags.since === undefined ? null : dayGiven('--since', flags.since),
     limit: limitOf(flags.limit),
   }
   return withDatabase(config, async (db) => {
@@ -104,7 +105,7 @@ export function revenueCommand(
   config: Config,
   flags: Pick<PaymentsFlags, 'since' | 'csv'>,
 ): Promise<Outcome> {
-  const since = flags.since === undefined ? daysAgo(30) : dayOf(flags.since)
+  const since = flags.since === undefined ? daysAgo(30) : dayGiven('--since', flags.since)
   return withDatabase(config, async (db) => {
     const revenue = await revenueByDay(db, since)
     return told(
@@ -153,13 +154,6 @@ function addressOf(text: string): string {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text))
     throw new UsageError('--payer takes an address: 0x and 40 hex characters.')
   return text.toLowerCase()
-}
-
-function dayOf(text: string): Date {
-  const day = new Date(`${text}T00:00:00Z`)
-  if (!/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(day.getTime()))
-    throw new UsageError('--since takes a day in UTC, such as 2026-05-14.')
-  return day
 }
 
 function daysAgo(days: number): Date {

@@ -133,6 +133,15 @@ export interface OperatorEntry {
   reason: string
 }
 
+export async function findOperatorEntry(
+  tx: Tx,
+  reference: string,
+): Promise<Pick<OperatorEntry, 'accountId' | 'kind' | 'delta'> | undefined> {
+  const [entry] = await tx.rows<Pick<OperatorEntry, 'accountId' | 'kind' | 'delta'>>(sql`
+    select account_id as "accountId", kind, delta from credit_entries where reference = ${reference}`)
+  return entry
+}
+
 /** False where the reference was used. Under the account's lock. */
 export async function insertOperatorEntry(tx: Tx, entry: OperatorEntry): Promise<boolean> {
   const { accountId, kind, delta, reference, reason } = entry

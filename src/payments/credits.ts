@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tx } from '../platform/db.ts'
 import {
+  findOperatorEntry,
   insertCreditAccount,
   insertOperatorEntry,
   lockCreditAccount,
@@ -16,6 +17,8 @@ export interface Entry extends Pick<OperatorEntry, 'accountId' | 'kind' | 'delta
 export type Entered =
   | { outcome: 'entered'; balance: number }
   | { outcome: 'entered before' }
+  /** By another entry. */
+  | { outcome: 'reference used' }
   /** The balance would be negative. */
   | { outcome: 'too little'; balance: number }
 
@@ -24,11 +27,23 @@ export async function enterCredits(tx: Tx, { reference, ...entry }: Entry): Prom
   await insertCreditAccount(tx, entry.accountId)
   const account = await lockCreditAccount(tx, entry.accountId)
   if (account === undefined) throw new Error('a credit account that was just made is not there')
+  const named = { ...entry, reference: `operator:${reference ?? randomUUID()}` }
+  const before = reference === undefined ? null : await enteredBefore(tx, named)
+  if (before !== null) return before
   const { balance } = account
   if (balance + entry.delta < 0) return { outcome: 'too little', balance }
-  const named = { ...entry, reference: `operator:${reference ?? randomUUID()}` }
-  const isNew = await insertOperatorEntry(tx, named)
-  return isNew
-    ? { outcome: 'entered', balance: balance + entry.delta }
-    : { outcome: 'entered before' }
+  if (await insertOperatorEntry(tx, named))
+    return { outcome: 'entered', balance: balance + entry.delta }
+  // Another account was being entered by this name just then.
+  const meanwhile = await enteredBefore(tx, named)
+  if (meanwhile === null) throw new Error('an entry was not made, and is not there')
+  return meanwhile
+}
+
+async function enteredBefore(tx: Tx, entry: OperatorEntry): Promise<Entered | null> {
+  const before = await findOperatorEntry(tx, entry.reference)
+  if (before === undefined) return null
+  const { accountId, kind, delta } = before
+  const isSame = accountId === entry.accountId && kind === entry.kind && delta === entry.delta
+  return { outcome: isSame ? 'entered before' : 'reference used' }
 }

@@ -52,6 +52,17 @@ test('an account, its key and its credits: made by command, honoured by a server
     await refused(1, 'credits', 'grant', account.id, '3', '--reason', 'x', '--reference', 'INV-1'),
     /entered before/,
   )
+  assert.match(
+    await refused(1, 'credits', 'grant', account.id, '2', '--reason', 'x', '--reference', 'INV-1'),
+    /another entry/,
+  )
+  for (const wrong of [
+    ['grant', account.id, '1', '--reason', 'x', '--reference', ''],
+    ['grant', account.id, '1000000000000', '--reason', 'x'],
+    ['usage', account.id, '--since', '2026-02-30'],
+    ['usage', account.id, '--since', '2026-05-15', '--until', '2026-05-14'],
+  ])
+    assert.match(await refused(2, 'credits', ...wrong), /characters|twelve digits|a day|later/)
   const paid = await verify(one.base, key)
   assert.equal(paid.status, 200)
   assert.equal(paid.headers['service-credits-charged'], '1')

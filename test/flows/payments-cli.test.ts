@@ -115,6 +115,7 @@ test('a state, a day or a number that is none is refused', async () => {
     ['list', '--limit', '0'],
     ['list', '--payer', 'somebody'],
     ['revenue', '--since', 'yesterday'],
+    ['list', '--since', '2026-02-30'],
   ])
     assert.equal((await report(...args)).code, 2, args.join(' '))
 })

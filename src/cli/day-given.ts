@@ -1,0 +1,9 @@
+import { dayOf } from '../people/instant.ts'
+import { UsageError } from './run.ts'
+
+/** The start of a day in UTC, of the option that is named. */
+export function dayGiven(option: string, text: string): Date {
+  const day = dayOf(text)
+  if (day === null) throw new UsageError(`${option} takes a day in UTC, such as 2026-05-14.`)
+  return day
+}
