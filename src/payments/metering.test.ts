@@ -112,6 +112,27 @@ test('a call that was told 503, and was charged after that, is given back', asyn
   )
 })
 
+test('what is to be given back is, however much it is, by statements that are done in their time', async () => {
+  let statements = 0
+  const counting: Db = {
+    ...db,
+    run(statement) {
+      statements++
+      return db.run(statement)
+    },
+  }
+  const many = openCreditDesk({ db: counting, prices, clock: () => clockHand.now })
+  const key = await newKey(db, { credits: 10 })
+  const charged = [callOf(key), callOf(key)]
+  for (const call of charged) await many.charge(call)
+  many.undo(charged[0] as MeteredCall)
+  for (let i = 0; i < 2_000; i++) many.undo(callOf(key))
+  many.undo(charged[1] as MeteredCall)
+  await many.settleVoids()
+  assert.equal(await balanceOf(key), 10)
+  assert.equal(statements, 3)
+})
+
 test('an orderly end waits for what may still be charged, and gives it back', async () => {
   const events: string[] = []
   const watched: Db = {

@@ -38,6 +38,8 @@ export interface CreditDeskOptions {
 }
 
 const purchaseMs = 86_400_000
+/** Given back by one statement: so many are done in its time. */
+const voidsPage = 1_000
 /** Longer than any statement can be under way. */
 const voidedForMs = 60_000
 
@@ -60,11 +62,14 @@ export function openCreditDesk({
     if (voids.size === 0) return
     const now = clock().getTime()
     const due = [...voids]
-    await insertVoids(
-      db,
-      due.map(([reference]) => reference),
-    )
-    for (const [reference, until] of due) if (until <= now) voids.delete(reference)
+    for (let from = 0; from < due.length; from += voidsPage) {
+      const page = due.slice(from, from + voidsPage)
+      await insertVoids(
+        db,
+        page.map(([reference]) => reference),
+      )
+      for (const [reference, until] of page) if (until <= now) voids.delete(reference)
+    }
   }
 
   return {
