@@ -24,7 +24,9 @@ export function requestProblem(request: IncomingMessage): Refusal | null {
     if (why !== null) return bad(why)
   }
   // Before anything is looked up, logged or counted by it.
-  if (target.includes('svc_') && keyInUrl.test(target)) return refuse('api_key_in_url')
+  if (holdsKey(target)) return refuse('api_key_in_url')
+  if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0')
+    return bad('This is not HTTP/1.1 or HTTP/1.0.')
   const twice = repeatedHeader(rawHeaders)
   if (twice !== null) return bad(`The header ${twice} occurs more than once.`)
   // HTTP/1.0 has no Host header; HTTP/1.1 has exactly one (RFC 9112 §3.2).
@@ -40,6 +42,17 @@ export function requestProblem(request: IncomingMessage): Refusal | null {
 }
 
 const keyInUrl = /svc_(?:live|test)_[0-9A-Za-z]{36}/
+
+function holdsKey(target: string): boolean {
+  const isEncoded = target.includes('%')
+  if (!isEncoded && !target.includes('svc_')) return false
+  return keyInUrl.test(isEncoded ? target.replaceAll(/%[0-9A-Fa-f]{2}/g, characterOf) : target)
+}
+
+/** Of a byte such as `%5F`, as far as a key goes. */
+function characterOf(encoded: string): string {
+  return String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
+}
 
 function bad(message: string): Refusal {
   return refuse('bad_request', { message })

@@ -310,12 +310,16 @@ test('429 in place of 401 for an address that fails too often; a valid key is se
   assert.equal(valid.status, 200)
 })
 
-test('400: a key in the URL is refused with advice, valid or not', async () => {
-  const key = await newKey(db, { credits: 1 })
-  const reply = await ask(one.base, thing(`a?api_key=${key.key}`))
-  assert.equal(reply.status, 400)
-  assert.equal(bodyOf(reply).error, 'api_key_in_url')
-  assert.ok(!reply.body.includes(key.key))
+test('400: a key in the URL is refused with advice, valid or not, however it is encoded', async () => {
+  const { key } = await newKey(db, { credits: 1 })
+  const encoded = Buffer.from(key).toString('hex').replaceAll(/../g, '%$&')
+  for (const spelling of [key, key.replaceAll('_', '%5F'), encoded, encoded.toUpperCase()])
+    for (const target of [`a?api_key=${spelling}`, spelling, `a?q=%zz&k=${spelling}`]) {
+      const reply = await ask(one.base, thing(target))
+      assert.equal(reply.status, 400)
+      assert.equal(bodyOf(reply).error, 'api_key_in_url', target)
+      assert.ok(!reply.body.includes(key))
+    }
 })
 
 test('keyed routes: key, scope, limit, Idempotency-Key, media type, size and JSON are looked at in this order', async () => {

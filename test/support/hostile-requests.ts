@@ -133,6 +133,7 @@ const framing: HostileCase[] = [
   ['an unknown method', lines('FOO /document HTTP/1.1', 'Host: x'), 400, 'bad_request'],
   ['a method in lower case', lines('get /document HTTP/1.1', 'Host: x'), 400, 'bad_request'],
   ['an unknown HTTP version', lines('GET /document HTTP/3.7', 'Host: x'), 400, 'bad_request'],
+  ['HTTP/2.0 in the form of 1.1', lines('GET /document HTTP/2.0', 'Host: x'), 400, 'bad_request'],
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'bad_request'],
   ['HTTP/0.9', 'GET /document\r\n\r\n', 400, 'bad_request'],
   ['a TLS handshake', Buffer.from('16030100a5010000a10303', 'hex'), 400, 'bad_request'],
