@@ -19,7 +19,8 @@ export type Debited =
 
 /** At most so many calls are charged by one statement. */
 const batchMax = 256
-const answerWithinMs = 450
+/** Whoever waits for longer is told that the database does not answer (decision D13). */
+export const answerWithinMs = 450
 
 export interface Debits {
   /** Rejects with `UnavailableError` where it is not known whether the call was charged. */

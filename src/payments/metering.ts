@@ -12,6 +12,7 @@ import type { PresentedKey } from '../platform/callers.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { type Refusal, refuse, UnavailableError } from '../platform/errors.ts'
+import { impatientDb } from '../platform/impatient-db.ts'
 import {
   type Debit,
   findPurchase,
@@ -19,7 +20,7 @@ import {
   insertVoids,
   lockCreditAccount,
 } from './credit-store.ts'
-import { type Debited, debitBatch, openDebits } from './debit.ts'
+import { answerWithinMs, type Debited, debitBatch, openDebits } from './debit.ts'
 import type { Prices } from './meters.ts'
 
 export interface CreditDesk extends Metering {
@@ -87,7 +88,7 @@ export function openCreditDesk({
       try {
         return call.purchase === null
           ? chargeOf(await debits.debit(wanted), amount)
-          : await chargePurchase(db, { call, wanted }, clock())
+          : await chargePurchase(impatientDb(db, answerWithinMs), { call, wanted }, clock())
       } catch (error) {
         if (error instanceof UnavailableError) undo(call)
         throw error

@@ -83,7 +83,7 @@ async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer
     await release(isRefused ? ended.reason : null)
     return offer
   } catch (error) {
-    await release(null).catch(() => undefined)
+    till.meanwhile(release(null))
     throw error
   }
 }
@@ -173,7 +173,7 @@ async function paid(
   else
     till.meanwhile(
       written.catch((error: unknown) =>
-        onTrouble('a payment was made, and is not written down', {
+        onTrouble('a payment was made, and whether that is written down is not known', {
           payment: id,
           why: String(error),
         }),

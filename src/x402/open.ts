@@ -5,6 +5,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db.ts'
 import { openEgress } from '../platform/egress.ts'
 import { operatorRules } from '../platform/egress-rules.ts'
+import { impatientDb } from '../platform/impatient-db.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { PaymentPort } from '../platform/payments.ts'
 import { RecentMap } from '../platform/recent-map.ts'
@@ -66,12 +67,15 @@ export interface X402 {
   close(): Promise<void>
 }
 
+/** Twice, and the payer still has its answer within a second. */
+const answerWithinMs = 450
 /** Of payments that came again shortly after they came first. */
 const shownMax = 4_096
 
 /** Throws, with a message for the operator, where the relayer's key cannot be read. */
 export async function openX402(parts: X402Parts): Promise<X402> {
-  const { settings, publicUrl, db, clock, onTrouble } = parts
+  const { settings, publicUrl, clock, onTrouble } = parts
+  const db = impatientDb(parts.db, answerWithinMs)
   const { facilitator, network } = settings
   const egress = openEgress({ rules: operatorRules })
   const rpc = facilitator.rpcUrl === null ? null : openRpc(egress, facilitator.rpcUrl)
@@ -124,9 +128,9 @@ export async function openX402(parts: X402Parts): Promise<X402> {
       if (found !== fitness && found !== 'ok') onTrouble('payments cannot be taken', { why: found })
       fitness = found
     },
-    survey: async () => meter.surveyed(await countOpenPayments(db, chainId), await gas()),
+    survey: async () => meter.surveyed(await countOpenPayments(parts.db, chainId), await gas()),
     reconcile: () => reconcilePayments(shop),
-    sweep: () => sweepPayments(db, new Date(clock().getTime() - keptMs)),
+    sweep: () => sweepPayments(parts.db, new Date(clock().getTime() - keptMs)),
     async close() {
       while (underWay.size > 0) await Promise.all(underWay)
       await egress.close()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
 import { statusListPath } from '../../src/score-credentials/payload.ts'
+import { ask } from '../support/ask.ts'
 import { publicUrl } from '../support/credentials.ts'
 import { onServer } from '../support/database.ts'
 import {
@@ -17,9 +18,17 @@ import {
   scoreLine,
   statusOf,
   type Timed,
+  timed,
   verdictsByList,
   verify,
 } from '../support/deployment.ts'
+import {
+  base64Json,
+  payloadV1,
+  signAuthorization,
+  testTerms,
+  testWallet,
+} from '../support/payments.ts'
 import {
   type Env,
   eventually,
@@ -45,10 +54,24 @@ const env: Env = {
   PUBLIC_URL: publicUrl,
   TRUSTED_PROXIES: '127.0.0.1',
 }
-/** No more patient than a server of an operator. */
-const serverEnv = { ...env, PATIENCE: '1' }
+/** No more patient than a server of an operator. Challenges cost a write now and then. */
+const serverEnv = {
+  ...env,
+  PATIENCE: '1',
+  X402_FACILITATOR: 'none',
+  X402_PAY_TO: testTerms.payTo,
+  X402_SECRETS: 'a secret of thirty-two characters',
+}
 await report(['migrate'], env)
 await report(['keys', 'create'], env)
+const key = await makeKey()
+const payment = base64Json(payloadV1(await signAuthorization(testWallet(), testTerms), testTerms))
+
+async function makeKey(): Promise<string> {
+  await report(['accounts', 'create', 'Reader'], env)
+  await report(['credits', 'grant', 'Reader', '100', '--reason', 'test'], env)
+  return String((await report(['api-keys', 'create', 'Reader', '--scope', 'scores:read'], env)).key)
+}
 
 /** What commands have said is done; and what one was asked and did not come to say: that may have happened or not. */
 const acknowledged = { issued: new Map<string, IssuedJson>(), revoked: new Set<string>() }
@@ -220,6 +243,15 @@ async function assertDegraded(
   }
   unavailable(await inTime(statusOf(base, credential)))
   unavailable(await inTime(get(base, `${statusListPath}${'a'.repeat(10)}`)))
+
+  const path = `/api/v1/scores/${'a'.repeat(64)}`
+  for (const headers of [
+    {},
+    { 'X-PAYMENT': payment },
+    { Authorization: `Bearer ${key}` },
+    { Authorization: `Bearer ${key}`, 'Idempotency-Key': 'purchase-0000001' },
+  ])
+    unavailable(await inTime(timed(ask(base, { path, headers }))))
 }
 
 /** Three seconds are promised; the rival then makes ten connections of its own, one after the other. */

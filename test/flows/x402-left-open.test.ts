@@ -33,7 +33,8 @@ chainTest(
     const dying = await loop.start({ db: endingAt('settled') })
     const paid = assertPaid(await pay(dying, header))
     await eventually('it is told', {
-      see: async () => /is not written down.*process is gone/.test(dying.troubles.join()),
+      see: async () =>
+        /whether that is written down is not known.*process is gone/.test(dying.troubles.join()),
     })
     assert.equal(await stateOf(header), 'settling')
     assert.equal(await loop.spent(wallet), 10_000)

@@ -55,7 +55,7 @@ export interface Timed<Body> {
   ms: number
 }
 
-async function timed<Body>(asking: Promise<Reply>): Promise<Timed<Body>> {
+export async function timed<Body>(asking: Promise<Reply>): Promise<Timed<Body>> {
   const startedAt = performance.now()
   const { status, headers, body } = await asking
   const ms = performance.now() - startedAt
