@@ -41,13 +41,13 @@ export function paymentsState(x402: X402): string | { degraded: string } {
 }
 
 /** Of every process that takes payments. */
-export function payingJobs(x402: X402 | null | undefined): Job[] {
+export function servingPaymentJobs(x402: X402 | null | undefined): Job[] {
   if (x402 == null) return []
   return [{ name: 'examine payments', everyMs: 30_000, run: () => x402.examine() }]
 }
 
 /** Of a worker. */
-export function paymentJobs(x402: X402 | null | undefined): Job[] {
+export function workerPaymentJobs(x402: X402 | null | undefined): Job[] {
   if (x402 == null) return []
   return [
     { name: 'reconcile payments', everyMs: 10_000, run: () => x402.reconcile() },

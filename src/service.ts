@@ -1,4 +1,4 @@
-/** The composition root: the only file that names every room. It opens nothing by itself and listens to nothing. */
+/** The composition root of whatever serves: it brings the rooms that answer together, opens nothing by itself and listens to nothing. */
 import { type Admission, admitting } from './admitting.ts'
 import { agentDecisionEndpoints } from './agent-decisions/endpoints.ts'
 import { candidateEndpoints } from './candidates/endpoints.ts'
@@ -9,7 +9,7 @@ import { discoveryEndpoints } from './discovery/endpoints.ts'
 import type { StandardFacts } from './discovery/engine.ts'
 import type { ReleaseFacts } from './discovery/release-facts.ts'
 import { type EngineHere, type EngineWatch, watchEngine } from './engine-here.ts'
-import { payingJobs } from './paying.ts'
+import { servingPaymentJobs } from './paying.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Db } from './platform/db.ts'
 import type { Endpoint } from './platform/endpoint.ts'
@@ -127,7 +127,7 @@ export function createService(parts: ServiceParts): Service {
     payments: x402?.port,
   })
   const mirrorJob = { name: 'mirror', everyMs: mirrorRefreshMs, run: () => mirror.refresh() }
-  const servingJobs = [mirrorJob, watch.job, ...admissionJobs, ...payingJobs(x402)]
+  const servingJobs = [mirrorJob, watch.job, ...admissionJobs, ...servingPaymentJobs(x402)]
   return { endpoints, mirror, ...admitted, engineState: watch.state, servingJobs }
 }
 

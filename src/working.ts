@@ -4,7 +4,7 @@ import { renewSearchEpoch, searchIndexer } from './candidates/keep-index.ts'
 import { skillNames } from './candidates/skill-names.ts'
 import { creditJobs } from './credit-jobs.ts'
 import { keyJobs } from './key-jobs.ts'
-import { paymentJobs } from './paying.ts'
+import { workerPaymentJobs } from './paying.ts'
 import { sweepRateWindows } from './platform/rate-limit-store.ts'
 import { scoreJobs } from './score-jobs.ts'
 import { issueRuleOf, scoringRulesOf } from './scores/scoring.ts'
@@ -39,6 +39,6 @@ export function workerJobs(
       everyMs: 3_600_000,
       run: () => sweepReports(db, { days: config.agentReportsDays, now: clock() }),
     },
-    ...paymentJobs(x402),
+    ...workerPaymentJobs(x402),
   ]
 }

@@ -27,11 +27,12 @@ export async function findAccount(db: Queryable, named: string): Promise<Account
 
 export function findAccounts(
   db: Queryable,
+  now: Date,
 ): Promise<(Account & { activeKeys: number; balance: number })[]> {
   return db.rows(sql`
     select a.id, a.name, a.created_at as "createdAt", coalesce(c.balance, 0) as balance,
       (select count(*) from api_keys k where k.account_id = a.id and k.revoked_at is null
-        and (k.expires_at is null or k.expires_at > now())) as "activeKeys"
+        and (k.expires_at is null or k.expires_at > ${now})) as "activeKeys"
     from accounts a left join credit_accounts c on c.account_id = a.id order by a.name`)
 }
 

@@ -139,6 +139,17 @@ export function candidateEndpoints({
             'No public score has this id, or the score has no credential. Nothing is charged.',
           errors: ['score_not_found', 'score_credential_not_found'],
         },
+        503: {
+          description: `${paidResponses[503].description} Nor is a proof by a key that is not here.`,
+          errors: [
+            'overloaded',
+            'unavailable',
+            'metering_suspended',
+            'payment_facilitator_unavailable',
+            'payment_settlement_pending',
+            'signing_not_configured',
+          ],
+        },
       },
       async answer({ path, query, caller }) {
         return credentialAnswer(await readsFor(caller).credential(path.scoreId, query.proof))

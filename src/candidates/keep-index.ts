@@ -5,7 +5,7 @@
  * a transaction without that left behind, or a vocabulary with other names. After a crash the queue says what is left to do.
  * Whatever changes in the index is noted in search_changes by triggers, for those who keep what they found; `renewSearchEpoch` forgets it.
  */
-import { readable } from '../people/gate.ts'
+import { mayBeFound } from '../people/gate.ts'
 import { findPeople, lockWorkers, type Person } from '../people/store.ts'
 import { type Db, planAnew, type Tx } from '../platform/db.ts'
 import type { Card } from './card.ts'
@@ -80,7 +80,7 @@ export async function renewSearchEpoch(db: Db): Promise<void> {
 async function indexWorkers(tx: Tx, workerIds: readonly string[], names: SkillNames) {
   const people = await findPeople(tx, { workerIds })
   const entries = people
-    .filter(mayBeFound)
+    .filter(isListed)
     .map(({ workerId, profile }) => entryOf(workerId, profile, names))
   await replaceEntries(tx, workerIds, entries)
 }
@@ -94,17 +94,12 @@ export function entryOf(
   return { workerId, username, card, postings: postingsOf(card, names) }
 }
 
-/** The gate's other facts concern the score alone. */
-function mayBeFound({ onboardedAt, consents }: Person): boolean {
-  return readable({
+function isListed({ onboardedAt, consents }: Person): boolean {
+  return mayBeFound({
     onboarded: onboardedAt !== null,
     consents: {
       public_profile: consents.public_profile?.granted ?? false,
       search_listing: consents.search_listing?.granted ?? false,
-      score_sharing: consents.score_sharing?.granted ?? false,
     },
-    snapshotActive: false,
-    identityActive: false,
-    restricted: false,
-  }).search
+  })
 }

@@ -1,6 +1,6 @@
 /** Wire shapes of the candidate reads (spec §2.5). */
 import { type Static, Type } from 'typebox'
-import { usernamePattern } from '../people/username.ts'
+import { usernamePathPattern, usernamePattern } from '../people/username.ts'
 import { schemaVersion } from '../platform/identifiers.ts'
 import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
 import { scoreBands } from '../skill-standard/bands.ts'
@@ -101,8 +101,9 @@ export type PublicScore = Static<typeof publicScore>
 
 export const usernamePath = Type.Object({
   username: Type.String({
-    pattern: '^@?(?!search$)[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$',
-    description: 'A username, with or without a leading @; never the word search.',
+    pattern: usernamePathPattern,
+    description:
+      'A username, with or without a leading @: 3 to 30 of a-z, 0-9, _ and -, a letter or digit first and last; never the word search.',
     oneSpelling: (username: string) => username.replace(/^@/, ''),
   }),
 })

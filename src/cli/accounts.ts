@@ -41,7 +41,7 @@ export function createAccountCommand(config: Config, name: string): Promise<Outc
 
 export function listAccountsCommand(config: Config): Promise<Outcome> {
   return withDatabase(config, async (db) => {
-    const accounts = await findAccounts(db)
+    const accounts = await findAccounts(db, systemClock())
     const rows = accounts.map(({ activeKeys, balance, ...account }) => ({
       ...told(account),
       activeKeys,
@@ -49,7 +49,7 @@ export function listAccountsCommand(config: Config): Promise<Outcome> {
     }))
     const lines = rows.map(
       ({ id, name, activeKeys, credits }) =>
-        `${id}  ${credits} credits  ${activeKeys} keys  ${name}`,
+        `${id}  ${credits} credits  keys ${activeKeys}  ${name}`,
     )
     const none = ['There is no account yet: `assay accounts create NAME`.']
     return done({ ok: true, accounts: rows }, lines.length > 0 ? lines : none)

@@ -20,7 +20,7 @@ export async function webhookFinding(db: Queryable): Promise<Finding> {
     )
   const { active, failing } = await countDeliveries(db, now)
   const [longest] = await findFailingNow(db, { userId: null, limit: 1 })
-  if (longest === undefined) return ok(check, `${active} active endpoints, none fails`)
+  if (longest === undefined) return ok(check, `active endpoints: ${active}, none fails`)
   return warn(
     check,
     `${failing} of ${active} endpoints fail, the first since ${wireTime(longest.failingSince)}: \`assay webhooks endpoints --failing\`.`,

@@ -15,8 +15,11 @@ const isKeyed = ({ policy }: Shape): boolean => policy.kind === 'keyed'
 const onlyWhere: Partial<Record<ErrorName, (endpoint: Shape) => boolean>> = {
   api_key_in_url: () => false,
   invalid_json: ({ body }) => body !== undefined,
-  // Who declares it names it: what is wrong in the body of a verification is a finding.
+  // Who declares these names them: what is wrong in the body of a verification is a finding.
   invalid_field: () => false,
+  agent_reporting_locked: () => false,
+  webhooks_not_configured: () => false,
+  signing_not_configured: () => false,
   invalid_idempotency_key: (endpoint) =>
     endpoint.idempotencyKey !== undefined || isMetered(endpoint),
   invalid_payment: isPaid,

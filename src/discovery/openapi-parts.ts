@@ -3,6 +3,7 @@ import type { Endpoint } from '../platform/endpoint.ts'
 import {
   creditsChargedHeader,
   creditsRemainingHeader,
+  idempotencyKeyPattern,
   interfaceVersion,
   versionHeader,
 } from '../platform/identifiers.ts'
@@ -62,7 +63,7 @@ const text = { type: 'string' }
 const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
-  schema: { type: 'string', pattern: '^[A-Za-z0-9._~:-]{16,128}$' },
+  schema: { type: 'string', pattern: idempotencyKeyPattern },
 }
 
 export const fixedComponents = {

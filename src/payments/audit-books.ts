@@ -1,6 +1,6 @@
 /**
  * The audit of the books: the balance of every account is what its entries add up to. Where it is not, the account is suspended in the same
- * step: nothing is charged on it until an operator has looked (answers are 503, decision D13).
+ * step: nothing is charged on it until an operator has looked (answers are 503).
  */
 import type { Queryable } from '../platform/db.ts'
 import {

@@ -149,7 +149,7 @@ function chargePurchase(
       keySha256: sha256(purchase.idempotencyKey),
       fingerprint: Buffer.from(purchase.fingerprint, 'hex'),
     }
-    const before = await findPurchase(tx, made, new Date(now.getTime() - purchaseMs))
+    const before = await findPurchase(tx, made, purchasesEnd(now))
     if (before !== undefined)
       return before.fingerprint.equals(made.fingerprint)
         ? { charged: 0, remaining: account.balance }

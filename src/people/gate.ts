@@ -11,10 +11,14 @@ export interface PersonFacts {
   identity: StoredIdentity | null
 }
 
-export interface GateFacts {
+export interface ListingFacts {
+  onboarded: boolean
+  consents: Readonly<Record<'public_profile' | 'search_listing', boolean>>
+}
+
+export interface GateFacts extends ListingFacts {
   /** The worker has a score snapshot that is active. */
   snapshotActive: boolean
-  onboarded: boolean
   consents: Readonly<Record<Permission, boolean>>
   /** Verified, and not past its end. */
   identityActive: boolean
@@ -31,6 +35,11 @@ export interface Readable {
   score: boolean
 }
 
+/** By search. */
+export function mayBeFound({ onboarded, consents }: ListingFacts): boolean {
+  return onboarded && consents.public_profile && consents.search_listing
+}
+
 /**
  * A public score names its person, with avatar and path, and belongs to "an onboarded public profile" (spec §4.4): so the score, too,
  * needs the consent to a public profile.
@@ -40,7 +49,7 @@ export function readable(facts: GateFacts): Readable {
   const detail = onboarded && consents.public_profile
   return {
     detail,
-    search: detail && consents.search_listing,
+    search: mayBeFound(facts),
     score: detail && consents.score_sharing && snapshotActive && identityActive && !restricted,
   }
 }

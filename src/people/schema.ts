@@ -14,7 +14,7 @@ export function isPermission(text: string): text is Permission {
 /** Of a skill: the keys of the proficiency rubric (spec §2.6). */
 const skillLevels = ['novice', 'intermediate', 'advanced', 'expert'] as const
 
-const skillsMax = 100
+export const skillsMax = 100
 
 function oneOf<Name extends string>(names: readonly Name[], description: string) {
   return Type.Unsafe<Name>(Type.Enum([...names], { description }))

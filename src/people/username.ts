@@ -4,14 +4,17 @@
  */
 import { sha256 } from '../platform/bytes.ts'
 
-/** 3 to 30 characters. */
-export const usernamePattern = '^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$'
-
+const form = '[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]'
 /** A path of the interface stands under this name. */
-const reserved: ReadonlySet<string> = new Set(['search'])
+const reserved = 'search'
+
+/** 3 to 30 characters. */
+export const usernamePattern = `^${form}$`
+/** As a path names somebody: with or without a leading @. */
+export const usernamePathPattern = `^@?(?!${reserved}$)${form}$`
 
 export function isReserved(username: string): boolean {
-  return reserved.has(username)
+  return username === reserved
 }
 
 /** Under this a username stays taken for ever, also when the name itself has been erased. */

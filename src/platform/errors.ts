@@ -139,7 +139,7 @@ export const errorTable = {
   request_timeout: {
     status: 408,
     message: 'The request did not arrive in time.',
-    advice: 'Send the whole request within 15 seconds.',
+    advice: 'Send all headers within 10 seconds, and the whole request within 15.',
   },
   idempotency_key_reused: {
     status: 409,

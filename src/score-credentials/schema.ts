@@ -13,7 +13,8 @@ export const statusTokenQuery = Type.Object({
   vcSha256: Type.Optional(
     Type.String({
       ...hex64,
-      description: 'SHA-256 of the credential payload: asks for exactly this credential.',
+      description:
+        'SHA-256 of the credential payload, 64 lowercase hex characters: asks for exactly this credential.',
     }),
   ),
 })

@@ -115,6 +115,7 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
         500: { description: 'Unexpected error.' },
         503: {
           description: 'Signing is not configured, or the list could not be renewed in time.',
+          errors: ['signing_not_configured', 'unavailable', 'overloaded'],
         },
       },
       answer({ path, query }) {

@@ -4,6 +4,7 @@ import type { Authenticate, KeyRights, SeenKey } from '../platform/admission.ts'
 import type { PresentedKey } from '../platform/callers.ts'
 import type { Endpoint, Policy, RateLimits } from '../platform/endpoint.ts'
 import { errorTable, type Refusal, refuse } from '../platform/errors.ts'
+import { idempotencyKeyPattern } from '../platform/identifiers.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limiter.ts'
 import type { RecentMap } from '../platform/recent-map.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
@@ -243,7 +244,7 @@ function windowState(name: string, window: RateVerdict['minute']): string {
   return `"${name}";r=${window.remaining};t=${window.resetSeconds}`
 }
 
-const idempotencyKeyForm = /^[A-Za-z0-9._~:-]{16,128}$/
+const idempotencyKeyForm = new RegExp(idempotencyKeyPattern)
 
 /** The Idempotency-Key, null where none is sent or it names nothing that is paid for or kept, or why it is not acceptable. */
 export function idempotencyKeyOf(

@@ -47,14 +47,14 @@ export const accessSettings = {
     default: '60',
     unit: 'answers a minute',
     effect:
-      'How often one API key, or who pays on the spot, may be answered that there is no such thing: it bounds guessing at ids. For the rest of the minute what finds nothing is answered with 429, and by the process that noticed all its calls are.',
+      'How often one API key, or who pays on the spot, may be answered that there is no such thing: it bounds guessing at ids. For the rest of the minute what finds nothing is answered with 429, and by the process that noticed all its calls are. A day has a hundred times as many.',
     parse: integer(1, 60_000),
   }),
   FAILED_KEYS_PER_MINUTE: setting({
     default: '30',
     unit: 'calls a minute',
     effect:
-      'With API keys that are not valid, from one address. One more is answered with 429 in place of 401; a valid key is served whatever its address.',
+      'With API keys that are not valid, from one address. One more is answered with 429 in place of 401; a valid key is served whatever its address. A day has a hundred times as many.',
     parse: integer(1, 60_000),
   }),
 } as const satisfies SettingTable

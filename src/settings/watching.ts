@@ -14,7 +14,8 @@ export const watchingSettings = {
   LOG_LEVEL: setting({
     default: 'info',
     unit: 'debug, info, warn, error or silent',
-    effect: 'info writes one JSON line a request to standard output; warn only what needs a look.',
+    effect:
+      'info writes one JSON line a request to standard output; warn only what needs a look, and is what `npm start` begins with.',
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
   }),
   METRICS_PORT: setting({

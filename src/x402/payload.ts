@@ -3,6 +3,7 @@
  * pay only a signed EIP-3009 authorization, the one that the challenge asks for.
  */
 import { PaymentPayloadV1Schema, PaymentPayloadV2Schema, z } from '@x402/core/schemas'
+import { idempotencyKeyPattern } from '../platform/identifiers.ts'
 import { parseStrictJson } from '../platform/strict-json.ts'
 import type { PaymentReason } from './reasons.ts'
 
@@ -126,8 +127,7 @@ const digits = z
   .transform((text) => BigInt(text).toString())
   .refine((text) => BigInt(text) < 2n ** 256n)
 
-/** The limits of the specification (spec §2.8). */
-const purchaseKey = z.string().regex(/^[A-Za-z0-9._~:-]{16,128}$/)
+const purchaseKey = z.string().regex(new RegExp(idempotencyKeyPattern))
 const paymentIdentifier = z.object({ info: z.object({ id: purchaseKey }) })
 
 const signedPayload = z.object({
