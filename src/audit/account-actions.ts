@@ -90,6 +90,12 @@ export const accountActions = {
     subject: uuid,
     details: Type.Object({}, closed),
   }),
+  'payments.closed': facts({
+    meaning:
+      'An operator said of a payment on the spot that was left open whether it was paid; the ledger holds the transaction.',
+    subject: uuid,
+    details: Type.Object({ paid: Type.Boolean() }, closed),
+  }),
   'webhooks.created': facts({
     meaning: 'A webhook endpoint was created for an account.',
     subject: uuid,

@@ -74,6 +74,7 @@ export function attentionCommand(config: Config, flags: PaymentsFlags): Promise<
 const advice = [
   'Each may have been paid without being served. Does a worker run, and is X402_RPC_URL set? It asks the chain what became of them.',
   'A payer that sends its payment again is served as soon as the answer is known; none is charged twice.',
+  'Where only you can tell, by a look at the chain: `assay payments close`.',
 ]
 
 /** Money that was taken, with perhaps nothing given for it. */

@@ -117,6 +117,17 @@ export async function findPurchase(
   return row
 }
 
+/** Held until the end of the transaction. */
+export async function lockPayment(
+  tx: Tx,
+  id: string,
+): Promise<Pick<PaymentRow, 'state' | 'leaseUntil' | 'validBefore'> | undefined> {
+  const [row] = await tx.rows<Pick<PaymentRow, 'state' | 'leaseUntil' | 'validBefore'>>(sql`
+    select state, lease_until as "leaseUntil", valid_before as "validBefore"
+    from x402_payments where id = ${id} for update`)
+  return row
+}
+
 /** The purchase is over, and its key may name another. */
 export async function freePurchaseKey(db: Queryable, id: string): Promise<void> {
   await db.run(sql`

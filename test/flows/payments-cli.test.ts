@@ -17,7 +17,11 @@ after(async () => {
 const hex = (bytes: number): string => `0x${randomBytes(bytes).toString('hex')}`
 const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000)
 
-async function settling(endpoint: string, at: Date): Promise<string> {
+async function settling(
+  endpoint: string,
+  at: Date,
+  validBefore = new Date('9999-12-31T23:59:59Z'),
+): Promise<string> {
   const id = uuidV7(at)
   const payment = {
     id,
@@ -30,7 +34,7 @@ async function settling(endpoint: string, at: Date): Promise<string> {
     endpoint,
     amount: '10000',
     payTo: hex(20),
-    validBefore: new Date('9999-12-31T23:59:59Z'),
+    validBefore,
     idempotencyKey: null,
     facilitator: 'remote',
     sealedPayment: randomBytes(64),
@@ -118,4 +122,55 @@ test('a state, a day or a number that is none is refused', async () => {
     ['list', '--since', '2026-02-30'],
   ])
     assert.equal((await report(...args)).code, 2, args.join(' '))
+})
+
+test('a payment that was left open is closed by who knows what became of it, once, and the audit log tells', async () => {
+  const past = minutesAgo(1)
+  const [paid, unpaid] = [
+    await settling('score_lookup', minutesAgo(9)),
+    await settling('score_lookup', minutesAgo(9), past),
+  ]
+  const payable = await settling('score_lookup', minutesAgo(9))
+  const inWork = await settling('score_lookup', new Date(Date.now() + 60_000), past)
+  const txHash = hex(32)
+  const close = (...args: string[]) => report('close', ...args)
+  assert.partialDeepStrictEqual(await close(payable, '--not-paid'), { code: 1, ok: false })
+  assert.partialDeepStrictEqual(await close(inWork, '--not-paid'), { code: 1, ok: false })
+  assert.partialDeepStrictEqual(await close(uuidV7(past), '--not-paid'), { code: 1, ok: false })
+  const upper = `0x${txHash.slice(2).toUpperCase()}`
+  assert.deepEqual(await close(paid.toUpperCase(), '--paid', upper), {
+    code: 0,
+    ok: true,
+    payment: paid,
+    transaction: txHash,
+  })
+  assert.partialDeepStrictEqual(await close(unpaid, '--not-paid'), { code: 0, transaction: null })
+  for (const closed of [paid, unpaid])
+    assert.partialDeepStrictEqual(await close(closed, '--not-paid'), { code: 1, ok: false })
+  for (const args of [
+    [paid],
+    [paid, '--paid', txHash, '--not-paid'],
+    [paid, '--paid', '0x12'],
+    ['it', '--not-paid'],
+  ])
+    assert.equal((await close(...args)).code, 2, args.join(' '))
+
+  const { payments } = await report('list', '--limit', '999')
+  const stateOf = (id: string) => payments.find((each: { id: string }) => each.id === id)?.state
+  assert.deepEqual([paid, unpaid, payable, inWork].map(stateOf), [
+    'settled',
+    'failed',
+    'settling',
+    'settling',
+  ])
+  const unserved = (await report('unserved')).payments.map(({ id }: { id: string }) => id)
+  assert.ok(unserved.includes(paid))
+  const { out } = await command.run(['audit', 'list', '--json'])
+  const told = JSON.parse(out)
+    .entries.filter(({ action }: { action: string }) => action === 'payments.closed')
+    .map(({ subjects, details }: Record<string, string>) => `${subjects} ${details}`)
+  assert.deepEqual(
+    told.sort(),
+    [`["${paid}"] {"paid":true}`, `["${unpaid}"] {"paid":false}`].sort(),
+  )
 })

@@ -46,6 +46,16 @@ export function paymentsCommands(program: Command): void {
       act(flags, async () => (await import('../payments.ts')).attentionCommand(settings(), flags)),
     )
 
+  command(payments, 'close', 'Say what became of a payment that was left open, as you found it')
+    .argument('<payment>', 'its id')
+    .option('--paid <transaction>', 'it was paid by this one')
+    .option('--not-paid', 'it was not, and cannot be any more: what was signed is no longer valid')
+    .action((payment, flags) =>
+      act(flags, async () =>
+        (await import('../payments-close.ts')).closePaymentCommand(settings(), payment, flags),
+      ),
+    )
+
   paymentsCommand('revenue', 'Show what came in by day and endpoint; 30 days unless told')
     .option(...sinceOption)
     .action((flags) =>
