@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import { isWithin, parseAddress } from '../platform/networks.ts'
 import type { ClientNetwork } from '../platform/rate-limiter.ts'
 import { clientNetwork, type TrustedProxies } from './client-network.ts'
-import type { Caller, Connection, Exchange, Trace } from './exchange.ts'
+import type { Client, Connection, Exchange, Trace } from './exchange.ts'
 
 export interface Connections {
   /** A connection that has just been accepted; closes it at once where its address holds too many. */
@@ -72,12 +72,12 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     const known = states.get(socket)
     if (known !== undefined) return known
     const address = parseAddress(socket.remoteAddress ?? '')
-    const peer = callerFrom(socket, undefined)
+    const peer = clientFrom(socket, undefined)
     const connection: Connection = {
       socket,
       peer,
       proxy: address !== null && isWithin(address, trusted),
-      caller: peer,
+      client: peer,
       latest: null,
       closing: false,
     }
@@ -85,17 +85,17 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     return connection
   }
 
-  function callerFrom(socket: Socket, forwardedFor: string | undefined): Caller {
+  function clientFrom(socket: Socket, forwardedFor: string | undefined): Client {
     const network = clientNetwork(socket.remoteAddress, forwardedFor, trusted)
     return { forwardedFor, network, digest: digestOf(bucketKey(network)) }
   }
 
-  function callerOf({ connection, request }: Exchange): Caller {
+  function clientOf({ connection, request }: Exchange): Client {
     if (!connection.proxy) return connection.peer
     const forwardedFor = forwardedForOf(request)
-    if (connection.caller.forwardedFor !== forwardedFor)
-      connection.caller = callerFrom(connection.socket, forwardedFor)
-    return connection.caller
+    if (connection.client.forwardedFor !== forwardedFor)
+      connection.client = clientFrom(connection.socket, forwardedFor)
+    return connection.client
   }
 
   function closeSlowReaders(): void {
@@ -116,9 +116,9 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
   return {
     opened,
     of: stateOf,
-    network: (exchange) => callerOf(exchange).network,
+    network: (exchange) => clientOf(exchange).network,
     clientDigest: (trace) =>
-      'request' in trace ? callerOf(trace).digest : trace.connection.peer.digest,
+      'request' in trace ? clientOf(trace).digest : trace.connection.peer.digest,
     watch({ connection: { socket } }) {
       if (!slowReaders.has(socket)) expectRead(socket)
     },

@@ -20,8 +20,8 @@ export interface EndpointRoute extends Route {
   readonly checkQuery: ParameterCheck
 }
 
-/** Who calls, as limits and log know it. */
-export interface Caller {
+/** Where a call comes from, as limits and log know it. */
+export interface Client {
   /** The header it was told from. */
   readonly forwardedFor: string | undefined
   readonly network: ClientNetwork
@@ -32,11 +32,11 @@ export interface Caller {
 export interface Connection {
   readonly socket: Socket
   /** The other end itself, whatever it forwards. */
-  readonly peer: Caller
+  readonly peer: Client
   /** Whether what it forwards is believed. */
   readonly proxy: boolean
   /** Of the last request: a proxy often sends several of one caller in a row. */
-  caller: Caller
+  client: Client
   /** The last exchange, of those whose answer takes more than one turn of the event loop, or comes before their body is whole. */
   latest: Exchange | null
   /** The caller sends more than anyone wants to read: the answer to it is the last. */
