@@ -2,7 +2,7 @@
  * Reads the view public_candidates: people with what the gate asks and the score that stands. Whether it may be told is not decided here.
  * Each is looked up by itself (`lateral … offset 0`): a plan for a list of them may be made while the tables are small, and read all people.
  */
-import { type Queryable, sql } from '../platform/db.ts'
+import { fragment, type Queryable, sql } from '../platform/db.ts'
 import { bytesArray, tokenArray } from '../platform/sql-arrays.ts'
 import type { Credential } from '../score-credentials/in-form.ts'
 import type { PublicRow, ScoreRow, SnapshotColumns } from './public-read.ts'
@@ -14,6 +14,14 @@ interface SnapshotRow extends Omit<SnapshotColumns, 'credential' | 'id'> {
   listId: string
 }
 
+/** Of the person as far as a score names it, what the gate asks, and the score. */
+const scoredColumns = fragment`
+  username, display_name as "displayName", avatar_url as "avatarUrl", onboarded, array_to_string(granted, ' ') as granted,
+  identity_state as "identityState", verified_until as "verifiedUntil", encode(snapshot_id, 'hex') as "snapshotId", score,
+  confidence_low as low, confidence_high as high, band, evidence_count as "evidenceCount", engine_version as "engineVersion",
+  issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256, encode(status_token, 'hex') as "statusToken", list_id as "listId",
+  restricted`
+
 export async function findByUsername(
   db: Queryable,
   usernames: readonly string[],
@@ -21,13 +29,7 @@ export async function findByUsername(
   const rows = await db.rows<Omit<PublicRow, 'snapshot'> & SnapshotRow>(sql`
     select found.* from unnest(${tokenArray(usernames)}::text[]) as asked(username)
     cross join lateral (
-      select username, display_name as "displayName", title, bio, avatar_url as "avatarUrl",
-        member_since as "memberSince", skills, onboarded, array_to_string(granted, ' ') as granted,
-        identity_state as "identityState", verified_until as "verifiedUntil",
-        encode(snapshot_id, 'hex') as "snapshotId", score, confidence_low as low,
-        confidence_high as high, band, evidence_count as "evidenceCount",
-        engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
-        encode(status_token, 'hex') as "statusToken", list_id as "listId", restricted
+      select ${scoredColumns}, title, bio, member_since as "memberSince", skills
       from public_candidates where username = asked.username offset 0) as found`)
   return rows.map(withSnapshot)
 }
@@ -40,13 +42,7 @@ export async function findBySnapshot(
   const rows = await db.rows<Omit<ScoreRow, 'snapshot'> & SnapshotRow>(sql`
     select found.* from unnest(${bytesArray(snapshotIds)}::bytea[]) as asked(snapshot_id)
     cross join lateral (
-      select username, display_name as "displayName", avatar_url as "avatarUrl", onboarded,
-        array_to_string(granted, ' ') as granted, identity_state as "identityState",
-        verified_until as "verifiedUntil", encode(snapshot_id, 'hex') as "snapshotId", score,
-        confidence_low as low, confidence_high as high, band, evidence_count as "evidenceCount",
-        engine_version as "engineVersion", issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256,
-        encode(status_token, 'hex') as "statusToken", list_id as "listId", restricted
-      from public_candidates where snapshot_id = asked.snapshot_id offset 0) as found`)
+      select ${scoredColumns} from public_candidates where snapshot_id = asked.snapshot_id offset 0) as found`)
   return rows.map(withSnapshot)
 }
 

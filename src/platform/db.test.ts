@@ -5,7 +5,7 @@ import { onServer, testDatabase } from '../../test/support/database.ts'
 import { patience } from '../../test/support/patience.ts'
 import { eventually } from '../../test/support/processes.ts'
 import { beforeRival } from '../../test/support/rival.ts'
-import { openDb, sql, sqlState } from './db.ts'
+import { fragment, openDb, sql, sqlState } from './db.ts'
 import { UnavailableError } from './errors.ts'
 import { setPatience } from './patience.ts'
 
@@ -49,6 +49,18 @@ test('a statement has one name for each text, and is prepared under it', async (
   await alone.rows(one(1))
   const prepared = await alone.rows<{ name: string }>(sql`select name from pg_prepared_statements`)
   assert.ok(prepared.some((statement) => statement.name === name))
+})
+
+test('a fragment is text of its statement, before, between and behind its parameters', async () => {
+  const columns = fragment`id, text`
+  const all = fragment`true`
+  const find = (id: number, text: string) =>
+    sql`select ${columns} from notes where id = ${id} and text = ${text} and ${all}`
+  await db.run(sql`insert into notes values (99, 'a')`)
+  for (const text of ['a', 'b', 'a'])
+    assert.deepEqual(await db.rows(find(99, text)), text === 'a' ? [{ id: 99, text }] : [])
+  assert.deepEqual(find(99, 'a').values, [99, 'a'])
+  await db.run(sql`delete from notes where id = 99`)
 })
 
 test('a bigint comes back as a number while that is exact, else the statement fails', async () => {

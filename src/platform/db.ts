@@ -32,17 +32,50 @@ export interface Db extends Queryable {
   close(): Promise<void>
 }
 
-const named = new WeakMap<TemplateStringsArray, { text: string; name: string }>()
+/** A part without values that several statements share, such as their columns. */
+class Fragment {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
 
-/** `sql\`select 1 where id = ${id}\``: interpolated values become parameters, never text. */
+/** `fragment\`id, state\``: one constant for all calls of the statements that it stands in. */
+export function fragment(strings: TemplateStringsArray): Fragment {
+  return new Fragment(strings[0] as string)
+}
+
+interface Named {
+  text: string
+  name: string
+  hasFragments: boolean
+}
+
+const named = new WeakMap<TemplateStringsArray, Named>()
+
+/** `sql\`select 1 where id = ${id}\``: interpolated values become parameters, never text; only a `fragment` is text. */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
   let statement = named.get(strings)
   if (statement === undefined) {
-    const text = strings.reduce((before, part, i) => `${before}$${i}${part}`)
-    statement = { text, name: `s${sha256Hex(text).slice(0, 24)}` }
+    statement = namedOf(strings, values)
     named.set(strings, statement)
   }
-  return { text: statement.text, name: statement.name, values }
+  const { text, name, hasFragments } = statement
+  return { text, name, values: hasFragments ? values.filter(isValue) : values }
+}
+
+function namedOf(strings: readonly string[], values: readonly unknown[]): Named {
+  let parameters = 0
+  const text = strings.reduce((before, part, i) => {
+    const value = values[i - 1]
+    return before + (value instanceof Fragment ? value.text : `$${++parameters}`) + part
+  })
+  const hasFragments = !values.every(isValue)
+  return { text, name: `s${sha256Hex(text).slice(0, 24)}`, hasFragments }
+}
+
+function isValue(value: unknown): boolean {
+  return !(value instanceof Fragment)
 }
 
 /**

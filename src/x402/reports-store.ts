@@ -1,5 +1,5 @@
 /** What operators ask of x402_payments: SQL that only reads. */
-import { type Queryable, sql } from '../platform/db.ts'
+import { fragment, type Queryable, sql } from '../platform/db.ts'
 import type { PaymentState } from './store.ts'
 
 export interface ListedPayment {
@@ -17,6 +17,10 @@ export interface ListedPayment {
   stateAt: Date
 }
 
+const listedColumns = fragment`
+  id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo", tx_hash as "txHash",
+  error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"`
+
 export interface PaymentFilter {
   state: PaymentState | null
   /** An address in lower case. */
@@ -31,9 +35,7 @@ export function listPayments(
   { state, payer, since, limit }: PaymentFilter,
 ): Promise<ListedPayment[]> {
   return db.rows<ListedPayment>(sql`
-    select id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo",
-      tx_hash as "txHash", error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"
-    from x402_payments
+    select ${listedColumns} from x402_payments
     where (${state}::text is null or state = ${state}::text) and (${payer}::text is null or payer = ${payer}::text)
       and (${since}::timestamptz is null or state_at >= ${since}::timestamptz)
     order by state_at desc, id desc limit ${limit}`)
@@ -45,9 +47,7 @@ export function listUnsettled(
   { openSince, limit }: { openSince: Date; limit: number },
 ): Promise<ListedPayment[]> {
   return db.rows<ListedPayment>(sql`
-    select id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo",
-      tx_hash as "txHash", error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"
-    from x402_payments
+    select ${listedColumns} from x402_payments
     where state in ('settling', 'unknown') and claimed_at < ${openSince}
     order by claimed_at limit ${limit}`)
 }
@@ -55,9 +55,7 @@ export function listUnsettled(
 /** Paid, found by a worker, and not asked for again since: perhaps never served. The newest first. */
 export function listUnserved(db: Queryable, limit: number): Promise<ListedPayment[]> {
   return db.rows<ListedPayment>(sql`
-    select id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo",
-      tx_hash as "txHash", error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"
-    from x402_payments where found_at is not null
+    select ${listedColumns} from x402_payments where found_at is not null
     order by found_at desc limit ${limit}`)
 }
 

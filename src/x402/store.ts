@@ -2,7 +2,7 @@
  * All SQL of x402_payments. A write that a crash of the database may take back does not wait for the disk: `synchronous_commit` is set for
  * its own transaction where it touches a row. Which ones may, and what finds out afterwards, stands in `purchase.ts`.
  */
-import { type Queryable, sql, sqlState, type Tx } from '../platform/db.ts'
+import { fragment, type Queryable, sql, sqlState, type Tx } from '../platform/db.ts'
 
 export const paymentStates = ['settling', 'unknown', 'settled', 'released', 'failed'] as const
 export type PaymentState = (typeof paymentStates)[number]
@@ -43,6 +43,11 @@ export interface PaymentRow {
   foundAt: Date | null
   sealedPayment: Buffer | null
 }
+
+const paymentColumns = fragment`
+  id, state, signature_hash as "signatureHash", resource_key as "resourceKey", valid_before as "validBefore",
+  lease_until as "leaseUntil", claimed_at as "claimedAt", tx_hash as "txHash", settled_at as "settledAt", found_at as "foundAt",
+  sealed_payment as "sealedPayment"`
 
 /** Whose work a payment is for the moment. */
 export interface Lease {
@@ -93,10 +98,7 @@ export async function findPayment(
   { chainId, asset, payer, nonce }: PaymentIdentity,
 ): Promise<PaymentRow | undefined> {
   const [row] = await db.rows<PaymentRow>(sql`
-    select id, state, signature_hash as "signatureHash", resource_key as "resourceKey",
-      valid_before as "validBefore", lease_until as "leaseUntil", claimed_at as "claimedAt",
-      tx_hash as "txHash", settled_at as "settledAt", found_at as "foundAt", sealed_payment as "sealedPayment"
-    from x402_payments
+    select ${paymentColumns} from x402_payments
     where chain_id = ${chainId} and asset = ${asset} and payer = ${payer} and auth_nonce = ${nonce}`)
   return row
 }
@@ -108,10 +110,7 @@ export async function findPurchase(
   idempotencyKey: string,
 ): Promise<PaymentRow | undefined> {
   const [row] = await db.rows<PaymentRow>(sql`
-    select id, state, signature_hash as "signatureHash", resource_key as "resourceKey",
-      valid_before as "validBefore", lease_until as "leaseUntil", claimed_at as "claimedAt",
-      tx_hash as "txHash", settled_at as "settledAt", found_at as "foundAt", sealed_payment as "sealedPayment"
-    from x402_payments
+    select ${paymentColumns} from x402_payments
     where chain_id = ${chainId} and payer = ${payer} and idempotency_key = ${idempotencyKey}
       and state in ('settling', 'unknown', 'settled')`)
   return row
@@ -250,10 +249,7 @@ export function findOpenPayments(
   { chainId, leftBefore, limit }: { chainId: number; leftBefore: Date; limit: number },
 ): Promise<PaymentRow[]> {
   return db.rows<PaymentRow>(sql`
-    select id, state, signature_hash as "signatureHash", resource_key as "resourceKey",
-      valid_before as "validBefore", lease_until as "leaseUntil", claimed_at as "claimedAt",
-      tx_hash as "txHash", settled_at as "settledAt", found_at as "foundAt", sealed_payment as "sealedPayment"
-    from x402_payments
+    select ${paymentColumns} from x402_payments
     where state in ('settling', 'unknown') and lease_until < ${leftBefore} and chain_id = ${chainId}
     order by lease_until limit ${limit}`)
 }

@@ -228,7 +228,7 @@ chainTest(
     const counting: Db = {
       ...db,
       rows: (statement) => {
-        if (/select id, state.* from x402_payments/s.test(statement.text)) looks++
+        if (/select\s+id, state.* from x402_payments/s.test(statement.text)) looks++
         return db.rows(statement)
       },
     }

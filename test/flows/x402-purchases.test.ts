@@ -140,7 +140,7 @@ chainTest(
       db: {
         ...db,
         rows: (statement) => {
-          if (/select id, state.* from x402_payments/s.test(statement.text)) asked.looks++
+          if (/select\s+id, state.* from x402_payments/s.test(statement.text)) asked.looks++
           return db.rows(statement)
         },
         run: (statement) => {
