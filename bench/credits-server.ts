@@ -147,6 +147,7 @@ async function withoutDatabase(
     retryAfterSeconds: 0,
     minute: { limit: 60_000, remaining: 1, resetSeconds: 60 },
     day: { limit: 100_000_000, remaining: 1, resetSeconds: 60 },
+    full: [],
   }
   return {
     limiter: { take: () => Promise.resolve(verdict) },

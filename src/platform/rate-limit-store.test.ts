@@ -9,6 +9,7 @@ import { inProcessRateLimiter } from './rate-limit.ts'
 import { databaseRateLimiter, sweepRateWindows } from './rate-limit-store.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from './rate-limiter.ts'
 import {
+  bucketName,
   decide,
   emptyLog,
   fillOf,
@@ -240,7 +241,8 @@ test('the verdict from the database is the one the pure rules give for the row i
         day,
       }
       const fill = fillOf(log, left.decidedMs, limits)
-      const fills = [{ name: '', factor: 1, fill: rounded(fill) }]
+      const name = bucketName(own, caller.buckets[0] as ClientNetwork['buckets'][number])
+      const fills = [{ name, factor: 1, fill: rounded(fill) }]
       assert.deepEqual(verdict, verdictOf(left.granted === 1, limits, fills))
     }),
     { numRuns: 60 },

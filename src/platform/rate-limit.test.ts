@@ -41,6 +41,7 @@ test('a refused call tells when a retry succeeds, and hammering meanwhile does n
     retryAfterSeconds: 30,
     minute: { limit: 60, remaining: 0, resetSeconds: 30 },
     day: { limit: 1_000, remaining: 940, resetSeconds: 87_270 },
+    full: [{ name: `${policy.name}|a`, freeMs: 30_000 }],
   })
   await grants(() => limiter.take(address('a'), policy), 500)
   now = 60_005

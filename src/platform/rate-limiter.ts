@@ -20,6 +20,8 @@ export interface RateVerdict {
   retryAfterSeconds: number
   minute: RateWindow
   day: RateWindow
+  /** Those of the caller's buckets, by `bucketName`, that have nothing left, and for how many milliseconds. */
+  full: readonly { name: string; freeMs: number }[]
 }
 
 export interface RateLimiter {

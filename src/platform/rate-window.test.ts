@@ -158,6 +158,7 @@ test('the verdict tells the least that is left and the longest wait, in whole se
     retryAfterSeconds: 2,
     minute: { limit: 60, remaining: 0, resetSeconds: 1 },
     day: { limit: 1_000, remaining: 939, resetSeconds: 2 },
+    full: [{ name: 'narrow', freeMs: 1_001 }],
   })
   const wideOnly = fills.slice(1)
   assert.deepEqual(verdictOf(true, verify, wideOnly), {
@@ -165,5 +166,6 @@ test('the verdict tells the least that is left and the longest wait, in whole se
     retryAfterSeconds: 0,
     minute: { limit: 60, remaining: 1, resetSeconds: 5 },
     day: { limit: 1_000, remaining: 1_000, resetSeconds: 0 },
+    full: [],
   })
 })

@@ -167,6 +167,9 @@ export function verdictOf(
     retryAfterSeconds: allowed ? 0 : Math.max(1, seconds(waitMs)),
     minute: tightest(minutes),
     day: tightest(days),
+    full: fills.flatMap(({ name, fill: { freeMs } }) =>
+      freeMs > 0 ? { name, freeMs: Math.ceil(freeMs) } : [],
+    ),
   }
 }
 

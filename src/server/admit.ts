@@ -6,6 +6,7 @@ import type { Endpoint, Policy, RateLimits } from '../platform/endpoint.ts'
 import { errorTable, type Refusal, refuse } from '../platform/errors.ts'
 import { idempotencyKeyPattern } from '../platform/identifiers.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limiter.ts'
+import { bucketName } from '../platform/rate-window.ts'
 import type { RecentMap } from '../platform/recent-map.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
 
@@ -14,9 +15,9 @@ export interface AdmitParts {
   authenticate: Authenticate
   /** Presented keys that are not valid, of one address: beyond it they are answered with 429. */
   failedKeyLimits: RateLimits
-  /** 404s of one key, of all its routes. */
+  /** 404s of one key, or of who pays on the spot, of all routes. */
   missLimits: RateLimits
-  /** Limits that are spent, by `spentName`, and until when: milliseconds of the monotonic clock. */
+  /** Buckets that have nothing left, by `bucketName`, and until when: milliseconds of the monotonic clock. */
   spent: RecentMap<number>
   network(exchange: Exchange): ClientNetwork
 }
@@ -110,11 +111,12 @@ async function admitKey(
   const refusal = outOfPlace(policy, key)
   if (refusal !== null) return refusal
   // Asked once: a call that is already paid for must not be refused any more.
-  const spent =
-    early.counted === undefined && (await spentMisses(edge, { route, exchange }, bucketOf(key)))
-  if (spent) return spent
+  if (early.counted === undefined) {
+    const spent = await spentMisses(edge, { route, exchange }, bucketOf(key))
+    if (spent !== null) return spent
+  }
   const verdict = await (early.counted ?? count(key))
-  if (!verdict.allowed) spend(edge, bucketOf(key), { limit: operationId, verdict })
+  if (!verdict.allowed) noteFull(edge, verdict)
   return verdictProblem({ route, exchange }, verdict) ?? { key }
 }
 
@@ -127,28 +129,19 @@ function outOfPlace({ kind, scope }: Presented['policy'], key: KeyRights): Refus
 const misses = 'misses'
 const missesMessage = 'Too many of these requests found nothing.'
 
-function spentName(bucket: string, limit: string): string {
-  return `${bucket} ${limit}`
-}
-
 /** Until a caller has something left of a limit that was spent when it was last asked; 0 or less where it has. */
 export function waitMs(
   { spent }: Pick<AdmitParts, 'spent'>,
   { buckets }: ClientNetwork,
   limit: string,
 ): number {
-  const until = buckets.map(({ key }) => spent.get(spentName(key, limit)) ?? 0)
+  const until = buckets.map((bucket) => spent.get(bucketName({ name: limit }, bucket)) ?? 0)
   return Math.max(...until) - performance.now()
 }
 
-/** Of several buckets all are marked: which was spent is not known, and only what may begin before the limit is asked depends on it. */
-function spend(
-  { spent }: Pick<AdmitParts, 'spent'>,
-  { buckets }: ClientNetwork,
-  { limit, verdict }: { limit: string; verdict: RateVerdict },
-): void {
-  const until = performance.now() + verdict.retryAfterSeconds * 1_000
-  for (const { key } of buckets) spent.set(spentName(key, limit), until)
+function noteFull({ spent }: Pick<AdmitParts, 'spent'>, { full }: RateVerdict): void {
+  const now = performance.now()
+  for (const { name, freeMs } of full) spent.set(name, now + freeMs)
 }
 
 /** Who guesses is slowed down; whoever shares the address and has a valid key never gets here (decision D16). */
@@ -179,7 +172,7 @@ export async function rateProblem(
   { route, exchange, caller, limits }: Counted,
 ): Promise<Refusal | null> {
   const verdict = await edge.limiter.take(caller, limits)
-  if (!verdict.allowed) spend(edge, caller, { limit: limits.name, verdict })
+  if (!verdict.allowed) noteFull(edge, verdict)
   return verdictProblem({ route, exchange }, verdict)
 }
 
@@ -209,7 +202,7 @@ export async function missProblem(
 ): Promise<Refusal | null> {
   const verdict = await edge.limiter.take(caller, { name: misses, ...edge.missLimits })
   if (verdict.allowed) return null
-  spend(edge, caller, { limit: misses, verdict })
+  noteFull(edge, verdict)
   return overLimit(called, verdict, missesMessage)
 }
 

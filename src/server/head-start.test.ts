@@ -110,6 +110,34 @@ test('429: once its limit is spent, a payer may try nothing, nor may another of 
   assert.deepEqual(told, [true, true, false, false])
 })
 
+test('200: who pays from the address of another, whose own limits are spent, is not held by them', async () => {
+  const [spender, other] = [`0x${'a'.repeat(40)}`, `0x${'b'.repeat(40)}`]
+  for (const limit of ['misses', 'calls']) {
+    let payer = spender
+    const edge = await startPaid({
+      ...(limit === 'misses' ? { missLimits: { perMinute: 2, perDay: 2 } } : { perMinute: 2 }),
+      payments: {
+        answer: async ({ limit, read, mayTry }) => {
+          const isFree = mayTry(payer)
+          assert.ok(isFree || payer === spender)
+          return (await limit(payer)) ?? read(payer)
+        },
+      },
+    })
+    const buy = async (address: string) =>
+      (await ask(edge.port, request('GET /read', [`X-Forwarded-For: ${address}`]))).status
+    edge.reads.missing = limit === 'misses'
+    await buy('203.0.113.1')
+    await buy('203.0.113.1')
+    const last = [await buy('203.0.113.2'), await buy('203.0.113.2')]
+    payer = other
+    edge.reads.missing = false
+    last.push(await buy('203.0.113.2'))
+    await edge.stop()
+    assert.deepEqual(last, [429, 429, 200], limit)
+  }
+})
+
 test('429: 404s of a payer are limited, and of the address that it calls from: then it may try nothing', async () => {
   const told: boolean[] = []
   let payer = `0x${'a'.repeat(40)}`

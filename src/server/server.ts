@@ -52,7 +52,7 @@ export interface ServerOptions {
   payments?: PaymentPort | undefined
   /** Presented keys of one address that are not valid (decision D16). */
   failedKeyLimits: RateLimits
-  /** 404s of one key (decision D24). */
+  /** 404s of one key, or of who pays on the spot (decision D24). */
   missLimits: RateLimits
   limits?: Partial<ServerLimits>
 }
