@@ -7,6 +7,7 @@ import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db, Queryable } from '../platform/db.ts'
 import { UnavailableError } from '../platform/errors.ts'
+import { answerWithinMs } from '../platform/impatient-db.ts'
 import { type Debit, type DebitRow, insertDebits } from './credit-store.ts'
 
 export type Debited =
@@ -19,8 +20,6 @@ export type Debited =
 
 /** At most so many calls are charged by one statement. */
 const batchMax = 256
-/** Whoever waits for longer is told that the database does not answer (decision D13). */
-export const answerWithinMs = 450
 
 export interface Debits {
   /** Rejects with `UnavailableError` where it is not known whether the call was charged. */

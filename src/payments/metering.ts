@@ -20,7 +20,7 @@ import {
   insertVoids,
   lockCreditAccount,
 } from './credit-store.ts'
-import { answerWithinMs, type Debited, debitBatch, openDebits } from './debit.ts'
+import { type Debited, debitBatch, openDebits } from './debit.ts'
 import type { Prices } from './meters.ts'
 
 export interface CreditDesk extends Metering {
@@ -51,6 +51,7 @@ export function openCreditDesk({
   voidsMax = 100_000,
 }: CreditDeskOptions): CreditDesk {
   const debits = openDebits(db, clock)
+  const hurriedDb = impatientDb(db)
   /** Until when each is given back. */
   const voids = new Map<string, number>()
 
@@ -88,7 +89,7 @@ export function openCreditDesk({
       try {
         return call.purchase === null
           ? chargeOf(await debits.debit(wanted), amount)
-          : await chargePurchase(impatientDb(db, answerWithinMs), { call, wanted }, clock())
+          : await chargePurchase(hurriedDb, { call, wanted }, clock())
       } catch (error) {
         if (error instanceof UnavailableError) undo(call)
         throw error

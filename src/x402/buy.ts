@@ -1,12 +1,15 @@
 /** What is bought: the way of `purchase.ts` from the hold to the answer. */
+import type { Db } from '../platform/db.ts'
 import type { Answer } from '../platform/endpoint.ts'
 import { refuse } from '../platform/errors.ts'
+import { inTime } from '../platform/impatient-db.ts'
 import type { Verification } from './facilitator.ts'
 import type { SignedPayment } from './payload.ts'
 import { type PaymentReason, usedReason } from './reasons.ts'
 import { isLedgerAlone, resolvePayment, type Till } from './resolve.ts'
 import {
   failPayment,
+  type Hold,
   holdPayment,
   type Lease,
   markSettled,
@@ -67,34 +70,48 @@ export async function buy(till: Till, order: Order, claim: Claim): Promise<Bough
 
 type Offer = { ready: Answer } | { ended: Bought }
 
-/** Whatever ends it before the payment is sent gives up what is held. */
+/** Whatever ends it before the payment is sent gives up what is held; what may still come to be held, when it is. */
 async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer> {
-  const { db, clock } = till
+  const { db, patientDb, clock, onTrouble } = till
   const { id } = claim.row
   const { leaseUntil } = claim.lease
-  const release = (reason: PaymentReason | null) =>
-    releasePayment(db, id, { leaseUntil, reason, now: clock(), durably: isLedgerAlone(till) })
+  const holding = holdPayment(patientDb, claim.row, claim.lease)
+  const release = (on: Db, reason: PaymentReason | null) =>
+    releasePayment(on, id, { leaseUntil, reason, now: clock(), durably: isLedgerAlone(till) })
+  const releaseLater = async (): Promise<void> => {
+    await holding
+    await release(patientDb, null).catch((error: unknown) =>
+      onTrouble('a payment that was not sent is still held', { payment: id, why: String(error) }),
+    )
+  }
   try {
-    const offer = await untilSettling(till, order, claim)
+    const offer = await untilSettling(till, order, { claim, holding })
     if ('ready' in offer) return offer
     const { ended } = offer
     if (ended === 'taken' || ended === 'twin') return offer
     const isRefused = typeof ended === 'object' && ended.outcome === 'refused'
-    await release(isRefused ? ended.reason : null)
+    await release(db, isRefused ? ended.reason : null)
     return offer
   } catch (error) {
-    till.meanwhile(release(null))
+    const released = releaseLater()
+    till.meanwhile(released)
+    // So that who asks again at once finds it free.
+    await inTime(released).catch(() => undefined)
     throw error
   }
 }
 
 /** `ready`: the answer is 200, and the row says that the payment may be sent. */
-async function untilSettling(till: Till, order: Order, claim: Claim): Promise<Offer> {
-  const { db, clock } = till
+async function untilSettling(
+  till: Till,
+  order: Order,
+  { claim, holding }: { claim: Claim; holding: Promise<Hold> },
+): Promise<Offer> {
+  const { clock } = till
   const offered = order.mayBeginEarly ? offerOf(order) : undefined
   // Whoever was not first does not hear of it.
   offered?.catch(() => {})
-  const hold = await holdPayment(db, claim.row, claim.lease)
+  const hold = await inTime(holding)
   if (hold === 'taken') return { ended: 'taken' }
   const [verified, read] = await (offered ?? offerOf(order))
   const refusal = refusalOf(till, verified)
@@ -128,8 +145,13 @@ function isUsed(refusal: Purchase): boolean {
 /** Somebody has sent it to the chain before us: where we are paid by it, it is served. Nobody has bought with it here: it is held. */
 async function usedBy(till: Till, { payment }: Order, { row }: Claim): Promise<Bought> {
   const open = { id: row.id, payment, claimedAt: till.clock() }
-  const resolved = await resolvePayment(till, open, 'payer')
-  return resolved.state === 'settled' ? 'wait' : { outcome: 'refused', reason: usedReason }
+  const resolved = await resolvePayment(till, open)
+  if (resolved.state === 'settled') return 'wait'
+  if (resolved.state === 'failed' || isLedgerAlone(till))
+    return { outcome: 'refused', reason: usedReason }
+  // Where the chain does not tell just now, it will.
+  await markUnknown(till.patientDb, row.id, { reason: usedReason, now: till.clock() })
+  return { outcome: 'pending' }
 }
 
 async function settle(
@@ -164,11 +186,11 @@ async function paid(
   { isAwaited }: Order,
   { id, transaction, answer }: { id: string; transaction: string; answer: Answer },
 ): Promise<Purchase> {
-  const { db, onTrouble } = till
+  const { patientDb, onTrouble } = till
   const durably = isLedgerAlone(till)
   const isFound = !(await isAwaited())
   const now = till.clock()
-  const written = markSettled(db, id, { txHash: transaction, now, durably, isFound })
+  const written = markSettled(patientDb, id, { txHash: transaction, now, durably, isFound })
   if (durably) await written
   else
     till.meanwhile(

@@ -67,15 +67,13 @@ export interface X402 {
   close(): Promise<void>
 }
 
-/** Twice, and the payer still has its answer within a second. */
-const answerWithinMs = 450
 /** Of payments that came again shortly after they came first. */
 const shownMax = 4_096
 
 /** Throws, with a message for the operator, where the relayer's key cannot be read. */
 export async function openX402(parts: X402Parts): Promise<X402> {
   const { settings, publicUrl, clock, onTrouble } = parts
-  const db = impatientDb(parts.db, answerWithinMs)
+  const db = impatientDb(parts.db)
   const { facilitator, network } = settings
   const egress = openEgress({ rules: operatorRules })
   const rpc = facilitator.rpcUrl === null ? null : openRpc(egress, facilitator.rpcUrl)
@@ -106,6 +104,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
     chain: rpc === null ? null : chainOf(rpc),
     publicUrl,
     db,
+    patientDb: parts.db,
     clock,
     meanwhile,
     onTrouble,
@@ -129,7 +128,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
       fitness = found
     },
     survey: async () => meter.surveyed(await countOpenPayments(parts.db, chainId), await gas()),
-    reconcile: () => reconcilePayments(shop),
+    reconcile: () => reconcilePayments({ ...shop, db: parts.db }),
     sweep: () => sweepPayments(parts.db, new Date(clock().getTime() - keptMs)),
     async close() {
       while (underWay.size > 0) await Promise.all(underWay)

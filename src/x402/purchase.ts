@@ -186,14 +186,17 @@ async function goOn(till: Till, row: PaymentRow, kept: Kept): Promise<Step> {
 async function finish(till: Till, order: Order, row: PaymentRow): Promise<Step> {
   const open = openPaymentOf(till, row)
   if (open === null) return { outcome: 'pending' }
-  const resolved = await resolvePayment(till, open, 'payer')
+  const resolved = await resolvePayment(till, open)
   if (resolved.state === 'failed') return { outcome: 'refused', reason: resolved.reason }
   if (resolved.state === 'settled') return 'wait'
-  const answer = await awaited(order, await order.read())
-  if (isSold(answer))
-    return (await settleAgain(till, open, 'payer')) ? 'wait' : { outcome: 'pending' }
-  await leaveOpen(till.db, row.id, till.clock())
-  return { outcome: 'unsold', answer }
+  let isSellable = false
+  try {
+    isSellable = isSold(await awaited(order, await order.read()))
+  } finally {
+    if (!isSellable) await leaveOpen(till.db, row.id, till.clock())
+  }
+  // Whatever else the answer is: it may have been paid, and only the same payment may follow.
+  return isSellable && (await settleAgain(till, open)) ? 'wait' : { outcome: 'pending' }
 }
 
 /** Not from a copy: who has withdrawn consent since is not shown any more. */
@@ -211,6 +214,7 @@ async function serveAgain(
   )
   if (now.getTime() > end) return used
   const answer = await order.read()
-  if (row.foundAt !== null && isSold(answer)) await markServed(db, row.id)
+  const isServed = row.foundAt !== null && isSold(answer) && (await order.isAwaited())
+  if (isServed) await markServed(db, row.id)
   return { outcome: 'paid', transaction: row.txHash, answer }
 }

@@ -52,7 +52,7 @@ export function listUnsettled(
     order by claimed_at limit ${limit}`)
 }
 
-/** Paid, found by a worker, and not asked for again since: perhaps never served. The newest first. */
+/** Paid when nobody waited for it, and not asked for again since: perhaps never served. The newest first. */
 export function listUnserved(db: Queryable, limit: number): Promise<ListedPayment[]> {
   return db.rows<ListedPayment>(sql`
     select ${listedColumns} from x402_payments where found_at is not null

@@ -22,7 +22,10 @@ import {
 import { type NetworkName, networks, type Price } from './terms.ts'
 
 export interface Till {
+  /** Given up after a moment: somebody waits. */
   db: Db
+  /** The same, for what nobody waits for, or what must be known to be done. */
+  patientDb: Db
   clock: Clock
   network: NetworkName
   facilitator: Facilitator
@@ -70,22 +73,14 @@ function priceOf(till: Till, { authorization }: SignedPayment): Price {
 
 export type Resolved = { state: 'settled' | 'open' } | { state: 'failed'; reason: PaymentReason }
 
-/** `payer`: who paid waits for the answer. */
-export type AskedBy = 'payer' | 'worker'
-
-/** Writes what the chain says, where it says anything final. */
-export async function resolvePayment(
-  till: Till,
-  open: OpenPayment,
-  by: AskedBy,
-): Promise<Resolved> {
+/** Writes what the chain says, where it says anything final. What is settled so counts as found, until its payer is served. */
+export async function resolvePayment(till: Till, open: OpenPayment): Promise<Resolved> {
   const { db, chain } = till
   const { id, payment, claimedAt } = open
   const fate = await chain?.fateOf(payment.authorization, priceOf(till, payment), claimedAt)
   const now = till.clock()
   if (fate?.fate === 'paid') {
-    const isFound = by === 'worker'
-    await markSettled(db, id, { txHash: fate.transaction, now, durably: true, isFound })
+    await markSettled(db, id, { txHash: fate.transaction, now, durably: true, isFound: true })
     return { state: 'settled' }
   }
   if (fate?.fate !== 'void' && fate?.fate !== 'expired') return { state: 'open' }
@@ -96,16 +91,12 @@ export async function resolvePayment(
 }
 
 /** Sends it once more. The chain takes an authorization once, however often it is sent. */
-export async function settleAgain(
-  till: Till,
-  { id, payment }: OpenPayment,
-  by: AskedBy,
-): Promise<boolean> {
+export async function settleAgain(till: Till, { id, payment }: OpenPayment): Promise<boolean> {
   const settlement = await till.facilitator.settle(payment, priceOf(till, payment))
   const now = till.clock()
   if (settlement.outcome === 'settled') {
-    const isFound = by === 'worker'
-    await markSettled(till.db, id, { txHash: settlement.transaction, now, durably: true, isFound })
+    const { transaction: txHash } = settlement
+    await markSettled(till.patientDb, id, { txHash, now, durably: true, isFound: true })
     return true
   }
   await markUnknown(till.db, id, { reason: settlement.reason, now })
@@ -136,13 +127,13 @@ async function reconcile(till: Till, row: PaymentRow): Promise<void> {
   const open = openPaymentOf(till, row)
   if (open === null)
     till.onTrouble('an open payment cannot be read: is its secret gone?', { payment: row.id })
-  else if ((await resolvePayment(till, open, 'worker')).state !== 'open') return
+  else if ((await resolvePayment(till, open)).state !== 'open') return
   else if (
     wasSent(row) &&
     isLedgerAlone(till) &&
     expiredReason(open.payment, till.clock()) === null
   ) {
-    await settleAgain(till, open, 'worker')
+    await settleAgain(till, open)
     return
   }
   await leaveOpen(till.db, row.id, till.clock())

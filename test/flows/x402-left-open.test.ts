@@ -4,7 +4,8 @@ import { connect, type Socket } from 'node:net'
 import { after } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Db, Statement } from '../../src/platform/db.ts'
-import { UnavailableError } from '../../src/platform/errors.ts'
+import { refuse, UnavailableError } from '../../src/platform/errors.ts'
+import { setPatience } from '../../src/platform/patience.ts'
 import { listUnserved } from '../../src/x402/reports-store.ts'
 import { assertPending, startFaultyLoop } from '../support/faulty-loop.ts'
 import {
@@ -14,8 +15,11 @@ import {
   chainTest,
   pay,
   signedHeader,
+  terms,
 } from '../support/paid-loop.ts'
 import type { PaidServer } from '../support/paid-server.ts'
+import { patience } from '../support/patience.ts'
+import { base64Json, payloadV1, signAuthorization } from '../support/payments.ts'
 import { eventually } from '../support/processes.ts'
 
 const loop = await startFaultyLoop()
@@ -64,6 +68,86 @@ chainTest(
     const dying = await loop.start({ db: endingAfter('set lease_until') })
     assertPending(await pay(dying, header))
     await later(31, async () => void assertPaid(await pay(twin, header)))
+  },
+)
+
+chainTest(
+  '503: a hold that the database takes too long for is given up, and released when it stands',
+  async () => {
+    const { db } = loop.database
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const gate = Promise.withResolvers<void>()
+    const slow: Db = {
+      ...db,
+      async run(statement) {
+        if (statement.text.includes('insert into x402_payments')) await gate.promise
+        return db.run(statement)
+      },
+    }
+    const ending = await loop.start({ blind: true, db: slow })
+    setPatience(0.01)
+    assertError(await pay(ending, header), 503, 'unavailable')
+    setPatience(patience)
+    gate.resolve()
+    await ending.close()
+    assert.equal(await stateOf(header), 'released')
+    assertPaid(await pay(blind, header))
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest(
+  'what is settled when its payer came back and left again is listed until it is served',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    assertPending(await broken({ '/settle': 'request lost' }, () => pay(server, header)))
+    const settled = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    facilitator.onSettled = () => {
+      settled.resolve()
+      return gate.promise
+    }
+    const again = await loop.start()
+    await leaveOnce(again, { header, begun: settled.promise })
+    facilitator.onSettled = undefined
+    gate.resolve()
+    await again.close()
+    assert.equal(await stateOf(header), 'settled')
+    assert.equal(await unserved(), 1)
+    await leaveWhileReading(header)
+    assert.equal(await unserved(), 1, 'it was read for nobody')
+    assertPaid(await pay(twin, header))
+    assert.equal(await unserved(), 0)
+  },
+)
+
+chainTest(
+  '503: a payment that may have been made, for what is there no more: whether it was paid is still not known',
+  async () => {
+    const header = await signedHeader(await loop.richWallet())
+    const faults = { '/settle': 'answer lost', node: true } as const
+    const gone = await loop.start({ read: async () => refuse('not_found') })
+    await broken(faults, async () => {
+      assertPending(await pay(server, header))
+      assertPending(await pay(gone, header))
+    })
+    assertPaid(await pay(server, header))
+  },
+)
+
+chainTest(
+  '503: somebody else has sent it, and the chain does not tell: it is not refused before that is known',
+  async () => {
+    const wallet = await loop.richWallet()
+    const signed = await signAuthorization(wallet, terms)
+    const header = base64Json(payloadV1(signed, terms))
+    await loop.broadcast(signed)
+    assertPending(await broken({ node: true }, () => pay(server, header)))
+    assert.equal(await stateOf(header), 'unknown')
+    assertPaid(await pay(server, header))
+    assert.equal(await loop.spent(wallet), 10_000)
   },
 )
 
