@@ -59,8 +59,12 @@ export function attentionCommand(config: Config, flags: PaymentsFlags): Promise<
     const outcome = told(
       { payments },
       {
-        columns: paymentColumns,
-        rows: payments.map(paymentFields),
+        columns: [...paymentColumns, 'validBefore', 'nonce'],
+        rows: payments.map((payment) => [
+          ...paymentFields(payment),
+          payment.validBefore.toISOString(),
+          payment.nonce,
+        ]),
         flags,
         none: 'Nothing needs attention.',
       },

@@ -33,16 +33,21 @@ export interface Db extends Queryable {
 }
 
 /** A part without values that several statements share, such as their columns. */
-class Fragment {
+interface Fragment {
   readonly text: string
-  constructor(text: string) {
-    this.text = text
-  }
 }
+
+const fragments = new WeakSet<object>()
 
 /** `fragment\`id, state\``: one constant for all calls of the statements that it stands in. */
 export function fragment(strings: TemplateStringsArray): Fragment {
-  return new Fragment(strings[0] as string)
+  const made = { text: strings[0] as string }
+  fragments.add(made)
+  return made
+}
+
+function isFragment(value: unknown): value is Fragment {
+  return typeof value === 'object' && value !== null && fragments.has(value)
 }
 
 interface Named {
@@ -61,21 +66,17 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
     named.set(strings, statement)
   }
   const { text, name, hasFragments } = statement
-  return { text, name, values: hasFragments ? values.filter(isValue) : values }
+  return { text, name, values: hasFragments ? values.filter((one) => !isFragment(one)) : values }
 }
 
 function namedOf(strings: readonly string[], values: readonly unknown[]): Named {
   let parameters = 0
   const text = strings.reduce((before, part, i) => {
     const value = values[i - 1]
-    return before + (value instanceof Fragment ? value.text : `$${++parameters}`) + part
+    return before + (isFragment(value) ? value.text : `$${++parameters}`) + part
   })
-  const hasFragments = !values.every(isValue)
+  const hasFragments = values.some(isFragment)
   return { text, name: `s${sha256Hex(text).slice(0, 24)}`, hasFragments }
-}
-
-function isValue(value: unknown): boolean {
-  return !(value instanceof Fragment)
 }
 
 /**

@@ -38,7 +38,7 @@ interface Question {
 }
 
 /** A block that ends the time of an authorization may still be replaced by another. */
-const finalitySeconds = 60
+export const finalitySeconds = 60
 
 async function fateOf(rpc: Rpc, question: Question): Promise<Fate> {
   const { authorization, price } = question

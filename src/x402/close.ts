@@ -1,5 +1,6 @@
 /** What an operator found out about a payment that was left open, where neither facilitator nor chain could tell us. */
 import type { Tx } from '../platform/db.ts'
+import { finalitySeconds } from './chain.ts'
 import { failPayment, lockPayment, markSettled, type PaymentState } from './store.ts'
 
 export interface Finding {
@@ -26,8 +27,9 @@ export async function closePayment(tx: Tx, { id, txHash }: Finding, now: Date): 
   const { state, leaseUntil, validBefore } = payment
   if (state !== 'settling' && state !== 'unknown') return { outcome: 'ended', state }
   if (leaseUntil > now) return { outcome: 'in work', until: leaseUntil }
+  const over = new Date(validBefore.getTime() + finalitySeconds * 1_000)
   if (txHash !== null) await markSettled(tx, id, { txHash, now, durably: true, isFound: true })
-  else if (validBefore > now) return { outcome: 'payable', until: validBefore }
+  else if (now <= over) return { outcome: 'payable', until: over }
   else
     await failPayment(tx, id, {
       reason: 'invalid_exact_evm_payload_authorization_valid_before',

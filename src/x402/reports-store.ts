@@ -11,6 +11,9 @@ export interface ListedPayment {
   amount: string
   payer: string
   payTo: string
+  /** By which, and by the payer, the chain knows the authorization. */
+  nonce: string
+  validBefore: Date
   txHash: string | null
   reason: string | null
   claimedAt: Date
@@ -18,8 +21,8 @@ export interface ListedPayment {
 }
 
 const listedColumns = fragment`
-  id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo", tx_hash as "txHash",
-  error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"`
+  id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo", auth_nonce as nonce,
+  valid_before as "validBefore", tx_hash as "txHash", error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"`
 
 export interface PaymentFilter {
   state: PaymentState | null

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import type { Db, Statement } from '../../src/platform/db.ts'
 import { refuse, UnavailableError } from '../../src/platform/errors.ts'
 import { setPatience } from '../../src/platform/patience.ts'
@@ -395,6 +395,32 @@ function listingForTwo(): Db {
     },
   }
 }
+
+chainTest(
+  'the reconciler waits for a database that takes its time: nobody waits for it',
+  async () => {
+    const header = await signedHeader(await loop.richWallet())
+    const faults = { '/settle': 'answer lost', node: true } as const
+    assertPending(await broken(faults, () => pay(server, header)))
+    const { db } = loop.database
+    const slow = await loop.start({
+      db: {
+        ...db,
+        async run(statement) {
+          await pause(20)
+          return db.run(statement)
+        },
+      },
+    })
+    await later(31, async () => {
+      setPatience(0.01)
+      await slow.reconcile()
+      setPatience(patience)
+    })
+    assert.equal(await stateOf(header), 'settled')
+    assertPaid(await pay(server, header))
+  },
+)
 
 chainTest(
   'the reconciler finds out what nobody came back for: paid, or expired and worthless',
