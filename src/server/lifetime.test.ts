@@ -193,6 +193,19 @@ test('a caller that does not read its answer is cut off', async (t) => {
   connection.socket.destroy()
 })
 
+test('so is one that does not read an answer which waited for those before it', async (t) => {
+  const { endpoints, waiting, release } = heldEndpoints()
+  const edge = await startEdge({ endpoints, limits: { ...fast, readTimeoutMs: 100 } })
+  t.after(() => edge.stop())
+  const connection = await openRaw(edge.port)
+  connection.socket.pause()
+  connection.send(request('GET /held') + request('GET /large'))
+  await waiting(1)
+  release()
+  await untilConnected(edge, 0)
+  connection.socket.destroy()
+})
+
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 async function untilConnected(edge: TestEdge, count: number): Promise<void> {

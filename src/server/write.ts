@@ -115,7 +115,12 @@ export function createWriter(options: WriterOptions): Writer {
     }
     response.writeHead(status, headers)
     response.end(body, 'latin1')
-    if (connection.socket.writableLength > 0) options.onSlowReader(exchange)
+    const look = (): void => {
+      if (connection.socket.writableLength > 0) options.onSlowReader(exchange)
+    }
+    // Behind another answer it has no socket yet: it is written right after it gets one.
+    if (response.socket === null) response.once('socket', () => process.nextTick(look))
+    else look()
   }
 
   return {
