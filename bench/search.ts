@@ -2,8 +2,8 @@
  * Search over SEARCH_PEOPLE people (10,000 and 100,000 unless given, e.g. 1000000): every prefix of two letters that leads to anybody, samples
  * of longer ones, one search at a time on an embedded database, cold (right after its start) and warm; and many at once
  * (search-throughput.ts). On the same rows, too, what one would write without the index: ILIKE over the tables, the same with trigrams, and
- * full-text search by prefix. None of these ranks by kind of match. What it costs to put people into the filled index is measured by itself,
- * over two connections, and as a part of `assay workers import`, each on people of its own.
+ * full-text search by prefix. None of these ranks by kind of match. What it costs to put people into the filled index is measured by itself
+ * (search-keeping.ts), and as a part of `assay workers import`, each on people of its own.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,6 +21,7 @@ import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
 import { migrate } from '../src/platform/migrate.ts'
 import { loadVocabulary } from '../src/skill-standard/vocabulary.ts'
 import { type Finding, report } from './measure.ts'
+import { keeping } from './search-keeping.ts'
 import { type BenchPerson, populationOf } from './search-people.ts'
 import { type Asked, throughput } from './search-throughput.ts'
 
@@ -30,7 +31,6 @@ const othersAsked = Number(process.env.SEARCH_OTHERS ?? 20)
 const importLines = Number(process.env.SEARCH_IMPORT ?? 20_000)
 /** Only put into the index, in batches as an import has them. */
 const keptPeople = Number(process.env.SEARCH_KEPT ?? 20_000)
-const keptBatch = 256
 const root = join(import.meta.dirname, '..')
 const { records } = loadVocabulary(join(root, 'vocabulary'))
 const names = skillNames(records)
@@ -56,7 +56,9 @@ async function benchOf(people: number): Promise<void> {
       findings.push(...(await latencies(search, asked, 'warm')))
       findings.push(...(await throughput(db, { names, asked, edit: (n) => edit(db, n % people) })))
     })
-    if (keptPeople > 0) findings.push(await keeping(server.url, people))
+    const entry = (n: number) => entryOf(workerIdOf(n), { ...personOf(n), avatarUrl: null }, names)
+    const order = { people: keptPeople, entryOf: entry, from: 2 * people }
+    if (keptPeople > 0) findings.push(...(await keeping(server.url, order)))
     findings.push(...(await others(server.url, prefixesOf(people))), await sizeOf(server.url))
     if (importLines > 0) findings.push(...(await imports(dataDir, folder, people)))
     await server.stop()
@@ -272,33 +274,6 @@ async function sizeOf(url: string): Promise<Finding> {
 }
 
 /** Entries of people who are new, a batch a transaction, over as many connections as there are batches at a time. */
-async function keeping(url: string, from: number): Promise<Finding> {
-  const batches = Array.from({ length: Math.ceil(keptPeople / keptBatch) }, (_, batch) =>
-    Array.from({ length: keptBatch }, (_, i) => {
-      const n = 2 * from + batch * keptBatch + i
-      return entryOf(workerIdOf(n), { ...personOf(n), avatarUrl: null }, names)
-    }),
-  )
-  const db = openDb({ url, connectionsMax: 2, applicationName: 'bench', onError: () => {} })
-  const keep = async (): Promise<void> => {
-    for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
-      const entries = batch
-      await db.transaction((tx) => replaceEntries(tx, [], entries))
-    }
-  }
-  const people = batches.length * keptBatch
-  const startedAt = performance.now()
-  await Promise.all([keep(), keep()])
-  const value = (people * 1_000) / (performance.now() - startedAt)
-  await db.close()
-  return {
-    name: 'put into the index, two batches at a time',
-    value,
-    unit: 'people/s',
-    target: { min: 8_000 },
-  }
-}
-
 /** As an operator imports people who may be found, into the filled index. */
 async function imports(dataDir: string, folder: string, from: number): Promise<Finding[]> {
   const file = join(folder, 'workers.ndjson')

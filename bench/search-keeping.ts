@@ -1,0 +1,83 @@
+/**
+ * People put into the filled index a second, over two connections: as the service does it; and what no index of this layout can spare, the same
+ * rows copied into `search_terms` by PostgreSQL alone, from a table beside it, of other people.
+ */
+import { type NewEntry, replaceEntries } from '../src/candidates/store.ts'
+import { type Db, openDb, sql } from '../src/platform/db.ts'
+import type { Finding } from './measure.ts'
+
+export interface KeepingOrder {
+  /** How many people; about so many more for the copy. */
+  people: number
+  entryOf(n: number): NewEntry
+  /** The first of them who is not in the index. */
+  from: number
+}
+
+/** As an import has them. */
+const batchSize = 256
+const atOnce = 2
+
+export async function keeping(url: string, order: KeepingOrder): Promise<Finding[]> {
+  const db = openDb({
+    url,
+    connectionsMax: atOnce,
+    applicationName: 'bench',
+    statementTimeoutMs: 0,
+    onError: () => {},
+  })
+  const batches = Math.ceil(order.people / batchSize)
+  const made = (batch: number): NewEntry[] =>
+    Array.from({ length: batchSize }, (_, i) => order.entryOf(order.from + batch * batchSize + i))
+  const ours = Array.from({ length: batches }, (_, batch) => made(batch))
+  const kept = await perSecond(ours, (entries) =>
+    db.transaction((tx) => replaceEntries(tx, [], entries)),
+  )
+  await db.run(sql`
+    create unlogged table bench_terms (batch int, kind smallint, term text collate "C", rank smallint, username text collate "C")`)
+  for (let batch = 0; batch < batches; batch++) await stage(db, batch, made(batches + batch))
+  await db.run(sql`create index on bench_terms (batch, kind, term, rank)`)
+  await db.run(sql`analyze bench_terms`)
+  const copied = await perSecond([...ours.keys()], (batch) => copy(db, batch))
+  await db.run(sql`drop table bench_terms`)
+  await db.close()
+  return [
+    {
+      name: 'put into the index, two batches at a time',
+      value: kept,
+      unit: 'people/s',
+      target: { min: 8_000 },
+    },
+    { name: 'their rows copied by PostgreSQL alone', value: copied, unit: 'people/s' },
+    { name: 'put into the index / copied', value: kept / copied, unit: '×' },
+  ]
+}
+
+async function stage(db: Db, batch: number, entries: readonly NewEntry[]): Promise<void> {
+  const rows = entries.flatMap(({ username, postings }) =>
+    postings.map((posting) => ({ username, ...posting })),
+  )
+  await db.run(sql`
+    insert into bench_terms
+    select ${batch}::int, * from unnest(${rows.map(({ kind }) => kind)}::smallint[], ${rows.map(({ term }) => term)}::text[],
+      ${rows.map(({ rank }) => rank)}::smallint[], ${rows.map(({ username }) => username)}::text[])`)
+}
+
+async function copy(db: Db, batch: number): Promise<void> {
+  await db.run(sql`
+    insert into search_terms (kind, term, rank, username)
+    select kind, term, rank, username from bench_terms where batch = ${batch} order by kind, term, rank`)
+}
+
+async function perSecond<Batch>(
+  batches: readonly Batch[],
+  keep: (batch: Batch) => Promise<void>,
+): Promise<number> {
+  const left = [...batches]
+  const work = async (): Promise<void> => {
+    for (let batch = left.pop(); batch !== undefined; batch = left.pop()) await keep(batch)
+  }
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: atOnce }, work))
+  return (batches.length * batchSize * 1_000) / (performance.now() - startedAt)
+}
