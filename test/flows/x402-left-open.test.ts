@@ -151,6 +151,29 @@ chainTest(
   },
 )
 
+chainTest(
+  '200: without a node the database has its time to write down that a payment is settled',
+  async () => {
+    const { db } = loop.database
+    const header = await signedHeader(await loop.richWallet())
+    const slow = await loop.start({
+      blind: true,
+      db: {
+        ...db,
+        async run(statement) {
+          if (statement.text.includes(`set state = 'settled'`)) await pause(20)
+          return db.run(statement)
+        },
+      },
+    })
+    facilitator.onSettled = async () => setPatience(0.01)
+    const reply = await pay(slow, header)
+    setPatience(patience)
+    facilitator.onSettled = undefined
+    assertPaid(reply)
+  },
+)
+
 chainTest('an orderly end waits for what is being written down', async () => {
   const header = await signedHeader(await loop.richWallet())
   const writing = Promise.withResolvers<void>()
