@@ -1,5 +1,6 @@
 /** A database that is given up after a moment, for whoever has a caller waiting (decision D13). */
 import type { Db } from './db.ts'
+import { orLate } from './deadline.ts'
 import { UnavailableError } from './errors.ts'
 import { patient } from './patience.ts'
 
@@ -17,14 +18,8 @@ export function impatientDb(db: Db): Db {
 }
 
 /** What the database is doing already, waited for no longer than that. */
-export async function inTime<Result>(work: Promise<Result>): Promise<Result> {
+export function inTime<Result>(work: Promise<Result>): Promise<Result> {
   const ms = patient(answerWithinMs)
-  const late = Promise.withResolvers<never>()
   const why = `the database did not answer within ${ms} ms`
-  const timer = setTimeout(() => late.reject(new UnavailableError(why)), ms)
-  try {
-    return await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
+  return orLate(work, ms, () => Promise.reject(new UnavailableError(why)))
 }

@@ -1,4 +1,5 @@
 /** Whether this process lives, and whether it should get traffic. For the operator's probes: not part of the contract. */
+import { orLate } from '../platform/deadline.ts'
 import type { Answer } from '../platform/endpoint.ts'
 
 /**
@@ -37,15 +38,9 @@ function toldOf(checks: Readiness): Record<string, string> {
 
 /** A probe that hangs says as little as one that fails. What it threw stays inside. */
 async function withinTimeout(checks: () => Promise<Readiness>): Promise<Readiness> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<Readiness>((resolve) => {
-    timer = setTimeout(() => resolve({ checks: 'no answer in time' }), readinessTimeoutMs)
-  })
   try {
-    return await Promise.race([checks(), timeout])
+    return await orLate(checks(), readinessTimeoutMs, () => ({ checks: 'no answer in time' }))
   } catch {
     return { checks: 'failed' }
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -4,6 +4,7 @@
  * transaction when its receipt is late. Nothing that a facilitator says leaves this file but the reason it stands for.
  */
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { orLate } from '../platform/deadline.ts'
 import { requirementV2 } from './challenge.ts'
 import type { SignedPayment } from './payload.ts'
 import { isFirmRefusal, type PaymentReason, paymentReason } from './reasons.ts'
@@ -100,19 +101,13 @@ function asked(payment: SignedPayment, price: Price): [PaymentPayload, PaymentRe
   ]
 }
 
-async function answerOf<Answer>(
+function answerOf<Answer>(
   asking: Promise<Answer>,
   msMax: number,
 ): Promise<{ answer: Answer } | { why: string }> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<{ why: string }>((resolve) => {
-    timer = setTimeout(() => resolve({ why: `no answer within ${msMax} ms` }), msMax)
-  })
-  const answer = asking.then(
+  const told = asking.then(
     (answer) => ({ answer }),
     (error: unknown) => ({ why: error instanceof NoAnswerError ? error.message : 'it failed' }),
   )
-  const first = await Promise.race([answer, late])
-  clearTimeout(timer)
-  return first
+  return orLate(told, msMax, () => ({ why: `no answer within ${msMax} ms` }))
 }

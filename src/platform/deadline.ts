@@ -1,0 +1,14 @@
+/** What `work` gives, or what `late` gives where that takes longer; the work goes on. */
+export async function orLate<Result, Late>(
+  work: Promise<Result>,
+  ms: number,
+  late: () => Late | Promise<Late>,
+): Promise<Result | Late> {
+  const over = Promise.withResolvers<Late>()
+  const timer = setTimeout(() => over.resolve(late()), ms)
+  try {
+    return await Promise.race([work, over.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
