@@ -15,7 +15,7 @@ const isKeyed = ({ policy }: Shape): boolean => policy.kind === 'keyed'
 const onlyWhere: Partial<Record<ErrorName, (endpoint: Shape) => boolean>> = {
   api_key_in_url: () => false,
   invalid_json: ({ body }) => body !== undefined,
-  // Who declares these names them: what is wrong in the body of a verification is a finding.
+  // Who declares these names them. What is wrong in the body of a verification is a finding.
   invalid_field: () => false,
   agent_reporting_locked: () => false,
   webhooks_not_configured: () => false,

@@ -1,9 +1,8 @@
 /** Pure: what all operations of the contract share: the error body, headers, and how a caller names itself. */
-import type { Endpoint } from '../platform/endpoint.ts'
+import { type Endpoint, idempotencyKeyPattern } from '../platform/endpoint.ts'
 import {
   creditsChargedHeader,
   creditsRemainingHeader,
-  idempotencyKeyPattern,
   interfaceVersion,
   versionHeader,
 } from '../platform/identifiers.ts'

@@ -82,6 +82,9 @@ export type Answer =
     }
   | Refusal
 
+/** Of the header Idempotency-Key, and of every other name of a purchase (spec §2.8). */
+export const idempotencyKeyPattern = '^[A-Za-z0-9._~:-]{16,128}$'
+
 export interface Endpoint<Path extends TObject = TObject, Query extends TObject = TObject> {
   /** Unique over the service; the name of the operation in the contract. */
   operationId: string

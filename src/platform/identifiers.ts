@@ -6,9 +6,6 @@ const brandLower = 'service'
 /** The version of the interface contract (spec §9) and the only one supported (decision D4). */
 export const interfaceVersion = '2026-05-14'
 
-/** Of the header `Idempotency-Key`, and of every other name of a purchase (spec §2.8). */
-export const idempotencyKeyPattern = '^[A-Za-z0-9._~:-]{16,128}$'
-
 export const versionHeader = `${brand}-Version` as const
 
 /** What a call cost in credits, and what its account has left (decision D19). */

@@ -2,9 +2,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Authenticate, KeyRights, SeenKey } from '../platform/admission.ts'
 import type { PresentedKey } from '../platform/callers.ts'
-import type { Endpoint, Policy, RateLimits } from '../platform/endpoint.ts'
+import {
+  type Endpoint,
+  idempotencyKeyPattern,
+  type Policy,
+  type RateLimits,
+} from '../platform/endpoint.ts'
 import { errorTable, type Refusal, refuse } from '../platform/errors.ts'
-import { idempotencyKeyPattern } from '../platform/identifiers.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limiter.ts'
 import { bucketName } from '../platform/rate-window.ts'
 import type { RecentMap } from '../platform/recent-map.ts'
@@ -99,7 +103,7 @@ async function admitKey(
   const key = await edge.authenticate(authorization, {
     address: edge.network(exchange).address,
     onSeen(seen) {
-      if (outOfPlace(policy, seen) !== null || !hasMisses(edge, bucketOf(seen))) return null
+      if (outOfPlace(policy, seen) !== null || !hasMissesLeft(edge, bucketOf(seen))) return null
       const counted = count(seen)
       // Whoever does not get so far does not hear of it.
       counted.catch(() => {})
@@ -194,9 +198,11 @@ function overLimit(
   return refuse('rate_limited', { message, headers })
 }
 
+type MissParts = Pick<AdmitParts, 'limiter' | 'missLimits' | 'spent'>
+
 /** Counts a 404 of a caller. Null, or what is answered in its place: with a spent budget, being told nothing is being told. */
 export async function missProblem(
-  edge: Pick<AdmitParts, 'limiter' | 'missLimits' | 'spent'>,
+  edge: MissParts,
   called: Called,
   caller: ClientNetwork,
 ): Promise<Refusal | null> {
@@ -208,14 +214,14 @@ export async function missProblem(
 
 /** Null unless a caller is known to have found nothing too often. Nothing is counted while nothing is left; in the last moments of that one may be. */
 export async function spentMisses(
-  edge: Parameters<typeof missProblem>[0],
+  edge: MissParts,
   called: Called,
   caller: ClientNetwork,
 ): Promise<Refusal | null> {
-  return hasMisses(edge, caller) ? null : missProblem(edge, called, caller)
+  return hasMissesLeft(edge, caller) ? null : missProblem(edge, called, caller)
 }
 
-export function hasMisses(edge: Pick<AdmitParts, 'spent'>, caller: ClientNetwork): boolean {
+export function hasMissesLeft(edge: Pick<AdmitParts, 'spent'>, caller: ClientNetwork): boolean {
   return waitMs(edge, caller, misses) <= 0
 }
 

@@ -9,7 +9,6 @@ import { canonicalJson } from '../platform/canonical-json.ts'
 import type { Answer, Policy } from '../platform/endpoint.ts'
 import { errorTable, UnavailableError } from '../platform/errors.ts'
 import { creditsChargedHeader, creditsRemainingHeader } from '../platform/identifiers.ts'
-import { patient } from '../platform/patience.ts'
 import type { PaymentPort } from '../platform/payments.ts'
 import type { ClientNetwork, RateVerdict } from '../platform/rate-limiter.ts'
 import {
@@ -17,7 +16,7 @@ import {
   type Admitted,
   bucketOf,
   challenged,
-  hasMisses,
+  hasMissesLeft,
   missProblem,
   rateProblem,
   spentMisses,
@@ -25,6 +24,7 @@ import {
 } from './admit.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
 import { isRefusal, type Parameters } from './parameters.ts'
+import { isTooLate, turnOf } from './turn.ts'
 
 export interface PayParts extends AdmitParts {
   /** Absent: calls with a key cost nothing (decision D21). */
@@ -98,7 +98,7 @@ async function answerKeyless(
     onSent: (failure) => void (exchange.failure = failure),
     mayTry(payer) {
       const caller = callerOf(payer)
-      return waitMs(edge, caller, operationId) <= 0 && hasMisses(edge, caller)
+      return waitMs(edge, caller, operationId) <= 0 && hasMissesLeft(edge, caller)
     },
     async limit(payer) {
       const caller = callerOf(payer)
@@ -197,40 +197,6 @@ async function chargeSeen(
 function nullUnlessUnavailable(error: unknown): null {
   if (error instanceof UnavailableError) throw error
   return null
-}
-
-/** How long an answer waits for those before it on its connection: a caller that does not read must not keep calls under way. */
-const turnMsMax = 1_000
-
-/** Of requests that were sent one behind the other, each is paid for when its answer can leave: the caller may never read as far as that. */
-function turnOf(exchange: Exchange): Promise<void> | undefined {
-  const { response, connection } = exchange
-  if (response.socket !== null || isTooLate(exchange)) return undefined
-  const { socket } = connection
-  // Each that waits listens.
-  socket.setMaxListeners(0)
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      response.off('socket', turn)
-      socket.off('close', turn)
-    }
-    const turn = (): void => {
-      end()
-      resolve()
-    }
-    const timer = setTimeout(() => {
-      end()
-      reject(new UnavailableError('the answer before it has not left'))
-    }, patient(turnMsMax))
-    response.once('socket', turn)
-    socket.once('close', turn)
-  })
-}
-
-/** The caller has had its 503, or is gone. A request that was read to its end is destroyed all the same: the connection tells. */
-function isTooLate({ answered, connection }: Exchange): boolean {
-  return answered || connection.socket.destroyed
 }
 
 function purchaseOf({ route, idempotencyKey, path, query, body }: Omit<PaidCall, 'exchange'>) {

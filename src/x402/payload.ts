@@ -3,7 +3,7 @@
  * pay only a signed EIP-3009 authorization, the one that the challenge asks for.
  */
 import { PaymentPayloadV1Schema, PaymentPayloadV2Schema, z } from '@x402/core/schemas'
-import { idempotencyKeyPattern } from '../platform/identifiers.ts'
+import { idempotencyKeyPattern } from '../platform/endpoint.ts'
 import { parseStrictJson } from '../platform/strict-json.ts'
 import type { PaymentReason } from './reasons.ts'
 
