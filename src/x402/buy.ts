@@ -143,7 +143,8 @@ function isUsed(refusal: Purchase): boolean {
 }
 
 /** Somebody has sent it to the chain before us: where we are paid by it, it is served. Nobody has bought with it here: it is held. */
-async function usedBy(till: Till, { payment }: Order, { row }: Claim): Promise<Bought> {
+async function usedBy(till: Till, { payment, onSent }: Order, { row }: Claim): Promise<Bought> {
+  onSent()
   const open = { id: row.id, payment, claimedAt: till.clock() }
   const resolved = await resolvePayment(till, open)
   if (resolved.state === 'settled') return 'wait'
