@@ -273,7 +273,6 @@ async function sizeOf(url: string): Promise<Finding> {
   return { name: 'size of the index', value: Number(rows[0].size), unit: 'MiB' }
 }
 
-/** Entries of people who are new, a batch a transaction, over as many connections as there are batches at a time. */
 /** As an operator imports people who may be found, into the filled index. */
 async function imports(dataDir: string, folder: string, from: number): Promise<Finding[]> {
   const file = join(folder, 'workers.ndjson')

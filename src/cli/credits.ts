@@ -108,7 +108,7 @@ export function usageCommand(config: Config, named: string, flags: UsageFlags): 
     flags.since === undefined
       ? new Date(until.getTime() - 30 * 86_400_000)
       : dayGiven('--since', flags.since)
-  if (since > until) throw new UsageError('--since is later than --until.')
+  if (since > until) throw new UsageError('The time begins after its end: --until, or now.')
   return withDatabase(config, async (db) => {
     const { id: account } = await accountNamed(db, named)
     const usage = await findUsage(db, { accountId: account, since, until })

@@ -1,7 +1,7 @@
 /**
- * Pure: a quote is the `extra.nonce` of a challenge. It proves to us alone that we offered these terms, so that nothing is
- * written for each request that is not paid. Payers of version 1 never send it back, those of version 2 do: then it must be ours, for this resource, and a price we have
- * changed since is honoured while the quote is young.
+ * Pure: a quote is the `extra.nonce` of a challenge. It proves to us alone that we offered these terms, so that nothing is written for each
+ * request that is not paid. Payers of version 1 never send it back, those of version 2 do: then it must be ours, for this resource, and a
+ * price we have changed since is honoured while the quote is young.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Terms } from './terms.ts'

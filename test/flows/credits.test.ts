@@ -62,7 +62,10 @@ test('an account, its key and its credits: made by command, honoured by a server
     ['usage', account.id, '--since', '2026-02-30'],
     ['usage', account.id, '--since', '2026-05-15', '--until', '2026-05-14'],
   ])
-    assert.match(await refused(2, 'credits', ...wrong), /characters|twelve digits|a day|later/)
+    assert.match(
+      await refused(2, 'credits', ...wrong),
+      /characters|twelve digits|a day|after its end/,
+    )
   const paid = await verify(one.base, key)
   assert.equal(paid.status, 200)
   assert.equal(paid.headers['service-credits-charged'], '1')
