@@ -14,7 +14,7 @@ import type { ReportingState, ReportRow } from './store.ts'
 export interface AgentDecisionsOptions {
   db: Db
   clock: Clock
-  /** Of accounts about which the operator has said nothing (decision D43). */
+  /** State of an account that the operator has neither locked nor unlocked (decision D43). */
   stateUnlessSet: ReportingState
   /** Of each key. */
   limits: RateLimits
@@ -68,7 +68,8 @@ export function agentDecisionEndpoints(options: AgentDecisionsOptions): Endpoint
         },
         401: { description: 'There is no API key, or it is not valid.' },
         403: {
-          description: 'The API key lacks the scope, or the account may not report yet.',
+          description:
+            'The API key lacks the scope, or the operator has locked reporting for the account.',
           errors: ['insufficient_scope', 'test_key', 'agent_reporting_locked'],
         },
         409: {

@@ -1,6 +1,8 @@
 /**
- * Who may report (decision D43): an account is locked until the operator unlocks it; its owner may ask for that, one request open at a
- * time. Writes agent_reporting and agent_unlock_reviews. What is decided holds for every report that begins afterwards.
+ * Locks and unlocks agent reporting for an account (decision D43). An account may report from the start; the operator locks an account
+ * that abuses it. The owner of a locked account may request a review, one open at a time; the operator approves or declines it.
+ *
+ * Tables: writes `agent_reporting` and `agent_unlock_reviews`. A decision applies to every report that begins after its commit.
  */
 import type { Db, Tx } from '../platform/db.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'

@@ -1,9 +1,8 @@
-/** The demo's account: a key in a file, credits, and leave to report agent decisions (decision D43). For trying out, not for others. */
+/** The demo's account: a key in a file, and credits. For trying out, not for others. */
 import { chmod } from 'node:fs/promises'
 import { shownKey } from '../access/api-key.ts'
 import { createAccount, createKey, isActive } from '../access/manage.ts'
 import { findAccount, findKeys } from '../access/store.ts'
-import { unlockReporting } from '../agent-decisions/unlock.ts'
 import type { Action } from '../audit/actions.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import { enterCredits } from '../payments/credits.ts'
@@ -43,11 +42,7 @@ async function makeKey(tx: Tx, made: { peppers: Keyring; now: Date }): Promise<s
   const done: Action[] = []
   const fresh = await createAccount(tx, accountName, now)
   const accountId = fresh?.id ?? (await findAccount(tx, accountName))?.id ?? ''
-  if (fresh !== null) {
-    done.push({ action: 'accounts.created', subjects: [accountId], details: {} })
-    const { reviewed } = await unlockReporting(tx, { userId: accountId, now })
-    done.push({ action: 'agent_reporting.unlocked', subjects: [accountId], details: { reviewed } })
-  }
+  if (fresh !== null) done.push({ action: 'accounts.created', subjects: [accountId], details: {} })
   const environment = 'live'
   const rights = { environment, scopes, allowedFrom: null, expiresAt: null } as const
   const wanted = { accountId, name: accountName, ...rights }

@@ -6,7 +6,6 @@ import { after, test } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { isApiKey } from '../access/api-key.ts'
 import { findAccount } from '../access/store.ts'
-import { findState } from '../agent-decisions/unlock-store.ts'
 import { readEvidenceLine } from '../evidence/evidence-line.ts'
 import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import { registerSource } from '../evidence/register-source.ts'
@@ -167,7 +166,7 @@ test('the files of people, sources and evidence, imported by the commands that r
   })
 })
 
-test('the account of the demo has a key in a file of its owner, credits, and may report; a lost file is followed by another key', async () => {
+test('the account of the demo has a key in a file of its owner, and credits; a lost file is followed by another key', async () => {
   const { db, config, dataDir } = await demoPlace()
   await prepareDemo({ config, db, now, ...making })
   const file = join(dataDir, 'demo/api-key')
@@ -177,7 +176,6 @@ test('the account of the demo has a key in a file of its owner, credits, and may
   const account = await findAccount(db, 'demo')
   assert.ok(account !== undefined)
   assert.equal((await findCreditAccount(db, account.id))?.balance, 1_000)
-  assert.equal(await findState(db, account.id), 'unlocked')
   rmSync(file)
   await prepareDemo({ config, db, now, ...making })
   assert.notEqual(readFileSync(file, 'utf8').trim(), key)

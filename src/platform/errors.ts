@@ -81,8 +81,8 @@ export const errorTable = {
   },
   agent_reporting_locked: {
     status: 403,
-    message: 'This account may not report agent decisions yet.',
-    advice: 'Ask the operator to unlock agent reporting for the account.',
+    message: 'The operator has locked agent reporting for this account.',
+    advice: 'Request a review, or ask the operator to unlock the account.',
   },
   test_key: {
     status: 403,

@@ -3,10 +3,10 @@ import { integer, oneOf, type Reading, readerOf, type SettingTable, setting } fr
 
 export const reportsSettings = {
   AGENT_REPORTING_DEFAULT: setting({
-    default: 'locked',
+    default: 'unlocked',
     unit: 'locked or unlocked',
     effect:
-      'Whether an account may report agent decisions about which the operator has said nothing. See `assay reports unlock` and `lock`.',
+      'State of an account that neither `assay reports lock` nor `assay reports unlock` has set. locked: a new account reports once you unlock it.',
     parse: oneOf('locked', 'unlocked'),
   }),
   AGENT_REPORTS_PER_DAY: setting({

@@ -261,9 +261,25 @@ test('the second start takes less than 5 seconds, finds everything and makes not
   assert.equal((await verify(server.base, issued)).body.valid, true)
   await assertStory(server)
   await assertCommandsWork(server)
+  await assertReportWorks(server)
   await assertChallenges(server)
   await stop(server)
 })
+
+/** Runs the curl of docs/agent-decisions.md as printed: a new account reports without an unlock (decision D43). */
+async function assertReportWorks({ base }: ServerProcess): Promise<void> {
+  const page = readFileSync('docs/agent-decisions.md', 'utf8')
+  const command = page.match(/## Send a report\n\n```sh\n([^`]+)```/)?.[1] ?? ''
+  const env = {
+    ...process.env,
+    BASE: base,
+    API_KEY: readFileSync(join(dataDir, 'demo/api-key'), 'utf8').trim(),
+  }
+  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', command], { env })
+  const created = JSON.parse(stdout)
+  assert.equal(created.schemaVersion, 'service.agent_decision_report_create.v1', stdout)
+  assert.equal(created.replayed, false)
+}
 
 async function assertChallenges({ base }: ServerProcess): Promise<void> {
   const path = '/api/v1/candidates/search?q=typescript'

@@ -1,6 +1,6 @@
 /** What the contract test sends to the routes that need an API key: a good request for each, and one for each refusal. */
 import { randomUUID } from 'node:crypto'
-import { unlockReporting } from '../../src/agent-decisions/unlock.ts'
+import { lockReporting } from '../../src/agent-decisions/unlock.ts'
 import { ask, type Question } from './ask.ts'
 import { newKey, type TestKey } from './keys.ts'
 import type { TestService } from './service.ts'
@@ -32,7 +32,7 @@ export async function keyedDrives(
   const lockedOut = await newKey(db)
   const unscoped = await newKey(db, { accountId: key.accountId, scopes: ['scores:read'] })
   const test = await newKey(db, { accountId: key.accountId, environment: 'test' })
-  await db.transaction((tx) => unlockReporting(tx, { userId: key.accountId, now: new Date() }))
+  await db.transaction((tx) => lockReporting(tx, { userId: lockedOut.accountId, now: new Date() }))
   const made = await Promise.all([1, 2].map(() => createdBy(service, key)))
   const disabled = made[0] ?? ''
   for (let i = 0; i < 20; i++) await createdBy(service, full)

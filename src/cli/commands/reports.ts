@@ -24,11 +24,11 @@ export function reportsCommands(program: Command): void {
       ),
     )
 
-  command(reports, 'reviews', 'Show which accounts ask to be unlocked').action((flags) =>
+  command(reports, 'reviews', 'Show which locked accounts request a review').action((flags) =>
     act(flags, async () => (await import('../reports-decide.ts')).listReviewsCommand(settings())),
   )
 
-  command(reports, 'unlock', 'Let an account report; approves its request')
+  command(reports, 'unlock', 'Let a locked account report again; approves its review')
     .argument(...accountArgument)
     .action((account, flags) =>
       act(flags, async () =>
@@ -36,7 +36,11 @@ export function reportsCommands(program: Command): void {
       ),
     )
 
-  command(reports, 'decline', 'Decline an account’s request; it may ask again')
+  command(
+    reports,
+    'decline',
+    'Decline the review of an account; the account stays locked and may request another',
+  )
     .argument(...accountArgument)
     .action((account, flags) =>
       act(flags, async () =>
@@ -44,7 +48,7 @@ export function reportsCommands(program: Command): void {
       ),
     )
 
-  command(reports, 'lock', 'Take no further report of an account; what it reported stays')
+  command(reports, 'lock', 'Refuse further reports of an account (403); its earlier reports stay')
     .argument(...accountArgument)
     .action((account, flags) =>
       act(flags, async () =>
