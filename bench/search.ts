@@ -11,7 +11,7 @@ import { chmodSync, createWriteStream, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { foldText } from '../src/candidates/fold.ts'
+import { foldTerm } from '../src/candidates/fold.ts'
 import { entryOf } from '../src/candidates/keep-index.ts'
 import { candidateSearch, type SearchCandidates } from '../src/candidates/search.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
@@ -154,7 +154,7 @@ function prefixesOf(people: number): Asked[] {
       ...skills.map(({ name }) => name),
     ],
   )
-  const words = texts.map(foldText).flatMap((text) => [text, ...text.split(' ')])
+  const words = texts.map(foldTerm).flatMap((text) => [text, ...text.split(' ')])
   const targets = { p99: 5, max: 15 }
   const ofLength = (length: number, most: number): Asked => {
     const all = [

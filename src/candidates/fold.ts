@@ -1,31 +1,15 @@
-/**
- * Pure: how search compares texts. One form for what people show and for what is asked: compatibility forms (NFKC), case and white
- * space make no difference, nor does what cannot be seen. Look-alikes of other scripts stay what they are.
- */
+/** Pure: what search compares of a text, and the beginnings under which the text is found. */
+import { foldText } from '../platform/fold-text.ts'
 
 /** In code points: as long as a query may be. Longer texts are compared up to here. */
 const termLengthMax = 80
 
-/** Zero-width and control characters, soft hyphens, variation selectors; so also the marks and the upper end of the index. */
-const unseen = /[\p{Default_Ignorable_Code_Point}\u{10ffff}]|(?!\s)\p{Cc}/gu
-const plain = /^[!-~]+( [!-~]+)*$/
-
-export function foldText(text: string): string {
-  const folded = plain.test(text) ? text.toLowerCase() : foldCase(text)
-  return firstLetters(folded, termLengthMax).trimEnd()
-}
-
-/** Upper case first, so that ß, ſ and the like meet what they are written as in capitals. */
-function foldCase(text: string): string {
-  return text
-    .normalize('NFKC')
-    .replace(unseen, '')
-    .toUpperCase()
-    .toLowerCase()
-    .replaceAll('ς', 'σ')
-    .normalize('NFKC')
-    .replace(/\s+/gu, ' ')
-    .trim()
+/**
+ * Returns the folded text as search compares it. It holds no control character and no U+10FFFF:
+ * the index marks terms with these.
+ */
+export function foldTerm(text: string): string {
+  return firstLetters(foldText(text), termLengthMax).trimEnd()
 }
 
 const laterWord = /(?<=[^\p{L}\p{M}\p{N}])[\p{L}\p{N}]/gu
@@ -39,7 +23,7 @@ export function fromLaterWords(folded: string): string[] {
 
 /** A text folded, as what it is found by: from its beginning, and from each later word. */
 export function beginnings(text: string): string[] {
-  const folded = foldText(text)
+  const folded = foldTerm(text)
   return [...new Set([folded, ...fromLaterWords(folded)])].filter(hasTwoLetters)
 }
 

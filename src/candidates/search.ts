@@ -7,7 +7,7 @@ import { coalesce } from '../platform/coalesce.ts'
 import type { Queryable } from '../platform/db.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 import type { Card, Search } from './card.ts'
-import { foldText, hasTwoLetters } from './fold.ts'
+import { foldTerm, hasTwoLetters } from './fold.ts'
 import { profilePath } from './public-read.ts'
 import type { CandidatePreview } from './schema.ts'
 import { matchesSkill, type SkillNames, type SkillTerms } from './skill-names.ts'
@@ -83,7 +83,7 @@ export function lookupOf(q: string, limit: number, names: SkillNames): Lookup {
 
 /** A leading @ searches handles alone (decision D35). */
 export function searchOf(q: string, limit: number): Search {
-  const folded = foldText(q)
+  const folded = foldTerm(q)
   const handlesAlone = folded.startsWith('@')
   return { text: handlesAlone ? folded.slice(1) : folded, handlesAlone, limit }
 }

@@ -2,7 +2,7 @@
 import { sha256 } from '../platform/bytes.ts'
 import { canonicalJson } from '../platform/canonical-json.ts'
 import { RecentMap } from '../platform/recent-map.ts'
-import { foldText, fromLaterWords, hasTwoLetters } from './fold.ts'
+import { foldTerm, fromLaterWords, hasTwoLetters } from './fold.ts'
 
 export interface NamedRecord {
   label: string
@@ -38,19 +38,22 @@ export interface OtherLabels {
   akin: readonly string[]
 }
 
-/** Raised when the way from a name to its terms changes: the index is then built anew. */
-const termsVersion = 2
+/**
+ * Raised when the way from a name to its terms changes: the jobs process then builds the index anew
+ * when it starts.
+ */
+const termsVersion = 3
 
 export function skillNames(records: readonly NamedRecord[]): SkillNames {
   const byName = Map.groupBy(
     records.flatMap((record) =>
-      [record.label, ...record.aliases].map((name) => ({ name: foldText(name), record })),
+      [record.label, ...record.aliases].map((name) => ({ name: foldTerm(name), record })),
     ),
     ({ name }) => name,
   )
   const sources = records.map(({ label, aliases }) => ({ label, aliases: [...aliases] }))
   const termsOf = (name: string): SkillTerms => {
-    const own = foldText(name)
+    const own = foldTerm(name)
     return termsFor(
       own,
       (byName.get(own) ?? []).map(({ record }) => record),
@@ -64,8 +67,8 @@ export function skillNames(records: readonly NamedRecord[]): SkillNames {
 }
 
 function termsFor(own: string, known: readonly NamedRecord[]): SkillTerms {
-  const labels = known.map(({ label }) => foldText(label))
-  const aliases = known.flatMap((record) => record.aliases.map(foldText))
+  const labels = known.map(({ label }) => foldTerm(label))
+  const aliases = known.flatMap((record) => record.aliases.map(foldTerm))
   const whole = new Set([own, ...labels, ...aliases].filter((term) => term !== ''))
   const labelParts = labels.flatMap(fromLaterWords)
   const ownParts = fromLaterWords(own).filter((term) => !labelParts.includes(term))
@@ -94,8 +97,8 @@ function remembered(termsOf: (name: string) => SkillTerms): SkillNames['of'] {
 function otherLabels(records: readonly NamedRecord[]): SkillNames['otherLabels'] {
   const named = records
     .flatMap((record) => {
-      const label = foldText(record.label)
-      const aliases = record.aliases.map(foldText).map((name) => ({ name, label, whole: true }))
+      const label = foldTerm(record.label)
+      const aliases = record.aliases.map(foldTerm).map((name) => ({ name, label, whole: true }))
       const parts = fromLaterWords(label).map((name) => ({ name, label, whole: false }))
       return [...aliases, ...parts]
     })

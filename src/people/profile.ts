@@ -1,4 +1,5 @@
 /** Pure: what a person shows, and the form of each part. Lengths are in code points; nothing is stripped or repaired (decision D8). */
+import { foldText } from '../platform/fold-text.ts'
 import type { Fault } from '../platform/shape-fault.ts'
 import { isReserved } from './username.ts'
 
@@ -85,14 +86,16 @@ function faultOfMonth(field: string, text: string | undefined, thisMonth: string
   return text > thisMonth ? { field, reason: 'must not be in the future' } : null
 }
 
+/** Names that search takes for one skill are one skill. */
 function faultOfSkills(skills: readonly ProfileSkill[]): Fault | null {
   const seen = new Set<string>()
   for (const [i, { name }] of skills.entries()) {
     const field = `skills.${i}.name`
     const fault = faultOfText(field, name, { max: 80 })
     if (fault !== null) return fault
-    if (seen.has(name.toLowerCase())) return { field, reason: 'names a skill twice' }
-    seen.add(name.toLowerCase())
+    const folded = foldText(name)
+    if (seen.has(folded)) return { field, reason: 'names a skill twice' }
+    seen.add(folded)
   }
   return null
 }

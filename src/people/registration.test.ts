@@ -117,15 +117,21 @@ test('months: YYYY-MM, not of the future', () => {
   assert.equal(faultIn({ memberSince: '2026-06' }), 'memberSince: must not be in the future')
 })
 
-test('skills: at most 100, each once whatever its case, a level of the rubric', () => {
+test('skills: at most 100, each once as search compares names, a level of the rubric', () => {
   const skills = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ name: `skill ${i}` }))
   assert.equal(faultIn({ skills: skills(100) }), null)
   assert.equal(faultIn({ skills: skills(101) }), 'skills: must be a list of at most 100 skills')
+  for (const other of ['go', 'Ｇｏ', 'G\u00ado'])
+    assert.equal(
+      faultIn({ skills: [{ name: 'Go' }, { name: other }] }),
+      'skills.1.name: names a skill twice',
+    )
   assert.equal(
-    faultIn({ skills: [{ name: 'Go' }, { name: 'go' }] }),
+    faultIn({ skills: [{ name: 'STRAẞE' }, { name: 'Strasse' }] }),
     'skills.1.name: names a skill twice',
   )
+  assert.equal(faultIn({ skills: [{ name: 'Zoë' }, { name: 'Zoe' }] }), null)
   assert.equal(faultIn({ skills: [{ name: 'Go', level: 'expert', verified: true }] }), null)
   assert.equal(faultIn({ skills: [{ name: 'Go', level: null }] }), null)
   assert.equal(

@@ -2,6 +2,7 @@
  * Pure: the rules of a good vocabulary, V1 to V14, V17 and V18 (V15 and V16 need a JSON-LD processor: `lint-json-ld.ts`).
  * A record whose shape is wrong gives V1 findings alone; the other rules see the records that have one.
  */
+import { foldText } from '../platform/fold-text.ts'
 import type { Entry, Finding } from './finding.ts'
 import { lintGraph } from './lint-graph.ts'
 import { lintRecord } from './lint-record.ts'
@@ -96,7 +97,7 @@ function aliases(entries: readonly Entry[], labels: ReadonlyMap<string, string>)
 
 /** Two names that differ in case, width, spaces or hyphens alone are one name to a reader. */
 function folded(name: string): string {
-  return name.normalize('NFKC').toLowerCase().replace(/[\s-]/g, '')
+  return foldText(name).replace(/[\s-]/g, '')
 }
 
 /** V10, for the lists themselves. */

@@ -1,5 +1,5 @@
 /** Search as decision D35 says it, one person after the other: slow, and without an index to go wrong. */
-import { foldText } from '../../src/candidates/fold.ts'
+import { foldTerm } from '../../src/candidates/fold.ts'
 import type { NamedRecord } from '../../src/candidates/skill-names.ts'
 
 export interface Seeker {
@@ -15,7 +15,7 @@ export function searchByHand(
   records: readonly NamedRecord[],
   { q, limit }: { q: string; limit: number },
 ): string[] {
-  const folded = foldText(q)
+  const folded = foldTerm(q)
   const alone = folded.startsWith('@')
   const text = alone ? folded.slice(1) : folded
   const placed = people.flatMap((person) => {
@@ -56,21 +56,21 @@ function placeOf(person: Seeker, text: string, records: readonly NamedRecord[]):
   const skills = (person.skills ?? []).map(({ name }) => skillPlace(name, text, records) ?? 9)
   const skill = Math.min(9, ...skills)
   if (skill < 9) return skill
-  if (isPrefix && words(foldText(person.displayName)).some((word) => word.startsWith(text)))
+  if (isPrefix && words(foldTerm(person.displayName)).some((word) => word.startsWith(text)))
     return 5
-  if (isPrefix && words(foldText(person.title ?? '')).some((word) => word.startsWith(text)))
+  if (isPrefix && words(foldTerm(person.title ?? '')).some((word) => word.startsWith(text)))
     return 6
   return null
 }
 
 function skillPlace(name: string, text: string, records: readonly NamedRecord[]): number | null {
   if (text === '') return null
-  const own = foldText(name)
+  const own = foldTerm(name)
   const known = records.filter(({ label, aliases }) =>
-    [label, ...aliases].some((each) => foldText(each) === own),
+    [label, ...aliases].some((each) => foldTerm(each) === own),
   )
-  const labels = [own, ...known.map(({ label }) => foldText(label))]
-  const aliases = known.flatMap((record) => record.aliases.map(foldText))
+  const labels = [own, ...known.map(({ label }) => foldTerm(label))]
+  const aliases = known.flatMap((record) => record.aliases.map(foldTerm))
   if ([...labels, ...aliases].includes(text)) return 3
   if (Array.from(text).length < 2) return null
   const begins = (term: string): boolean => term.startsWith(text)
