@@ -36,6 +36,12 @@ export const accountActions = {
     subject: uuid,
     details: Type.Object({}, closed),
   }),
+  'webhooks.secret_replaced': facts({
+    meaning:
+      'The secret of a webhook endpoint was replaced at once: every older one signs nothing any more.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
   'webhooks.promoted': facts({
     meaning: 'The announced secret of a webhook endpoint signs from now on.',
     subject: uuid,

@@ -51,7 +51,10 @@ const refusals = {
   'no such endpoint': 'There is no such webhook endpoint.',
   'no such event': 'There is no such event, or it may no longer leave.',
   disabled: 'The endpoint is disabled: `assay webhooks enable` first.',
-  'a rotation is under way': 'A rotation is under way: two secrets sign already.',
+  'a rotation is under way':
+    'A rotation is under way. Wait until it ends, or, if a secret has leaked, add --now --drop-old.',
+  'replaced by another operator':
+    'Another operator has just replaced the secret. Run the command again to replace that one too.',
 }
 
 export function refusalOf(outcome: keyof typeof refusals): Changed {

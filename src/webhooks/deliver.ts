@@ -7,7 +7,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Bell, createBell } from '../platform/bell.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import { UnavailableError } from '../platform/errors.ts'
-import type { Keyring } from '../platform/keyring.ts'
 import type { Log } from '../platform/log.ts'
 import { uuidV7 } from '../platform/uuid-v7.ts'
 import { type AttemptEnd, acknowledgeBatch } from './acknowledge.ts'
@@ -20,7 +19,6 @@ import { signingSecrets } from './signing-secrets.ts'
 import { dealSlots, type Grant } from './slots.ts'
 
 export interface DelivererParts extends SenderParts {
-  ring: Keyring
   log: Log
   /** Rung when something may have become due. */
   bell?: Bell
@@ -86,7 +84,12 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     const grants = await withinRates(db, sendable, { due, now })
     if (grants.length === 0) return 0
     const leasedAt = performance.now()
-    const claimed = await claimDeliveries(db, grants, {
+    const versions = newestVersions(due)
+    const claimable = grants.map((grant) => ({
+      ...grant,
+      secretVersion: versions.get(grant.endpointId) ?? 0,
+    }))
+    const claimed = await claimDeliveries(db, claimable, {
       ids: Array.from({ length: countOf(grants) }, () => uuidV7(now)),
       now,
       until: new Date(now.getTime() + leaseMs),
@@ -167,6 +170,12 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
       await Promise.all(underWay)
     },
   }
+}
+
+function newestVersions(endpoints: readonly WalkedEndpoint[]): Map<string, number> {
+  return new Map(
+    endpoints.map(({ endpointId, secrets }) => [endpointId, secrets.at(-1)?.version ?? 0]),
+  )
 }
 
 function countOf(grants: readonly Grant[]): number {

@@ -39,6 +39,29 @@ export async function insertSecret(tx: Tx, row: NewSecretRow): Promise<void> {
       ${row.signsFrom})`)
 }
 
+/** Returns the version of the endpoint's newest secret, or 0 if it has none. */
+export async function findNewestSecretVersion(db: Queryable, endpointId: string): Promise<number> {
+  const [row] = await db.rows<{ version: number | null }>(sql`
+    select max(version) as version from webhook_secrets where endpoint_id = ${endpointId}::uuid`)
+  return row?.version ?? 0
+}
+
+/**
+ * A time before the clock of every process. A secret that begins or ends then does so at the commit, also for a process whose clock is
+ * behind.
+ */
+export const beforeEveryClock = new Date(0)
+
+/** Ends every secret of the endpoint that is older than `newest`, announced ones included. */
+export async function dropOlderSecrets(
+  tx: Tx,
+  { endpointId, newest }: { endpointId: string; newest: number },
+): Promise<void> {
+  await tx.run(sql`
+    update webhook_secrets set ends_at = ${beforeEveryClock}
+    where endpoint_id = ${endpointId}::uuid and version < ${newest}::int`)
+}
+
 /** Changes from when the newest secret signs, and until when the one before it signs beside it. */
 export async function moveSecrets(
   tx: Tx,

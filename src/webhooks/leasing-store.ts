@@ -119,6 +119,11 @@ export interface ClaimedDelivery {
   createdAt: Date
 }
 
+export interface ClaimGrant extends Grant {
+  /** The newest secret of the endpoint that the claiming process has read. */
+  secretVersion: number
+}
+
 export interface Lease {
   /** At least as many as deliveries are granted. */
   ids: readonly string[]
@@ -130,19 +135,26 @@ export interface Lease {
  * Leases what is due, oldest first for each endpoint; skips what another worker holds, so workers never wait for each other. The commit
  * is seen at once and reaches the disk soon after: nothing waits for it. Were it lost in a crash of the database, the delivery would be
  * leased once more, as one whose worker died; not in a transaction of the caller, which would be lost with it.
+ *
+ * If an endpoint has a newer secret than the one that the grant names, the claim skips the endpoint: the secrets were read before the
+ * claim, and the older ones may have been dropped since. The next pass reads them again.
  */
 export function claimDeliveries(
   db: Db,
-  grants: readonly Grant[],
+  grants: readonly ClaimGrant[],
   { ids, now, until }: Lease,
 ): Promise<ClaimedDelivery[]> {
   const endpointIds = grants.map((grant) => grant.endpointId)
   const counts = grants.map((grant) => grant.count)
+  const secretVersions = grants.map((grant) => grant.secretVersion)
   return db.rows<ClaimedDelivery>(sql`
     with granted as materialized (
       select n.id as endpoint_id, n.url, g.count
-      from unnest(${endpointIds}::uuid[], ${counts}::int[]) as g(endpoint_id, count)
+      from unnest(${endpointIds}::uuid[], ${counts}::int[], ${secretVersions}::int[])
+        as g(endpoint_id, count, secret_version)
       join webhook_endpoints n on n.id = g.endpoint_id and n.disabled_at is null
+        and not exists (
+          select from webhook_secrets s where s.endpoint_id = n.id and s.version > g.secret_version)
       cross join (select set_config('synchronous_commit', 'off', true)) as later
     ), picked as materialized (
       select due.id, g.url from granted g cross join lateral (
@@ -170,17 +182,25 @@ export function claimDeliveries(
     order by l.id`)
 }
 
-/** Which of these leases still hold: the delivery is neither cancelled nor taken for dead. */
-export async function findLeased(
+/**
+ * Returns the secrets of each lease that still holds, by lease id, oldest first. A lease without an entry was cancelled or has expired.
+ */
+export async function findLeaseSecrets(
   db: Queryable,
   deliveries: readonly Pick<ClaimedDelivery, 'id' | 'leaseId'>[],
-): Promise<ReadonlySet<string>> {
+  now: Date,
+): Promise<ReadonlyMap<string, readonly DatedSecret[]>> {
   const ids = deliveries.map(({ id }) => id)
   const leaseIds = deliveries.map(({ leaseId }) => leaseId)
-  const rows = await db.rows<{ leaseId: string }>(sql`
-    select lease_id as "leaseId" from webhook_deliveries
-    where id = any(${ids}::bigint[]) and lease_id = any(${leaseIds}::uuid[])`)
-  return new Set(rows.map(({ leaseId }) => leaseId))
+  const rows = await db.rows<DatedSecret & { leaseId: string }>(sql`
+    select d.lease_id as "leaseId", s.endpoint_id as "endpointId", s.version, s.kid, s.sealed,
+      s.signs_from as "signsFrom"
+    from webhook_deliveries d
+    join webhook_secrets s on s.endpoint_id = d.endpoint_id
+      and (s.ends_at is null or s.ends_at > ${now})
+    where d.id = any(${ids}::bigint[]) and d.lease_id = any(${leaseIds}::uuid[])
+    order by s.version`)
+  return Map.groupBy(rows, ({ leaseId }) => leaseId)
 }
 
 /**

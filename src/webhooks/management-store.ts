@@ -1,6 +1,6 @@
 /** SQL of webhook_endpoints and webhook_secrets, as far as their owner and the key ring go; that of delivering is in endpoint-store. */
 import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import { type DisabledReason, insertSecret } from './endpoint-store.ts'
+import { beforeEveryClock, type DisabledReason, insertSecret } from './endpoint-store.ts'
 import type { EventType } from './event-types.ts'
 import type { SealedSecret, SecretPlace } from './secret.ts'
 
@@ -34,6 +34,7 @@ export function findEndpoints(
     from webhook_endpoints n cross join lateral (
       select prefix from webhook_secrets s
       where s.endpoint_id = n.id and s.signs_from <= ${now}
+        and (s.ends_at is null or s.ends_at > ${now})
       order by s.signs_from desc, s.version desc limit 1
     ) s
     where n.id = any(${ids}::uuid[])
@@ -106,9 +107,6 @@ export interface NewEndpoint extends EndpointRow {
   secret: SealedSecret
 }
 
-/** By no clock later than now: that of the process which asks next may be behind ours. */
-const fromTheStart = new Date(0)
-
 /** The endpoint, and version 1 of its secret, which signs at once. */
 export async function insertEndpoint(tx: Tx, row: NewEndpoint): Promise<void> {
   await tx.run(sql`
@@ -121,7 +119,7 @@ export async function insertEndpoint(tx: Tx, row: NewEndpoint): Promise<void> {
     version: 1,
     prefix: row.secretPrefix,
     ...row.secret,
-    signsFrom: fromTheStart,
+    signsFrom: beforeEveryClock,
   })
 }
 

@@ -1,10 +1,20 @@
 /**
  * A new signing secret without a gap. First it is announced: the old one still signs the header of the specification, the new one a
  * header beside it. From `signsFrom` on the new one signs, and the old one beside it until it ends. Nobody needs to act at a moment.
+ *
+ * A leaked secret is replaced instead: the new one signs from the commit on, and every older one signs nothing any more.
  */
 import type { Tx } from '../platform/db.ts'
 import type { Keyring } from '../platform/keyring.ts'
-import { findSecrets, insertSecret, lockEndpoint, moveSecrets } from './endpoint-store.ts'
+import {
+  beforeEveryClock,
+  dropOlderSecrets,
+  findNewestSecretVersion,
+  findSecrets,
+  insertSecret,
+  lockEndpoint,
+  moveSecrets,
+} from './endpoint-store.ts'
 import { newSecret, sealSecret, secretPrefix } from './secret.ts'
 
 const dayMs = 86_400_000
@@ -28,15 +38,8 @@ export async function rotateSecret(
   const known = await findSecrets(tx, [endpointId], at)
   if (known.length > 1) return { outcome: 'a rotation is under way' }
   const version = (known.at(-1)?.version ?? 0) + 1
-  const secret = newSecret()
   const signsFrom = new Date(at.getTime() + announcedHours * 3_600_000)
-  await insertSecret(tx, {
-    endpointId,
-    version,
-    prefix: secretPrefix(secret),
-    ...sealSecret(secret, { endpointId, version }, ring),
-    signsFrom,
-  })
+  const secret = await addSecret(tx, { endpointId, version, ring, signsFrom })
   await switchAt(tx, { endpointId, newest: version, at: signsFrom })
   return { outcome: 'rotated', secret, signsFrom }
 }
@@ -47,6 +50,48 @@ export interface Rotation {
   at: Date
   /** 0 for at once. */
   announcedHours?: number
+}
+
+export type Replaced =
+  | { outcome: 'replaced'; secret: string }
+  | { outcome: 'no such endpoint' | 'replaced by another operator' }
+
+/**
+ * Replaces the signing secret, also during a rotation and for a disabled endpoint. After the commit `untilNothingStarts` resolves when no
+ * delivery that was claimed before begins with an older secret.
+ *
+ * If two operators replace a secret at the same time, the second is refused: it would drop the secret that the first has just been shown.
+ */
+export async function replaceSecret(
+  tx: Tx,
+  { endpointId, ring }: Pick<Rotation, 'endpointId' | 'ring'>,
+): Promise<Replaced> {
+  const before = await findNewestSecretVersion(tx, endpointId)
+  if ((await lockEndpoint(tx, endpointId)) === undefined) return { outcome: 'no such endpoint' }
+  if ((await findNewestSecretVersion(tx, endpointId)) !== before)
+    return { outcome: 'replaced by another operator' }
+  const version = before + 1
+  const secret = await addSecret(tx, { endpointId, version, ring, signsFrom: beforeEveryClock })
+  await dropOlderSecrets(tx, { endpointId, newest: version })
+  return { outcome: 'replaced', secret }
+}
+
+interface AddedSecret {
+  endpointId: string
+  version: number
+  ring: Keyring
+  signsFrom: Date
+}
+
+async function addSecret(
+  tx: Tx,
+  { endpointId, version, ring, signsFrom }: AddedSecret,
+): Promise<string> {
+  const secret = newSecret()
+  const prefix = secretPrefix(secret)
+  const sealed = sealSecret(secret, { endpointId, version }, ring)
+  await insertSecret(tx, { endpointId, version, prefix, ...sealed, signsFrom })
+  return secret
 }
 
 /** The announced secret signs from now on. False where none is announced. */

@@ -4,18 +4,21 @@ import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db.ts'
 import type { Egress } from '../platform/egress.ts'
 import type { EgressAnswer } from '../platform/egress-exchange.ts'
+import type { Keyring } from '../platform/keyring.ts'
 import type { AttemptEnd } from './acknowledge.ts'
 import { attemptHeaders, type SigningSecrets } from './attempt-request.ts'
 import type { DeliveryMeter } from './delivery-metrics.ts'
-import { type ClaimedDelivery, findLeased } from './leasing-store.ts'
+import { type ClaimedDelivery, findLeaseSecrets } from './leasing-store.ts'
 import { outcomeOf } from './outcome.ts'
 import { nextAttemptAt, retryWaitsSeconds } from './retry.ts'
+import { type DatedSecret, signingSecrets } from './signing-secrets.ts'
 import { startWithinMs } from './start-window.ts'
 
 export interface SenderParts {
   db: Db
   egress: Egress
   clock: Clock
+  ring: Keyring
   meter: DeliveryMeter
   retryWaitsSeconds?: readonly number[]
   /** From 0 to 1, at random. */
@@ -33,11 +36,11 @@ export interface Leased {
 export function sender(parts: SenderParts) {
   const { clock, meter, chance = Math.random } = parts
   const waits = parts.retryWaitsSeconds ?? retryWaitsSeconds
-  const isLeased = coalesce<ClaimedDelivery, boolean>({
+  const leaseSecrets = coalesce<ClaimedDelivery, readonly DatedSecret[] | null>({
     name: 'ask for leases',
     run: async (deliveries) => {
-      const leased = await findLeased(parts.db, deliveries)
-      return deliveries.map(({ leaseId }) => leased.has(leaseId))
+      const secrets = await findLeaseSecrets(parts.db, deliveries, clock())
+      return deliveries.map(({ leaseId }) => secrets.get(leaseId) ?? null)
     },
     deadlineMs: 10_000,
   })
@@ -47,7 +50,7 @@ export function sender(parts: SenderParts) {
     const startedAt = clock()
     const began = performance.now()
     const isTest = trigger === 'test'
-    const answer = await post({ ...parts, isLeased }, leased)
+    const answer = await post({ ...parts, leaseSecrets }, leased)
     // Consent was withdrawn since, or the endpoint disabled.
     if (answer === null) {
       meter.settled('cancelled')
@@ -74,30 +77,37 @@ export function sender(parts: SenderParts) {
 /** How long one whose connection is slow to stand, on either side, is begun again: what connected too late is there for the next time. */
 const beginAgainMs = 14_000
 
-interface PostParts extends Pick<SenderParts, 'egress' | 'clock'> {
-  isLeased(delivery: ClaimedDelivery): Promise<boolean>
+interface PostParts extends Pick<SenderParts, 'egress' | 'clock' | 'ring'> {
+  /** The secrets of the endpoint as they are now, or null if the lease no longer holds. */
+  leaseSecrets(delivery: ClaimedDelivery): Promise<readonly DatedSecret[] | null>
 }
 
 /** Null where it may no longer leave: nothing was sent. */
 async function post(
-  { egress, clock, isLeased }: PostParts,
+  { egress, clock, ring, leaseSecrets }: PostParts,
   { delivery, secrets, leasedAt }: Leased,
 ): Promise<EgressAnswer | null> {
   const { body, leaseId: id, trigger, url } = delivery
   if (body === null) return null
   const giveUpAt = performance.now() + beginAgainMs
+  let signing = secrets
   for (let mayBeginFrom = leasedAt; ; ) {
     const attempt = { ...delivery, id, body, isTest: trigger === 'test' }
     const answer = await egress.send({
       method: 'POST',
       url,
-      headers: attemptHeaders(attempt, secrets, clock()),
+      headers: attemptHeaders(attempt, signing, clock()),
       body,
       beginBy: mayBeginFrom + startWithinMs,
     })
     const isTooLate = answer.outcome === 'failed' && answer.failure === 'not_begun'
     if (!isTooLate || performance.now() > giveUpAt) return answer
     mayBeginFrom = performance.now()
-    if (!(await isLeased(delivery))) return null
+    const current = await leaseSecrets(delivery)
+    if (current === null) return null
+    // A secret that was replaced since the lease must not sign what begins now.
+    const renewed = signingSecrets(current, ring, clock())
+    if (renewed === null) throw new Error('the endpoint has no secret that signs')
+    signing = renewed
   }
 }

@@ -1,4 +1,4 @@
-/** After DELETE has answered, no POST starts: two processes at full load, and connections that take their time. */
+/** No POST starts after DELETE has answered, and none that a dropped secret signs: two processes at full load, slow connections. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { connect, createServer } from 'node:net'
@@ -6,11 +6,12 @@ import { after, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from '../../src/platform/db.ts'
 import { disableEndpoint } from '../../src/webhooks/disable-endpoint.ts'
+import { replaceSecret } from '../../src/webhooks/rotate-secret.ts'
 import { untilNothingStarts } from '../../src/webhooks/start-window.ts'
 import { testDatabase } from '../support/database.ts'
 import type { LoopSettings } from '../support/deliver-loop.ts'
 import { listening, startReceiver, testAuthority } from '../support/receiver.ts'
-import { createEndpoint, happen, testRingText } from '../support/webhooks.ts'
+import { createEndpoint, happen, testRing, testRingText, verifies } from '../support/webhooks.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -33,11 +34,19 @@ function startLoop(): ChildProcess {
 
 const endpointCount = 6
 
-test('two processes under load, slow connections: nothing starts at an endpoint after its DELETE has answered', async () => {
-  const arrivals = new Map<string, { last: number; count: number }>()
-  const receiver = await startReceiver(['127.0.0.1'], (response, { path }) => {
-    const { count } = arrivals.get(path) ?? { count: 0 }
-    arrivals.set(path, { last: performance.now(), count: count + 1 })
+test('a replaced secret signs nothing after the replacement has answered, and nothing starts after the DELETE has: two processes under load, slow connections', async () => {
+  const arrivals = new Map<string, { last: number; count: number; lastByOldSecret: number }>()
+  const oldSecrets = new Map<string, string>()
+  const receiver = await startReceiver(['127.0.0.1'], (response, received) => {
+    const { path } = received
+    const { count, lastByOldSecret } = arrivals.get(path) ?? { count: 0, lastByOldSecret: 0 }
+    const last = performance.now()
+    const isByOldSecret = verifies(received, oldSecrets.get(path) ?? '')
+    arrivals.set(path, {
+      last,
+      count: count + 1,
+      lastByOldSecret: isByOldSecret ? last : lastByOldSecret,
+    })
     // Every fourth connection ends here, so that new ones are made all the time.
     response.writeHead(200, count % 4 === 0 ? { Connection: 'close' } : {}).end()
   })
@@ -58,7 +67,9 @@ test('two processes under load, slow connections: nothing starts at an endpoint 
   const began = new Date(Date.now() - 1_000)
   const endpoints = await Promise.all(
     Array.from({ length: endpointCount }, async (_, i) => {
-      const { id } = await createEndpoint(db, `https://127.0.0.1:${slow.port}/${i}`, { at: began })
+      const url = `https://127.0.0.1:${slow.port}/${i}`
+      const { id, secret } = await createEndpoint(db, url, { at: began })
+      oldSecrets.set(`/${i}`, secret)
       return { id, path: `/${i}` }
     }),
   )
@@ -67,8 +78,15 @@ test('two processes under load, slow connections: nothing starts at an endpoint 
   startLoop()
   startLoop()
   const answered = new Map<string, number>()
+  const replaced = new Map<string, number>()
   for (const { id, path } of endpoints) {
-    while ((arrivals.get(path)?.count ?? 0) < 10) await pause(5)
+    const arrived = () => arrivals.get(path)?.count ?? 0
+    while (arrived() < 10) await pause(5)
+    await db.transaction((tx) => replaceSecret(tx, { endpointId: id, ring: testRing }))
+    const replacedAt = new Date()
+    await untilNothingStarts(replacedAt, replacedAt)
+    replaced.set(path, performance.now())
+    for (const enough = arrived() + 10; arrived() < enough; ) await pause(5)
     let now: Date
     do now = new Date()
     while (!(await disabledAtWork(id, now)))
@@ -79,7 +97,10 @@ test('two processes under load, slow connections: nothing starts at an endpoint 
   await fed
   await pause(1_000)
   for (const [path, at] of answered) {
-    const { last } = arrivals.get(path) ?? assert.fail('nothing arrived at all')
+    const { last, lastByOldSecret } = arrivals.get(path) ?? assert.fail('nothing arrived at all')
+    const lateMs = Math.round(lastByOldSecret - (replaced.get(path) ?? 0))
+    assert.ok(lastByOldSecret > 0, `${path}: nothing was signed with the old secret`)
+    assert.ok(lateMs <= 0, `${path}: the old secret signed ${lateMs} ms after it was replaced`)
     assert.ok(last <= at, `${path}: one arrived ${Math.round(last - at)} ms after the answer`)
   }
 })

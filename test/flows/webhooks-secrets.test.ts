@@ -119,7 +119,15 @@ test('no secret of an endpoint is in the database, in debug logs, metrics or wha
   made.push(JSON.parse(first?.text ?? ''))
   const [echo, fails, named] = made.map(({ endpoint }) => endpoint.id)
   assert.ok(echo && fails && named)
-  const rotated = await report(['webhooks', 'rotate', echo], env)
+  const rotated = await report(['webhooks', 'rotate-secret', echo], env)
+  const again = await assay(['webhooks', 'rotate-secret', echo], env)
+  assert.match(again.out, /--now --drop-old/)
+  const early = await assay(['webhooks', 'rotate-secret', echo, '--drop-old'], env)
+  assert.match(early.err, /--drop-old needs --now/)
+  const replaced = await report(['webhooks', 'rotate-secret', echo, '--now', '--drop-old'], env)
+  const action = 'webhooks.secret_replaced'
+  const audited = await report(['audit', 'list', '--action', action], env)
+  assert.partialDeepStrictEqual(audited.entries, [{ action, subjects: JSON.stringify([echo]) }])
 
   await publishBatch(db, noneYet(), { count: 5, isRolledBack: false })
   await eventually('they arrive', { see: async () => receiver.received.length >= 10 })
@@ -146,8 +154,8 @@ test('no secret of an endpoint is in the database, in debug logs, metrics or wha
   }
   const dump = await everythingStored(database.url)
   assert.ok(dump.includes(echo) && dump.includes('http_status'), 'the dump has what happened')
-  const secrets = [...made.map(({ signingSecret }) => signingSecret), String(rotated.signingSecret)]
-  assert.equal(new Set(secrets).size, 4)
+  const secrets = [...made, rotated, replaced].map(({ signingSecret }) => String(signingSecret))
+  assert.equal(new Set(secrets).size, 5)
   for (const form of secrets.flatMap(formsOf))
     for (const text of [dump, ...told])
       assert.ok(!text.toLowerCase().includes(form.toLowerCase()), `${form} is told`)

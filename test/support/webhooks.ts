@@ -169,8 +169,12 @@ export function verifies(
 }
 
 /** Leases what is due for an endpoint at `now`, as a worker does that then sends nothing. */
-export function lease(db: Db, endpointId: string, { count = 1, now = began } = {}) {
-  return claimDeliveries(db, [{ endpointId, count }], {
+export function lease(
+  db: Db,
+  endpointId: string,
+  { count = 1, now = began, secretVersion = 1 } = {},
+) {
+  return claimDeliveries(db, [{ endpointId, count, secretVersion }], {
     ids: Array.from({ length: count }, () => randomUUID()),
     now,
     until: new Date(now.getTime() + 60_000),

@@ -89,9 +89,11 @@ export function webhooksCommands(program: Command): void {
       ),
     )
 
-  command(webhooks, 'rotate', 'Announce a new secret of an endpoint; shows it once')
+  command(webhooks, 'rotate-secret', 'Announce a new secret of an endpoint; shows it once')
     .argument('<id>')
-    .option('--hours <n>', 'until it signs in place of the old one', '24')
+    .option('--hours <n>', 'hours until it signs in place of the old one, 0 to 168 (default: 24)')
+    .option('--now', 'it signs at once, and the old one beside it for a day')
+    .option('--drop-old', 'with --now: the old one signs nothing any more, for a leaked secret')
     .action((id, flags) =>
       act(flags, async () =>
         (await import('../webhooks-rotate.ts')).rotateSecretCommand(settings(), id, flags),
