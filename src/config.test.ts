@@ -103,6 +103,17 @@ const paying = {
   X402_FACILITATOR_URL: 'https://facilitator.example/',
 }
 
+test('METERING=on with X402_PAY_TO alone challenges callers; without a payee, or without metering, nothing does', () => {
+  const { X402_PAY_TO } = paying
+  const { x402 } = readConfig({ X402_PAY_TO })
+  assert.deepEqual(x402?.facilitator, { kind: 'none', rpcUrl: null })
+  assert.deepEqual(readConfig({ X402_PAY_TO }).x402, x402, 'each process signs alike')
+  assert.equal(readConfig({ X402_PAY_TO, METERING: 'off' }).x402, null)
+  assert.deepEqual(problemsOf({ X402_FACILITATOR_URL: 'https://facilitator.example/' }), [
+    'X402_FACILITATOR_URL is for X402_FACILITATOR=remote alone',
+  ])
+})
+
 test('payments on the spot are off unless they are set up whole', () => {
   assert.equal(readConfig({}).x402, null)
   const { x402 } = readConfig(paying)
@@ -116,11 +127,10 @@ test('payments on the spot are off unless they are set up whole', () => {
   assert.deepEqual(x402?.amounts.candidate_search, '10000')
 })
 
-test('a facilitator of none wants whom to pay and secrets, and nothing of the others', () => {
+test('a facilitator of none takes no setting of the others', () => {
   const { X402_FACILITATOR_URL: url, ...common } = paying
   const none = { ...common, X402_FACILITATOR: 'none' }
   assert.deepEqual(readConfig(none).x402?.facilitator, { kind: 'none', rpcUrl: null })
-  assert.equal(problemsOf({ ...none, X402_PAY_TO: '' }).length, 1)
   assert.equal(problemsOf({ ...none, X402_FACILITATOR_URL: url }).length, 1)
   assert.equal(problemsOf({ ...none, X402_RELAYER_KEY_FILE: 'key' }).length, 1)
 })

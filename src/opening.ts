@@ -4,7 +4,7 @@ import type { Config } from './config.ts'
 import { migrationsDirectory } from './database.ts'
 import { readReleaseFacts } from './discovery/release-facts.ts'
 import { engineHere } from './engine-here.ts'
-import { openPayments } from './paying.ts'
+import { missingPayee, openPayments } from './paying.ts'
 import { systemClock } from './platform/clock.ts'
 import { type Db, openDb, sql } from './platform/db.ts'
 import type { Log } from './platform/log.ts'
@@ -36,6 +36,8 @@ export async function openParts(
   })
   closing.defer(() => db.close())
   const x402 = await openPayments(config, { db, log, closing, metrics })
+  const payeeWarning = missingPayee(config)
+  if (payeeWarning !== null) log.warn(payeeWarning)
   const secrets = await openSecretsKeyring(config)
   if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
   const release = await readReleaseFacts(root)

@@ -14,7 +14,13 @@ export interface PayingParts {
   metrics: Metrics
 }
 
-/** Null where nobody can pay. Imported where somebody can pay: a server without payments never needs the code. */
+/** Why metering is on and a caller without a key still gets no challenge; null if the server challenges, or need not (decision D21). */
+export function missingPayee({ metering, x402 }: Pick<Config, 'metering' | 'x402'>): string | null {
+  if (!metering || x402 !== null) return null
+  return 'callers without a key get 401: a payment challenge must name a payee. Set X402_PAY_TO, or METERING=off'
+}
+
+/** Returns null if no caller is challenged. Imports the payment code on demand: a server without payments never needs it. */
 export async function openPayments(
   { x402: settings, publicUrl }: Config,
   { db, log, closing, metrics }: PayingParts,

@@ -2,7 +2,7 @@
 import { refuseOtherPeppers } from '../access/peppers.ts'
 import { findPeppers } from '../access/store.ts'
 import type { Config } from '../config.ts'
-import { openPayments } from '../paying.ts'
+import { missingPayee, openPayments } from '../paying.ts'
 import { peppersHere } from '../peppers-here.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Db, Queryable } from '../platform/db.ts'
@@ -64,7 +64,9 @@ async function payments(db: Db, config: Config): Promise<Told> {
   await using closing = new AsyncDisposableStack()
   const parts = { db, closing, log: openLog({ level: 'silent' }), metrics: createMetrics() }
   const x402 = await openPayments(config, parts)
-  if (x402 === null) return 'on the spot are off'
+  const payeeWarning = missingPayee(config)
+  if (payeeWarning !== null) return { warning: `${payeeWarning}.` }
+  if (x402 === null) return 'none: METERING is off'
   await x402.examine()
   const fitness = x402.fitness()
   return fitness === 'ok'

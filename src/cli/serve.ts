@@ -13,7 +13,7 @@ export interface ServeFlags {
 }
 
 export async function serveCommand(given: Config, flags: ServeFlags): Promise<Outcome> {
-  const config = flags.demo ? withDemoPayments(given) : given
+  const config = flags.demo ? withDemoPayee(given) : given
   const processes = flags.processes === undefined ? config.processes : processesOf(flags.processes)
   // The demo speaks to a person: a line for each request would bury its commands.
   const logLevel = flags.demo && !process.env.LOG_LEVEL ? 'warn' : config.logLevel
@@ -25,18 +25,11 @@ export async function serveCommand(given: Config, flags: ServeFlags): Promise<Ou
   return done({ ok: true }, [])
 }
 
-/** Whoever asks the demo without a key is challenged, though nobody can pay: to try that, there is `npm run demo:x402`. */
-function withDemoPayments(config: Config): Config {
-  if (!config.metering || process.env.X402_FACILITATOR) return config
-  const { X402_PAY_TO, X402_SECRETS } = process.env
-  return readConfig({
-    ...process.env,
-    X402_FACILITATOR: 'none',
-    X402_FACILITATOR_URL: undefined,
-    X402_RELAYER_KEY_FILE: undefined,
-    X402_PAY_TO: X402_PAY_TO || '0x000000000000000000000000000000000000dEaD',
-    X402_SECRETS: X402_SECRETS || 'nothing is paid here; nothing is secret',
-  })
+/** Lets the demo challenge callers without a key. It takes no payment; `npm run demo:x402` does. */
+function withDemoPayee(config: Config): Config {
+  if (!config.metering || config.x402 !== null) return config
+  const X402_PAY_TO = '0x000000000000000000000000000000000000dEaD'
+  return readConfig({ ...process.env, X402_PAY_TO })
 }
 
 /** `assay worker`: the background work alone. */

@@ -25,7 +25,7 @@ export const accessSettings = {
     default: 'on',
     unit: 'on or off',
     effect:
-      'off: reads with an API key are free, and nobody can pay on the spot: callers without a key get 401.',
+      'off: reads with an API key are free, and a caller without a key gets 401. on: a caller without a key gets 402 with a payment challenge if X402_PAY_TO is set, otherwise 401.',
     parse: (text) => oneOf('on', 'off')(text) === 'on',
   }),
   CREDITS_PER_SCORE_LOOKUP: setting(creditPrice('score_lookup')),

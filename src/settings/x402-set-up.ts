@@ -3,7 +3,7 @@ import type { X402Settings } from '../x402/open.ts'
 
 export interface X402Values {
   metering: boolean
-  facilitator: 'off' | X402Settings['facilitator']['kind']
+  facilitator: X402Settings['facilitator']['kind']
   network: X402Settings['network']
   payTo: string | undefined
   amounts: X402Settings['amounts']
@@ -16,22 +16,31 @@ export interface X402Values {
   relayerKeyFile: string | undefined
 }
 
-/** Null where payments on the spot are off. Adds what is wrong to `problems`. */
+/**
+ * Signs the quotes of a server without a facilitator, unless X402_SECRETS is set. It protects nothing: such a server takes no payment,
+ * so a forged quote gains nothing. It is the same everywhere, so that every process recognises the quotes of the others.
+ */
+const secretWithoutFacilitator = 'no payment is taken, so this need not be secret'
+
+/** Returns null if callers without a key are not challenged (decision D21). Adds conflicts between settings to `problems`. */
 export function x402SettingsOf(values: X402Values, problems: string[]): X402Settings | null {
-  const { facilitator, payTo, secrets, rpcUrl } = values
-  if (facilitator === 'off') return null
-  const [secret, ...former] = secrets ?? []
+  const { metering, facilitator, payTo, secrets, rpcUrl } = values
+  const isTaking = facilitator !== 'none'
+  const [secret = isTaking ? undefined : secretWithoutFacilitator, ...former] = secrets ?? []
   const chosen = { none: noneOf, remote: remoteOf, local: localOf }[facilitator](values)
-  if (!values.metering)
-    problems.push('METERING=off lets nobody pay: set X402_FACILITATOR=off as well')
-  if (payTo === undefined) problems.push('X402_PAY_TO must be set where payments are on')
-  if (secret === undefined) problems.push('X402_SECRETS must be set where payments are on')
+  if (isTaking && !metering)
+    problems.push('METERING=off lets nobody pay: set X402_FACILITATOR=none as well')
+  if (isTaking && payTo === undefined)
+    problems.push(`X402_PAY_TO must be set if X402_FACILITATOR is ${facilitator}`)
+  if (secret === undefined)
+    problems.push(`X402_SECRETS must be set if X402_FACILITATOR is ${facilitator}`)
   if (typeof chosen === 'string') problems.push(chosen)
   if (facilitator !== 'local' && values.relayerKeyFile !== undefined)
     problems.push('X402_RELAYER_KEY_FILE is for X402_FACILITATOR=local alone')
   if (facilitator !== 'remote' && values.facilitatorUrl !== undefined)
     problems.push('X402_FACILITATOR_URL is for X402_FACILITATOR=remote alone')
-  if (payTo === undefined || secret === undefined || typeof chosen === 'string') return null
+  if (!metering || payTo === undefined || secret === undefined || typeof chosen === 'string')
+    return null
   const { network, amounts, maxTimeoutSeconds, headerVersion } = values
   const common = { network, payTo, amounts, maxTimeoutSeconds, headerVersion }
   return { ...common, secrets: [secret, ...former], facilitator: chosen }

@@ -17,11 +17,11 @@ import { type X402Values, x402SettingsOf } from './x402-set-up.ts'
 
 export const x402Settings = {
   X402_FACILITATOR: setting({
-    default: 'off',
-    unit: 'off, none, remote or local',
+    default: 'none',
+    unit: 'none, remote or local',
     effect:
-      'Whether callers without a key can pay on the spot, and who sends their payments to the chain: a service of others, or this one. None: such callers are challenged, and no payment is taken up (503), as by the demo. Off: they get 401.',
-    parse: oneOf('off', 'none', 'remote', 'local'),
+      'Sends payments to the chain. remote: the service of another operator. local: this server. none: the server takes no new payment and answers one with 503.',
+    parse: oneOf('none', 'remote', 'local'),
   }),
   X402_NETWORK: setting({
     default: 'base-sepolia',
@@ -33,7 +33,7 @@ export const x402Settings = {
     default: '',
     unit: 'address: 0x and 40 hex characters',
     effect:
-      'Whom payers pay. Nobody but its owner can move what arrives there: check every character. Written with the capitals of its checksum (EIP-55), a slip stops the start.',
+      'Whom payers pay. Without it, a caller without a key gets 401 and no challenge. Nobody but its owner can move what arrives there: check every character. Written with the capitals of its checksum (EIP-55), a slip stops the start.',
     parse: address,
   }),
   X402_PRICE_SCORE_LOOKUP: setting(price('One score')),
@@ -57,7 +57,7 @@ export const x402Settings = {
     default: '',
     unit: 'texts of at least 32 characters, comma-separated',
     effect:
-      'The first signs quotes and encrypts open payments; the others still read what they made. To rotate, put a new one first. Every process needs the same.',
+      'The first signs quotes and encrypts open payments; the others still read what they made. To rotate, put a new one first. Every process needs the same. Required for a remote or a local facilitator.',
     confidential: true,
     parse: (text) => {
       const items = list(text)
@@ -101,7 +101,7 @@ export const x402Settings = {
 } as const satisfies SettingTable
 
 export interface X402Config {
-  /** Null: nobody can pay on the spot. */
+  /** Null if callers without a key get 401 instead of a payment challenge. */
   x402: X402Settings | null
 }
 

@@ -295,14 +295,30 @@ async function assertChallenges({ base }: ServerProcess): Promise<void> {
   assert.equal(JSON.parse(paid.body.toString()).error, 'payment_facilitator_unavailable')
 }
 
-test('X402_FACILITATOR=off: the demo challenges nobody, as it is without METERING', async () => {
-  for (const off of [{ X402_FACILITATOR: 'off' }, { METERING: 'off' }]) {
-    const server = await startServer({ ...demo, ...off }, ['--demo'])
-    const { status } = await ask(server.base, { path: '/api/v1/candidates/search?q=typescript' })
-    await stop(server)
-    assert.equal(status, 401)
-  }
+test('METERING=on without a facilitator: 402 with a challenge if X402_PAY_TO is set, otherwise 401 and a warning (decision D21)', async () => {
+  const payee = await startServer({ ...demo, X402_PAY_TO: testTerms.payTo })
+  await assertChallenges(payee)
+  await stop(payee)
+  assert.doesNotMatch(payee.out(), /X402_PAY_TO/)
+  const nobody = await startServer(demo)
+  await assertUnchallenged(nobody)
+  assert.match(nobody.out(), /get 401: a payment challenge must name a payee. Set X402_PAY_TO/)
 })
+
+test('METERING=off: the demo answers 401 without a key, also with X402_PAY_TO', async () => {
+  const off = { METERING: 'off', X402_PAY_TO: testTerms.payTo }
+  const server = await startServer({ ...demo, ...off }, ['--demo'])
+  await assertUnchallenged(server)
+  assert.doesNotMatch(server.out(), /X402_PAY_TO/)
+})
+
+async function assertUnchallenged(server: ServerProcess): Promise<void> {
+  const reply = await ask(server.base, { path: '/api/v1/candidates/search?q=typescript' })
+  await stop(server)
+  assert.equal(reply.status, 401)
+  assert.equal(reply.headers['payment-required'], undefined)
+  assert.equal(JSON.parse(reply.body.toString()).error, 'missing_api_key')
+}
 
 test('another PUBLIC_URL is another issuer: the files are made anew, and what was issued before is so only where it is listed', async () => {
   const before = credential('valid')

@@ -1,5 +1,6 @@
 /** The server with payments on, as the operator starts it. */
 import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -15,6 +16,7 @@ after(async () => {
 const keyFile = join(command.folder, 'relayer.key')
 const canary = 'canary-of-the-node'
 Object.assign(command.env, {
+  METERING: 'on',
   X402_FACILITATOR: 'local',
   X402_RPC_URL: `http://127.0.0.1:1/${canary}`,
   X402_RELAYER_KEY_FILE: keyFile,
@@ -41,18 +43,37 @@ test('doctor: a key that stops the start fails; a node that does not answer is w
   assert.doesNotMatch(broken.out + silent.out, /another kind|canary/)
 })
 
+const noPayments = { X402_FACILITATOR: 'none', X402_PAY_TO: '', X402_RELAYER_KEY_FILE: '' }
+
+test('doctor: metering without a payee is warned of; without metering there is nothing to say (decision D21)', async () => {
+  const doctor = async (env: Record<string, string>) =>
+    (await ended(startWith(env, ['doctor']))).out
+  assert.match(
+    await doctor(noPayments),
+    /^warn +payments +callers without a key get 401.*X402_PAY_TO/m,
+  )
+  assert.match(await doctor({ ...noPayments, METERING: 'off' }), /^ok +payments +none: METERING/m)
+  const { X402_PAY_TO: _, ...payee } = noPayments
+  assert.match(await doctor(payee), /^warn +payments +no facilitator is set/m)
+})
+
 test('payments that are on and not used yet cost a server less than 30 MB', async () => {
-  const without = await peakBytesOf({ X402_FACILITATOR: 'off' })
+  const without = await peakBytesOf(noPayments)
   const bytes = (await peakBytesOf({})) - without
   assert.ok(bytes < 30e6, `${Math.round(bytes / 1e6)} MB over ${Math.round(without / 1e6)} MB`)
 })
 
-/** Of a server from its start until it listens. */
-async function peakBytesOf(env: Record<string, string>): Promise<number> {
+function startWith(env: Record<string, string>, args: readonly string[]): ChildProcess {
   const before = { ...command.env }
   Object.assign(command.env, env)
-  const child = command.start(['serve'])
+  const child = command.start(args)
   Object.assign(command.env, before)
+  return child
+}
+
+/** Of a server from its start until it listens. */
+async function peakBytesOf(env: Record<string, string>): Promise<number> {
+  const child = startWith(env, ['serve'])
   const end = ended(child)
   let told = ''
   child.stdout?.on('data', (text: string) => {
