@@ -1,8 +1,11 @@
 /** An embedded PostgreSQL that waits for its disk and counts its statements: by `pg_stat_statements`, which comes with it. */
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Db, sql } from '../src/platform/db.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../src/database/embedded/embedded-postgres.ts'
+import { type Db, sql } from '../src/platform/db/db.ts'
 
 const settings = `
 shared_preload_libraries = 'pg_stat_statements'

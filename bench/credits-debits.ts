@@ -4,10 +4,10 @@
  */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { debitBatch, openDebits } from '../src/payments/debit.ts'
+import { debitBatch, openDebits } from '../src/credits/debit.ts'
 import { systemClock } from '../src/platform/clock.ts'
-import { type Db, sql } from '../src/platform/db.ts'
-import { uuidV7 } from '../src/platform/uuid-v7.ts'
+import { type Db, sql } from '../src/platform/db/db.ts'
+import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import type { Account } from './credits-place.ts'
 import { median, report } from './measure.ts'
 

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
-import { migrate } from '../src/platform/migrate.ts'
+import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
+import { migrate } from '../src/database/migrate.ts'
 import { report } from './measure.ts'
 
 const rows = Number(process.env.EVIDENCE_ROWS ?? 200_000)

@@ -1,6 +1,7 @@
 /** How long the edge takes to refuse what is hostile: every case of the tests, the best of five. Wanted: each under 100 ms. */
-import { ask, startEdge } from '../test/support/edge.ts'
-import { fromElsewhere, hostileCases } from '../test/support/hostile-requests.ts'
+
+import { fromElsewhere, hostileCases } from '../test/support/fault/hostile-requests.ts'
+import { ask, startEdge } from '../test/support/start/edge.ts'
 
 const edge = await startEdge()
 const times: { name: string; ms: number }[] = []

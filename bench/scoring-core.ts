@@ -2,7 +2,7 @@
  * The scoring core: candidates of 24 items that all count, and one of 500 items, beside the limit: a bare loop over the same items that
  * sums base × value, without skills, groups, order or decay. Nothing may stay in memory from one candidate to the next.
  */
-import { collectGarbage } from '../src/platform/garbage.ts'
+import { collectGarbage } from '../src/platform/observability/garbage.ts'
 import type { Evidence, ScoreInput, Vocabulary } from '../src/scoring-core/evidence.ts'
 import { explain } from '../src/scoring-core/explain.ts'
 import { score } from '../src/scoring-core/score.ts'

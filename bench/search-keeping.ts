@@ -3,7 +3,7 @@
  * rows copied into `search_terms` by PostgreSQL alone, from a table beside it, of other people.
  */
 import { type NewEntry, replaceEntries } from '../src/candidates/store.ts'
-import { type Db, openDb, sql } from '../src/platform/db.ts'
+import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import type { Finding } from './measure.ts'
 
 export interface KeepingOrder {

@@ -5,7 +5,7 @@ import { createServer, request as httpRequest, type IncomingMessage } from 'node
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { runningServer } from '../src/platform/postgres-cluster.ts'
+import { runningServer } from '../src/database/embedded/cluster.ts'
 import type { FixedAnswer } from './bare-server.ts'
 import type { LoadOrder, LoadReport } from './load.ts'
 

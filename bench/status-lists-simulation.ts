@@ -10,7 +10,7 @@ import {
   statusListPayload,
   statusListProofs,
 } from '../src/score-credentials/status-list.ts'
-import { now, origin, signer } from '../test/support/credentials.ts'
+import { now, origin, signer } from '../test/support/build/credentials.ts'
 import { type Finding, report } from './measure.ts'
 
 const credentials = 100_000_000

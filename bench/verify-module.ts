@@ -3,8 +3,8 @@
  * with the key kept parsed; by Node, and by the library that verifies here) and beside the reference libraries, which get their contexts locally and look at no status.
  */
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
-import { ed25519Library } from '../src/platform/ed25519.ts'
-import { parseStrictJson } from '../src/platform/strict-json.ts'
+import { ed25519Library } from '../src/platform/crypto/ed25519.ts'
+import { parseStrictJson } from '../src/platform/json/strict-json.ts'
 import { type Issuer, signCredential } from '../src/score-credentials/issue.ts'
 import { makeProof, type ProofForm, proofForms } from '../src/score-credentials/proof.ts'
 import { signList } from '../src/score-credentials/publish-lists.ts'
@@ -24,14 +24,14 @@ import {
   score,
   signer,
   trust,
-} from '../test/support/credentials.ts'
+} from '../test/support/build/credentials.ts'
 import {
   type PeerForm,
   peerIssues,
   peerVerifies,
   signerSuite,
   verifierSuite,
-} from '../test/support/peer.ts'
+} from '../test/support/oracle/peer.ts'
 import { type Contestant, costsOf, type Finding, report } from './measure.ts'
 
 const credentialsWanted = 1_000

@@ -3,7 +3,7 @@ import { execFileSync, fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Db, sql } from '../src/platform/db.ts'
+import { type Db, sql } from '../src/platform/db/db.ts'
 import { onceMessage } from './serving.ts'
 import {
   ask,

@@ -1,14 +1,14 @@
 /** A worker of `webhooks.ts`: the jobs that send webhooks, as a server runs them, in a process of its own. Tells what it has cost when asked. */
 import { readFileSync } from 'node:fs'
-import { openDelivering } from '../src/delivering.ts'
-import { type Db, openDb, type Tx } from '../src/platform/db.ts'
-import type { Egress } from '../src/platform/egress.ts'
-import { strangerRules } from '../src/platform/egress-rules.ts'
-import { parseKeyring } from '../src/platform/keyring.ts'
-import { openLog } from '../src/platform/log.ts'
-import { createMetrics } from '../src/platform/metrics.ts'
-import { retryWaitsSeconds } from '../src/webhooks/retry.ts'
-import { runJobs } from '../src/worker.ts'
+import { openDelivering } from '../src/app/webhooks.ts'
+import { parseKeyring } from '../src/platform/crypto/keyring.ts'
+import { type Db, openDb, type Tx } from '../src/platform/db/db.ts'
+import type { Egress } from '../src/platform/egress/client.ts'
+import { strangerRules } from '../src/platform/egress/rules.ts'
+import { runJobs } from '../src/platform/job-runner.ts'
+import { openLog } from '../src/platform/observability/log.ts'
+import { createMetrics } from '../src/platform/observability/metrics.ts'
+import { retryWaitsSeconds } from '../src/webhooks/delivery/retry.ts'
 
 export interface WorkerOrder {
   url: string

@@ -7,7 +7,7 @@ import {
   signAuthorization,
   testTerms,
   testWallet,
-} from '../test/support/payments.ts'
+} from '../test/support/build/payments.ts'
 import { fetchAnswer, onceMessage, startService, type Target } from './serving.ts'
 import type { BareOrder } from './x402-bare.ts'
 

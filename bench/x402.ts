@@ -9,13 +9,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { keepingIndex } from '../src/candidates/keep-index.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
-import { migrationsDirectory } from '../src/database.ts'
-import { type Db, openDb, sql } from '../src/platform/db.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../src/platform/embedded-postgres.ts'
-import { migrate } from '../src/platform/migrate.ts'
-import { giveScore } from '../test/support/candidates.ts'
-import { anvilBinary, startChain } from '../test/support/chain/anvil.ts'
-import { publicLine, register } from '../test/support/people.ts'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../src/database/embedded/embedded-postgres.ts'
+import { migrate } from '../src/database/migrate.ts'
+import { migrationsDirectory } from '../src/database/open.ts'
+import { type Db, openDb, sql } from '../src/platform/db/db.ts'
+import { giveScore } from '../test/support/build/candidates.ts'
+import { publicLine, register } from '../test/support/build/workers.ts'
+import { anvilBinary, startChain } from '../test/support/start/chain/anvil.ts'
 import { type Finding, median, report } from './measure.ts'
 import { cpuSeconds, fetchAnswer } from './serving.ts'
 import {

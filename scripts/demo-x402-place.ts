@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { startChain, type TestChain } from '../test/support/chain/anvil.ts'
+import { startChain, type TestChain } from '../test/support/start/chain/anvil.ts'
 
 export interface DemoPlace {
   chain: TestChain

@@ -2,8 +2,8 @@
 import { STATUS_CODES } from 'node:http'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
-import { anvilBinary } from '../test/support/chain/anvil.ts'
-import { payWithX402Fetch } from '../test/support/x402-fetch.ts'
+import { anvilBinary } from '../test/support/start/chain/anvil.ts'
+import { payWithX402Fetch } from '../test/support/start/x402-fetch.ts'
 import { type DemoPlace, openPlace } from './demo-x402-place.ts'
 
 const closing = new AsyncDisposableStack()

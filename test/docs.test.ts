@@ -11,15 +11,15 @@ import { readScoreLine } from '../src/cli/score-line.ts'
 import { evidenceFault, readEvidenceLine } from '../src/evidence/evidence-line.ts'
 import { sourceLine } from '../src/evidence/schema.ts'
 import { readSourceLine, sourceOf } from '../src/evidence/source-line.ts'
-import { readRegistration } from '../src/people/registration.ts'
-import { registration } from '../src/people/schema.ts'
 import {
   bitsOf,
   statusListPayload,
   statusListProofs,
 } from '../src/score-credentials/status-list.ts'
-import { type EventType, eventTypes } from '../src/webhooks/event-types.ts'
-import { origin, signer } from './support/credentials.ts'
+import { type EventType, eventTypes } from '../src/webhooks/events/event-types.ts'
+import { readRegistration } from '../src/workers/registration.ts'
+import { registration } from '../src/workers/schema.ts'
+import { origin, signer } from './support/build/credentials.ts'
 
 const page = readFileSync('docs/verify-a-credential.md', 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'assay-docs-'))

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { loadEngine } from '../src/scores/engine.ts'
 import type { Evidence } from '../src/scoring-core/evidence.ts'
 import { scoreBands } from '../src/skill-standard/bands.ts'
-import { asOfDay, item } from './support/score-inputs.ts'
+import { asOfDay, item } from './support/build/score-inputs.ts'
 
 const page = readFileSync('docs/scoring.md', 'utf8')
 const { explain, parameters } = await loadEngine()

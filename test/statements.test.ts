@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { Client, DatabaseError } from 'pg'
-import { testDatabase } from './support/database.ts'
+import { testDatabase } from './support/start/database.ts'
 
 interface Written {
   /** `file:line`. */

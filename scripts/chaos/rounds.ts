@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 const oneAfterTheOther = '--test-concurrency=1'
-const database = '--test-global-setup=test/support/server.ts'
+const database = '--test-global-setup=test/support/start/server.ts'
 
 export async function runRounds(
   files: readonly string[],

@@ -5,7 +5,7 @@ await runRounds(
   [
     'test/flows/webhooks-crash.test.ts',
     'test/flows/webhooks-two-nodes.test.ts',
-    'src/webhooks/feed.test.ts',
+    'src/webhooks/events/feed.test.ts',
   ],
   {
     CHAOS_WORKER_KILLS: '10',

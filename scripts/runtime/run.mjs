@@ -18,7 +18,7 @@ const benchesX402 = (names) => names.length === 0 || names.includes('x402')
 const commands = {
   start: { args: (more) => [assay, 'serve', '--demo', ...more] },
   assay: { args: (more) => [assay, ...more], cwd: process.cwd() },
-  generate: { args: (more) => [join(root, 'src/cli/generate.ts'), ...more] },
+  generate: { args: (more) => [join(root, 'scripts/generate/generate.ts'), ...more] },
   check: { args: (more) => [join(root, 'scripts/check.mjs'), ...more] },
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
   bench: {
@@ -36,7 +36,7 @@ const allTests = ['src/**/*.test.ts', 'test/**/*.test.ts']
 
 function testArguments(more) {
   const files = more.some((arg) => !arg.startsWith('-')) ? [] : allTests
-  const setup = `--test-global-setup=${join(root, 'test/support/server.ts')}`
+  const setup = `--test-global-setup=${join(root, 'test/support/start/server.ts')}`
   return ['--test', setup, '--test-concurrency=2', '--test-reporter=spec', ...more, ...files]
 }
 

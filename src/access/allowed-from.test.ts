@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { isAllowedFrom, networkText } from './allowed-from.ts'
 
 test('networks are kept by their first address and their length, whatever was typed', () => {

@@ -1,5 +1,5 @@
 /** Pure: where a key may be used from. */
-import { isWithin, type Network, parseAddress, parseNetwork } from '../platform/networks.ts'
+import { isWithin, type Network, parseAddress, parseNetwork } from '../platform/http/networks.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 
 export const allowedNetworksMax = 20

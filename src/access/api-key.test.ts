@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { bearerKey, isApiKey, keyDigest, newApiKey, shownKey } from './api-key.ts'
 
 test('a key has its published form and checksum, and no two are the same', () => {

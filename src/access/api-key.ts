@@ -4,7 +4,7 @@
  */
 import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { Environment } from '../platform/callers.ts'
+import type { Environment } from '../platform/http/callers.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const randomLength = 30

@@ -8,13 +8,13 @@
  * `recordUses`. A crash loses at most that half minute of uses.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import type { Authenticate, SeenKey } from '../platform/admission.ts'
-import { type PresentedKey, type Scope, scopes } from '../platform/callers.ts'
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
-import type { Db } from '../platform/db.ts'
-import { UnavailableError } from '../platform/errors.ts'
-import type { Keyring } from '../platform/keyring.ts'
+import type { Keyring } from '../platform/crypto/keyring.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { Authenticate, SeenKey } from '../platform/http/admission.ts'
+import { type PresentedKey, type Scope, scopes } from '../platform/http/callers.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 import { isAllowedFrom } from './allowed-from.ts'
 import { bearerKey, keyDigest } from './api-key.ts'

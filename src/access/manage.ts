@@ -1,8 +1,9 @@
 /** What operators do with accounts and API keys; each verb inside the caller's transaction. */
-import type { Environment, Scope } from '../platform/callers.ts'
-import type { Tx } from '../platform/db.ts'
-import type { Keyring } from '../platform/keyring.ts'
-import { uuidV7 } from '../platform/uuid-v7.ts'
+
+import type { Keyring } from '../platform/crypto/keyring.ts'
+import type { Tx } from '../platform/db/db.ts'
+import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import type { Environment, Scope } from '../platform/http/callers.ts'
 import { keyDigest, newApiKey, shownKey } from './api-key.ts'
 import { presentPepper, registerPepper } from './peppers.ts'
 import {

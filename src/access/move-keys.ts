@@ -3,8 +3,8 @@
  * `api_key_moves`; a worker takes it over. Lost on the way, it is left again by the next use.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Db, Tx } from '../platform/db.ts'
-import type { Keyring } from '../platform/keyring.ts'
+import type { Keyring } from '../platform/crypto/keyring.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
 import { type NamedPepper, presentPepper, registerPepper } from './peppers.ts'
 import { insertMoves, type KeyMove, takeMoves, updateDigests } from './store.ts'
 

@@ -1,7 +1,7 @@
 /** The peppers of API keys: in the settings or in a file, never in the database; and whether they are the ones its keys were made with. */
 import { createHmac } from 'node:crypto'
-import type { Queryable, Tx } from '../platform/db.ts'
-import type { Keyring } from '../platform/keyring.ts'
+import type { Keyring } from '../platform/crypto/keyring.ts'
+import type { Queryable, Tx } from '../platform/db/db.ts'
 import { findPepper, findPeppersInUse, insertPepper, type Pepper } from './store.ts'
 
 /** This machine lacks a pepper, or has another one under its name. */

@@ -1,7 +1,8 @@
 /** All SQL of accounts, api_key_peppers, api_keys, api_key_moves and api_key_uses. */
-import type { Environment, Scope } from '../platform/callers.ts'
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import { bytesArray } from '../platform/sql-arrays.ts'
+
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { bytesArray } from '../platform/db/sql-arrays.ts'
+import type { Environment, Scope } from '../platform/http/callers.ts'
 
 export interface Account {
   id: string

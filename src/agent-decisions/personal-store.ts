@@ -1,5 +1,5 @@
 /** What clients reported of one person, to give it out. Whose report it is stays with them. */
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/db/db.ts'
 
 export interface ReportRecord {
   decision: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
-import { parseStrictJson } from '../platform/strict-json.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { parseStrictJson } from '../platform/json/strict-json.ts'
 import { readReportRequest, reportFingerprint } from './report-request.ts'
 import { decisions, outcomes } from './schema.ts'
 

@@ -1,9 +1,9 @@
 /** Pure: a request to report a decision: checked to the letter, brought to its one form, and told apart by a fingerprint (decision D40). */
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { sha256 } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import { firstFault } from '../platform/shape-fault.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
+import { firstFault } from '../platform/json/shape-fault.ts'
 import { createRequest, type decisions, type outcomes } from './schema.ts'
 
 export type Subject =

@@ -3,8 +3,8 @@
  * with one statement: it either stands whole or not at all, so that after a crash a repeat finds its report or makes it.
  */
 import { coalesce } from '../platform/coalesce.ts'
-import type { Db } from '../platform/db.ts'
-import { uuidV7 } from '../platform/uuid-v7.ts'
+import type { Db } from '../platform/db/db.ts'
+import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { type ReportContent, reportFingerprint } from './report-request.ts'
 import {
   findKeyStates,

@@ -1,6 +1,6 @@
 /** How reports go: by age, or with the person they are about. Their Idempotency-Keys stay, so that no repeat brings one back. */
-import type { Db, Tx } from '../platform/db.ts'
-import { uuidV7Floor } from '../platform/uuid-v7.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
+import { uuidV7Floor } from '../platform/db/uuid-v7.ts'
 import { deleteReportsAbout, deleteReportsBefore } from './store.ts'
 
 const dayMs = 86_400_000

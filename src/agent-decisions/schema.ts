@@ -1,6 +1,6 @@
 /** Wire shapes of agent decision reports (spec §2.3). */
 import { type Static, type TSchema, Type } from 'typebox'
-import { schemaVersion } from '../platform/identifiers.ts'
+import { schemaVersion } from '../platform/http/identifiers.ts'
 
 const closed = { additionalProperties: false }
 

@@ -1,6 +1,6 @@
 /** All SQL of the tables of agent decisions. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import { readJson } from '../platform/json-reader.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { readJson } from '../platform/json/json-reader.ts'
 import type { ReportContent, Subject } from './report-request.ts'
 
 export interface ReportRow extends ReportContent {

@@ -1,5 +1,5 @@
 /** All SQL of agent_reporting and agent_unlock_reviews. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { ReportingState } from './store.ts'
 
 /** One change of an account at a time, until the transaction ends. */

@@ -4,8 +4,8 @@
  *
  * Tables: writes `agent_reporting` and `agent_unlock_reviews`. A decision applies to every report that begins after its commit.
  */
-import type { Db, Tx } from '../platform/db.ts'
-import { uuidV7 } from '../platform/uuid-v7.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
+import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { ReportingState } from './store.ts'
 import {
   closeReview,

@@ -1,6 +1,6 @@
 /** Pure: actions on accounts: their keys, credits, webhooks and reports. */
 import { Type } from 'typebox'
-import { environments } from '../platform/callers.ts'
+import { environments } from '../platform/http/callers.ts'
 import { closed, count, facts, uuid } from './action-facts.ts'
 
 const credits = Type.Integer({ minimum: -1e15, maximum: 1e15 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { type Entry, followChain, genesis, type Head, hashOf } from './chain.ts'
 
 function entryAfter(head: Head, over: Partial<Entry> = {}): Entry {

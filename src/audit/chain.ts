@@ -3,8 +3,8 @@
  * `{"action","actor","at","details","prevHash","seq","subjects"}`, all as the row holds them: `seq` a number, `details` and `subjects` the
  * texts they are, `prevHash` 64 hex characters. Who recomputes it needs nothing of ours.
  */
-import { sha256Hex } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 
 export interface Entry {
   /** From 1, without gaps. */

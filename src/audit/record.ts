@@ -4,9 +4,9 @@
  */
 import { hostname, userInfo } from 'node:os'
 import { Compile } from 'typebox/compile'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import type { Tx } from '../platform/db.ts'
-import { firstFault } from '../platform/shape-fault.ts'
+import type { Tx } from '../platform/db/db.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
+import { firstFault } from '../platform/json/shape-fault.ts'
 import { type Action, actionNames, actions } from './actions.ts'
 import { genesis, hashOf } from './chain.ts'
 import { findHead, findSubjects, hasLog, insertEntry, lockAppending } from './store.ts'

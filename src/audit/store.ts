@@ -1,5 +1,5 @@
 /** All SQL of audit_log. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { ActionName } from './actions.ts'
 import type { Entry, Head } from './chain.ts'
 

@@ -1,5 +1,5 @@
 /** Verifies the audit log from its first entry, page by page: memory does not grow with it. */
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/db/db.ts'
 import { type Break, followChain, genesis, type Head } from './chain.ts'
 import { findEntriesAfter } from './store.ts'
 

@@ -1,7 +1,7 @@
 /** The paid reads (spec §4.4). Keys of the test environment reach fictional people alone, everybody else real ones alone. */
-import type { Caller } from '../platform/callers.ts'
-import { type Answer, type Endpoint, endpoint, type RateLimits } from '../platform/endpoint.ts'
-import { refuse } from '../platform/errors.ts'
+import type { Caller } from '../platform/http/callers.ts'
+import { type Answer, type Endpoint, endpoint, type RateLimits } from '../platform/http/endpoint.ts'
+import { refuse } from '../platform/http/errors.ts'
 import { exampleCredential } from '../score-credentials/examples.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import { examples } from './examples.ts'

@@ -1,5 +1,5 @@
 /** Pure: examples for the contract. */
-import { schemaVersion } from '../platform/identifiers.ts'
+import { schemaVersion } from '../platform/http/identifiers.ts'
 import type { CandidateDetail, PublicScore, SearchResult } from './schema.ts'
 
 const person = {

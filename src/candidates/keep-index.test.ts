@@ -1,12 +1,18 @@
 /** Nobody who changes a person can forget the index, and the index never shows what is not so any more. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { found, indexed, names, records, registerSeekers } from '../../test/support/candidates.ts'
-import { testDatabase } from '../../test/support/database.ts'
-import { inTurn } from '../../test/support/in-turn.ts'
-import { line, now, person, publicLine, register } from '../../test/support/people.ts'
-import { changeConsent, changeConsentInside } from '../people/consent.ts'
-import { sql, type Tx } from '../platform/db.ts'
+import {
+  found,
+  indexed,
+  names,
+  records,
+  registerSeekers,
+} from '../../test/support/build/candidates.ts'
+import { line, now, person, publicLine, register } from '../../test/support/build/workers.ts'
+import { inTurn } from '../../test/support/fault/in-turn.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import { sql, type Tx } from '../platform/db/db.ts'
+import { changeConsent, changeConsentInside } from '../workers/consent.ts'
 import { adoptVocabulary, indexLeftovers, keepingIndex } from './keep-index.ts'
 import { candidateSearch } from './search.ts'
 import { skillNames } from './skill-names.ts'

@@ -5,9 +5,10 @@
  * a transaction without that left behind, or a vocabulary with other names. After a crash the queue says what is left to do.
  * Whatever changes in the index is noted in search_changes by triggers, for those who keep what they found; `renewSearchEpoch` forgets it.
  */
-import { mayBeFound } from '../people/gate.ts'
-import { findPeople, lockWorkers, type Person } from '../people/store.ts'
-import { type Db, planAnew, type Tx } from '../platform/db.ts'
+
+import { type Db, planAnew, type Tx } from '../platform/db/db.ts'
+import { mayBeFound } from '../workers/gate.ts'
+import { findPeople, lockWorkers, type Person } from '../workers/store.ts'
 import type { Card } from './card.ts'
 import type { SkillNames } from './skill-names.ts'
 import {

@@ -1,10 +1,11 @@
 /** Pure: what is told of a person and of a score, where the gate lets it (decision D33). */
-import { type Readable, readable } from '../people/gate.ts'
-import { isIdentityActive, type StoredIdentity } from '../people/identity-state.ts'
+
 import { wireTime } from '../platform/clock.ts'
-import { schemaVersion } from '../platform/identifiers.ts'
+import { schemaVersion } from '../platform/http/identifiers.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import type { ScoreBand } from '../skill-standard/bands.ts'
+import { type Readable, readable } from '../workers/gate.ts'
+import { isIdentityActive, type StoredIdentity } from '../workers/identity-state.ts'
 import type { CandidateDetail, CandidateScore, PublicScore } from './schema.ts'
 
 /** A score, whose it is, and what decides whether it may be told. */

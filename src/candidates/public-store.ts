@@ -2,8 +2,8 @@
  * Reads the view public_candidates: people with what the gate asks and the score that stands. Whether it may be told is not decided here.
  * Each is looked up by itself (`lateral … offset 0`): a plan for a list of them may be made while the tables are small, and read all people.
  */
-import { fragment, type Queryable, sql } from '../platform/db.ts'
-import { bytesArray, tokenArray } from '../platform/sql-arrays.ts'
+import { fragment, type Queryable, sql } from '../platform/db/db.ts'
+import { bytesArray, tokenArray } from '../platform/db/sql-arrays.ts'
 import type { Credential } from '../score-credentials/in-form.ts'
 import type { PublicRow, ScoreRow, SnapshotColumns } from './public-read.ts'
 

@@ -1,7 +1,7 @@
 /** The public reads of real people. Look-ups of one turn of the event loop are one statement; who is hidden is found like who is absent. */
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/db/db.ts'
 import { type Credential, inForm } from '../score-credentials/in-form.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'

@@ -1,9 +1,9 @@
 /** Wire shapes of the candidate reads (spec §2.5). */
 import { type Static, Type } from 'typebox'
-import { usernamePathPattern, usernamePattern } from '../people/username.ts'
-import { schemaVersion } from '../platform/identifiers.ts'
+import { schemaVersion } from '../platform/http/identifiers.ts'
 import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
 import { scoreBands } from '../skill-standard/bands.ts'
+import { usernamePathPattern, usernamePattern } from '../workers/username.ts'
 
 const closed = { additionalProperties: false }
 const textOrNull = Type.Union([Type.String(), Type.Null()])

@@ -1,15 +1,15 @@
 /** The credential of a score over real HTTP: each form verifies, the gate is the score's, and what cannot be signed here is said so. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ask, type Reply } from '../../test/support/ask.ts'
-import { seen, startCandidates } from '../../test/support/candidate-edge.ts'
-import { origin, signer } from '../../test/support/credentials.ts'
-import { now, publicLine, register } from '../../test/support/people.ts'
-import { issueOne, liveVerdict, testRegistry } from '../../test/support/registry.ts'
-import { changeConsent } from '../people/consent.ts'
-import { sha256Hex } from '../platform/bytes.ts'
-import { type Db, type Statement, sql } from '../platform/db.ts'
+import { origin, signer } from '../../test/support/build/credentials.ts'
+import { issueOne, liveVerdict, testRegistry } from '../../test/support/build/registry.ts'
+import { now, publicLine, register } from '../../test/support/build/workers.ts'
+import { ask, type Reply } from '../../test/support/start/ask.ts'
+import { seen, startCandidates } from '../../test/support/start/candidate-edge.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
+import { type Db, type Statement, sql } from '../platform/db/db.ts'
 import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
+import { changeConsent } from '../workers/consent.ts'
 
 const registry = await testRegistry()
 const { db } = registry

@@ -9,14 +9,14 @@ import {
   names,
   records,
   registerSeekers,
-} from '../../test/support/candidates.ts'
-import { testDatabase } from '../../test/support/database.ts'
-import fc from '../../test/support/fc.ts'
-import { now, publicLine, register, registrationOf } from '../../test/support/people.ts'
-import { type Seeker, searchByHand } from '../../test/support/search-oracle.ts'
-import { changeConsent } from '../people/consent.ts'
-import { registerPeople } from '../people/register.ts'
-import { type Queryable, type Statement, sql, type Tx } from '../platform/db.ts'
+} from '../../test/support/build/candidates.ts'
+import { now, publicLine, register, registrationOf } from '../../test/support/build/workers.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { type Seeker, searchByHand } from '../../test/support/oracle/search-oracle.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import { type Queryable, type Statement, sql, type Tx } from '../platform/db/db.ts'
+import { changeConsent } from '../workers/consent.ts'
+import { registerPeople } from '../workers/register.ts'
 import { renewSearchEpoch } from './keep-index.ts'
 import type { SearchResult } from './schema.ts'
 import { candidateSearch } from './search.ts'

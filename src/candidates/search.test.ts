@@ -1,11 +1,11 @@
 /** The order of search (decision D35), and that the index says at every time what a look at every single person would say. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { found, names, records, registerSeekers } from '../../test/support/candidates.ts'
-import { testDatabase } from '../../test/support/database.ts'
-import fc from '../../test/support/fc.ts'
-import { type Seeker, searchByHand } from '../../test/support/search-oracle.ts'
-import { sql } from '../platform/db.ts'
+import { found, names, records, registerSeekers } from '../../test/support/build/candidates.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { type Seeker, searchByHand } from '../../test/support/oracle/search-oracle.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import { sql } from '../platform/db/db.ts'
 import type { SearchResult } from './schema.ts'
 import { candidateSearch, lookupOf } from './search.ts'
 

@@ -4,7 +4,7 @@
  */
 
 import { coalesce } from '../platform/coalesce.ts'
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/db/db.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 import type { Card, Search } from './card.ts'
 import { foldTerm, hasTwoLetters } from './fold.ts'

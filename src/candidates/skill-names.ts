@@ -1,6 +1,6 @@
 /** Pure: by which names a skill is found. A skill that the vocabulary knows is found by its label and by each of its aliases. */
-import { sha256 } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 import { foldTerm, fromLaterWords, hasTwoLetters } from './fold.ts'
 

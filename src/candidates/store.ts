@@ -1,5 +1,5 @@
 /** All SQL of search_entries, search_terms, search_queue, search_vocabulary, search_changes and search_epoch. Triggers of the database write there too: see the migration. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Card, Search } from './card.ts'
 import type { OtherLabels } from './skill-names.ts'
 import type { Posting } from './terms.ts'

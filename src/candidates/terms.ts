@@ -5,7 +5,7 @@
  * person's terms part. So besides the terms themselves the beginnings stand in the index that several verified skills share, each with
  * its own count: among a person's terms that begin with the query, the best rank is the right one.
  */
-import { skillsMax } from '../people/schema.ts'
+import { skillsMax } from '../workers/schema.ts'
 import { beginnings, hasTwoLetters } from './fold.ts'
 import type { SkillNames } from './skill-names.ts'
 

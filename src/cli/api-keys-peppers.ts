@@ -1,7 +1,7 @@
 /** `assay api-keys peppers`: which peppers keys rest on, and which of them this machine has. */
 import { findPeppers } from '../access/store.ts'
-import type { Config } from '../config.ts'
-import { peppersHere } from '../peppers-here.ts'
+import { peppersHere } from '../app/peppers.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { done, type Outcome } from './output.ts'
 import { withDatabase } from './with-database.ts'

@@ -2,7 +2,7 @@
 import { type ActionName, actionNames } from '../audit/actions.ts'
 import type { Entry } from '../audit/chain.ts'
 import { type EntryFilter, findEntries } from '../audit/store.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { withDatabase } from './with-database.ts'

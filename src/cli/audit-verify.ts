@@ -1,6 +1,6 @@
 /** `assay audit verify`: 0 the log is whole, 1 it is not, and where it first breaks; 2 it could not be checked. */
 import { type Verification, verifyLog } from '../audit/verify.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { withDatabase } from './with-database.ts'

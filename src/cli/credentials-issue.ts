@@ -3,7 +3,7 @@
  * has committed; so after a crash the registry may hold a batch that was not written, which a second run writes again.
  */
 import { addAbortSignal } from 'node:stream'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { keepMemoryFlat } from './flat-memory.ts'

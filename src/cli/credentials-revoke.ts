@@ -1,9 +1,9 @@
 /** `assay credentials revoke`: what is revoked stays so, and a second run changes nothing. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
-import { sha256 } from '../platform/bytes.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { findCredentials, findStatuses, type RevokedRow } from '../score-credentials/store.ts'
 import { type CredentialName, nameByHex, nameById, nameOfLine } from './credential-name.ts'

@@ -1,10 +1,10 @@
 /**
  * `assay credentials show`: the credential that a person has now, to hand out or to verify: 0 it stands, 1 there is none or it does not.
  */
-import type { Config } from '../config.ts'
-import { sha256 } from '../platform/bytes.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
-import type { Queryable } from '../platform/db.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import type { Queryable } from '../platform/db/db.ts'
 import { originOf, type Payload, subjectUrl } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import {

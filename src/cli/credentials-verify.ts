@@ -1,9 +1,9 @@
 /** `assay credentials verify`: by the local registry, offline from files, or by asking a deployment. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { UnavailableError } from '../platform/errors.ts'
-import { isJsonObject } from '../platform/json-object.ts'
-import { parseStrictJson } from '../platform/strict-json.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
+import { isJsonObject } from '../platform/json/json-object.ts'
+import { parseStrictJson } from '../platform/json/strict-json.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
 import type { VerifyResult } from '../score-credentials/schema.ts'
 import { signatureCache } from '../score-credentials/signature-cache.ts'

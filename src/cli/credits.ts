@@ -1,16 +1,11 @@
 /** `assay credits grant|adjust|show|usage|audit`: what accounts may spend, and what they have spent. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
-import { auditBooks, type BooksAudited } from '../payments/audit-books.ts'
-import {
-  findCreditAccount,
-  findUsage,
-  type UsageRow,
-  updateSuspended,
-} from '../payments/credit-store.ts'
-import { enterCredits } from '../payments/credits.ts'
+import type { Config } from '../config/config.ts'
+import { auditBooks, type BooksAudited } from '../credits/audit-books.ts'
+import { enterCredits } from '../credits/credits.ts'
+import { findCreditAccount, findUsage, type UsageRow, updateSuspended } from '../credits/store.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/db/db.ts'
 import { accountNamed } from './accounts.ts'
 import { dayGiven } from './day-given.ts'
 import { done, type Outcome } from './output.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { evidenceLine, sourceLine } from '../evidence/schema.ts'
-import { readRegistration } from '../people/registration.ts'
-import { registration } from '../people/schema.ts'
+import { readRegistration } from '../workers/registration.ts'
+import { registration } from '../workers/schema.ts'
 import { csvReader, HeaderRefused } from './csv-columns.ts'
 
 const bytes = (text: string) => Buffer.from(text)

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
-import type { Fault } from '../platform/shape-fault.ts'
+import type { Fault } from '../platform/json/shape-fault.ts'
 import { csvFields, withoutMark } from './csv.ts'
 
 export type CsvValue = { value: unknown } | { refused: Fault }

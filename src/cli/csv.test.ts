@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { csvFields, csvLineEnds } from './csv.ts'
 import { lineBatches } from './lines.ts'
 

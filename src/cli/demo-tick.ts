@@ -1,5 +1,5 @@
 /** `assay demo tick`: something happens in the demo, by the verb an operator uses: an item of evidence is revoked, and its event sent. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { nextEvidence } from '../demo/tick.ts'
 import { revokeEvidenceCommand } from './evidence-revoke.ts'
 import type { Outcome } from './output.ts'

@@ -1,5 +1,5 @@
 /** `assay disputes list` and `show`. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import {
   findChanges,
   findDisputes,
@@ -7,8 +7,8 @@ import {
   findOpenDisputeIds,
   findWorkerDisputeIds,
 } from '../disputes/store.ts'
-import { findWorkerId } from '../people/store.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
+import { findWorkerId } from '../workers/store.ts'
 import { disputeGiven, toldDisputes, unknownDispute } from './disputes-told.ts'
 import { done, type Outcome } from './output.ts'
 import { unknownPerson, usernameGiven } from './person.ts'

@@ -1,11 +1,11 @@
 /** `assay disputes review`, `resolve` and `withdraw`: what becomes of a dispute. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { type Ending, resolutions } from '../disputes/dispute.ts'
 import { type Ended, endDispute } from '../disputes/end-dispute.ts'
 import { type Reviewing, reviewDispute } from '../disputes/open-dispute.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
 import { KeyRefused } from '../score-credentials/signing-key.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { disputeGiven, refused, unknownDispute } from './disputes-told.ts'

@@ -1,8 +1,8 @@
 /** How disputes are named and shown on the command line. */
 import type { Dispute } from '../disputes/dispute.ts'
-import { findPersonFacts } from '../people/store.ts'
 import { wireTime } from '../platform/clock.ts'
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/db/db.ts'
+import { findPersonFacts } from '../workers/store.ts'
 import type { Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { uuidForm } from './uuid-form.ts'

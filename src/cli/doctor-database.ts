@@ -1,9 +1,9 @@
 /** What `assay doctor` asks the database: its version, migrations, clock, keys, lists and webhooks. */
-import type { Config } from '../config.ts'
-import { migrationsDirectory } from '../database.ts'
+import type { Config } from '../config/config.ts'
+import { pendingMigrations } from '../database/migrate.ts'
+import { migrationsDirectory } from '../database/open.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
-import { type Db, type Queryable, sql } from '../platform/db.ts'
-import { pendingMigrations } from '../platform/migrate.ts'
+import { type Db, type Queryable, sql } from '../platform/db/db.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
 import { findPublications } from '../score-credentials/list-store.ts'
 import { originOf } from '../score-credentials/payload.ts'

@@ -1,9 +1,9 @@
 /** What `assay doctor` says of webhooks: whether a worker sends them, and whether receivers take them. */
 import { systemClock, wireTime } from '../platform/clock.ts'
-import type { Queryable } from '../platform/db.ts'
-import { countDeliveries } from '../webhooks/delivery-store.ts'
-import { findFailingNow } from '../webhooks/endpoint-store.ts'
-import { findOldestUnplaced } from '../webhooks/store.ts'
+import type { Queryable } from '../platform/db/db.ts'
+import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
+import { findFailingNow } from '../webhooks/delivery/endpoint-store.ts'
+import { findOldestUnplaced } from '../webhooks/events/store.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
 const check = 'webhooks'

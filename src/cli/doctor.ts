@@ -1,7 +1,7 @@
 /** `assay doctor`: one line a check. It changes nothing but to start the embedded database, where there is one, and stop it again. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigError, readConfig } from '../config.ts'
+import { type Config, ConfigError, readConfig } from '../config/config.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { databaseFindings } from './doctor-database.ts'
 import {

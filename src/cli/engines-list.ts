@@ -1,5 +1,5 @@
 /** `assay engines list`: every engine that is kept here or made a score. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
 import { type KnownEngine, knownEngines } from './known-engines.ts'
 import { done, type Outcome } from './output.ts'

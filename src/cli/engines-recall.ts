@@ -1,8 +1,8 @@
 /** `assay engines recall`: for an engine that was found to be wrong. Asks for --yes, for there is no way back. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
 import { markRecalled, recallEngine } from '../scores/recall-engine.ts'
 import { type RecallReason, recallReasons } from '../scores/recall-store.ts'
 import { type KnownEngine, knownEngines } from './known-engines.ts'

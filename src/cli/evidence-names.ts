@@ -1,6 +1,6 @@
 /** How evidence is named on the command line: by id, or as its source calls it. */
 import { findEvidenceByName } from '../evidence/store.ts'
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/db/db.ts'
 import { UsageError } from './run.ts'
 import { uuidForm } from './uuid-form.ts'
 

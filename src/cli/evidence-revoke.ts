@@ -1,6 +1,6 @@
 /** `assay evidence revoke`: what is revoked stays so, and a second run changes nothing. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { type RevocationReason, revocationReasons } from '../evidence/schema.ts'
 import { systemClock } from '../platform/clock.ts'
 import { type RevokedWithScores, revokeAndRescore } from '../scores/revoke-evidence.ts'

@@ -4,9 +4,9 @@
  */
 import { addAbortSignal } from 'node:stream'
 import type { TSchema } from 'typebox'
-import type { Config } from '../config.ts'
-import type { Db, Tx } from '../platform/db.ts'
-import type { Fault } from '../platform/shape-fault.ts'
+import type { Config } from '../config/config.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
+import type { Fault } from '../platform/json/shape-fault.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
 import { type LineSource, openLines } from './line-source.ts'
 import type { Line, LineBatch } from './lines.ts'

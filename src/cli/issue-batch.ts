@@ -1,8 +1,8 @@
 /** One transaction of `assay credentials issue`: a score with an id is issued once, however often it is read. */
 import { operator, recordAction } from '../audit/record.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
-import type { Fault } from '../platform/shape-fault.ts'
+import type { Db, Queryable, Tx } from '../platform/db/db.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
+import type { Fault } from '../platform/json/shape-fault.ts'
 import type { Credential } from '../score-credentials/in-form.ts'
 import { type IssuedCredential, type Issuer, issueCredentials } from '../score-credentials/issue.ts'
 import { findKeys } from '../score-credentials/key-store.ts'

@@ -1,7 +1,7 @@
 /** The loop of `assay credentials issue`: read a batch, commit it, write it; what is refused goes to another file. */
 import { systemClock } from '../platform/clock.ts'
-import type { Db } from '../platform/db.ts'
-import type { Fault } from '../platform/shape-fault.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { Fault } from '../platform/json/shape-fault.ts'
 import { tendLists } from '../score-credentials/issue.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'
 import { activeSigner, type Issued, type Issuing, issueBatch } from './issue-batch.ts'

@@ -1,5 +1,5 @@
 /** Pure: whom to believe offline, from the issuer's key document or its did.json. */
-import { isJsonObject } from '../platform/json-object.ts'
+import { isJsonObject } from '../platform/json/json-object.ts'
 import { kidOf, publicKeyOfKid } from '../score-credentials/signing-key.ts'
 import { type SigningKey, type Trust, trustOf } from '../score-credentials/trust.ts'
 

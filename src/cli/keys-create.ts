@@ -1,8 +1,8 @@
 /** `assay keys create`: a new key file, registered. The first key signs at once, later ones wait to be rotated in. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { makeKeyFile } from '../score-credentials/key-files.ts'
 import { createKeyInside, publishedBeforeUseSeconds } from '../score-credentials/rotate-keys.ts'
 import type { SigningKey } from '../score-credentials/trust.ts'

@@ -1,5 +1,5 @@
 /** `assay keys list`: every key that ever signed, its state and whether this machine can sign with it. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
 import { findKeys } from '../score-credentials/key-store.ts'

@@ -1,8 +1,8 @@
 /** `assay keys revoke`: for a key that somebody else may have. Asks for --yes, for there is no way back. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
 import { revokeKeyInside } from '../score-credentials/rotate-keys.ts'
 import type { SigningKey } from '../score-credentials/trust.ts'

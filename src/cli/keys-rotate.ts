@@ -1,8 +1,8 @@
 /** `assay keys rotate`: the oldest pending key signs from now on, the present one only verifies. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
 import { type Rotation, rotateKeysInside } from '../score-credentials/rotate-keys.ts'
 import { done, type Outcome } from './output.ts'

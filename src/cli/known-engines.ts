@@ -1,5 +1,5 @@
 /** The engines that an operator may speak of: those that are kept here, and those that made a score. */
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/db/db.ts'
 import { keptEngines, releasedEngine } from '../scores/engine.ts'
 import { countScoresByEngine, findRecalls, type RecallReason } from '../scores/recall-store.ts'
 

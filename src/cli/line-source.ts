@@ -1,7 +1,7 @@
 /** The lines of an input and what each of them says, in NDJSON or CSV. */
 import type { TSchema } from 'typebox'
-import type { Fault } from '../platform/shape-fault.ts'
-import { parseStrictJson } from '../platform/strict-json.ts'
+import type { Fault } from '../platform/json/shape-fault.ts'
+import { parseStrictJson } from '../platform/json/strict-json.ts'
 import { csvLineEnds } from './csv.ts'
 import { csvReader, HeaderRefused } from './csv-columns.ts'
 import { type Input, type LineBatch, type LineLimits, lineBatches, openInput } from './lines.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
-import { collectGarbage } from '../platform/garbage.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { collectGarbage } from '../platform/observability/garbage.ts'
 import { type Line, lineBatches } from './lines.ts'
 
 const limits = { bytesMax: 20, batchMax: 3 }

@@ -1,8 +1,9 @@
 /** `assay migrate`: brings the database to the shape of this release, or tells what is missing. */
-import { grantApiRole } from '../api-role.ts'
-import type { Config } from '../config.ts'
-import { migrateDatabase, migrationsDirectory } from '../database.ts'
-import { pendingMigrations } from '../platform/migrate.ts'
+
+import type { Config } from '../config/config.ts'
+import { grantApiRole } from '../database/api-role.ts'
+import { pendingMigrations } from '../database/migrate.ts'
+import { migrateDatabase, migrationsDirectory } from '../database/open.ts'
 import { done, type Outcome } from './output.ts'
 import { CommandError, UsageError } from './run.ts'
 import { openCommandDb, withServer } from './with-database.ts'

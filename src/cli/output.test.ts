@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { vectorCredentials } from '../../test/support/credentials.ts'
+import { vectorCredentials } from '../../test/support/build/credentials.ts'
 import { nameByHex, nameById, nameOfLine } from './credential-name.ts'
 import { withoutControls, withoutSecrets } from './output.ts'
 import { toldResult } from './told-result.ts'

@@ -1,8 +1,8 @@
 /** `assay payments close`: says what became of a payment that was left open. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
-import { type Closing, closePayment, type Finding } from '../x402/close.ts'
+import { type Closing, closePayment, type Finding } from '../x402/settlement/close.ts'
 import { done, type Outcome } from './output.ts'
 import { CommandError, UsageError } from './run.ts'
 import { uuidForm } from './uuid-form.ts'

@@ -1,5 +1,5 @@
 /** `assay payments …`: what was paid on the spot, what came in, and what somebody must look at. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import {
   type ListedPayment,
   listPayments,
@@ -9,8 +9,8 @@ import {
   revenueByDay,
   type StateSum,
   sumByState,
-} from '../x402/reports-store.ts'
-import { type PaymentState, paymentStates } from '../x402/store.ts'
+} from '../x402/settlement/reports-store.ts'
+import { type PaymentState, paymentStates } from '../x402/settlement/store.ts'
 import { dayGiven } from './day-given.ts'
 import type { Outcome } from './output.ts'
 import { told } from './rows.ts'

@@ -1,6 +1,6 @@
 /** How a person is named on the command line. */
-import { faultOfText } from '../people/profile.ts'
-import { usernamePattern } from '../people/username.ts'
+import { faultOfText } from '../workers/profile.ts'
+import { usernamePattern } from '../workers/username.ts'
 import type { Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 

@@ -1,6 +1,6 @@
 /** The one call that the command line makes to the outside: a POST to the address it was given. Follows no redirect. */
-import { openEgress } from '../platform/egress.ts'
-import { operatorRules } from '../platform/egress-rules.ts'
+import { openEgress } from '../platform/egress/client.ts'
+import { operatorRules } from '../platform/egress/rules.ts'
 
 export interface PostAnswer {
   status: number

@@ -1,8 +1,8 @@
 /** `assay recompute`: what a server does in the background, now and to the end. The queue says what is left; a second run takes it up. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { countDue, recomputeEverybody, recomputeSome } from '../scores/recompute.ts'
 import type { ScoredWorker } from '../scores/score-workers.ts'
 import type { Scoring } from '../scores/scoring.ts'

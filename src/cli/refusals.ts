@@ -1,7 +1,7 @@
 /** What becomes of the lines of a bulk input that are refused: they go to a file of their own, each with its number and why. */
 import { statSync, unlinkSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Fault } from '../platform/shape-fault.ts'
+import type { Fault } from '../platform/json/shape-fault.ts'
 import type { Line } from './lines.ts'
 import { note } from './output.ts'
 import { UsageError } from './run.ts'

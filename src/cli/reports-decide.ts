@@ -2,7 +2,7 @@
 import { declineUnlockReview, lockReporting, unlockReporting } from '../agent-decisions/unlock.ts'
 import { findOpenReviews } from '../agent-decisions/unlock-store.ts'
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { accountNamed } from './accounts.ts'
 import { done, type Outcome } from './output.ts'

@@ -1,7 +1,7 @@
 /** `assay reports erase`: deletes every report about a person or a score, whoever made it; the keys stay used. */
 import { eraseReportsAbout } from '../agent-decisions/retention.ts'
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { done, type Outcome } from './output.ts'
 import { usernameGiven } from './person.ts'

@@ -6,9 +6,9 @@ import {
   type ReportPage,
   type ReportRow,
 } from '../agent-decisions/store.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/db/db.ts'
 import { accountNamed } from './accounts.ts'
 import { done, type Outcome } from './output.ts'
 import { Interrupted, UsageError } from './run.ts'

@@ -1,7 +1,7 @@
 /** Runs one command: prints its outcome, or what went wrong in one line, and sets the exit code. */
 import { CommanderError } from 'commander'
-import { ConfigError } from '../config.ts'
-import { UnavailableError } from '../platform/errors.ts'
+import { ConfigError } from '../config/config.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
 import { type ExitCode, note, type Outcome, printOutcome, withoutSecrets } from './output.ts'
 
 /** The command line, or a file it names, cannot be used as it is. */

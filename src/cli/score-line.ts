@@ -1,7 +1,7 @@
 /** Pure: one line of scores to issue for, or why it is refused. */
 import { Compile } from 'typebox/compile'
-import { type Fault, firstFault } from '../platform/shape-fault.ts'
-import { parseStrictJson } from '../platform/strict-json.ts'
+import { type Fault, firstFault } from '../platform/json/shape-fault.ts'
+import { parseStrictJson } from '../platform/json/strict-json.ts'
 import type { Score } from '../score-credentials/payload.ts'
 import { scoreLine } from '../score-credentials/schema.ts'
 import { bandOf } from '../skill-standard/bands.ts'

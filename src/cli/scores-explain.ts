@@ -2,11 +2,10 @@
  * `assay scores explain`: why a score is what it is, item by item, from the evidence, the engine and the rules that made it. For the
  * operator and the person alone: it tells of evidence what no reader of a score may see.
  */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { findWorkerEvidence } from '../evidence/store.ts'
-import { findPeople } from '../people/store.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { PastEngine } from '../scores/engine.ts'
 import { findSnapshot } from '../scores/history-store.ts'
 import { inputOf, MakersMissing, openMakers } from '../scores/replay.ts'
@@ -14,6 +13,7 @@ import { findActiveSnapshots } from '../scores/store.ts'
 import { dateOfDay } from '../scoring-core/civil-date.ts'
 import type { Evidence, ScoreInput } from '../scoring-core/evidence.ts'
 import type { Explanation, ItemExplanation, SkillExplanation } from '../scoring-core/explain.ts'
+import { findPeople } from '../workers/store.ts'
 import { done, type Outcome } from './output.ts'
 import { unknownPerson, usernameGiven } from './person.ts'
 import { releasedVocabulary } from './released-vocabulary.ts'

@@ -1,7 +1,6 @@
 /** `assay scores replay`: computes scores again, as they were made, and compares: 0 all agree, 1 any differs, 2 could not be done. */
-import type { Config } from '../config.ts'
-import { findWorkerIds } from '../people/worker-ids.ts'
-import type { Db } from '../platform/db.ts'
+import type { Config } from '../config/config.ts'
+import type { Db } from '../platform/db/db.ts'
 import {
   bytesAfter,
   countSnapshots,
@@ -11,6 +10,7 @@ import {
   type GoneSnapshot,
 } from '../scores/history-store.ts'
 import { openMakers, replay } from '../scores/replay.ts'
+import { findWorkerIds } from '../workers/worker-ids.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
 import { done, note, type Outcome } from './output.ts'
 import { showProgress } from './progress.ts'

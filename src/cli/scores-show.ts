@@ -1,8 +1,8 @@
 /** `assay scores show`: every score that a person has and had, the newest first. */
-import type { Config } from '../config.ts'
-import { findPeople } from '../people/store.ts'
+import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
 import { findHistory, type ScoreInHistory } from '../scores/history-store.ts'
+import { findPeople } from '../workers/store.ts'
 import { done, type Outcome } from './output.ts'
 import { unknownPerson, usernameGiven } from './person.ts'
 import { withDatabase } from './with-database.ts'

@@ -1,6 +1,6 @@
 /** What scores are computed and issued by on this machine: the engine of this release, its vocabulary, and the active key. */
-import type { Config } from '../config.ts'
-import type { Queryable } from '../platform/db.ts'
+import type { Config } from '../config/config.ts'
+import type { Queryable } from '../platform/db/db.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { KeyRefused } from '../score-credentials/signing-key.ts'

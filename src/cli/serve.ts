@@ -1,6 +1,6 @@
 /** `assay serve` and `worker`: the settings, with what the command line changes of them, to the serving process. */
-import { type Config, readConfig } from '../config.ts'
-import { servingSettings } from '../settings/serving.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { servingSettings } from '../config/serving.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
@@ -17,7 +17,7 @@ export async function serveCommand(given: Config, flags: ServeFlags): Promise<Ou
   const processes = flags.processes === undefined ? config.processes : processesOf(flags.processes)
   // The demo speaks to a person: a line for each request would bury its commands.
   const logLevel = flags.demo && !process.env.LOG_LEVEL ? 'warn' : config.logLevel
-  const { serve } = await import('../main.ts')
+  const { serve } = await import('../app/serve.ts')
   await serve(
     { ...config, processes, logLevel },
     { demo: flags.demo ?? false, worker: flags.worker ? 'here' : 'elsewhere' },
@@ -35,7 +35,7 @@ function withDemoPayee(config: Config): Config {
 /** `assay worker`: the background work alone. */
 export async function workerCommand(config: Config): Promise<Outcome> {
   keepMemoryFlat()
-  const { serve } = await import('../main.ts')
+  const { serve } = await import('../app/serve.ts')
   await serve(config, { demo: false, worker: 'alone' })
   return done({ ok: true }, [])
 }

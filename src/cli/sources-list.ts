@@ -1,5 +1,5 @@
 /** `assay sources list`: every source, and what it is trusted with. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { findSources } from '../evidence/source-store.ts'
 import { done, type Outcome } from './output.ts'
 import { oneLine } from './told-result.ts'

@@ -1,11 +1,11 @@
 /** `assay sources register`: one source by options, or many from a file; a second run changes nothing. */
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { type Registered, registerSource } from '../evidence/register-source.ts'
 import { sourceLine } from '../evidence/schema.ts'
 import { readSourceLine } from '../evidence/source-line.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { importLines } from './import-lines.ts'
 import { done, type Outcome } from './output.ts'
 import { actorGiven } from './person.ts'

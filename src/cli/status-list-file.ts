@@ -1,7 +1,7 @@
 /** Pure: reads a revocation list that somebody fetched, after checking that its issuer signed it and that it is not too old. */
 import { gunzipSync } from 'node:zlib'
-import { verifyEd25519 } from '../platform/ed25519.ts'
-import { isJsonObject } from '../platform/json-object.ts'
+import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
+import { isJsonObject } from '../platform/json/json-object.ts'
 import { w3cContext } from '../score-credentials/payload.ts'
 import { readProof, signedBytes } from '../score-credentials/proof.ts'
 import { statusListShape } from '../score-credentials/rdf.ts'

@@ -11,7 +11,7 @@ import {
   signer,
   signerOf,
   vectorCredentials,
-} from '../../test/support/credentials.ts'
+} from '../../test/support/build/credentials.ts'
 import { didDocumentOf, publicKeyDocumentOf } from '../score-credentials/key-documents.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'

@@ -1,9 +1,9 @@
 /** What every command about one webhook endpoint does: its id is read, the change made, and the entry left with it. */
 import type { Action } from '../audit/actions.ts'
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { uuidForm } from './uuid-form.ts'

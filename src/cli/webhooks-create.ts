@@ -1,11 +1,12 @@
 /** `assay webhooks create`: an endpoint for an account; the signing secret is shown this once. */
+
+import { openSecretsKeyring } from '../app/secrets-keyring.ts'
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { openSecretsKeyring } from '../secrets-keyring.ts'
-import { createEndpointInside } from '../webhooks/create-endpoint.ts'
-import { readEndpointRequest } from '../webhooks/endpoint-request.ts'
-import { wireEndpoint } from '../webhooks/endpoints.ts'
+import { createEndpointInside } from '../webhooks/endpoints/create.ts'
+import { readEndpointRequest } from '../webhooks/endpoints/request.ts'
+import { wireEndpoint } from '../webhooks/endpoints/routes.ts'
 import { accountNamed } from './accounts.ts'
 import { done, type Outcome } from './output.ts'
 import { CommandError, UsageError } from './run.ts'

@@ -1,7 +1,7 @@
 /** `assay webhooks deliveries`: the last attempts at an endpoint. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
-import { findAttempts, type ShownAttempt } from '../webhooks/delivery-store.ts'
+import { findAttempts, type ShownAttempt } from '../webhooks/delivery/delivery-store.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { endpointIdOf } from './webhook-endpoint.ts'

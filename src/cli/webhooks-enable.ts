@@ -1,8 +1,8 @@
 /** `assay webhooks enable`, `pause`, `resume` and `promote`: one endpoint, one change. */
-import type { Config } from '../config.ts'
-import type { Tx } from '../platform/db.ts'
-import { enableEndpoint, pauseEndpoint } from '../webhooks/enable-endpoint.ts'
-import { promoteSecret } from '../webhooks/rotate-secret.ts'
+import type { Config } from '../config/config.ts'
+import type { Tx } from '../platform/db/db.ts'
+import { enableEndpoint, pauseEndpoint } from '../webhooks/endpoints/enable.ts'
+import { promoteSecret } from '../webhooks/endpoints/rotate-secret.ts'
 import type { Outcome } from './output.ts'
 import { type Changed, changeEndpoint, refusal, refusalOf } from './webhook-endpoint.ts'
 

@@ -1,16 +1,16 @@
 /** `assay webhooks endpoints`: where events are sent; disabled endpoints among them, or failing ones alone, where asked for. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
-import type { Db } from '../platform/db.ts'
-import { type FailingNow, findFailingNow } from '../webhooks/endpoint-store.ts'
-import { wireEndpoint } from '../webhooks/endpoints.ts'
+import type { Db } from '../platform/db/db.ts'
+import { type FailingNow, findFailingNow } from '../webhooks/delivery/endpoint-store.ts'
+import { wireEndpoint } from '../webhooks/endpoints/routes.ts'
 import {
   type EndpointRow,
   findActiveIds,
   findEndpoints,
   findIdsOf,
   findNewestIds,
-} from '../webhooks/management-store.ts'
+} from '../webhooks/endpoints/store.ts'
 import { accountNamed } from './accounts.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'

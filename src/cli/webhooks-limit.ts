@@ -1,7 +1,7 @@
 /** `assay webhooks limit`: how fast an endpoint is sent to. */
-import type { Config } from '../config.ts'
-import { lockEndpoint } from '../webhooks/endpoint-store.ts'
-import { type DeliveryLimits, setLimits } from '../webhooks/rate-store.ts'
+import type { Config } from '../config/config.ts'
+import { lockEndpoint } from '../webhooks/delivery/endpoint-store.ts'
+import { type DeliveryLimits, setLimits } from '../webhooks/delivery/rate-store.ts'
 import type { Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { changeEndpoint, refusalOf } from './webhook-endpoint.ts'

@@ -1,7 +1,7 @@
 /** `assay webhooks resend` and `recover`: one event once more, or every event an endpoint missed since a time. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { recoverSince, recoveryDaysMax, resendEvent } from '../webhooks/resend.ts'
+import { recoverSince, recoveryDaysMax, resendEvent } from '../webhooks/delivery/resend.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { changeEndpoint, refusalOf } from './webhook-endpoint.ts'

@@ -1,9 +1,10 @@
 /** `assay webhooks rewrap`: every secret sealed under the first key of the ring, so that an older key can leave it. */
+
+import { openSecretsKeyring } from '../app/secrets-keyring.ts'
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { openSecretsKeyring } from '../secrets-keyring.ts'
-import { rewrapSecrets } from '../webhooks/rewrap.ts'
+import { rewrapSecrets } from '../webhooks/endpoints/rewrap.ts'
 import { done, type Outcome } from './output.ts'
 import { CommandError } from './run.ts'
 import { withDatabase } from './with-database.ts'

@@ -1,10 +1,15 @@
 /** `assay webhooks rotate-secret`: announces a new secret, or replaces a leaked one at once; the new one is shown once. */
-import type { Config } from '../config.ts'
+
+import { openSecretsKeyring } from '../app/secrets-keyring.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
-import type { Keyring } from '../platform/keyring.ts'
-import { openSecretsKeyring } from '../secrets-keyring.ts'
-import { announcedHoursMax, replaceSecret, rotateSecret } from '../webhooks/rotate-secret.ts'
-import { untilNothingStarts } from '../webhooks/start-window.ts'
+import type { Keyring } from '../platform/crypto/keyring.ts'
+import { untilNothingStarts } from '../webhooks/delivery/start-window.ts'
+import {
+  announcedHoursMax,
+  replaceSecret,
+  rotateSecret,
+} from '../webhooks/endpoints/rotate-secret.ts'
 import type { Outcome } from './output.ts'
 import { CommandError, UsageError } from './run.ts'
 import { changeEndpoint, refusalOf } from './webhook-endpoint.ts'

@@ -1,9 +1,9 @@
 /** The database for the time of one command: the operator's, or the embedded one, which a running server shares with us. */
 import { keepingIndex } from '../candidates/keep-index.ts'
-import type { Config } from '../config.ts'
-import { migrateDatabase, migrationsDirectory, openDatabase } from '../database.ts'
-import { type Db, openDb } from '../platform/db.ts'
-import { pendingMigrations } from '../platform/migrate.ts'
+import type { Config } from '../config/config.ts'
+import { pendingMigrations } from '../database/migrate.ts'
+import { migrateDatabase, migrationsDirectory, openDatabase } from '../database/open.ts'
+import { type Db, openDb } from '../platform/db/db.ts'
 import { note } from './output.ts'
 import { releasedSkillNames } from './released-vocabulary.ts'
 import { CommandError, Interrupted } from './run.ts'

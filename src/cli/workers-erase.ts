@@ -1,9 +1,9 @@
 /** `assay workers erase`: for ever, and in one transaction. */
 import { createInterface } from 'node:readline'
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { type Erased, eraseWorker } from '../privacy/erase-person.ts'
 import { type ErasureReason, erasureReasons } from '../privacy/reasons.ts'
 import { done, note, type Outcome } from './output.ts'

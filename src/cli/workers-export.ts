@@ -1,7 +1,7 @@
 /** `assay workers export`: all that is stored about a person. The file is the operator's alone to read. */
 import { writeFile } from 'node:fs/promises'
 import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { exportPerson } from '../privacy/export-person.ts'
 import { done, type Outcome } from './output.ts'

@@ -1,5 +1,5 @@
 /** The key that signs the story: the deployment's active one. On a database without a usable key the demo makes it, dated back. */
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { makeKeyFile, readSigners } from '../score-credentials/key-files.ts'
 import { findKeys, insertKey } from '../score-credentials/key-store.ts'
 import { KeyRefused, publicKeyOfKid, type Signer } from '../score-credentials/signing-key.ts'

@@ -1,9 +1,10 @@
 /** Finds, in the registry, the credentials that the demo's files hold: what came of the scores of five people under one address. */
-import { findPeople } from '../people/store.ts'
-import type { Queryable } from '../platform/db.ts'
+
+import type { Queryable } from '../platform/db/db.ts'
 import { type Origin, subjectUrl } from '../score-credentials/payload.ts'
 import { findIssued, type RegisteredCredential } from '../score-credentials/store.ts'
 import { findWorkerCredentials } from '../scores/store.ts'
+import { findPeople } from '../workers/store.ts'
 import { heroes, type Lesson } from './story.ts'
 
 const isThe: Record<Lesson, (one: RegisteredCredential, now: Date) => boolean> = {

@@ -2,7 +2,7 @@
  * Pure: the sixty people of the demo, who do not exist. Their handles begin with `demo-`, so that none of them is ever taken for
  * somebody, and none takes somebody's name.
  */
-import type { Permission, RegistrationLine } from '../people/schema.ts'
+import type { Permission, RegistrationLine } from '../workers/schema.ts'
 import { dayAgo, timeAgo } from './days.ts'
 
 export interface DemoPerson {

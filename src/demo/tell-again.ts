@@ -3,11 +3,11 @@
  * through theirs once more, within minutes. Their first story stays as it was told.
  */
 import type { Action } from '../audit/actions.ts'
-import { findPeople } from '../people/store.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { scoreWorkers } from '../scores/score-workers.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import type { DueWorker } from '../scores/standings.ts'
+import { findPeople } from '../workers/store.ts'
 import { dayMs } from './days.ts'
 import { demoPeople } from './people.ts'
 import { heroes } from './story.ts'

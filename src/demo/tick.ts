@@ -1,7 +1,7 @@
 /** What `assay demo tick` takes back next: an item of evidence of whoever of the demo has most, and teaches no lesson. */
 import { findWorkerEvidence } from '../evidence/store.ts'
-import { findPeople } from '../people/store.ts'
-import type { Queryable } from '../platform/db.ts'
+import type { Queryable } from '../platform/db/db.ts'
+import { findPeople } from '../workers/store.ts'
 import { demoPeople } from './people.ts'
 import { heroes, withdrawn } from './story.ts'
 

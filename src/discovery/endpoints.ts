@@ -1,8 +1,8 @@
 /** The routes of discovery (spec §4.1), but for the key document, which belongs to score credentials. */
-import { type PublicDocument, publicDocument } from '../platform/document.ts'
-import { commonResponses, type Endpoint, endpoint } from '../platform/endpoint.ts'
-import { type ErrorName, errorTable, refuse } from '../platform/errors.ts'
-import { wellKnownPath } from '../platform/identifiers.ts'
+import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
+import { commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+import { type ErrorName, errorTable, refuse } from '../platform/http/errors.ts'
+import { wellKnownPath } from '../platform/http/identifiers.ts'
 import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engine.ts'
 import { type EngineFacts, exampleEngine } from './engine-facts.ts'
 import { openApiDocument } from './openapi.ts'

@@ -1,5 +1,5 @@
 /** Pure: the engine discovery document: the skill standard, the engine that computes scores and the credentials, and where each is. */
-import { nativeProofType, schemaVersion } from '../platform/identifiers.ts'
+import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
 import type { EngineFacts, LoadedEngine } from './engine-facts.ts'
 import { pageUrl } from './pages.ts'
 

@@ -1,5 +1,5 @@
 /** Pure: who may call an operation, as the contract says it. */
-import type { Endpoint } from '../platform/endpoint.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
 
 const key = { apiKey: [] }
 

@@ -1,7 +1,7 @@
 /** Pure: the error values that a status can carry, and how each is shown in the contract. */
-import type { Endpoint } from '../platform/endpoint.ts'
-import { type ErrorName, errorTable } from '../platform/errors.ts'
-import { interfaceVersion } from '../platform/identifiers.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
+import { type ErrorName, errorTable } from '../platform/http/errors.ts'
+import { interfaceVersion } from '../platform/http/identifiers.ts'
 
 const errorNames = Object.keys(errorTable) as ErrorName[]
 

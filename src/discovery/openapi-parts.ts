@@ -1,11 +1,11 @@
 /** Pure: what all operations of the contract share: the error body, headers, and how a caller names itself. */
-import { type Endpoint, idempotencyKeyPattern } from '../platform/endpoint.ts'
+import { type Endpoint, idempotencyKeyPattern } from '../platform/http/endpoint.ts'
 import {
   creditsChargedHeader,
   creditsRemainingHeader,
   interfaceVersion,
   versionHeader,
-} from '../platform/identifiers.ts'
+} from '../platform/http/identifiers.ts'
 import { edgeRefusals, errorExamples, refusalExamples } from './openapi-errors.ts'
 
 type Kind = 'schemas' | 'parameters' | 'headers' | 'responses'

@@ -3,9 +3,9 @@
  * always give the same bytes: paths, areas and components are sorted, so the checked-in contract can be compared.
  */
 import type { TObject } from 'typebox'
-import type { Endpoint, ResponseDeclaration } from '../platform/endpoint.ts'
-import { interfaceVersion } from '../platform/identifiers.ts'
-import { paymentChallenge } from '../platform/payment-challenge.ts'
+import type { Endpoint, ResponseDeclaration } from '../platform/http/endpoint.ts'
+import { interfaceVersion } from '../platform/http/identifiers.ts'
+import { paymentChallenge } from '../platform/http/payment-challenge.ts'
 import { admissionOf, securityOf } from './openapi-admission.ts'
 import { refusalExamples, valuesOf } from './openapi-errors.ts'
 import { answerHeaders, errorSchema, fixedComponents, refTo } from './openapi-parts.ts'

@@ -2,7 +2,7 @@
  * Pure: where the engine's bundle comes from, as an in-toto statement with SLSA provenance, in a signed DSSE envelope
  * (in-toto Statement v1, slsa.dev/provenance/v1, DSSE v1.0).
  */
-import { canonicalJson } from '../platform/canonical-json.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { exampleEngine, type LoadedEngine } from './engine-facts.ts'
 import { pageUrl } from './pages.ts'
 import { build, exampleRelease, type HashedFile, type ReleaseFacts } from './release-manifest.ts'

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { sha256Hex } from '../platform/bytes.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { exampleEngine } from './engine-facts.ts'
 import { type ReleaseFacts, readReleaseFacts } from './release-facts.ts'
 import { releaseManifestOf } from './release-manifest.ts'

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { promisify } from 'node:util'
-import { sha256Hex } from '../platform/bytes.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { type PageName, pageNames } from './pages.ts'
 import type { FileRole, HashedFile, ReleaseFacts } from './release-manifest.ts'
 

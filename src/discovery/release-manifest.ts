@@ -1,7 +1,8 @@
 /** Pure: the release manifest: the engine, and which files this deployment runs, so that anyone with the sources can compare. */
-import { sha256Hex } from '../platform/bytes.ts'
+
 import { wireTime } from '../platform/clock.ts'
-import { schemaVersion } from '../platform/identifiers.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
+import { schemaVersion } from '../platform/http/identifiers.ts'
 import type { EngineFacts } from './engine-facts.ts'
 import { type PageName, pageUrl } from './pages.ts'
 
@@ -117,7 +118,7 @@ export const exampleRelease: ReleaseFacts = {
   node: { required: '>=24', running: '24.21.0' },
   files: [
     {
-      path: 'src/platform/canonical-json.ts',
+      path: 'src/platform/json/canonical-json.ts',
       role: 'source',
       sha256: '51a1f05af85e342e3c849b47d387086476282d5f50dc240c19216d6edfb1eb5a',
       size: 865,

@@ -1,6 +1,6 @@
 /** Wire shapes of discovery (spec §2.7). Open objects: what stands in them beyond the specification is ours. */
 import { Type } from 'typebox'
-import { schemaVersion } from '../platform/identifiers.ts'
+import { schemaVersion } from '../platform/http/identifiers.ts'
 import { pageNames } from './pages.ts'
 
 const open = { additionalProperties: true }

@@ -1,6 +1,6 @@
 /** Pure: the events of a dispute. */
 import { wireTime } from '../platform/clock.ts'
-import type { NewEvent } from '../webhooks/outbox.ts'
+import type { NewEvent } from '../webhooks/events/outbox.ts'
 import type { Dispute, Ending } from './dispute.ts'
 
 export type DisputeFacts = Pick<

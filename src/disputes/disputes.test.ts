@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { names } from '../../test/support/candidates.ts'
-import { end, opened, resolved, review, tryInside, tryToOpen } from '../../test/support/disputes.ts'
-import { inTurn } from '../../test/support/in-turn.ts'
-import { issuer, testRegistry } from '../../test/support/registry.ts'
+import { names } from '../../test/support/build/candidates.ts'
+import {
+  end,
+  opened,
+  resolved,
+  review,
+  tryInside,
+  tryToOpen,
+} from '../../test/support/build/disputes.ts'
+import { issuer, testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -16,12 +22,13 @@ import {
   scoredPerson,
   scoresOf,
   scoring,
-} from '../../test/support/scores.ts'
+} from '../../test/support/build/scores.ts'
+import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { candidateReads } from '../candidates/reads.ts'
-import { findPersonFacts } from '../people/store.ts'
-import { sql, type Tx } from '../platform/db.ts'
+import { sql, type Tx } from '../platform/db/db.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
+import { findPersonFacts } from '../workers/store.ts'
 import { findChanges, findDisputes } from './store.ts'
 
 const registry = await testRegistry()

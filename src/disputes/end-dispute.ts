@@ -4,15 +4,15 @@
  * item, `score.revised`, and last `dispute.resolved`, which tells what score came of it.
  */
 import { restoreEvidence } from '../evidence/exclude-evidence.ts'
-import { findPersonFacts } from '../people/store.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
 import { scoreWorkers } from '../scores/score-workers.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { findActiveSnapshots, findSnapshotCredential } from '../scores/store.ts'
-import { publishEvents } from '../webhooks/outbox.ts'
+import { publishEvents } from '../webhooks/events/outbox.ts'
+import { findPersonFacts } from '../workers/store.ts'
 import {
   canMove,
   type Decision,

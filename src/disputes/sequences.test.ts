@@ -1,10 +1,8 @@
 /** Disputes in any order beside an oracle, and cut off between any two statements. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { end, opened, review, tryToOpen } from '../../test/support/disputes.ts'
-import { cutOffEverywhere } from '../../test/support/faults.ts'
-import fc from '../../test/support/fc.ts'
-import { testRegistry } from '../../test/support/registry.ts'
+import { end, opened, review, tryToOpen } from '../../test/support/build/disputes.ts'
+import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addSources,
@@ -15,8 +13,10 @@ import {
   score,
   scoredAt,
   scoredPerson,
-} from '../../test/support/scores.ts'
-import { type Db, sql } from '../platform/db.ts'
+} from '../../test/support/build/scores.ts'
+import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { type Db, sql } from '../platform/db/db.ts'
 import type { Ending } from './dispute.ts'
 
 const registry = await testRegistry()

@@ -1,5 +1,5 @@
 /** All SQL of disputes, dispute_targets and dispute_changes. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Dispute, DisputeState, Resolution } from './dispute.ts'
 
 /** In the order of their due dates. Under the workers' locks, what is found stays so until the transaction ends. */

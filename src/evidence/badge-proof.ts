@@ -3,12 +3,12 @@
  * SHA-256(JCS(proof without its value)) ‖ SHA-256(JCS(document without proof)), which takes no JSON-LD and no context.
  */
 import { verify } from 'node:crypto'
-import { instantOf } from '../people/instant.ts'
-import { sha256 } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import { isJsonObject } from '../platform/json-object.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
+import { isJsonObject } from '../platform/json/json-object.ts'
 import { signatureOf } from '../score-credentials/proof.ts'
 import { publicKeyOfKid, trustedPublicKey } from '../score-credentials/signing-key.ts'
+import { instantOf } from '../workers/instant.ts'
 
 type Json = Record<string, unknown>
 type Fault = { field: string; reason: string }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { evidenceLineOf } from '../../test/support/evidence.ts'
+import { evidenceLineOf } from '../../test/support/build/evidence.ts'
 import { readEvidenceLine } from './evidence-line.ts'
 import { evidenceLine, evidencePrivate } from './schema.ts'
 

@@ -1,7 +1,7 @@
 /** Pure: what can be said about a line of evidence without the database. */
 
 import { Compile } from 'typebox/compile'
-import { type Fault, firstFault } from '../platform/shape-fault.ts'
+import { type Fault, firstFault } from '../platform/json/shape-fault.ts'
 import { dayOfDate } from '../scoring-core/civil-date.ts'
 import { ruleOf, type Vocabulary } from '../scoring-core/evidence.ts'
 import { type Refused, valueReader } from './line-reader.ts'

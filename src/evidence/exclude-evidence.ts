@@ -1,5 +1,5 @@
 /** Sets evidence aside while it is disputed, and takes it back: it counts for nothing meanwhile, and nothing is lost. */
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { markForRecomputation } from './recomputation-store.ts'
 import { lockEvidence, moveEvidence } from './store.ts'
 

@@ -1,5 +1,5 @@
 /** Evidence whose last day is over counts no more. */
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/db/db.ts'
 import { markForRecomputation } from './recomputation-store.ts'
 import { expireEvidence } from './store.ts'
 

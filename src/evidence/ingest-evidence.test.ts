@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { testDatabase } from '../../test/support/database.ts'
 import {
   addSource,
   addWorkers,
@@ -8,9 +7,10 @@ import {
   evidenceNow as now,
   smallVocabulary as vocabulary,
   workerIdOf,
-} from '../../test/support/evidence.ts'
-import { crossing, inTurn } from '../../test/support/in-turn.ts'
-import { sql, type Tx } from '../platform/db.ts'
+} from '../../test/support/build/evidence.ts'
+import { crossing, inTurn } from '../../test/support/fault/in-turn.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import { sql, type Tx } from '../platform/db/db.ts'
 import { score } from '../scoring-core/score.ts'
 import { excludeEvidence, restoreEvidence } from './exclude-evidence.ts'
 import { expireDueEvidence } from './expire-evidence.ts'

@@ -3,12 +3,12 @@
  * content it is refused.
  */
 
-import { findWorkerIds, holdWorkers } from '../people/worker-ids.ts'
-import { sha256 } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import { planAnew, type Tx } from '../platform/db.ts'
-import { uuidV7 } from '../platform/uuid-v7.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import { planAnew, type Tx } from '../platform/db/db.ts'
+import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Vocabulary } from '../scoring-core/evidence.ts'
+import { findWorkerIds, holdWorkers } from '../workers/worker-ids.ts'
 import { evidenceFault, type WorkerName, workerNameOf } from './evidence-line.ts'
 import { type Refused, refused } from './line-reader.ts'
 import { type BadgeSigner, readBadge } from './open-badge.ts'

@@ -1,7 +1,7 @@
 /** Pure: the value of a line becomes one of a closed shape, or what is wrong with it, which never repeats what a field held. */
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { type Fault, firstFault } from '../platform/shape-fault.ts'
+import { type Fault, firstFault } from '../platform/json/shape-fault.ts'
 
 export interface Refused {
   refused: Fault

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { achievementId, badgeIssuer, badgeOf, issuedBadge } from '../../test/support/badges.ts'
-import { changed, type Json, signer } from '../../test/support/credentials.ts'
-import { base58Encode, sha256, sha256Hex } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
+import {
+  achievementId,
+  badgeIssuer,
+  badgeOf,
+  issuedBadge,
+} from '../../test/support/build/badges.ts'
+import { changed, type Json, signer } from '../../test/support/build/credentials.ts'
+import { base58Encode, sha256, sha256Hex } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { type BadgeTrust, readBadge } from './open-badge.ts'
 
 const trust: BadgeTrust = {

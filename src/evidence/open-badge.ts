@@ -2,9 +2,10 @@
  * Pure: an Open Badge 3.0 as evidence. It is believed if it is of the issuer whose keys the operator registered with the source, signed by
  * one of them, valid today, and of an achievement that the operator has mapped to a skill. Nothing that it names is fetched.
  */
-import { instantOf } from '../people/instant.ts'
-import { isJsonObject } from '../platform/json-object.ts'
-import type { Fault } from '../platform/shape-fault.ts'
+
+import { isJsonObject } from '../platform/json/json-object.ts'
+import type { Fault } from '../platform/json/shape-fault.ts'
+import { instantOf } from '../workers/instant.ts'
 import { badgeProofFault } from './badge-proof.ts'
 import type { Achievement } from './schema.ts'
 

@@ -1,5 +1,5 @@
 /** All that this room keeps of one person, to give it out and to erase it. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 export interface EvidenceRecord {
   evidenceId: string

@@ -1,5 +1,5 @@
 /** All SQL of score_recomputations: whose score no longer follows from the evidence. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 export type RecomputationReason =
   | 'evidence_added'

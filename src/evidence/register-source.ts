@@ -1,6 +1,6 @@
 /** Registers a source, or changes what it is trusted with: then everybody who has evidence of it is due to be scored again. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import type { Refused } from './line-reader.ts'
 import { markWorkersOfSource } from './recomputation-store.ts'
 import type { SourceLine } from './schema.ts'

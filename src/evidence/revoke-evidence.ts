@@ -1,5 +1,5 @@
 /** Revokes evidence, for ever: the row stays and tells why and by whom. */
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { markForRecomputation } from './recomputation-store.ts'
 import type { RevocationReason } from './schema.ts'
 import { lockEvidence, markEvidenceRevoked } from './store.ts'

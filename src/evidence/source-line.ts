@@ -1,5 +1,5 @@
 /** Pure: a source as the operator describes it, held against what its kind allows. */
-import type { Fault } from '../platform/shape-fault.ts'
+import type { Fault } from '../platform/json/shape-fault.ts'
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from '../score-credentials/signing-key.ts'
 import { type Refused, refused, valueReader } from './line-reader.ts'
 import { type SourceLine, sourceLine } from './schema.ts'

@@ -1,5 +1,5 @@
 /** All SQL of sources and source_changes. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { BadgeSigner } from './open-badge.ts'
 import type { Source } from './source-line.ts'
 

@@ -1,5 +1,5 @@
 /** All SQL of evidence and evidence_private. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
 import type { RevocationReason } from './schema.ts'
 

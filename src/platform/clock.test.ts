@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { systemClock, wireTime } from './clock.ts'
 
 test('a time on the wire is UTC, in whole seconds, rounded down', () => {

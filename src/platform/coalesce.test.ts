@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { coalesce } from './coalesce.ts'
-import { UnavailableError } from './errors.ts'
+import { UnavailableError } from './http/errors.ts'
 
 /** Batches that end when the test says so, and by themselves once it has let go. */
 function held() {

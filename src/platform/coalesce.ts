@@ -3,7 +3,7 @@
  * under load one round trip serves hundreds of calls. One batch is out at a time unless told otherwise, so a batch may lock rows
  * without meeting another batch of the same process.
  */
-import { UnavailableError } from './errors.ts'
+import { UnavailableError } from './http/errors.ts'
 import { patient } from './patience.ts'
 
 export interface CoalesceOptions<Item, Result> {

@@ -1,7 +1,7 @@
 /** The form in which texts are compared, over every code point and every pair that may compose. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { foldText } from './fold-text.ts'
 
 const codePoints = Array.from({ length: 0x110000 }, (_, code) => code)

@@ -2,10 +2,10 @@
 import { findReportRecords } from '../agent-decisions/personal-store.ts'
 import { findDisputeRecords } from '../disputes/personal-store.ts'
 import { findEvidenceRecords } from '../evidence/personal-store.ts'
-import { findPersonHistory } from '../people/personal-store.ts'
-import { findPeople, findWorkerId, lockWorkers, type Person } from '../people/store.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { findEventRecords } from '../webhooks/personal-store.ts'
+import { findPersonHistory } from '../workers/personal-store.ts'
+import { findPeople, findWorkerId, lockWorkers, type Person } from '../workers/store.ts'
 import { findTraces } from './traces.ts'
 
 export interface PersonExport extends Record<string, unknown> {

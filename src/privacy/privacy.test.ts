@@ -4,21 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { names } from '../../test/support/candidates.ts'
-import { resolved } from '../../test/support/disputes.ts'
-import { evidenceLineOf } from '../../test/support/evidence.ts'
-
-import { cutOffEverywhere } from '../../test/support/faults.ts'
-import { inTurn } from '../../test/support/in-turn.ts'
-import {
-  consentEvents,
-  line,
-  person,
-  publicLine,
-  register,
-  registrationOf,
-} from '../../test/support/people.ts'
-import { issuer, testRegistry } from '../../test/support/registry.ts'
+import { names } from '../../test/support/build/candidates.ts'
+import { resolved } from '../../test/support/build/disputes.ts'
+import { evidenceLineOf } from '../../test/support/build/evidence.ts'
+import { issuer, testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addSources,
@@ -27,14 +16,24 @@ import {
   score,
   scoredAt,
   scoring,
-} from '../../test/support/scores.ts'
+} from '../../test/support/build/scores.ts'
+import {
+  consentEvents,
+  line,
+  person,
+  publicLine,
+  register,
+  registrationOf,
+} from '../../test/support/build/workers.ts'
+import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
+import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { openReporting } from '../agent-decisions/report.ts'
 import { readReportRequest } from '../agent-decisions/report-request.ts'
 import { indexLeftovers } from '../candidates/keep-index.ts'
 import { openDispute } from '../disputes/open-dispute.ts'
 import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import type { EvidenceLine } from '../evidence/schema.ts'
-import { type Db, sql, type Tx } from '../platform/db.ts'
+import { type Db, sql, type Tx } from '../platform/db/db.ts'
 import { issueCredentials } from '../score-credentials/issue.ts'
 import { findStatuses } from '../score-credentials/store.ts'
 import { changeConsent, moveIdentity, registerWorkers } from '../scores/keep-sharing.ts'

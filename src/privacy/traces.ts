@@ -1,12 +1,12 @@
 /** What other rooms have of a person under a name or an id that must be found out first. */
 import { findReportedNames } from '../agent-decisions/personal-store.ts'
-import { findUsernameDigests } from '../people/personal-store.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import {
   type CredentialRecord,
   findCredentialRecords,
 } from '../score-credentials/personal-store.ts'
 import { findScoreRecords, type ScoreRecord } from '../scores/personal-store.ts'
+import { findUsernameDigests } from '../workers/personal-store.ts'
 
 export interface Traces {
   scores: ScoreRecord[]

@@ -3,7 +3,7 @@
  * here for all to read: whatever is signed with it proves nothing, and no verifier that pins its issuer takes it for real.
  */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
-import { sha256, sha256Hex } from '../platform/bytes.ts'
+import { sha256, sha256Hex } from '../platform/crypto/bytes.ts'
 import { type IssuedCredential, signCredential } from '../score-credentials/issue.ts'
 import { originOf, type Score } from '../score-credentials/payload.ts'
 import type { Signers } from '../score-credentials/signers.ts'

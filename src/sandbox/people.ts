@@ -1,5 +1,5 @@
 /** Pure: forty people who do not exist, the same ones in every deployment and at any time. */
-import type { Profile, ProfileSkill } from '../people/profile.ts'
+import type { Profile, ProfileSkill } from '../workers/profile.ts'
 
 export interface FictionalPerson {
   profile: Omit<Profile, 'memberSince'> & { memberSince: string }

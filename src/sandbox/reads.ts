@@ -4,7 +4,7 @@ import { candidateDetail, type PublicRow, publicScore } from '../candidates/publ
 import type { CandidateReads } from '../candidates/reads.ts'
 import { previewOf, searchOf } from '../candidates/search.ts'
 import type { SkillNames } from '../candidates/skill-names.ts'
-import { sha256Hex } from '../platform/bytes.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { inForm } from '../score-credentials/in-form.ts'
 import type { IssuedCredential } from '../score-credentials/issue.ts'
 import { bandOf } from '../skill-standard/bands.ts'

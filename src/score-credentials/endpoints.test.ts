@@ -14,10 +14,10 @@ import {
   signer,
   signerOf,
   vector,
-} from '../../test/support/credentials.ts'
-import { issueOne, issuer, testRegistry } from '../../test/support/registry.ts'
-import { openDb } from '../platform/db.ts'
-import { type Answer, anybody } from '../platform/endpoint.ts'
+} from '../../test/support/build/credentials.ts'
+import { issueOne, issuer, testRegistry } from '../../test/support/build/registry.ts'
+import { openDb } from '../platform/db/db.ts'
+import { type Answer, anybody } from '../platform/http/endpoint.ts'
 import { scoreCredentialEndpoints } from './endpoints.ts'
 import { openMirror } from './mirror.ts'
 import { publishDueLists } from './publish-lists.ts'

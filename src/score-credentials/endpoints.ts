@@ -1,7 +1,7 @@
 /** The routes of score credentials (spec §4.1, §4.3). */
 import { coalesce } from '../platform/coalesce.ts'
-import type { Db } from '../platform/db.ts'
-import type { Endpoint } from '../platform/endpoint.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
 import { keyEndpoints } from './key-endpoints.ts'
 import { originOf } from './payload.ts'
 import { statusEndpoints } from './status-endpoints.ts'

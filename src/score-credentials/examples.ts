@@ -1,7 +1,7 @@
 /**
  * Pure: examples for the contract, made for the deployment's own addresses. The signatures are placeholders of the right form.
  */
-import { nativeProofType, schemaVersion } from '../platform/identifiers.ts'
+import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
 import { didDocumentOf, publicKeyDocumentOf } from './key-documents.ts'
 import { credentialPayload, type Origin } from './payload.ts'
 import { bitsOf, statusListPayload } from './status-list.ts'

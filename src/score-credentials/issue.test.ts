@@ -1,7 +1,14 @@
 /** Issuing into a real registry: whole or not at all, each credential in a place of its own, one current one a person. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { inside, issuedAt, now, origin, score, signerOf } from '../../test/support/credentials.ts'
+import {
+  inside,
+  issuedAt,
+  now,
+  origin,
+  score,
+  signerOf,
+} from '../../test/support/build/credentials.ts'
 import {
   fillList,
   issue,
@@ -11,8 +18,8 @@ import {
   liveVerdict,
   newScores,
   testRegistry,
-} from '../../test/support/registry.ts'
-import { sha256Hex } from '../platform/bytes.ts'
+} from '../../test/support/build/registry.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { issueCredentials, tendLists } from './issue.ts'
 import { findOpenListIds } from './list-store.ts'
 import { createKey, rotateKeys } from './rotate-keys.ts'

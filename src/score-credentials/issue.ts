@@ -3,9 +3,9 @@
  * A crash before the commit leaves nothing; after it, the credential is in the registry, in its list and verifiable.
  */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
-import { sha256 } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import type { Db, Tx } from '../platform/db.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import {
   closeList,
   findOpenListIds,

@@ -1,7 +1,7 @@
 /**
  * Pure: the published forms of the keys: the closed key document of the specification, and the DID document. Only public halves.
  */
-import { nativeProofType, schemaVersion, wellKnownPath } from '../platform/identifiers.ts'
+import { nativeProofType, schemaVersion, wellKnownPath } from '../platform/http/identifiers.ts'
 import type { Origin } from './payload.ts'
 import type { SigningKey } from './trust.ts'
 

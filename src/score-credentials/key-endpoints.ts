@@ -1,8 +1,8 @@
 /** The routes of the public keys: the one that signs, and the issuer as a DID document (spec §4.1). */
 import { Type } from 'typebox'
-import { type PublicDocument, publicDocument } from '../platform/document.ts'
-import { commonResponses, type Endpoint, endpoint } from '../platform/endpoint.ts'
-import { refuse } from '../platform/errors.ts'
+import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
+import { commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+import { refuse } from '../platform/http/errors.ts'
 import { examplesFor } from './examples.ts'
 import { didDocumentOf, publicKeyDocumentOf, publicKeyPath } from './key-documents.ts'
 import type { Mirror } from './mirror.ts'

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { pemOfSeed, signer } from '../../test/support/credentials.ts'
+import { pemOfSeed, signer } from '../../test/support/build/credentials.ts'
 import { makeKeyFile, readSigners } from './key-files.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'assay-keys-'))

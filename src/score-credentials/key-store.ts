@@ -1,5 +1,5 @@
 /** All SQL of signing_keys. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { KeyState, SigningKey } from './trust.ts'
 
 export function findKeys(db: Queryable): Promise<SigningKey[]> {

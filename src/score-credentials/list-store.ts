@@ -1,5 +1,5 @@
 /** All SQL of status_lists. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Proof, ProofForm } from './proof.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Pure: whether a document is a score credential at all, before anything is said of who made it. */
-import { credentialType } from '../platform/identifiers.ts'
-import { isJsonObject } from '../platform/json-object.ts'
+import { credentialType } from '../platform/http/identifiers.ts'
+import { isJsonObject } from '../platform/json/json-object.ts'
 import { w3cContext } from './payload.ts'
 import type { TrustedIssuer } from './trust.ts'
 

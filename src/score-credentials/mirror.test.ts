@@ -8,9 +8,9 @@ import {
   publicUrl,
   signer,
   signerOf,
-} from '../../test/support/credentials.ts'
-import { issueOne, issuer, keySince, testRegistry } from '../../test/support/registry.ts'
-import type { Db } from '../platform/db.ts'
+} from '../../test/support/build/credentials.ts'
+import { issueOne, issuer, keySince, testRegistry } from '../../test/support/build/registry.ts'
+import type { Db } from '../platform/db/db.ts'
 import { tendLists } from './issue.ts'
 import { findOpenListIds } from './list-store.ts'
 import { openMirror } from './mirror.ts'

@@ -2,8 +2,8 @@
  * What a serving process keeps of the database: the keys and the published lists. `refresh` brings it up to date, a process does so
  * every half second; between, and while the database is down, it serves what it has. Revocation is never answered from here.
  */
-import type { Db } from '../platform/db.ts'
-import { type PublicDocument, publicDocument } from '../platform/document.ts'
+import type { Db } from '../platform/db/db.ts'
+import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import { findKeys } from './key-store.ts'
 import { findPublications, type PublishedList } from './list-store.ts'
 import type { ProofForm } from './proof.ts'

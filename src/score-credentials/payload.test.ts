@@ -1,9 +1,9 @@
 /** The payload against the published vector, and the addresses that follow from PUBLIC_URL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { issuedAt, origin, score, vector } from '../../test/support/credentials.ts'
-import { sha256Hex } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
+import { issuedAt, origin, score, vector } from '../../test/support/build/credentials.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { credentialPayload, originOf } from './payload.ts'
 import { vcSha256Of } from './trust.ts'
 

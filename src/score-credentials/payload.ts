@@ -4,7 +4,7 @@
  */
 
 import { wireTime } from '../platform/clock.ts'
-import { credentialType, wellKnownPath } from '../platform/identifiers.ts'
+import { credentialType, wellKnownPath } from '../platform/http/identifiers.ts'
 import { credentialShape, type NodeShape } from './rdf.ts'
 
 /** Where a deployment lives: every absolute URL and the issuer follow from it (decisions D3, D30). */

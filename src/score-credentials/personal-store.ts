@@ -1,5 +1,5 @@
 /** All that this room keeps of one person: to give it out, to take it back and to erase it. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 /** A person's credentials: by what a score knows of, and by whose profile they are of. */
 export interface CredentialsOf {

@@ -12,9 +12,14 @@ import {
   vector,
   vectorCredentials,
   verdictOn,
-} from '../../test/support/credentials.ts'
-import { peerIssues, peerVerifies, signerSuite, verifierSuite } from '../../test/support/peer.ts'
-import { base58Decode, base58Encode } from '../platform/bytes.ts'
+} from '../../test/support/build/credentials.ts'
+import {
+  peerIssues,
+  peerVerifies,
+  signerSuite,
+  verifierSuite,
+} from '../../test/support/oracle/peer.ts'
+import { base58Decode, base58Encode } from '../platform/crypto/bytes.ts'
 import { type ProofForm, proofForms, readProof, signedBytes } from './proof.ts'
 import { vcSha256Of } from './trust.ts'
 

@@ -2,9 +2,9 @@
  * Pure: the three forms of a proof over one payload. All are Ed25519 over SHA-256(options) ‖ SHA-256(payload), 64 bytes; they differ
  * in the canonical form and in the `type` inside the options, so that a signature of one form never passes as another.
  */
-import { base58Decode, base58Encode, sha256 } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import { nativeProofType } from '../platform/identifiers.ts'
+import { base58Decode, base58Encode, sha256 } from '../platform/crypto/bytes.ts'
+import { nativeProofType } from '../platform/http/identifiers.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { canonicalNQuads, isIri, isPlainText, type NodeShape, proofOptionsNQuads } from './rdf.ts'
 import type { Signer } from './signing-key.ts'
 

@@ -9,8 +9,7 @@ import {
   now,
   origin,
   signerOf,
-} from '../../test/support/credentials.ts'
-import { peerStatusBit, verifierSuite } from '../../test/support/peer.ts'
+} from '../../test/support/build/credentials.ts'
 import {
   gatedDb,
   issueOne,
@@ -18,7 +17,8 @@ import {
   keySince,
   newScores,
   testRegistry,
-} from '../../test/support/registry.ts'
+} from '../../test/support/build/registry.ts'
+import { peerStatusBit, verifierSuite } from '../../test/support/oracle/peer.ts'
 import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { revokeCredentials } from './revoke.ts'

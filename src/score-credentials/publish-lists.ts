@@ -3,7 +3,7 @@
  * publishers may run; a list is held by one at a time. A crash before the commit leaves the list due.
  */
 import { randomInt } from 'node:crypto'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/db/db.ts'
 import { type Publication, takeDueList, updatePublication } from './list-store.ts'
 import type { Origin } from './payload.ts'
 import { requireActiveKey } from './rotate-keys.ts'

@@ -11,10 +11,10 @@ import {
   vector,
   vectorCredentials,
   verdictOn,
-} from '../../test/support/credentials.ts'
-import fc from '../../test/support/fc.ts'
-import { peerNQuads } from '../../test/support/peer.ts'
-import { sha256Hex } from '../platform/bytes.ts'
+} from '../../test/support/build/credentials.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { peerNQuads } from '../../test/support/oracle/peer.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { credentialPayload } from './payload.ts'
 import { canonicalNQuads, isIri, isPlainText, proofOptionsNQuads, statusListShape } from './rdf.ts'
 import { bitsOf, listLength, statusListPayload } from './status-list.ts'

@@ -3,7 +3,7 @@
  * and a table of terms replaces a JSON-LD processor; equality with one is tested. A document that strays from its table by one
  * member, one type or one character has no canonical form here (null): what the lines would not cover must not pass as signed.
  */
-import { credentialType } from '../platform/identifiers.ts'
+import { credentialType } from '../platform/http/identifiers.ts'
 
 const xsd = 'http://www.w3.org/2001/XMLSchema#'
 const credentials = 'https://www.w3.org/2018/credentials#'

@@ -1,14 +1,14 @@
 /** Revocation: once, for ever, by any of its names, and due for publication in the same transaction. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { now, origin } from '../../test/support/credentials.ts'
+import { now, origin } from '../../test/support/build/credentials.ts'
 import {
   issue,
   issueOne,
   liveVerdict,
   newScores,
   testRegistry,
-} from '../../test/support/registry.ts'
+} from '../../test/support/build/registry.ts'
 import type { IssuedCredential } from './issue.ts'
 import { revokeCredentials, revokeDigests } from './revoke.ts'
 

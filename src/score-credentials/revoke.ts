@@ -2,7 +2,7 @@
  * Revocation: the row is marked once and for ever, and its list is due for publication, in one transaction. The status route and
  * verification read the row; the list follows within two seconds.
  */
-import type { Db, Tx } from '../platform/db.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
 import { raiseRevision } from './list-store.ts'
 import { findDigests, markRevoked, type RevokedRow } from './store.ts'
 

@@ -1,9 +1,9 @@
 /** The life of a key: published before it signs, one active at a time, verifying for ever unless it was compromised. */
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
-import { now, origin, signer, signerOf } from '../../test/support/credentials.ts'
-import { type TestDatabase, testDatabase } from '../../test/support/database.ts'
-import { issueOne, issuer, keySince, liveVerdict } from '../../test/support/registry.ts'
+import { now, origin, signer, signerOf } from '../../test/support/build/credentials.ts'
+import { issueOne, issuer, keySince, liveVerdict } from '../../test/support/build/registry.ts'
+import { type TestDatabase, testDatabase } from '../../test/support/start/database.ts'
 import { tendLists } from './issue.ts'
 import { findKeys } from './key-store.ts'
 import { publishDueLists } from './publish-lists.ts'

@@ -2,7 +2,7 @@
  * The life of a signing key: pending (published, not used) → active (signs) → retired (verifies for ever); any → revoked (compromise).
  * The private half never enters the database: the caller keeps it where `signer` came from.
  */
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { findKeys, insertKey, lockKeys, moveKey } from './key-store.ts'
 import { refreshAllLists } from './list-store.ts'
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from './signing-key.ts'

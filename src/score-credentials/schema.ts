@@ -1,6 +1,6 @@
 /** Wire shapes of score credentials (spec §2.7). */
 import { type Static, Type } from 'typebox'
-import { nativeProofType, schemaVersion } from '../platform/identifiers.ts'
+import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
 
 const hex64 = { pattern: '^[0-9a-f]{64}$' }
 const dateTime = { format: 'date-time' }

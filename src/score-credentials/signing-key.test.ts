@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { ed25519 } from '@noble/curves/ed25519.js'
-import { pemOfSeed, signer, signerOf, vector } from '../../test/support/credentials.ts'
-import fc from '../../test/support/fc.ts'
-import { base58Encode } from '../platform/bytes.ts'
+import { pemOfSeed, signer, signerOf, vector } from '../../test/support/build/credentials.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { base58Encode } from '../platform/crypto/bytes.ts'
 import {
   KeyRefused,
   kidOf,

@@ -2,7 +2,7 @@
  * Pure: Ed25519 keys, their names and the checks that a key passes before it is trusted.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import { base58Decode, base58Encode } from '../platform/bytes.ts'
+import { base58Decode, base58Encode } from '../platform/crypto/bytes.ts'
 
 /** Signs the 64 bytes of a proof. A key service can stand behind it as well as a file. */
 export interface Signer {

@@ -11,10 +11,13 @@ import {
   signer,
   vector,
   vectorCredentials,
-} from '../../test/support/credentials.ts'
-import fc from '../../test/support/fc.ts'
-import { peerStatusBit, verifierSuite } from '../../test/support/peer.ts'
-import { statusListVector, statusListVectorFile } from '../../test/support/status-list-vector.ts'
+} from '../../test/support/build/credentials.ts'
+import {
+  statusListVector,
+  statusListVectorFile,
+} from '../../test/support/build/status-list-vector.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { peerStatusBit, verifierSuite } from '../../test/support/oracle/peer.ts'
 import { signList } from './publish-lists.ts'
 import {
   bitsOf,

@@ -2,9 +2,9 @@
  * Pure: a W3C Bitstring Status List, built from bits and signed; never decoded and patched.
  */
 import { gzipSync } from 'node:zlib'
-import { sha256 } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
 import { wireTime } from '../platform/clock.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { type Origin, w3cContext } from './payload.ts'
 import { makeProof, type Proof, type ProofForm, proofForms, type SignedDocument } from './proof.ts'
 import { statusListShape } from './rdf.ts'

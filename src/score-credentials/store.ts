@@ -1,6 +1,6 @@
 /** All SQL of score_credentials. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import { bytesArray } from '../platform/sql-arrays.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { bytesArray } from '../platform/db/sql-arrays.ts'
 import type { RegisteredStatus, StatusQuestion } from './verify.ts'
 
 interface StatusRow {

@@ -1,9 +1,9 @@
 /**
  * Pure: whom we believe. Built from the key table and the deployment's own addresses; nothing in a presented credential adds to it.
  */
-import { sha256 } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import type { Ed25519Key } from '../platform/ed25519.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import type { Ed25519Key } from '../platform/crypto/ed25519.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { type Origin, originOf } from './payload.ts'
 import { trustedPublicKey } from './signing-key.ts'
 

@@ -1,15 +1,15 @@
 /** The public verifier, and how to call it (spec §4.3). */
 import type { Clock } from '../platform/clock.ts'
-import { publicDocument } from '../platform/document.ts'
+import { publicDocument } from '../platform/http/document.ts'
 import {
   type Answer,
   commonResponses,
   type Endpoint,
   endpoint,
   type RateLimits,
-} from '../platform/endpoint.ts'
-import { UnavailableError } from '../platform/errors.ts'
-import { schemaVersion } from '../platform/identifiers.ts'
+} from '../platform/http/endpoint.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
+import { schemaVersion } from '../platform/http/identifiers.ts'
 import { exampleCredential, examplesFor } from './examples.ts'
 import type { Mirror } from './mirror.ts'
 import type { Origin } from './payload.ts'

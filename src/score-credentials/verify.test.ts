@@ -21,8 +21,8 @@ import {
   vector,
   vectorCredentials,
   verdictOn,
-} from '../../test/support/credentials.ts'
-import fc from '../../test/support/fc.ts'
+} from '../../test/support/build/credentials.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { proofForms } from './proof.ts'
 import { type Reason, reasonMessage } from './reasons.ts'
 import { signatureCache } from './signature-cache.ts'

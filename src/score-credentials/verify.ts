@@ -4,9 +4,9 @@
  * and no verdict is kept: only that a signature verifies under a key is remembered.
  */
 import { wireTime } from '../platform/clock.ts'
-import { verifyEd25519 } from '../platform/ed25519.ts'
-import { schemaVersion } from '../platform/identifiers.ts'
-import { isJsonObject } from '../platform/json-object.ts'
+import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
+import { schemaVersion } from '../platform/http/identifiers.ts'
+import { isJsonObject } from '../platform/json/json-object.ts'
 import { malformedWhy } from './malformed.ts'
 import { type ReadProof, readProof, type SignedDocument, signedBytes } from './proof.ts'
 import { type Reason, reasonMessage } from './reasons.ts'

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
-import { sha256Hex } from '../platform/bytes.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { engineId, engineVersion } from '../scoring-core/parameters.ts'
 
 /** `directory` is the room `scoring-core`, wherever it lies. The same sources give the same text. */

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { sha256Hex } from '../platform/bytes.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { engineChange } from './engine-change.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -4,8 +4,8 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sha256Hex } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { ScoreInput } from '../scoring-core/evidence.ts'
 import type { Explanation } from '../scoring-core/explain.ts'
 import { engineId, engineVersion, type parameters } from '../scoring-core/parameters.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { goldensPath, goldensText } from '../../test/support/scoring-goldens.ts'
+import { goldensPath, goldensText } from '../../test/support/build/scoring-goldens.ts'
 import type { ScoreInput } from '../scoring-core/evidence.ts'
 import { engineVersion } from '../scoring-core/parameters.ts'
 import { type ScoreResult, score } from '../scoring-core/score.ts'
@@ -29,7 +29,7 @@ test('the golden vectors are what the oracle makes of their inputs, at least 200
   assert.equal(
     readFileSync(join(root, goldensPath), 'utf8'),
     goldensText(),
-    'run `node test/support/write-scoring-goldens.ts`',
+    'run `node test/support/build/write-scoring-goldens.ts`',
   )
   const { cases } = JSON.parse(goldensText())
   assert.ok(cases.length >= 200, `${cases.length} cases`)

@@ -1,7 +1,7 @@
 /** The golden vectors: what an engine must make of known evidence before it may score anyone. Read from the files that are there. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sha256Hex } from '../platform/bytes.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
 import type { ScoreInput, Vocabulary } from '../scoring-core/evidence.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 

@@ -1,5 +1,5 @@
 /** Every score ever issued, with what it takes to compute it again. Reads alone: `store.ts` writes. */
-import { type Queryable, sql } from '../platform/db.ts'
+import { type Queryable, sql } from '../platform/db/db.ts'
 import type { Band } from '../scoring-core/parameters.ts'
 
 export interface StoredSnapshot {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { bandOf } from '../scoring-core/parameters.ts'
 import { type Decision, decide, type Fresh, type Held, scoredIds } from './issue-rule.ts'
 

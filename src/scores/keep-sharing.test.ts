@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { cutOffEverywhere } from '../../test/support/faults.ts'
-import { publicLine, registrationOf } from '../../test/support/people.ts'
-import { issueOne, testRegistry } from '../../test/support/registry.ts'
+import { issueOne, testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -13,10 +11,12 @@ import {
   score,
   scoredPerson,
   scoresOf,
-} from '../../test/support/scores.ts'
-import type { Permission } from '../people/schema.ts'
-import { findPersonFacts } from '../people/store.ts'
-import { type Db, sql } from '../platform/db.ts'
+} from '../../test/support/build/scores.ts'
+import { publicLine, registrationOf } from '../../test/support/build/workers.ts'
+import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
+import { type Db, sql } from '../platform/db/db.ts'
+import type { Permission } from '../workers/schema.ts'
+import { findPersonFacts } from '../workers/store.ts'
 import { changeConsent, moveIdentity, registerWorkers } from './keep-sharing.ts'
 
 const registry = await testRegistry()

@@ -1,22 +1,22 @@
 /**
  * The verbs by which consent and identity are changed: those of the room people, and what follows for the score, in one transaction. Nobody
- * calls the verbs of the room people beside them (test/rooms.test.ts), so that a withdrawal cannot leave a credential standing.
+ * calls the verbs of the room people beside them (test/modules.test.ts), so that a withdrawal cannot leave a credential standing.
  */
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
+import type { Tx } from '../platform/db/db.ts'
+import { findStandingOf } from '../score-credentials/personal-store.ts'
+import { revokeDigests } from '../score-credentials/revoke.ts'
 import {
   type Circumstances,
   type ConsentOutcome,
   changeConsentInside,
   type Wish,
-} from '../people/consent.ts'
-import { type IdentityOutcome, type Move, moveIdentityInside } from '../people/identity.ts'
-import { findUsernameDigests } from '../people/personal-store.ts'
-import { type Registered, registerPeople } from '../people/register.ts'
-import type { Registration } from '../people/registration.ts'
-import { findPersonFacts, lockWorkers } from '../people/store.ts'
-import type { Tx } from '../platform/db.ts'
-import { findStandingOf } from '../score-credentials/personal-store.ts'
-import { revokeDigests } from '../score-credentials/revoke.ts'
+} from '../workers/consent.ts'
+import { type IdentityOutcome, type Move, moveIdentityInside } from '../workers/identity.ts'
+import { findUsernameDigests } from '../workers/personal-store.ts'
+import { type Registered, registerPeople } from '../workers/register.ts'
+import type { Registration } from '../workers/registration.ts'
+import { findPersonFacts, lockWorkers } from '../workers/store.ts'
 import { endsSharing, mayShare, mustTakeBack } from './sharing.ts'
 import { clearCredentials, findWorkerCredentials } from './store.ts'
 

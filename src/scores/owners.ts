@@ -1,8 +1,8 @@
 /** Whose evidence it is, and which scores rest on it: for whoever takes it away from them. */
 import { findEvidence, type OwnedEvidence } from '../evidence/store.ts'
-import { lockWorkers } from '../people/store.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
+import { lockWorkers } from '../workers/store.ts'
 import { scoredIds } from './issue-rule.ts'
 import type { ActiveSnapshot } from './snapshot.ts'
 import { findActiveSnapshots, findEarlierCredentials } from './store.ts'

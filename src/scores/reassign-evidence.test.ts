@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { cutOffEverywhere } from '../../test/support/faults.ts'
-import { crossing, inTurn } from '../../test/support/in-turn.ts'
-import { testRegistry } from '../../test/support/registry.ts'
+import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -14,10 +12,12 @@ import {
   scoredAt,
   scoresOf,
   scoring,
-} from '../../test/support/scores.ts'
+} from '../../test/support/build/scores.ts'
+import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
+import { crossing, inTurn } from '../../test/support/fault/in-turn.ts'
 import { excludeEvidence, restoreEvidence } from '../evidence/exclude-evidence.ts'
-import { lockFreeWorkers, lockWorkers } from '../people/store.ts'
-import { type Db, sql, type Tx } from '../platform/db.ts'
+import { type Db, sql, type Tx } from '../platform/db/db.ts'
+import { lockFreeWorkers, lockWorkers } from '../workers/store.ts'
 import { findSnapshotsFrom } from './history-store.ts'
 import { changeConsent } from './keep-sharing.ts'
 import { type Reassignment, reassignEvidence } from './reassign-evidence.ts'

@@ -9,9 +9,9 @@ import {
   lockEvidence,
   setOwner,
 } from '../evidence/store.ts'
-import { lockWorkers } from '../people/store.ts'
-import { holdWorkers } from '../people/worker-ids.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
+import { lockWorkers } from '../workers/store.ts'
+import { holdWorkers } from '../workers/worker-ids.ts'
 import { lockOwners, revokeEarlier, scoresRestingOn, workersOf } from './owners.ts'
 import { type ScoredWorker, scoreWorkers } from './score-workers.ts'
 import type { Scoring } from './scoring.ts'

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { boundedDb, cutOffEverywhere, Fault } from '../../test/support/faults.ts'
-import { inTurn } from '../../test/support/in-turn.ts'
-import { testRegistry } from '../../test/support/registry.ts'
+import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -17,8 +15,10 @@ import {
   scoresOf,
   scoring,
   scoringWrongly,
-} from '../../test/support/scores.ts'
-import { type Db, sql } from '../platform/db.ts'
+} from '../../test/support/build/scores.ts'
+import { boundedDb, cutOffEverywhere, Fault } from '../../test/support/fault/faults.ts'
+import { inTurn } from '../../test/support/fault/in-turn.ts'
+import { type Db, sql } from '../platform/db/db.ts'
 import { EngineRefused } from './engine.ts'
 import { changeConsent } from './keep-sharing.ts'
 import { markRecalled, recallEngine } from './recall-engine.ts'

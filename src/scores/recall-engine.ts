@@ -7,7 +7,7 @@
  * or by any worker, until `marked_at` is there. The scores follow from the queue, like any other recomputation.
  */
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
-import type { Db, Queryable, Tx } from '../platform/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { type Engine, EngineRefused } from './engine.ts'
 import {

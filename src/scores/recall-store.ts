@@ -1,5 +1,5 @@
 /** All SQL of engine_recalls, and which engine made which scores. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 /**
  * Why an engine is recalled. `wrong_result`: it does not compute what the published algorithm says. `wrong_algorithm`: the algorithm

@@ -5,8 +5,8 @@ import {
   evidenceLineOf,
   examiner,
   smallVocabulary,
-} from '../../test/support/evidence.ts'
-import { testRegistry } from '../../test/support/registry.ts'
+} from '../../test/support/build/evidence.ts'
+import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -18,11 +18,11 @@ import {
   scoredAt,
   scoresOf,
   scoring,
-} from '../../test/support/scores.ts'
+} from '../../test/support/build/scores.ts'
 import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import { registerSource } from '../evidence/register-source.ts'
-import { lockWorkers } from '../people/store.ts'
-import { sql, type Tx } from '../platform/db.ts'
+import { sql, type Tx } from '../platform/db/db.ts'
+import { lockWorkers } from '../workers/store.ts'
 import {
   countDue,
   markFaded,

@@ -8,8 +8,8 @@ import {
   markEverybody,
   markForRecomputation,
 } from '../evidence/recomputation-store.ts'
-import { lockFreeWorkers } from '../people/store.ts'
-import { type Db, planAnew, type Queryable, type Tx } from '../platform/db.ts'
+import { type Db, planAnew, type Queryable, type Tx } from '../platform/db/db.ts'
+import { lockFreeWorkers } from '../workers/store.ts'
 import { type ScoredWorker, scoreWorkers } from './score-workers.ts'
 import type { Scoring, ScoringRules } from './scoring.ts'
 import { findEvaluatedBefore, findEvaluatedUnderOthers } from './store.ts'

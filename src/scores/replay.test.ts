@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { testRegistry } from '../../test/support/registry.ts'
-import { addEvidence, addSources, score, scoredPerson } from '../../test/support/scores.ts'
+import { testRegistry } from '../../test/support/build/registry.ts'
+import { addEvidence, addSources, score, scoredPerson } from '../../test/support/build/scores.ts'
 import {
   bytesAfter,
   findHistory,

@@ -2,9 +2,9 @@
  * A score once more: under the engine and the rules that made it, from the evidence as it was then. Nothing of today goes in, so that
  * neither a release nor a corrected source changes what an old score comes to.
  */
-import { sha256Hex } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import type { Queryable } from '../platform/db.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
+import type { Queryable } from '../platform/db/db.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Evidence, ScoreInput, Vocabulary } from '../scoring-core/evidence.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 import { EngineRefused, loadEngineOf, type PastEngine } from './engine.ts'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { cutOffEverywhere } from '../../test/support/faults.ts'
-import { testRegistry } from '../../test/support/registry.ts'
+import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -16,8 +15,9 @@ import {
   scoredPerson,
   scoresOf,
   scoring,
-} from '../../test/support/scores.ts'
-import { type Db, sql } from '../platform/db.ts'
+} from '../../test/support/build/scores.ts'
+import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
+import { type Db, sql } from '../platform/db/db.ts'
 import { revokeAndRescore, type ScoredRevocation } from './revoke-evidence.ts'
 import type { Scoring } from './scoring.ts'
 

@@ -1,8 +1,9 @@
 /** Pure: what becomes of one worker's score, from what stands and what the evidence comes to now. */
-import type { PersonFacts } from '../people/gate.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
+
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
+import type { PersonFacts } from '../workers/gate.ts'
 import { type Decision, decide, scoredIds } from './issue-rule.ts'
 import type { ScoringRules } from './scoring.ts'
 import type { ActiveSnapshot, NewSnapshot, RevisionReason } from './snapshot.ts'

@@ -1,6 +1,6 @@
 /** Pure: the events of a score, from the score that is sent and the one before it. */
 import { wireTime } from '../platform/clock.ts'
-import type { NewEvent } from '../webhooks/outbox.ts'
+import type { NewEvent } from '../webhooks/events/outbox.ts'
 import type { Correction } from './score-change.ts'
 import type { Snapshot } from './snapshot.ts'
 

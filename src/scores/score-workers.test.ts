@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { addWorkers, workerIdOf } from '../../test/support/evidence.ts'
-import { publicLine, register } from '../../test/support/people.ts'
-import { issuer, liveVerdict, testRegistry } from '../../test/support/registry.ts'
+import { addWorkers, workerIdOf } from '../../test/support/build/evidence.ts'
+import { issuer, liveVerdict, testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -18,10 +17,11 @@ import {
   scoresOf,
   scoring,
   scoringBy,
-} from '../../test/support/scores.ts'
+} from '../../test/support/build/scores.ts'
+import { publicLine, register } from '../../test/support/build/workers.ts'
 import { excludeEvidence, restoreEvidence } from '../evidence/exclude-evidence.ts'
 import { revokeEvidence } from '../evidence/revoke-evidence.ts'
-import { sql } from '../platform/db.ts'
+import { sql } from '../platform/db/db.ts'
 import { findHistory } from './history-store.ts'
 import { scoreWorkers } from './score-workers.ts'
 

@@ -4,7 +4,7 @@
  * score rests on holds the worker's lock first (`lockWorkers`), so that a worker has one change at a time and events keep their order.
  */
 import { randomBytes } from 'node:crypto'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import {
   type IssuedCredential,
   issueCredentials,
@@ -12,7 +12,7 @@ import {
 } from '../score-credentials/issue.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
-import { type NewEvent, publishEvents } from '../webhooks/outbox.ts'
+import { type NewEvent, publishEvents } from '../webhooks/events/outbox.ts'
 import { type ScoreChange, type Standing, scoreChangeOf } from './score-change.ts'
 import { type SharedSnapshot, scoreRevised, scoreUpdated } from './score-events.ts'
 import type { Scoring } from './scoring.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { item } from '../../test/support/score-inputs.ts'
+import { item } from '../../test/support/build/score-inputs.ts'
 import { score } from '../scoring-core/score.ts'
 import { loadVocabulary } from '../skill-standard/vocabulary.ts'
 import { scoringVocabulary } from './scoring-vocabulary.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { scoring } from '../../test/support/scores.ts'
-import { sha256Hex } from '../platform/bytes.ts'
+import { scoring } from '../../test/support/build/scores.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { issueRuleOf, scoringRulesOf } from './scoring.ts'
 
 test('another engine, vocabulary or minimum is another set of rules, and the same is the same', () => {

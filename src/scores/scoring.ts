@@ -1,6 +1,6 @@
 /** Pure: what scores are computed and issued by. */
-import { sha256, sha256Hex } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
+import { sha256, sha256Hex } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Issuer } from '../score-credentials/issue.ts'
 import type { Vocabulary } from '../scoring-core/evidence.ts'
 import type { Engine } from './engine.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { StoredIdentity } from '../people/identity-state.ts'
+import type { StoredIdentity } from '../workers/identity-state.ts'
 import { mayShare, mustTakeBack } from './sharing.ts'
 
 const now = new Date('2026-05-14T09:00:00Z')

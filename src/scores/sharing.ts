@@ -1,8 +1,8 @@
 /** Pure: whether a person's score may leave the house as a credential and in events (decisions D28, D33). */
-import type { Wish } from '../people/consent.ts'
-import { type PersonFacts, readable } from '../people/gate.ts'
-import { isIdentityActive } from '../people/identity-state.ts'
-import type { Permission } from '../people/schema.ts'
+import type { Wish } from '../workers/consent.ts'
+import { type PersonFacts, readable } from '../workers/gate.ts'
+import { isIdentityActive } from '../workers/identity-state.ts'
+import type { Permission } from '../workers/schema.ts'
 
 const needed: readonly Permission[] = ['public_profile', 'score_sharing']
 

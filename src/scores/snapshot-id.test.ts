@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
 import { score } from '../scoring-core/score.ts'
 import { evidenceRootOf, evidenceTexts, type SnapshotFacts, snapshotId } from './snapshot-id.ts'

@@ -2,9 +2,9 @@
  * Pure: the id of a score. It commits to everything the score was made of: given the nonce, the evidence and the rules, the operator
  * arrives at it again. Without the nonce nobody can try guesses of somebody's evidence against it.
  */
-import { sha256 } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import { schemaVersion } from '../platform/identifiers.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import { schemaVersion } from '../platform/http/identifiers.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 

@@ -2,9 +2,9 @@
 
 import { deleteRecomputations } from '../evidence/recomputation-store.ts'
 import { findWorkerEvidence } from '../evidence/store.ts'
-import { findPersonFacts, lockWorkers } from '../people/store.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
+import { findPersonFacts, lockWorkers } from '../workers/store.ts'
 import type { Engine } from './engine.ts'
 import { recalledEngines, refuseRecalled } from './recall-engine.ts'
 import { holdRecalls } from './recall-store.ts'

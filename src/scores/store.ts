@@ -1,5 +1,5 @@
 /** All SQL of score_snapshots, score_workings, scoring_vocabularies and score_evaluations. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { ActiveSnapshot, NewSnapshot } from './snapshot.ts'
 
 /** Under the workers' locks, what is found stays so until the transaction ends. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
-import { oracleDecay, oracleTable } from '../../test/support/hsc-oracle.ts'
-import { sha256Hex } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { oracleDecay, oracleTable } from '../../test/support/oracle/hsc-oracle.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { decayOf, halvesInDays } from './decay.ts'
 import { halves } from './decay-table.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { asOfDay, item } from '../../test/support/score-inputs.ts'
+import { asOfDay, item } from '../../test/support/build/score-inputs.ts'
 import type { Evidence } from './evidence.ts'
 import { explain } from './explain.ts'
 import { score } from './score.ts'

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
 import {
   asOfDay,
   extraItem,
@@ -13,7 +12,8 @@ import {
   skillIds,
   types,
   withEvidence,
-} from '../../test/support/score-inputs.ts'
+} from '../../test/support/build/score-inputs.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import type { Evidence, ScoreInput } from './evidence.ts'
 import { explain } from './explain.ts'
 import { parameters } from './parameters.ts'

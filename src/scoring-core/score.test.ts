@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
-import { oracleScore } from '../../test/support/hsc-oracle.ts'
-import { asOfDay, inputs, item, scoringVectors } from '../../test/support/score-inputs.ts'
+import { asOfDay, inputs, item, scoringVectors } from '../../test/support/build/score-inputs.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { oracleScore } from '../../test/support/oracle/hsc-oracle.ts'
 import type { Evidence, ScoreInput } from './evidence.ts'
 import { score } from './score.ts'
 

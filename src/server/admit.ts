@@ -1,16 +1,16 @@
 /** Who may come in: key, scope and rate limit, in this order (decisions D16–D18, D24). */
 import type { IncomingMessage } from 'node:http'
-import type { Authenticate, KeyRights, SeenKey } from '../platform/admission.ts'
-import type { PresentedKey } from '../platform/callers.ts'
+import type { Authenticate, KeyRights, SeenKey } from '../platform/http/admission.ts'
+import type { PresentedKey } from '../platform/http/callers.ts'
 import {
   type Endpoint,
   idempotencyKeyPattern,
   type Policy,
   type RateLimits,
-} from '../platform/endpoint.ts'
-import { errorTable, type Refusal, refuse } from '../platform/errors.ts'
-import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limiter.ts'
-import { bucketName } from '../platform/rate-window.ts'
+} from '../platform/http/endpoint.ts'
+import { errorTable, type Refusal, refuse } from '../platform/http/errors.ts'
+import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limit/limiter.ts'
+import { bucketName } from '../platform/rate-limit/window.ts'
 import type { RecentMap } from '../platform/recent-map.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
 

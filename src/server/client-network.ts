@@ -9,8 +9,8 @@ import {
   type Network,
   parseAddress,
   parseNetwork,
-} from '../platform/networks.ts'
-import type { ClientNetwork } from '../platform/rate-limiter.ts'
+} from '../platform/http/networks.ts'
+import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
 
 export type TrustedProxies = readonly Network[]
 

@@ -4,8 +4,8 @@
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { isWithin, parseAddress } from '../platform/networks.ts'
-import type { ClientNetwork } from '../platform/rate-limiter.ts'
+import { isWithin, parseAddress } from '../platform/http/networks.ts'
+import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
 import { clientNetwork, type TrustedProxies } from './client-network.ts'
 import type { Client, Connection, Exchange, Trace } from './exchange.ts'
 

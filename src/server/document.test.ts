@@ -12,7 +12,7 @@ import {
   request,
   sampleText,
   startEdge,
-} from '../../test/support/edge.ts'
+} from '../../test/support/start/edge.ts'
 
 const edge = await startEdge()
 after(() => edge.stop())
@@ -49,7 +49,7 @@ test('200 with a hundred headers, 431 with one more', async () => {
   assert.equal(faultOfError(await get(...headers, 'A: b'), 'headers_too_large'), null)
 })
 
-const edgeFile = join(import.meta.dirname, '../../test/support/edge.ts')
+const edgeFile = join(import.meta.dirname, '../../test/support/start/edge.ts')
 
 test('200 with a head of 16 KiB, 431 with a longer one, whatever Node was told to take', async () => {
   const program = `

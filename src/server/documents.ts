@@ -2,8 +2,8 @@
  * Public documents on the wire. Everything that does not differ between two requests is made once for each representation;
  * a request costs a look-up and one write.
  */
-import type { PublicDocument, Representation } from '../platform/document.ts'
-import { versionHeader } from '../platform/identifiers.ts'
+import type { PublicDocument, Representation } from '../platform/http/document.ts'
+import { versionHeader } from '../platform/http/identifiers.ts'
 import type { HeaderSets } from './headers.ts'
 import { chooseEncoding, prefersPlainJson } from './negotiate.ts'
 

@@ -1,10 +1,10 @@
 /** One request and its answer, and the connection they travel on. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Endpoint } from '../platform/endpoint.ts'
-import type { Refusal } from '../platform/errors.ts'
-import type { RouteMeter } from '../platform/metrics.ts'
-import type { ClientNetwork } from '../platform/rate-limiter.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
+import type { Refusal } from '../platform/http/errors.ts'
+import type { RouteMeter } from '../platform/observability/metrics.ts'
+import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
 import type { ParameterCheck } from './parameters.ts'
 
 /** What is known of a path before anything is decided: enough to log and to count. */

@@ -1,6 +1,6 @@
 /** What makes a request unacceptable whatever it asks for: checked before any route is looked up. */
 import type { IncomingMessage } from 'node:http'
-import { type Refusal, refuse } from '../platform/errors.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 
 const headersMax = 100
 

@@ -1,8 +1,8 @@
 /** A paid read is made before its key is known to be valid; whoever is refused in the end hears nothing of it, and whose limit is spent begins none. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, request, validKey } from '../../test/support/edge.ts'
-import { meter, scope, startPaid } from '../../test/support/paid-edge.ts'
+import { ask, request, validKey } from '../../test/support/start/edge.ts'
+import { meter, scope, startPaid } from '../../test/support/start/paid-edge.ts'
 
 test('200: one read for one call, begun before the key is known to be valid', async () => {
   let begunBefore = 0

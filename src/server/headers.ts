@@ -4,7 +4,7 @@ import {
   creditsRemainingHeader,
   interfaceVersion,
   versionHeader,
-} from '../platform/identifiers.ts'
+} from '../platform/http/identifiers.ts'
 
 export interface HeaderSets {
   /** On every answer: version, security, CORS. */

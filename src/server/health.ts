@@ -1,6 +1,6 @@
 /** Whether this process lives, and whether it should get traffic. For the operator's probes: not part of the contract. */
 import { orLate } from '../platform/deadline.ts'
-import type { Answer } from '../platform/endpoint.ts'
+import type { Answer } from '../platform/http/endpoint.ts'
 
 /**
  * By name, what must work before traffic makes sense: `ok`, or in a few words why not. `degraded`: why not, of what only some callers

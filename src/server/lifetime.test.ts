@@ -11,10 +11,10 @@ import {
   sampleEndpoints,
   startEdge,
   type TestEdge,
-} from '../../test/support/edge.ts'
-import { eventually } from '../../test/support/processes.ts'
-import { publicDocument } from '../platform/document.ts'
-import { type Answer, endpoint } from '../platform/endpoint.ts'
+} from '../../test/support/start/edge.ts'
+import { eventually } from '../../test/support/start/processes.ts'
+import { publicDocument } from '../platform/http/document.ts'
+import { type Answer, endpoint } from '../platform/http/endpoint.ts'
 
 const fast = { checkIntervalMs: 20 }
 

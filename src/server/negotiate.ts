@@ -1,5 +1,5 @@
 /** Pure: which representation of a public document a caller gets (RFC 9110 §12.5, §13.1.2). */
-import type { Encoding } from '../platform/document.ts'
+import type { Encoding } from '../platform/http/document.ts'
 
 /** Smallest first: what is taken where a caller likes several equally. */
 const preference = ['br', 'gzip', 'identity'] as const satisfies Encoding[]

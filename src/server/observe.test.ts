@@ -1,9 +1,9 @@
 /** What an operator sees of requests, and what never shows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, openRaw, post, request, startEdge } from '../../test/support/edge.ts'
-import { openLog, redact } from '../platform/log.ts'
-import { serveMetrics } from '../platform/metrics.ts'
+import { ask, openRaw, post, request, startEdge } from '../../test/support/start/edge.ts'
+import { openLog, redact } from '../platform/observability/log.ts'
+import { serveMetrics } from '../platform/observability/metrics.ts'
 
 test('one line a request: method, route, status, time, request id, caller, error; and no more', async () => {
   const edge = await startEdge({ trustedProxies: [] })

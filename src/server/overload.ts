@@ -2,7 +2,7 @@
  * Overload (decision D12): when too much is under way, or the event loop falls behind, the classes of work are refused from the
  * bottom, before any of their work is done. What is refused costs a header and a line of text.
  */
-import type { Endpoint } from '../platform/endpoint.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
 
 type Shed = Endpoint['shed']
 

@@ -1,7 +1,7 @@
 /** Path and query parameters against their declaration; nothing is coerced (decision D8). */
 import type { TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { type Refusal, refuse } from '../platform/errors.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { noValues, parseQuery } from './query.ts'
 
 export type Parameters = Readonly<Record<string, string>>

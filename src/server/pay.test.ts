@@ -1,11 +1,11 @@
 /** Who leaves is not charged any more, and gets back what it was charged meanwhile. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openRaw, request, startEdge, validKey } from '../../test/support/edge.ts'
-import { patience } from '../../test/support/patience.ts'
-import { eventually } from '../../test/support/processes.ts'
-import type { MeteredCall, Metering } from '../platform/admission.ts'
-import { endpoint } from '../platform/endpoint.ts'
+import { openRaw, request, startEdge, validKey } from '../../test/support/start/edge.ts'
+import { patience } from '../../test/support/start/patience.ts'
+import { eventually } from '../../test/support/start/processes.ts'
+import type { MeteredCall, Metering } from '../platform/http/admission.ts'
+import { endpoint } from '../platform/http/endpoint.ts'
 import { setPatience } from '../platform/patience.ts'
 
 /**

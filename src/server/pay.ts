@@ -2,15 +2,16 @@
  * What a call costs (decisions D19–D22): credits of the key's account, or an x402 payment. The answer is made and written out first, then
  * charged, then sent: whatever is not a 200 costs nothing, and a 200 that was not charged never leaves.
  */
-import type { Charge, MeteredCall, Metering, SeenKey } from '../platform/admission.ts'
-import { sha256Hex } from '../platform/bytes.ts'
-import type { Caller, MeterName, PresentedKey } from '../platform/callers.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import type { Answer, Policy } from '../platform/endpoint.ts'
-import { errorTable, UnavailableError } from '../platform/errors.ts'
-import { creditsChargedHeader, creditsRemainingHeader } from '../platform/identifiers.ts'
-import type { PaymentPort } from '../platform/payments.ts'
-import type { ClientNetwork, RateVerdict } from '../platform/rate-limiter.ts'
+
+import { sha256Hex } from '../platform/crypto/bytes.ts'
+import type { Charge, MeteredCall, Metering, SeenKey } from '../platform/http/admission.ts'
+import type { Caller, MeterName, PresentedKey } from '../platform/http/callers.ts'
+import type { Answer, Policy } from '../platform/http/endpoint.ts'
+import { errorTable, UnavailableError } from '../platform/http/errors.ts'
+import { creditsChargedHeader, creditsRemainingHeader } from '../platform/http/identifiers.ts'
+import type { PaymentPort } from '../platform/http/payments.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
+import type { ClientNetwork, RateVerdict } from '../platform/rate-limit/limiter.ts'
 import {
   type AdmitParts,
   type Admitted,

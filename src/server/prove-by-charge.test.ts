@@ -1,10 +1,10 @@
 /** The charge for a paid read tells that its key is valid; whoever is not charged is looked up, and told everything in its order. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { validKey } from '../../test/support/edge.ts'
-import { scope, startPaid } from '../../test/support/paid-edge.ts'
-import type { MeteredCall, Metering } from '../platform/admission.ts'
-import { refuse, UnavailableError } from '../platform/errors.ts'
+import { validKey } from '../../test/support/start/edge.ts'
+import { scope, startPaid } from '../../test/support/start/paid-edge.ts'
+import type { MeteredCall, Metering } from '../platform/http/admission.ts'
+import { refuse, UnavailableError } from '../platform/http/errors.ts'
 
 /** Charges what is asked of it, unless told otherwise. */
 function recordedMetering(over: Partial<Metering> = {}) {

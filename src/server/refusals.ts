@@ -5,8 +5,8 @@ import {
   type Refusal,
   refuse,
   UnavailableError,
-} from '../platform/errors.ts'
-import { interfaceVersion } from '../platform/identifiers.ts'
+} from '../platform/http/errors.ts'
+import { interfaceVersion } from '../platform/http/identifiers.ts'
 import type { HeaderSets } from './headers.ts'
 
 export interface RenderedRefusal {

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import findMyWay from 'find-my-way'
-import type { Answer } from '../platform/endpoint.ts'
-import { refuse } from '../platform/errors.ts'
+import type { Answer } from '../platform/http/endpoint.ts'
+import { refuse } from '../platform/http/errors.ts'
 import type { Exchange, Route } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 import type { Parameters } from './parameters.ts'

@@ -1,6 +1,6 @@
 /** From declarations to routes. What a declaration lacks is found here, when the service starts, and not by a caller. */
-import type { Endpoint } from '../platform/endpoint.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import type { EndpointRoute, Route } from './exchange.ts'
 import { parameterCheck } from './parameters.ts'
 

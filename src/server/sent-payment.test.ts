@@ -1,10 +1,10 @@
 /** Once a payment may be on its way, whatever fails says that only the same payment may follow. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, faultOfError, request } from '../../test/support/edge.ts'
-import { startPaid } from '../../test/support/paid-edge.ts'
-import { refuse, UnavailableError } from '../platform/errors.ts'
-import type { PaymentPort } from '../platform/payments.ts'
+import { ask, faultOfError, request } from '../../test/support/start/edge.ts'
+import { startPaid } from '../../test/support/start/paid-edge.ts'
+import { refuse, UnavailableError } from '../platform/http/errors.ts'
+import type { PaymentPort } from '../platform/http/payments.ts'
 
 const pending = refuse('payment_settlement_pending')
 

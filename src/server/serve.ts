@@ -6,12 +6,12 @@
  * - paid: key → scope → rate limit → Idempotency-Key → parameters → credits → work → charge
  * - paid, without a key: Idempotency-Key → parameters → challenge or payment
  */
-import type { Caller } from '../platform/callers.ts'
-import { type Answer, anybody, type Endpoint } from '../platform/endpoint.ts'
-import { type Refusal, refuse } from '../platform/errors.ts'
-import { interfaceVersion, versionHeader } from '../platform/identifiers.ts'
-import type { Log } from '../platform/log.ts'
-import { parseStrictJson } from '../platform/strict-json.ts'
+import type { Caller } from '../platform/http/callers.ts'
+import { type Answer, anybody, type Endpoint } from '../platform/http/endpoint.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { interfaceVersion, versionHeader } from '../platform/http/identifiers.ts'
+import { parseStrictJson } from '../platform/json/strict-json.ts'
+import type { Log } from '../platform/observability/log.ts'
 import { type AdmitParts, type Admitted, admit, idempotencyKeyOf } from './admit.ts'
 import { readBody } from './body.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'

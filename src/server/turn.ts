@@ -1,5 +1,5 @@
 /** Whether an answer can still reach its caller, and when: what costs is paid for then, and not before. */
-import { UnavailableError } from '../platform/errors.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
 import { patient } from '../platform/patience.ts'
 import type { Exchange } from './exchange.ts'
 

@@ -9,8 +9,8 @@ import {
   request,
   startEdge,
   validKey,
-} from '../../test/support/edge.ts'
-import { UnavailableError } from '../platform/errors.ts'
+} from '../../test/support/start/edge.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
 
 const edge = await startEdge()
 after(() => edge.stop())

@@ -5,7 +5,7 @@
 import { ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type Refusal, refuse } from '../platform/errors.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Connection, Trace } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 import { renderRefusal } from './refusals.ts'

@@ -1,8 +1,8 @@
 /** The only place where an answer is written, counted and logged: once for each exchange. */
-import type { Answer } from '../platform/endpoint.ts'
-import type { Refusal } from '../platform/errors.ts'
-import type { Log } from '../platform/log.ts'
-import { observe } from '../platform/metrics.ts'
+import type { Answer } from '../platform/http/endpoint.ts'
+import type { Refusal } from '../platform/http/errors.ts'
+import type { Log } from '../platform/observability/log.ts'
+import { observe } from '../platform/observability/metrics.ts'
 import { documentPreparer } from './documents.ts'
 import { type Exchange, hasBody, type Trace } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { bandOf, scoreBandDefinitions, scoreBands } from './bands.ts'
 import { scoreBandDefinitionSet } from './schema.ts'
 

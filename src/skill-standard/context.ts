@@ -3,7 +3,7 @@
  * A credential names it after the W3C v2 context, whose terms are protected: so every term of ours stands inside a type's scope, and
  * only prefixes and types stand at the top. An alias of `id` for `@id` at the top would make every record invalid, for it carries both.
  */
-import { credentialType, nativeProofType } from '../platform/identifiers.ts'
+import { credentialType, nativeProofType } from '../platform/http/identifiers.ts'
 
 /** The absolute addresses of the skill standard under a base without a trailing slash, e.g. `https://scores.example.org`. */
 export function standardUrls(publicUrl: string) {

@@ -1,7 +1,7 @@
 /** The routes of the skill standard (spec §4.2). Every document is made once, at start: they answer while the database is down. */
-import { type PublicDocument, publicDocument } from '../platform/document.ts'
-import { type Answer, commonResponses, type Endpoint, endpoint } from '../platform/endpoint.ts'
-import { refuse } from '../platform/errors.ts'
+import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
+import { type Answer, commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+import { refuse } from '../platform/http/errors.ts'
 import { scoreBandDefinitions } from './bands.ts'
 import { skillCatalogOf, type Vocabulary } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'

@@ -3,8 +3,8 @@
  * the `anchored` of a served record covers the same text and the address as well.
  */
 
-import { sha256Hex } from '../platform/bytes.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Release, SourceRecord } from './source.ts'
 
 /** `sha256:` and the hex digest of the canonical JSON. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
+import fc from '../../test/support/oracle/fc.ts'
 import { isSlug, slugOfPath } from './slug.ts'
 
 test('slug: the forms of spec §4.2 name one skill', () => {

@@ -1,7 +1,7 @@
 /** Reads the vocabulary directory. Every fault of every file is told at once. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseStrictJson } from '../platform/strict-json.ts'
+import { parseStrictJson } from '../platform/json/strict-json.ts'
 import type { Vocabulary } from './catalog.ts'
 import { faultsOf, type SourceRecord, shapes, type VocabularyFiles } from './source.ts'
 

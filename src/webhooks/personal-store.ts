@@ -1,6 +1,6 @@
 /** All that this room keeps of one person, to give it out and to erase it. */
-import { type Queryable, sql, type Tx } from '../platform/db.ts'
-import type { EventType } from './event-types.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import type { EventType } from './events/event-types.ts'
 
 export interface EventRecord {
   type: EventType

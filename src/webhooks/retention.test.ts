@@ -1,7 +1,6 @@
 /** What is forgotten after a month, and what is kept. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { testDatabase } from '../../test/support/database.ts'
 import {
   began,
   createEndpoint,
@@ -12,11 +11,12 @@ import {
   receiver,
   startDelivering,
   statusesIn,
-} from '../../test/support/webhooks.ts'
-import { sql } from '../platform/db.ts'
-import { placeWaiting } from './place.ts'
+} from '../../test/support/build/webhooks.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import { sql } from '../platform/db/db.ts'
+import { placeWaiting } from './events/place.ts'
+import { findFeedFloor } from './events/store.ts'
 import { forgetOldDeliveries } from './retention.ts'
-import { findFeedFloor } from './store.ts'
 
 const database = await testDatabase()
 const { db } = database

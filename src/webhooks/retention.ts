@@ -1,8 +1,8 @@
 /** What is forgotten a month after it ended: deliveries with their attempts, events that nothing refers to any more, disabled endpoints. */
-import type { Db } from '../platform/db.ts'
-import { deleteFinishedDeliveries } from './delivery-store.ts'
-import { deleteDisabledEndpoints } from './management-store.ts'
-import { deleteOldEvents } from './store.ts'
+import type { Db } from '../platform/db/db.ts'
+import { deleteFinishedDeliveries } from './delivery/delivery-store.ts'
+import { deleteDisabledEndpoints } from './endpoints/store.ts'
+import { deleteOldEvents } from './events/store.ts'
 
 const keptMs = 30 * 86_400_000
 const batch = 1_000

@@ -6,19 +6,19 @@ import { Client } from 'pg'
 import { openReporting } from '../../src/agent-decisions/report.ts'
 import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
 import { requestUnlockReview } from '../../src/agent-decisions/unlock.ts'
-import { apiRights } from '../../src/api-role.ts'
-import { openDb, sql } from '../../src/platform/db.ts'
-import { createEndpoint } from '../../src/webhooks/create-endpoint.ts'
-import { disableEndpoint } from '../../src/webhooks/disable-endpoint.ts'
-import { readFeed } from '../../src/webhooks/feed.ts'
-import { ask } from '../support/ask.ts'
-import { giveScore, indexed } from '../support/candidates.ts'
-import { publicUrl } from '../support/credentials.ts'
-import { onServer, testDatabase } from '../support/database.ts'
-import { databaseRole } from '../support/database-role.ts'
-import { get, issue, scoreLine, statusOf, verify } from '../support/deployment.ts'
-import { newKey, type TestKey } from '../support/keys.ts'
-import { publicLine, register } from '../support/people.ts'
+import { apiRights } from '../../src/database/api-role.ts'
+import { openDb, sql } from '../../src/platform/db/db.ts'
+import { createEndpoint } from '../../src/webhooks/endpoints/create.ts'
+import { disableEndpoint } from '../../src/webhooks/endpoints/disable.ts'
+import { readFeed } from '../../src/webhooks/events/feed.ts'
+import { giveScore, indexed } from '../support/build/candidates.ts'
+import { publicUrl } from '../support/build/credentials.ts'
+import { newKey, type TestKey } from '../support/build/keys.ts'
+import { publicLine, register } from '../support/build/workers.ts'
+import { ask } from '../support/start/ask.ts'
+import { onServer, testDatabase } from '../support/start/database.ts'
+import { databaseRole } from '../support/start/database-role.ts'
+import { get, issue, scoreLine, statusOf, verify } from '../support/start/deployment.ts'
 import {
   assay,
   type Env,
@@ -26,8 +26,8 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
-} from '../support/processes.ts'
-import { testPeppers } from '../support/service.ts'
+} from '../support/start/processes.ts'
+import { testPeppers } from '../support/start/service.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -71,12 +71,12 @@ test('every table says what a server may do with it', async () => {
   assert.deepEqual(
     tables.map(({ name }) => name).filter((name) => !Object.hasOwn(apiRights, name)),
     [],
-    'add these tables to src/api-role.ts',
+    'add these tables to src/database/api-role.ts',
   )
   assert.deepEqual(
     Object.keys(apiRights).filter((table) => tables.every(({ name }) => name !== table)),
     [],
-    'these tables of src/api-role.ts are not there',
+    'these tables of src/database/api-role.ts are not there',
   )
 })
 

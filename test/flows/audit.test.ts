@@ -7,11 +7,11 @@ import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { recordAction } from '../../src/audit/record.ts'
 import { prepareDemo } from '../../src/demo/prepare.ts'
-import { keyringFile } from '../../src/platform/keyring.ts'
+import { keyringFile } from '../../src/platform/crypto/keyring.ts'
 import { loadEngine } from '../../src/scores/engine.ts'
-import { commandLine } from '../support/command-line.ts'
-import { score } from '../support/credentials.ts'
-import { emptyDatabase } from '../support/database.ts'
+import { score } from '../support/build/credentials.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { emptyDatabase } from '../support/start/database.ts'
 
 const database = await emptyDatabase()
 const { run, folder, env, remove } = commandLine(database.url)

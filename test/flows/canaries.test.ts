@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { sql } from '../../src/platform/db.ts'
-import { ask } from '../support/ask.ts'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
-import { publicLine } from '../support/people.ts'
-import { startServer } from '../support/processes.ts'
+import { sql } from '../../src/platform/db/db.ts'
+import { publicLine } from '../support/build/workers.ts'
+import { ask } from '../support/start/ask.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
+import { startServer } from '../support/start/processes.ts'
 
 const count = 500
 const canary = /CANARY/i

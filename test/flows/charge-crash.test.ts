@@ -2,22 +2,22 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Db, openDb } from '../../src/platform/db.ts'
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../src/platform/embedded-postgres.ts'
-import { newKey } from '../support/keys.ts'
-import { assertCharged, type Calls, payingLoad, sumOf } from '../support/paying-load.ts'
+} from '../../src/database/embedded/embedded-postgres.ts'
+import { type Db, openDb } from '../../src/platform/db/db.ts'
+import { newKey } from '../support/build/keys.ts'
+import { assertCharged, type Calls, payingLoad, sumOf } from '../support/fault/paying-load.ts'
+import { roundsOf } from '../support/fault/rounds.ts'
 import {
   type Env,
   eventually,
   killPostgres,
   startServer,
   temporaryFolder,
-} from '../support/processes.ts'
-import { roundsOf } from '../support/rounds.ts'
-import { testPeppers } from '../support/service.ts'
+} from '../support/start/processes.ts'
+import { testPeppers } from '../support/start/service.ts'
 
 const serverKills = roundsOf('CHAOS_SERVER_KILLS', 4)
 const postgresKills = roundsOf('CHAOS_POSTGRES_KILLS', 2)

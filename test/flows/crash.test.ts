@@ -3,11 +3,20 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
 import { statusListPath } from '../../src/score-credentials/payload.ts'
-import { ask } from '../support/ask.ts'
-import { publicUrl } from '../support/credentials.ts'
-import { onServer } from '../support/database.ts'
+import { publicUrl } from '../support/build/credentials.ts'
+import {
+  base64Json,
+  payloadV1,
+  signAuthorization,
+  testTerms,
+  testWallet,
+} from '../support/build/payments.ts'
+import { beforeRival } from '../support/fault/rival.ts'
+import { signalAll } from '../support/fault/signal-all.ts'
+import { ask } from '../support/start/ask.ts'
+import { onServer } from '../support/start/database.ts'
 import {
   credentialsIn,
   get,
@@ -21,14 +30,7 @@ import {
   timed,
   verdictsByList,
   verify,
-} from '../support/deployment.ts'
-import {
-  base64Json,
-  payloadV1,
-  signAuthorization,
-  testTerms,
-  testWallet,
-} from '../support/payments.ts'
+} from '../support/start/deployment.ts'
 import {
   type Env,
   eventually,
@@ -40,9 +42,7 @@ import {
   spawnAssay,
   startServer,
   temporaryFolder,
-} from '../support/processes.ts'
-import { beforeRival } from '../support/rival.ts'
-import { signalAll } from '../support/signal-all.ts'
+} from '../support/start/processes.ts'
 
 const folder = temporaryFolder()
 /** With a PostgreSQL that this test starts, kills and freezes itself. */

@@ -1,10 +1,10 @@
 /** Accounts, keys and credits as an operator enters them and a running server honours them. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ask } from '../support/ask.ts'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
-import { startServer } from '../support/processes.ts'
+import { ask } from '../support/start/ask.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
+import { startServer } from '../support/start/processes.ts'
 
 const database = await testDatabase()
 const { run, env, remove } = commandLine(database.url)

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { get } from '../support/deployment.ts'
-import { eventually, report, startServer, temporaryFolder } from '../support/processes.ts'
-import { beforeRival } from '../support/rival.ts'
+import { beforeRival } from '../support/fault/rival.ts'
+import { get } from '../support/start/deployment.ts'
+import { eventually, report, startServer, temporaryFolder } from '../support/start/processes.ts'
 
 const env = {
   ASSAY_DATA_DIR: join(temporaryFolder(), 'demo'),

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { ended } from '../support/command-line.ts'
-import { chainTest } from '../support/paid-loop.ts'
-import { temporaryFolder } from '../support/processes.ts'
+import { ended } from '../support/start/command-line.ts'
+import { chainTest } from '../support/start/paid-loop.ts'
+import { temporaryFolder } from '../support/start/processes.ts'
 
 chainTest(
   'the demo shows reads bought with the clients of both families, from challenge to receipt, serves a payment again, and leaves nothing behind',

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { resolve as absolute, join } from 'node:path'
 import { after, test } from 'node:test'
-import { sql } from '../../src/platform/db.ts'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
-import { publicLine } from '../support/people.ts'
-import { assay, temporaryFolder } from '../support/processes.ts'
+import { sql } from '../../src/platform/db/db.ts'
+import { publicLine } from '../support/build/workers.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
+import { assay, temporaryFolder } from '../support/start/processes.ts'
 
 const sources = [
   { id: 'exams', name: 'Exams', kind: 'accredited', group: 'exams' },

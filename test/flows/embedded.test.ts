@@ -14,7 +14,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { answersSignals } from '../../src/platform/process-mark.ts'
-import { publicUrl } from '../support/credentials.ts'
+import { publicUrl } from '../support/build/credentials.ts'
 import {
   get,
   type IssuedJson,
@@ -23,7 +23,7 @@ import {
   scoreLine,
   statusOf,
   verify,
-} from '../support/deployment.ts'
+} from '../support/start/deployment.ts'
 import {
   childrenOf,
   type Env,
@@ -35,7 +35,7 @@ import {
   spawnServer,
   startServer,
   temporaryFolder,
-} from '../support/processes.ts'
+} from '../support/start/processes.ts'
 
 const folder = temporaryFolder()
 const env: Env = {

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/db/db.ts'
 import { originOf } from '../../src/score-credentials/payload.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
-import { ask } from '../support/ask.ts'
 import {
   addEvidence,
   addPeople,
@@ -14,8 +13,9 @@ import {
   enough,
   scoredAt,
   scoringBy,
-} from '../support/scores.ts'
-import { startIssuing, startService } from '../support/service.ts'
+} from '../support/build/scores.ts'
+import { ask } from '../support/start/ask.ts'
+import { startIssuing, startService } from '../support/start/service.ts'
 
 const publicUrl = 'https://scores.example.org'
 const service = await startService(publicUrl)

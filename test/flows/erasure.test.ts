@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
-import { publicLine } from '../support/people.ts'
+import { publicLine } from '../support/build/workers.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
 
 async function place() {
   const database = await testDatabase()

@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Db, sql } from '../../src/platform/db.ts'
-import { achievementId, badgeIssuer, issuedBadge } from '../support/badges.ts'
-import { commandLine, ended } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
-import { addWorkers, evidenceLineOf, workerIdOf } from '../support/evidence.ts'
-import { holdInserts } from '../support/hold.ts'
+import { type Db, sql } from '../../src/platform/db/db.ts'
+import { achievementId, badgeIssuer, issuedBadge } from '../support/build/badges.ts'
+import { addWorkers, evidenceLineOf, workerIdOf } from '../support/build/evidence.ts'
+import { holdInserts } from '../support/fault/hold.ts'
+import { commandLine, ended } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
 
 const registration = ['examiner', '--name', 'The Examiner', '--kind', 'accredited'].concat([
   '--group',

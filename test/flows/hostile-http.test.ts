@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ask, faultOfError, openRaw, post, request, startEdge } from '../support/edge.ts'
-import fc from '../support/fc.ts'
-import { fromElsewhere, hostileCases } from '../support/hostile-requests.ts'
+import { fromElsewhere, hostileCases } from '../support/fault/hostile-requests.ts'
+import fc from '../support/oracle/fc.ts'
+import { ask, faultOfError, openRaw, post, request, startEdge } from '../support/start/edge.ts'
 
 const edge = await startEdge()
 after(() => edge.stop())

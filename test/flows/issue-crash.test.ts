@@ -4,11 +4,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
-import { sha256Hex } from '../../src/platform/bytes.ts'
+import { sha256Hex } from '../../src/platform/crypto/bytes.ts'
 import { publishDueLists } from '../../src/score-credentials/publish-lists.ts'
-import { issuedAt } from '../support/credentials.ts'
-import { eventually } from '../support/processes.ts'
-import { issuer, liveVerdict, testRegistry } from '../support/registry.ts'
+import { issuedAt } from '../support/build/credentials.ts'
+import { issuer, liveVerdict, testRegistry } from '../support/build/registry.ts'
+import { eventually } from '../support/start/processes.ts'
 
 const registry = await testRegistry()
 const { db, client } = registry
@@ -16,7 +16,7 @@ after(() => registry.drop())
 
 /** Runs the loop until it has printed `lines`, goes on for as many turns of the event loop, and kills it. */
 async function killedAfter(lines: number, turns: number): Promise<string[]> {
-  const child = spawn(process.execPath, ['test/support/issue-loop.ts', registry.url], {
+  const child = spawn(process.execPath, ['test/support/fault/issue-loop.ts', registry.url], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const printed: string[] = []

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { programs, temporaryFolder } from '../support/processes.ts'
+import { programs, temporaryFolder } from '../support/start/processes.ts'
 
 const page = readFileSync('docs/issue-scores.md', 'utf8')
 

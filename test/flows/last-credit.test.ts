@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { revokeKey } from '../../src/access/manage.ts'
-import { enterCredits } from '../../src/payments/credits.ts'
-import { ask } from '../support/ask.ts'
-import { testDatabase } from '../support/database.ts'
-import { newKey, type TestKey } from '../support/keys.ts'
-import { paidPath } from '../support/paying-load.ts'
-import { childrenOf, type Env, startServer, temporaryFolder } from '../support/processes.ts'
-import { roundsOf } from '../support/rounds.ts'
-import { testPeppers } from '../support/service.ts'
+import { enterCredits } from '../../src/credits/credits.ts'
+import { newKey, type TestKey } from '../support/build/keys.ts'
+import { paidPath } from '../support/fault/paying-load.ts'
+import { roundsOf } from '../support/fault/rounds.ts'
+import { ask } from '../support/start/ask.ts'
+import { testDatabase } from '../support/start/database.ts'
+import { childrenOf, type Env, startServer, temporaryFolder } from '../support/start/processes.ts'
+import { testPeppers } from '../support/start/service.ts'
 
 const races = roundsOf('CHAOS_RACES', 5)
 const revocations = roundsOf('CHAOS_REVOCATIONS', 20)

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
-import { startServer, temporaryFolder } from '../support/processes.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
+import { startServer, temporaryFolder } from '../support/start/processes.ts'
 
 const database = await testDatabase()
 const { env, remove } = commandLine(database.url)

@@ -2,10 +2,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
-import { uuidV7 } from '../../src/platform/uuid-v7.ts'
-import { holdPayment, markSettled, markUnknown, releasePayment } from '../../src/x402/store.ts'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
+import { uuidV7 } from '../../src/platform/db/uuid-v7.ts'
+import {
+  holdPayment,
+  markSettled,
+  markUnknown,
+  releasePayment,
+} from '../../src/x402/settlement/store.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
 
 const database = await testDatabase()
 const { db } = database

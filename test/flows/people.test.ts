@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Db, sql } from '../../src/platform/db.ts'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
-import { holdInserts } from '../support/hold.ts'
-import { consentEvents, line, publicLine } from '../support/people.ts'
-import { eventually } from '../support/processes.ts'
+import { type Db, sql } from '../../src/platform/db/db.ts'
+import { consentEvents, line, publicLine } from '../support/build/workers.ts'
+import { holdInserts } from '../support/fault/hold.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
+import { eventually } from '../support/start/processes.ts'
 
 async function place() {
   const database = await testDatabase()

@@ -1,8 +1,6 @@
 /** Evidence that turns out to be another person's, as an operator puts it right: real commands on a real database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
 import {
   addEvidence,
   addPeople,
@@ -10,7 +8,9 @@ import {
   enough,
   eventsOf,
   scoresOf,
-} from '../support/scores.ts'
+} from '../support/build/scores.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
 
 const database = await testDatabase()
 const { db } = database

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
-import { testRegistry } from '../support/registry.ts'
+import { testRegistry } from '../support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -16,14 +16,14 @@ import {
   scoredAt,
   scoresOf,
   scoringWrongly,
-} from '../support/scores.ts'
+} from '../support/build/scores.ts'
 
 const registry = await testRegistry()
 const { db } = registry
 after(() => registry.drop())
 
 async function runUntil(boundary: number, version: string): Promise<'killed' | 'done'> {
-  const args = ['test/support/recall-once.ts', registry.url, version, String(boundary)]
+  const args = ['test/support/fault/recall-once.ts', registry.url, version, String(boundary)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   const [code, signal] = await once(child, 'exit')
   assert.ok(code === 0 || signal === 'SIGKILL', `ended with ${code ?? signal}`)

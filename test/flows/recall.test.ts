@@ -8,10 +8,6 @@ import { readSigners } from '../../src/score-credentials/key-files.ts'
 import { originOf } from '../../src/score-credentials/payload.ts'
 import { loadEngine } from '../../src/scores/engine.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
-import { ask } from '../support/ask.ts'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
-import { eventually, startServer } from '../support/processes.ts'
 import {
   addEvidence,
   addPeople,
@@ -20,7 +16,11 @@ import {
   eventsOf,
   scoresOf,
   scoringWrongly,
-} from '../support/scores.ts'
+} from '../support/build/scores.ts'
+import { ask } from '../support/start/ask.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
+import { eventually, startServer } from '../support/start/processes.ts'
 
 const database = await testDatabase()
 const { db } = database

@@ -13,16 +13,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { replayAll } from '../../src/cli/scores-replay.ts'
-import { sha256Hex } from '../../src/platform/bytes.ts'
-import { sql } from '../../src/platform/db.ts'
+import { sha256Hex } from '../../src/platform/crypto/bytes.ts'
+import { sql } from '../../src/platform/db/db.ts'
 import { loadEngineOf } from '../../src/scores/engine.ts'
 import { findSnapshot } from '../../src/scores/history-store.ts'
 import { eraseWorkings } from '../../src/scores/personal-store.ts'
 import { openMakers, replay } from '../../src/scores/replay.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
 import { type Scoring, scoringRulesOf } from '../../src/scores/scoring.ts'
-import { smallVocabulary } from '../support/evidence.ts'
-import { issuer, testRegistry } from '../support/registry.ts'
+import { smallVocabulary } from '../support/build/evidence.ts'
+import { issuer, testRegistry } from '../support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -31,7 +31,7 @@ import {
   enough,
   scoredAt,
   scoring,
-} from '../support/scores.ts'
+} from '../support/build/scores.ts'
 
 const registry = await testRegistry()
 const { db } = registry

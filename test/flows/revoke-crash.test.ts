@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/db/db.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
-import { testRegistry } from '../support/registry.ts'
+import { testRegistry } from '../support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -17,14 +17,14 @@ import {
   scoredAt,
   scoresOf,
   scoring,
-} from '../support/scores.ts'
+} from '../support/build/scores.ts'
 
 const registry = await testRegistry()
 const { db } = registry
 after(() => registry.drop())
 
 async function runUntil(boundary: number, ids: readonly string[]): Promise<'killed' | 'done'> {
-  const args = ['test/support/revoke-once.ts', registry.url, ids.join(','), String(boundary)]
+  const args = ['test/support/fault/revoke-once.ts', registry.url, ids.join(','), String(boundary)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   const [code, signal] = await once(child, 'exit')
   assert.ok(code === 0 || signal === 'SIGKILL', `ended with ${code ?? signal}`)

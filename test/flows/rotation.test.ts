@@ -1,8 +1,8 @@
 /** Keys over their whole life, by command and over HTTP, on two servers that run through all of it: pending, active, retired, revoked. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { publicUrl } from '../support/credentials.ts'
-import { testDatabase } from '../support/database.ts'
+import { publicUrl } from '../support/build/credentials.ts'
+import { testDatabase } from '../support/start/database.ts'
 import {
   get,
   type IssuedJson,
@@ -11,7 +11,7 @@ import {
   scoreLine,
   verdictsByList,
   verify,
-} from '../support/deployment.ts'
+} from '../support/start/deployment.ts'
 import {
   assay,
   type Env,
@@ -20,7 +20,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
-} from '../support/processes.ts'
+} from '../support/start/processes.ts'
 
 const database = await testDatabase()
 after(() => database.drop())

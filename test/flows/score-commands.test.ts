@@ -1,10 +1,9 @@
 /** What an operator asks about scores: real commands on a real database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/db/db.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
-import { commandLine } from '../support/command-line.ts'
-import { testRegistry } from '../support/registry.ts'
+import { testRegistry } from '../support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
@@ -14,7 +13,8 @@ import {
   scoredAt,
   scoresOf,
   scoring,
-} from '../support/scores.ts'
+} from '../support/build/scores.ts'
+import { commandLine } from '../support/start/command-line.ts'
 
 const registry = await testRegistry()
 const { db } = registry

@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
-import { sql } from '../../src/platform/db.ts'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
-import { holdInserts } from '../support/hold.ts'
-import { publicLine } from '../support/people.ts'
-import { assay, eventually, startServer, temporaryFolder } from '../support/processes.ts'
+import { sql } from '../../src/platform/db/db.ts'
+import { publicLine } from '../support/build/workers.ts'
+import { holdInserts } from '../support/fault/hold.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
+import { assay, eventually, startServer, temporaryFolder } from '../support/start/processes.ts'
 
 async function place() {
   const database = await testDatabase()

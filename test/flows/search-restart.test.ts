@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { renewSearchEpoch } from '../../src/candidates/keep-index.ts'
 import { candidateSearch } from '../../src/candidates/search.ts'
-import { migrationsDirectory } from '../../src/database.ts'
-import { type Db, openDb } from '../../src/platform/db.ts'
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../src/platform/embedded-postgres.ts'
-import { migrate } from '../../src/platform/migrate.ts'
-import { found, look, names, registerSeekers } from '../support/candidates.ts'
-import { killPostgres, temporaryFolder } from '../support/processes.ts'
+} from '../../src/database/embedded/embedded-postgres.ts'
+import { migrate } from '../../src/database/migrate.ts'
+import { migrationsDirectory } from '../../src/database/open.ts'
+import { type Db, openDb } from '../../src/platform/db/db.ts'
+import { found, look, names, registerSeekers } from '../support/build/candidates.ts'
+import { killPostgres, temporaryFolder } from '../support/start/processes.ts'
 
 let db: Db
 let postgres: EmbeddedPostgres

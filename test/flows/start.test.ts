@@ -15,10 +15,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { ask } from '../support/ask.ts'
-import { publicUrl } from '../support/credentials.ts'
-import { emptyDatabase } from '../support/database.ts'
-import { get, type IssuedJson, issue, scoreLine, verify } from '../support/deployment.ts'
+import { publicUrl } from '../support/build/credentials.ts'
 import {
   base64Json,
   payloadV1,
@@ -26,7 +23,11 @@ import {
   signAuthorization,
   testTerms,
   testWallet,
-} from '../support/payments.ts'
+} from '../support/build/payments.ts'
+import { beforeRival } from '../support/fault/rival.ts'
+import { ask } from '../support/start/ask.ts'
+import { emptyDatabase } from '../support/start/database.ts'
+import { get, type IssuedJson, issue, scoreLine, verify } from '../support/start/deployment.ts'
 import {
   assay,
   type Env,
@@ -37,8 +38,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
-} from '../support/processes.ts'
-import { beforeRival } from '../support/rival.ts'
+} from '../support/start/processes.ts'
 
 const folder = temporaryFolder()
 

@@ -5,11 +5,13 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/db/db.ts'
 import { revokeDigests } from '../../src/score-credentials/revoke.ts'
 import { vcSha256Of } from '../../src/score-credentials/trust.ts'
-import { publicUrl } from '../support/credentials.ts'
-import { testDatabase } from '../support/database.ts'
+import { publicUrl } from '../support/build/credentials.ts'
+import { inTime } from '../support/fault/in-time.ts'
+import { beforeRival } from '../support/fault/rival.ts'
+import { testDatabase } from '../support/start/database.ts'
 import {
   type IssuedJson,
   issue,
@@ -18,8 +20,7 @@ import {
   statusOf,
   verdictsByList,
   verify,
-} from '../support/deployment.ts'
-import { inTime } from '../support/in-time.ts'
+} from '../support/start/deployment.ts'
 import {
   childrenOf,
   type Env,
@@ -29,8 +30,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
-} from '../support/processes.ts'
-import { beforeRival } from '../support/rival.ts'
+} from '../support/start/processes.ts'
 
 const database = await testDatabase()
 after(() => database.drop())

@@ -7,8 +7,8 @@ import { after, test } from 'node:test'
 import { openReporting } from '../../src/agent-decisions/report.ts'
 import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
 import { requestUnlockReview } from '../../src/agent-decisions/unlock.ts'
-import { commandLine } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
+import { commandLine } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
 
 const database = await testDatabase()
 const { db } = database

@@ -4,18 +4,20 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { type Db, openDb, sql } from '../../src/platform/db.ts'
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../src/platform/embedded-postgres.ts'
+} from '../../src/database/embedded/embedded-postgres.ts'
+import { type Db, openDb, sql } from '../../src/platform/db/db.ts'
+import { testRingText } from '../support/build/webhooks.ts'
 import {
   type Arrivals,
   assertArrived,
   eventLoad,
   isDrained,
   startArrivals,
-} from '../support/event-load.ts'
+} from '../support/fault/event-load.ts'
+import { roundsOf } from '../support/fault/rounds.ts'
 import {
   type Child,
   type Env,
@@ -24,11 +26,9 @@ import {
   report,
   spawnAssay,
   temporaryFolder,
-} from '../support/processes.ts'
-import { testAuthority } from '../support/receiver.ts'
-import { roundsOf } from '../support/rounds.ts'
-import { testPeppers } from '../support/service.ts'
-import { testRingText } from '../support/webhooks.ts'
+} from '../support/start/processes.ts'
+import { testAuthority } from '../support/start/receiver.ts'
+import { testPeppers } from '../support/start/service.ts'
 
 const workerKills = roundsOf('CHAOS_WORKER_KILLS', 3)
 const postgresKills = roundsOf('CHAOS_DELIVERING_POSTGRES_KILLS', 1)

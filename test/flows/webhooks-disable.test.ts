@@ -4,14 +4,20 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { connect, createServer } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { sql } from '../../src/platform/db.ts'
-import { disableEndpoint } from '../../src/webhooks/disable-endpoint.ts'
-import { replaceSecret } from '../../src/webhooks/rotate-secret.ts'
-import { untilNothingStarts } from '../../src/webhooks/start-window.ts'
-import { testDatabase } from '../support/database.ts'
-import type { LoopSettings } from '../support/deliver-loop.ts'
-import { listening, startReceiver, testAuthority } from '../support/receiver.ts'
-import { createEndpoint, happen, testRing, testRingText, verifies } from '../support/webhooks.ts'
+import { sql } from '../../src/platform/db/db.ts'
+import { untilNothingStarts } from '../../src/webhooks/delivery/start-window.ts'
+import { disableEndpoint } from '../../src/webhooks/endpoints/disable.ts'
+import { replaceSecret } from '../../src/webhooks/endpoints/rotate-secret.ts'
+import {
+  createEndpoint,
+  happen,
+  testRing,
+  testRingText,
+  verifies,
+} from '../support/build/webhooks.ts'
+import type { LoopSettings } from '../support/fault/deliver-loop.ts'
+import { testDatabase } from '../support/start/database.ts'
+import { listening, startReceiver, testAuthority } from '../support/start/receiver.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -25,7 +31,7 @@ function startLoop(): ChildProcess {
   }
   const child = spawn(
     process.execPath,
-    ['test/support/deliver-loop.ts', JSON.stringify(settings)],
+    ['test/support/fault/deliver-loop.ts', JSON.stringify(settings)],
     { stdio: ['ignore', 'ignore', 'inherit'] },
   )
   after(() => child.kill('SIGKILL'))

@@ -4,15 +4,21 @@ import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { ask } from '../support/ask.ts'
-import { testDatabase } from '../support/database.ts'
-import { noneYet, publishBatch } from '../support/event-load.ts'
-import { everythingStored, formsOf } from '../support/everything-stored.ts'
-import { newKey, type TestKey } from '../support/keys.ts'
-import { assay, eventually, report, startServer, temporaryFolder } from '../support/processes.ts'
-import { startReceiver, testAuthority } from '../support/receiver.ts'
-import { testPeppers } from '../support/service.ts'
-import { testRingText } from '../support/webhooks.ts'
+import { newKey, type TestKey } from '../support/build/keys.ts'
+import { testRingText } from '../support/build/webhooks.ts'
+import { noneYet, publishBatch } from '../support/fault/event-load.ts'
+import { everythingStored, formsOf } from '../support/oracle/everything-stored.ts'
+import { ask } from '../support/start/ask.ts'
+import { testDatabase } from '../support/start/database.ts'
+import {
+  assay,
+  eventually,
+  report,
+  startServer,
+  temporaryFolder,
+} from '../support/start/processes.ts'
+import { startReceiver, testAuthority } from '../support/start/receiver.ts'
+import { testPeppers } from '../support/start/service.ts'
 
 const database = await testDatabase()
 const { db } = database

@@ -4,16 +4,18 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openDb, sql } from '../../src/platform/db.ts'
-import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.ts'
-import { ask } from '../support/ask.ts'
+import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
+import { openDb, sql } from '../../src/platform/db/db.ts'
+import { testRingText } from '../support/build/webhooks.ts'
 import {
   assertArrived,
   isDrained,
   noneYet,
   publishBatch,
   startArrivals,
-} from '../support/event-load.ts'
+} from '../support/fault/event-load.ts'
+import { roundsOf } from '../support/fault/rounds.ts'
+import { ask } from '../support/start/ask.ts'
 import {
   type Env,
   eventually,
@@ -21,11 +23,9 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
-} from '../support/processes.ts'
-import { testAuthority } from '../support/receiver.ts'
-import { roundsOf } from '../support/rounds.ts'
-import { testPeppers } from '../support/service.ts'
-import { testRingText } from '../support/webhooks.ts'
+} from '../support/start/processes.ts'
+import { testAuthority } from '../support/start/receiver.ts'
+import { testPeppers } from '../support/start/service.ts'
 
 const loadSeconds = roundsOf('CHAOS_LOAD_SECONDS', 3)
 const endpointCount = 20

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { sql } from '../../src/platform/db.ts'
+import { sql } from '../../src/platform/db/db.ts'
 import {
   assertError,
   assertPaid,
   assertRefused,
   chainTest,
   startPaidLoop,
-} from '../support/paid-loop.ts'
+} from '../support/start/paid-loop.ts'
 import {
   isReading,
   payFor,
@@ -17,9 +17,9 @@ import {
   prices,
   reads,
   signedFor,
-} from '../support/paid-reads.ts'
-import { eventually, type ServerProcess } from '../support/processes.ts'
-import { startFacilitator } from '../support/test-facilitator.ts'
+} from '../support/start/paid-reads.ts'
+import { eventually, type ServerProcess } from '../support/start/processes.ts'
+import { startFacilitator } from '../support/start/test-facilitator.ts'
 
 const loop = await startPaidLoop()
 const { db } = loop.database

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { sql } from '../../src/platform/db.ts'
-import { UnavailableError } from '../../src/platform/errors.ts'
-import { assertPending, startFaultyLoop } from '../support/faulty-loop.ts'
+import { sql } from '../../src/platform/db/db.ts'
+import { UnavailableError } from '../../src/platform/http/errors.ts'
+import { base64Json, payloadV1, signAuthorization } from '../support/build/payments.ts'
+import { assertPending, startFaultyLoop } from '../support/fault/faulty-loop.ts'
 import {
   assertError,
   assertPaid,
@@ -14,9 +15,8 @@ import {
   pay,
   signedHeader,
   terms,
-} from '../support/paid-loop.ts'
-import { base64Json, payloadV1, signAuthorization } from '../support/payments.ts'
-import { indiscretion } from '../support/test-facilitator.ts'
+} from '../support/start/paid-loop.ts'
+import { indiscretion } from '../support/start/test-facilitator.ts'
 
 const loop = await startFaultyLoop()
 const { facilitator, node, broken, later, stateOf, verifiedThen } = loop

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after } from 'node:test'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
-import type { Db, Statement } from '../../src/platform/db.ts'
-import { refuse, UnavailableError } from '../../src/platform/errors.ts'
+import type { Db, Statement } from '../../src/platform/db/db.ts'
+import { refuse, UnavailableError } from '../../src/platform/http/errors.ts'
 import { setPatience } from '../../src/platform/patience.ts'
-import { listUnserved } from '../../src/x402/reports-store.ts'
-import { assertPending, startFaultyLoop } from '../support/faulty-loop.ts'
+import { listUnserved } from '../../src/x402/settlement/reports-store.ts'
+import { base64Json, payloadV1, signAuthorization } from '../support/build/payments.ts'
+import { assertPending, startFaultyLoop } from '../support/fault/faulty-loop.ts'
 import {
   assertError,
   assertPaid,
@@ -16,11 +17,10 @@ import {
   pay,
   signedHeader,
   terms,
-} from '../support/paid-loop.ts'
-import type { PaidServer } from '../support/paid-server.ts'
-import { patience } from '../support/patience.ts'
-import { base64Json, payloadV1, signAuthorization } from '../support/payments.ts'
-import { eventually } from '../support/processes.ts'
+} from '../support/start/paid-loop.ts'
+import type { PaidServer } from '../support/start/paid-server.ts'
+import { patience } from '../support/start/patience.ts'
+import { eventually } from '../support/start/processes.ts'
 
 const loop = await startFaultyLoop()
 const { facilitator, broken, later, stateOf } = loop

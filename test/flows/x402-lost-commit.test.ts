@@ -4,15 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { migrationsDirectory } from '../../src/database.ts'
-import { type Db, openDb, sql } from '../../src/platform/db.ts'
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../src/platform/embedded-postgres.ts'
-import { migrate } from '../../src/platform/migrate.ts'
-import { revenueByDay } from '../../src/x402/reports-store.ts'
-import { startFaultyLoop } from '../support/faulty-loop.ts'
+} from '../../src/database/embedded/embedded-postgres.ts'
+import { migrate } from '../../src/database/migrate.ts'
+import { migrationsDirectory } from '../../src/database/open.ts'
+import { type Db, openDb, sql } from '../../src/platform/db/db.ts'
+import { revenueByDay } from '../../src/x402/settlement/reports-store.ts'
+import { startFaultyLoop } from '../support/fault/faulty-loop.ts'
 import {
   assertError,
   assertPaid,
@@ -20,9 +20,9 @@ import {
   chainTest,
   pay,
   signedHeader,
-} from '../support/paid-loop.ts'
-import type { PaidServer } from '../support/paid-server.ts'
-import { eventually, killPostgres, temporaryFolder } from '../support/processes.ts'
+} from '../support/start/paid-loop.ts'
+import type { PaidServer } from '../support/start/paid-server.ts'
+import { eventually, killPostgres, temporaryFolder } from '../support/start/processes.ts'
 
 const loop = await startFaultyLoop()
 const { facilitator, later } = loop

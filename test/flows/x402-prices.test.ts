@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
-import type { Db } from '../../src/platform/db.ts'
-import { UnavailableError } from '../../src/platform/errors.ts'
-import type { X402Settings } from '../../src/x402/open.ts'
-import { ask } from '../support/ask.ts'
+import type { Db } from '../../src/platform/db/db.ts'
+import { UnavailableError } from '../../src/platform/http/errors.ts'
+import type { X402Settings } from '../../src/x402/settlement/open.ts'
+import { base64Json, payloadV1, payloadV2, signAuthorization } from '../support/build/payments.ts'
+import { ask } from '../support/start/ask.ts'
 import {
   assertError,
   assertPaid,
@@ -16,10 +17,9 @@ import {
   startLoopServer,
   startPaidLoop,
   terms,
-} from '../support/paid-loop.ts'
-import type { PaidServer } from '../support/paid-server.ts'
-import { base64Json, payloadV1, payloadV2, signAuthorization } from '../support/payments.ts'
-import { startFacilitator } from '../support/test-facilitator.ts'
+} from '../support/start/paid-loop.ts'
+import type { PaidServer } from '../support/start/paid-server.ts'
+import { startFacilitator } from '../support/start/test-facilitator.ts'
 
 const loop = await startPaidLoop()
 const facilitator = await startFacilitator(loop)

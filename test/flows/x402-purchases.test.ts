@@ -1,10 +1,11 @@
 /** A purchase has a name of its payer's choice: however often it is signed for under it, it is paid for once. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { sql } from '../../src/platform/db.ts'
-import { networks } from '../../src/x402/terms.ts'
-import { ask, type Reply } from '../support/ask.ts'
-import { startFaultyLoop } from '../support/faulty-loop.ts'
+import { sql } from '../../src/platform/db/db.ts'
+import { networks } from '../../src/x402/protocol/terms.ts'
+import { base64Json, payloadV1, payloadV2, signAuthorization } from '../support/build/payments.ts'
+import { startFaultyLoop } from '../support/fault/faulty-loop.ts'
+import { ask, type Reply } from '../support/start/ask.ts'
 import {
   assertError,
   assertPaid,
@@ -13,9 +14,8 @@ import {
   pay,
   signedHeader,
   terms,
-} from '../support/paid-loop.ts'
-import { base64Json, payloadV1, payloadV2, signAuthorization } from '../support/payments.ts'
-import { eventually } from '../support/processes.ts'
+} from '../support/start/paid-loop.ts'
+import { eventually } from '../support/start/processes.ts'
 
 const loop = await startFaultyLoop()
 const server = await loop.start()

@@ -6,9 +6,22 @@ import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { Compile } from 'typebox/compile'
 import { candidateDetail, publicScore, searchResult } from '../../src/candidates/schema.ts'
-import { sql } from '../../src/platform/db.ts'
-import { ask } from '../support/ask.ts'
-import { assertPaid, assertRefused, chainTest, startPaidLoop, terms } from '../support/paid-loop.ts'
+import { sql } from '../../src/platform/db/db.ts'
+import {
+  base64Json,
+  payloadV1,
+  readBase64Json,
+  signAuthorization,
+  testWallet,
+} from '../support/build/payments.ts'
+import { ask } from '../support/start/ask.ts'
+import {
+  assertPaid,
+  assertRefused,
+  chainTest,
+  startPaidLoop,
+  terms,
+} from '../support/start/paid-loop.ts'
 import {
   isReading,
   payFor,
@@ -17,16 +30,9 @@ import {
   reads,
   scoreOf,
   signedFor,
-} from '../support/paid-reads.ts'
-import { payTo } from '../support/paid-server.ts'
-import {
-  base64Json,
-  payloadV1,
-  readBase64Json,
-  signAuthorization,
-  testWallet,
-} from '../support/payments.ts'
-import { eventually, type ServerProcess } from '../support/processes.ts'
+} from '../support/start/paid-reads.ts'
+import { payTo } from '../support/start/paid-server.ts'
+import { eventually, type ServerProcess } from '../support/start/processes.ts'
 
 const loop = await startPaidLoop()
 const { db } = loop.database

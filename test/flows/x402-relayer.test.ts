@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { privateKeyToAccount } from 'viem/accounts'
-import { lockRelayer } from '../../src/x402/store.ts'
-import { boundedDb } from '../support/faults.ts'
+import { lockRelayer } from '../../src/x402/settlement/store.ts'
+import { boundedDb } from '../support/fault/faults.ts'
 import {
   assertPaid,
   chainTest,
@@ -11,7 +11,7 @@ import {
   signedHeader,
   startLoopServer,
   startPaidLoop,
-} from '../support/paid-loop.ts'
+} from '../support/start/paid-loop.ts'
 
 const loop = await startPaidLoop()
 const { db } = loop.database

@@ -4,8 +4,8 @@ import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { commandLine, ended } from '../support/command-line.ts'
-import { testDatabase } from '../support/database.ts'
+import { commandLine, ended } from '../support/start/command-line.ts'
+import { testDatabase } from '../support/start/database.ts'
 
 const database = await testDatabase()
 const command = commandLine(database.url)

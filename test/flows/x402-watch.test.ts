@@ -1,9 +1,10 @@
 /** What an operator sees of payments: whether they can be taken, how they ended, how long others took, what is open. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { ask } from '../support/ask.ts'
-import { startEdge } from '../support/edge.ts'
-import { startFaultyLoop } from '../support/faulty-loop.ts'
+import { testWallet } from '../support/build/payments.ts'
+import { startFaultyLoop } from '../support/fault/faulty-loop.ts'
+import { ask } from '../support/start/ask.ts'
+import { startEdge } from '../support/start/edge.ts'
 import {
   assertError,
   assertPaid,
@@ -11,10 +12,9 @@ import {
   pay,
   signedHeader,
   startLoopServer,
-} from '../support/paid-loop.ts'
-import { preparePaidReads, reads } from '../support/paid-reads.ts'
-import { testWallet } from '../support/payments.ts'
-import { eventually } from '../support/processes.ts'
+} from '../support/start/paid-loop.ts'
+import { preparePaidReads, reads } from '../support/start/paid-reads.ts'
+import { eventually } from '../support/start/processes.ts'
 
 const loop = await startFaultyLoop()
 const { facilitator, node } = loop

@@ -6,9 +6,18 @@ import { after } from 'node:test'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
-import { sql } from '../../src/platform/db.ts'
-import type { Authorization } from '../../src/x402/payload.ts'
-import { ask } from '../support/ask.ts'
+import { sql } from '../../src/platform/db/db.ts'
+import type { Authorization } from '../../src/x402/protocol/payload.ts'
+import {
+  base64Json,
+  malleated,
+  payloadV1,
+  payloadV2,
+  readBase64Json,
+  signAuthorization,
+  testWallet,
+} from '../support/build/payments.ts'
+import { ask } from '../support/start/ask.ts'
 import {
   assertError,
   assertPaid,
@@ -20,18 +29,9 @@ import {
   startLoopServer,
   startPaidLoop,
   terms,
-} from '../support/paid-loop.ts'
-import { payTo } from '../support/paid-server.ts'
-import {
-  base64Json,
-  malleated,
-  payloadV1,
-  payloadV2,
-  readBase64Json,
-  signAuthorization,
-  testWallet,
-} from '../support/payments.ts'
-import { payWithX402Fetch } from '../support/x402-fetch.ts'
+} from '../support/start/paid-loop.ts'
+import { payTo } from '../support/start/paid-server.ts'
+import { payWithX402Fetch } from '../support/start/x402-fetch.ts'
 
 const loop = await startPaidLoop()
 const server = await startLoopServer(loop)

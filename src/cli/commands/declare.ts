@@ -1,6 +1,6 @@
 /** How a command of the command line is declared: its words, the options that many share, and what runs it. */
 import type { Command } from 'commander'
-import { type Config, readConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config/config.ts'
 import { setPatience } from '../../platform/patience.ts'
 import type { Outcome } from '../output.ts'
 import { run } from '../run.ts'

@@ -1,0 +1,174 @@
+/** The files of the repository that are made from the code: what stands in them, and where. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createService } from '../../src/app/http-app.ts'
+import { engineHere } from '../../src/app/scoring-engine.ts'
+import { actions } from '../../src/audit/actions.ts'
+import { readConfig, settingAreas } from '../../src/config/config.ts'
+import type { SettingTable } from '../../src/config/setting.ts'
+import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
+import { migrate } from '../../src/database/migrate.ts'
+import { dumpSchema } from '../../src/database/schema-dump.ts'
+import { openApiDocument } from '../../src/discovery/openapi.ts'
+import { exampleRelease } from '../../src/discovery/release-manifest.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { openDb } from '../../src/platform/db/db.ts'
+import type { Endpoint } from '../../src/platform/http/endpoint.ts'
+import { errorTable } from '../../src/platform/http/errors.ts'
+import { interfaceVersion } from '../../src/platform/http/identifiers.ts'
+import { openLog } from '../../src/platform/observability/log.ts'
+import { bundleName, coreBundle } from '../../src/scores/bundle.ts'
+import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/declarations.ts'
+import { eventTypeNames } from '../../src/webhooks/events/event-types.ts'
+
+export interface GeneratedFile {
+  /** Relative to the root of the project. */
+  path: string
+  text: (root: string) => Promise<string> | string
+}
+
+const contractPath = `openapi/${interfaceVersion}.json`
+
+/** The base of the checked-in contract: a name reserved for examples (RFC 2606). */
+const contractPublicUrl = 'https://scores.example.org'
+
+export const generatedFiles: readonly GeneratedFile[] = [
+  { path: contractPath, text: contractText },
+  ...eventTypeNames.map((type) => ({
+    path: `events/${type}.v1.json`,
+    text: () => `${JSON.stringify(dataSchema(type), null, 2)}\n`,
+  })),
+  { path: 'docs/errors.md', text: errorsPage },
+  { path: 'docs/operate.md', text: operatePage },
+  { path: 'schema.sql', text: schemaSql },
+  {
+    get path() {
+      return `engines/${bundleName(engineText())}`
+    },
+    text: engineText,
+  },
+]
+
+/** A change of the core is a new file beside those that issued scores before. */
+function engineText(): string {
+  return coreBundle(join(import.meta.dirname, '../../src/scoring-core'))
+}
+
+async function contractText(): Promise<string> {
+  const endpoints = await declaredEndpoints(contractPublicUrl)
+  const document = openApiDocument(endpoints, {
+    publicUrl: contractPublicUrl,
+    webhooks: webhookDeclarations,
+  })
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+/** What the service declares, without a database: declaring asks it nothing. */
+async function declaredEndpoints(publicUrl: string): Promise<readonly Endpoint[]> {
+  const db = openDb({
+    url: 'postgres://never.invalid/never',
+    connectionsMax: 2,
+    applicationName: 'assay generate',
+    onError: () => {},
+  })
+  const log = openLog({ level: 'silent' })
+  const { endpoints } = createService({
+    config: readConfig({ PUBLIC_URL: publicUrl }),
+    db,
+    log,
+    clock: systemClock,
+    release: exampleRelease,
+    secrets: null,
+    engine: await engineHere(log),
+    signers: { of: async () => undefined },
+  })
+  await db.close()
+  return endpoints
+}
+
+function errorsPage(): string {
+  const rows = Object.entries(errorTable)
+    .sort(([a, rowA], [b, rowB]) => rowA.status - rowB.status || (a < b ? -1 : 1))
+    .map(([name, row]) => `| \`${name}\` | ${row.status} | ${row.message} | ${row.advice} |`)
+  return `<!-- Made from src/platform/http/errors.ts by \`npm run generate\`. Do not edit. -->
+
+# Errors
+
+Every error, whatever caused it, is a closed JSON object: \`error\` is one of the names below, \`message\` is for people and may say more
+than the table, \`supported_version\` comes with \`unsupported_version\` alone. \`skill_not_found\` has \`error\` and \`id\` instead. Give
+the operator the \`X-Request-Id\` of an answer you ask about.
+
+| error | status | message | what to do |
+|---|---|---|---|
+${rows.join('\n')}
+`
+}
+
+/** `docs/operate.md` with its tables made anew; the prose around them stays. */
+function operatePage(root: string): string {
+  const areas = Object.entries(settingAreas).map(
+    ([heading, table]) => `### ${heading}\n\n${settingsTable(table)}`,
+  )
+  const page = readFileSync(join(root, 'docs/operate.md'), 'utf8')
+  const settings = { name: 'settings', from: 'src/settings', text: areas.join('\n\n') }
+  const audited = { name: 'actions', from: 'src/audit', text: actionsTable() }
+  return [settings, audited].reduce(withPart, page)
+}
+
+/** Between its marks. */
+function withPart(page: string, part: { name: string; from: string; text: string }): string {
+  const [startMark, endMark] = [`<!-- ${part.name} -->`, `<!-- /${part.name} -->`]
+  const start = page.indexOf(startMark)
+  const end = page.indexOf(endMark)
+  if (start === -1 || end < start)
+    throw new Error(`docs/operate.md lacks ${startMark} … ${endMark}`)
+  const made = `<!-- Made from ${part.from} by \`npm run generate\`. Do not edit between these marks. -->`
+  return `${page.slice(0, start)}${startMark}\n${made}\n\n${part.text}\n\n${page.slice(end)}`
+}
+
+function actionsTable(): string {
+  const rows = Object.entries(actions).map(([name, { meaning, details }]) => {
+    const facts = Object.keys(details.properties).map((fact) => `\`${fact}\``)
+    return `| \`${name}\` | ${meaning} | ${facts.join(', ')} |`
+  })
+  return `| action | what was done | details |\n|---|---|---|\n${rows.join('\n')}`
+}
+
+function settingsTable(table: SettingTable): string {
+  const rows = Object.entries(table).map(
+    ([name, { default: value, unit, effect }]) =>
+      `| \`${name}\` | ${value === '' ? 'none' : value} | ${unit} | ${effect} |`,
+  )
+  return `| setting | default | unit | what follows from it |\n|---|---|---|---|\n${rows.join('\n')}`
+}
+
+/** On a database made for this alone, and removed again. */
+async function schemaSql(root: string): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'assay-generate-'))
+  try {
+    const server = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {} })
+    try {
+      return await migratedSchema(server.url, join(root, 'migrations'))
+    } finally {
+      await server.stop()
+    }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+async function migratedSchema(url: string, directory: string): Promise<string> {
+  await migrate(url, directory, systemClock())
+  const db = openDb({
+    url,
+    connectionsMax: 2,
+    applicationName: 'assay generate',
+    onError: () => {},
+  })
+  try {
+    return await dumpSchema(db)
+  } finally {
+    await db.close()
+  }
+}

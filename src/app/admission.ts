@@ -1,0 +1,59 @@
+/** Keys, credits and payments put together: how callers are admitted, and what serving processes do for it. */
+import { openKeyDesk } from '../access/authenticate.ts'
+import type { Config } from '../config/config.ts'
+import { openCreditDesk } from '../credits/metering.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { PaymentPort } from '../platform/http/payments.ts'
+import type { Job } from '../platform/job-runner.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { ServerOptions } from '../server/server.ts'
+import { peppersHere } from './peppers.ts'
+
+export interface Admitting {
+  /** How the edge finds out who calls and who pays. */
+  admission: Admission
+  /** What every serving process does beside answering. */
+  admissionJobs: Job[]
+  /** Writes down what is still in memory. */
+  close(): Promise<void>
+}
+
+export type Admission = Required<
+  Pick<ServerOptions, 'authenticate' | 'metering' | 'payments' | 'failedKeyLimits' | 'missLimits'>
+>
+
+export interface AdmittingParts {
+  config: Config
+  db: Db
+  log: Log
+  clock: Clock
+  payments: PaymentPort | undefined
+}
+
+export function admitting({ config, db, log, clock, payments }: AdmittingParts): Admitting {
+  const { metering, prices, failedKeyLimits, missLimits } = config
+  const peppers = () => peppersHere(config)
+  const keys = openKeyDesk({ db, peppers, clock })
+  const credits = openCreditDesk({ db, prices, clock })
+  return {
+    admission: {
+      authenticate: keys.authenticate,
+      metering: metering ? credits : undefined,
+      payments: metering ? payments : undefined,
+      failedKeyLimits,
+      missLimits,
+    },
+    admissionJobs: [
+      { name: 'uses of API keys', everyMs: 30_000, run: () => keys.recordUses() },
+      { name: 'void charges', everyMs: 5_000, run: () => credits.settleVoids() },
+    ],
+    async close() {
+      const lost = (what: string) => (error: unknown) => log.error(`${what}: lost`, error)
+      await Promise.all([
+        keys.recordUses().catch(lost('when API keys were used last')),
+        credits.close().catch(lost('calls that were not answered, and may stay charged')),
+      ])
+    },
+  }
+}

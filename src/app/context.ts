@@ -1,0 +1,61 @@
+/** What every process that serves or works opens first, and the database that it refuses. */
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { pendingMigrations } from '../database/migrate.ts'
+import { migrationsDirectory } from '../database/open.ts'
+import { readReleaseFacts } from '../discovery/release-facts.ts'
+import { systemClock } from '../platform/clock.ts'
+import { type Db, openDb, sql } from '../platform/db/db.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
+import type { Signers } from '../score-credentials/signers.ts'
+import type { ServiceParts } from './http-app.ts'
+import { missingPayee, openPayments } from './payments.ts'
+import { engineHere } from './scoring-engine.ts'
+import { openSecretsKeyring } from './secrets-keyring.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+export interface OpeningParts {
+  url: string
+  log: Log
+  closing: AsyncDisposableStack
+  signers: Signers
+  metrics: Metrics
+}
+
+export async function openParts(
+  config: Config,
+  { url, log, closing, signers, metrics }: OpeningParts,
+): Promise<ServiceParts> {
+  const db = openDb({
+    url,
+    connectionsMax: config.databaseConnectionsMax,
+    applicationName: 'assay',
+    onError: (error) => log.warn('a database connection was lost', { why: error.message }),
+  })
+  closing.defer(() => db.close())
+  const x402 = await openPayments(config, { db, log, closing, metrics })
+  const payeeWarning = missingPayee(config)
+  if (payeeWarning !== null) log.warn(payeeWarning)
+  const secrets = await openSecretsKeyring(config)
+  if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
+  const release = await readReleaseFacts(root)
+  const engine = await engineHere(log)
+  return { config, db, log, clock: systemClock, release, engine, signers, secrets, x402 }
+}
+
+const clockSkewMsMax = 30_000
+
+/** Throws, with a message for the operator, where the database lacks a migration or its clock is another. */
+export async function refuseUnfitDatabase(db: Db): Promise<void> {
+  const pending = await pendingMigrations(db, migrationsDirectory)
+  if (pending.length > 0)
+    throw new Error(`The database lacks ${pending.join(', ')}. Run \`bin/assay migrate\` first.`)
+  const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)
+  const skewMs = Math.abs((row?.now.getTime() ?? 0) - systemClock().getTime())
+  if (skewMs > clockSkewMsMax)
+    throw new Error(
+      `The clock of this machine and the database's differ by ${Math.round(skewMs / 1_000)} s.`,
+    )
+}

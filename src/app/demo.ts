@@ -1,0 +1,42 @@
+/** The demo in a process: made where it is not there yet, and the receiver that its webhooks go to. */
+
+import { prepareDemo } from '../demo/prepare.ts'
+import { openDemoReceiver } from '../demo/receiver.ts'
+import { systemClock } from '../platform/clock.ts'
+import type { Keyring } from '../platform/crypto/keyring.ts'
+import { openDb } from '../platform/db/db.ts'
+import type { ServiceParts } from './http-app.ts'
+import { peppersMade } from './peppers.ts'
+import type { DeliveringParts } from './webhooks.ts'
+
+/** Who makes it holds the lock of the keys for a second or two, longer than a request would wait: so it has connections of its own. */
+export async function demoHere(parts: ServiceParts, url: string): Promise<boolean> {
+  const { config, log, engine } = parts
+  const db = openDb({
+    url,
+    connectionsMax: 2,
+    applicationName: 'assay demo',
+    statementTimeoutMs: 0,
+    onError: (error) => log.warn('a database connection was lost', { why: error.message }),
+  })
+  const peppers = (): Promise<Keyring> => peppersMade(config)
+  const options = { config, db, log, engine: engine.engine, peppers, now: systemClock() }
+  try {
+    return await prepareDemo(options)
+  } finally {
+    await db.close()
+  }
+}
+
+/** Undefined where there is nobody to send to. `say` tells what arrives. */
+export async function demoReceiver(
+  { config, db, clock, secrets: ring }: ServiceParts,
+  closing: AsyncDisposableStack,
+  say: (text: string) => void,
+): Promise<DeliveringParts['around']> {
+  if (ring === null) return undefined
+  const activeMax = config.webhookEndpointsMax
+  const receiver = await openDemoReceiver({ db, clock, ring, activeMax, say })
+  closing.defer(() => receiver?.close())
+  return receiver?.reachedBeside
+}

@@ -1,0 +1,143 @@
+/** The composition root of whatever serves: it brings the rooms that answer together, opens nothing by itself and listens to nothing. */
+
+import { agentDecisionEndpoints } from '../agent-decisions/endpoints.ts'
+import { candidateEndpoints } from '../candidates/endpoints.ts'
+import { candidateReads } from '../candidates/reads.ts'
+import { skillNames } from '../candidates/skill-names.ts'
+import type { Config } from '../config/config.ts'
+import { discoveryEndpoints } from '../discovery/endpoints.ts'
+import type { StandardFacts } from '../discovery/engine.ts'
+import type { ReleaseFacts } from '../discovery/release-facts.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Keyring } from '../platform/crypto/keyring.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
+import type { Job } from '../platform/job-runner.ts'
+import type { Log } from '../platform/observability/log.ts'
+import { sandboxReads } from '../sandbox/reads.ts'
+import { scoreCredentialEndpoints } from '../score-credentials/endpoints.ts'
+import { type Mirror, mirrorRefreshMs, openMirror } from '../score-credentials/mirror.ts'
+import { originOf } from '../score-credentials/payload.ts'
+import type { Signers } from '../score-credentials/signers.ts'
+import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
+import { skillStandardEndpoints } from '../skill-standard/endpoints.ts'
+import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
+import { webhookEndpoints } from '../webhooks/endpoints/routes.ts'
+import { webhookDeclarations } from '../webhooks/events/declarations.ts'
+import type { X402 } from '../x402/settlement/open.ts'
+import { type Admission, admitting } from './admission.ts'
+import { servingPaymentJobs } from './payments.ts'
+import { type EngineHere, type EngineWatch, watchEngine } from './scoring-engine.ts'
+import { signingHere } from './signing.ts'
+
+export interface ServiceParts {
+  config: Config
+  db: Db
+  log: Log
+  clock: Clock
+  release: ReleaseFacts
+  /** Seals the secrets of webhooks. Null: nobody can create an endpoint. */
+  secrets: Keyring | null
+  engine: EngineHere
+  /** The private keys of this machine. */
+  signers: Signers
+  /** Absent: nobody can pay on the spot. */
+  x402?: X402 | null
+}
+
+export interface Service {
+  endpoints: readonly Endpoint[]
+  mirror: Mirror
+  admission: Admission
+  engineState: EngineWatch['state']
+  /** What every serving process does beside answering. */
+  servingJobs: Job[]
+  /** Writes down what is still in memory. */
+  close(): Promise<void>
+}
+
+/** What answers requests. */
+export function createService(parts: ServiceParts): Service {
+  const { config, db, log, clock, release, engine, signers, secrets, x402 } = parts
+  const { publicUrl } = config
+  const origin = originOf(publicUrl)
+  const formerOrigins = config.formerPublicUrls.map(originOf)
+  const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
+  const signing = signingHere({ config, mirror, signers })
+  const vocabulary = loadReleasedVocabulary()
+  const names = skillNames(vocabulary.records)
+  const watch = watchEngine(engine, db, log)
+  const endpoints: Endpoint[] = [
+    ...skillStandardEndpoints({ publicUrl, vocabulary }),
+    ...scoreCredentialEndpoints({
+      db,
+      mirror,
+      publicUrl,
+      clock,
+      keyLimits: config.keyLimits,
+      engines: keptEngines(release),
+      onUnregistered: (kid) =>
+        log.error(
+          'a right signature on a credential that was never issued: is a key stolen?',
+          null,
+          {
+            kid,
+          },
+        ),
+    }),
+    ...candidateEndpoints({
+      live: candidateReads({ db, names, origin, formerOrigins, signers, clock }),
+      sandbox: sandboxReads(names),
+      origin,
+      limits: config.keyLimits,
+    }),
+    ...webhookEndpoints({
+      db,
+      clock,
+      ring: secrets,
+      rules: config.webhooks.rules,
+      activeMax: config.webhookEndpointsMax,
+      limits: config.keyLimits,
+      onSecretShown: (endpointId) =>
+        log.info('a repeated creation showed its secret again', { endpointId }),
+    }),
+    ...agentDecisionEndpoints({
+      db,
+      clock,
+      stateUnlessSet: config.agentReportingDefault,
+      limits: { ...config.keyLimits, perDay: config.agentReportsPerDay },
+    }),
+  ]
+  endpoints.push(
+    ...discoveryEndpoints({
+      publicUrl,
+      endpoints: () => endpoints,
+      webhooks: webhookDeclarations,
+      release,
+      engine: watch.facts,
+      standard: standardFacts(vocabulary, publicUrl),
+      signing: signing.facts,
+      signer: signing.envelopeSigner,
+    }),
+  )
+  const { admissionJobs, ...admitted } = admitting({
+    config,
+    db,
+    log,
+    clock,
+    payments: x402?.port,
+  })
+  const mirrorJob = { name: 'mirror', everyMs: mirrorRefreshMs, run: () => mirror.refresh() }
+  const servingJobs = [mirrorJob, watch.job, ...admissionJobs, ...servingPaymentJobs(x402)]
+  return { endpoints, mirror, ...admitted, engineState: watch.state, servingJobs }
+}
+
+function keptEngines({ files }: ReleaseFacts): Set<string> {
+  const bundles = files.filter(({ role }) => role === 'bundle')
+  return new Set(bundles.map(({ sha256 }) => sha256))
+}
+
+function standardFacts(vocabulary: Vocabulary, publicUrl: string): StandardFacts {
+  const { version, catalog_hash, count, license } = skillCatalogOf(vocabulary, publicUrl)
+  return { version, catalogHash: catalog_hash, skillCount: count, license }
+}

@@ -1,0 +1,44 @@
+/** What a worker does in the background, webhooks apart: those are `delivering.ts`. */
+import { sweepReports } from '../../agent-decisions/retention.ts'
+import { renewSearchEpoch, searchIndexer } from '../../candidates/keep-index.ts'
+import { skillNames } from '../../candidates/skill-names.ts'
+import type { Job } from '../../platform/job-runner.ts'
+import { sweepRateWindows } from '../../platform/rate-limit/shared-limiter.ts'
+import { issueRuleOf, scoringRulesOf } from '../../scores/scoring.ts'
+import { scoringVocabulary } from '../../scores/scoring-vocabulary.ts'
+import { loadReleasedVocabulary } from '../../skill-standard/vocabulary.ts'
+import type { Service, ServiceParts } from '../http-app.ts'
+import { workerPaymentJobs } from '../payments.ts'
+import { signingHere, statusListJobs } from '../signing.ts'
+import { keyJobs } from './api-keys.ts'
+import { creditJobs } from './credits.ts'
+import { scoreJobs } from './scores.ts'
+
+export function workerJobs(
+  { config, db, log, clock, x402, signers, engine: { engine } }: ServiceParts,
+  { mirror }: Service,
+): Job[] {
+  const vocabulary = loadReleasedVocabulary()
+  const rules =
+    engine && scoringRulesOf(engine, scoringVocabulary(vocabulary.records), issueRuleOf(config))
+  const { issuer } = signingHere({ config, mirror, signers })
+  return [
+    ...statusListJobs(db, clock, issuer),
+    { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
+    {
+      name: 'index people',
+      everyMs: 1_000,
+      run: searchIndexer(db, skillNames(vocabulary.records)),
+    },
+    { name: 'renew search epoch', everyMs: 300_000, run: () => renewSearchEpoch(db) },
+    ...scoreJobs({ db, clock, log, rules, issuer }),
+    ...keyJobs({ config, db, log, clock }),
+    ...creditJobs({ db, log, clock }),
+    {
+      name: 'sweep agent decision reports',
+      everyMs: 3_600_000,
+      run: () => sweepReports(db, { days: config.agentReportsDays, now: clock() }),
+    },
+    ...workerPaymentJobs(x402),
+  ]
+}

@@ -1,0 +1,31 @@
+/** What a worker does for the books of credits. */
+import { auditBooks } from '../../credits/audit-books.ts'
+import { purchasesEnd } from '../../credits/metering.ts'
+import { deletePurchases } from '../../credits/store.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Db } from '../../platform/db/db.ts'
+import type { Job } from '../../platform/job-runner.ts'
+import type { Log } from '../../platform/observability/log.ts'
+
+export interface CreditJobsParts {
+  db: Db
+  log: Log
+  clock: Clock
+}
+
+/** Each runs once at the start, and then every hour. */
+export function creditJobs({ db, log, clock }: CreditJobsParts): Job[] {
+  const everyMs = 3_600_000
+  const audit = async (): Promise<void> => {
+    const { broken } = await auditBooks(db, { now: clock(), fromStart: false })
+    for (const { accountId: account, balance, entered } of broken) {
+      const what = 'the books of an account do not add up: it is suspended'
+      log.error(what, null, { account, balance, entered })
+    }
+  }
+  const forget = () => deletePurchases(db, purchasesEnd(clock()))
+  return [
+    { name: 'audit the books', everyMs, run: audit },
+    { name: 'forget purchases', everyMs, run: forget },
+  ]
+}

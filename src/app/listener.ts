@@ -1,0 +1,89 @@
+/** What a serving process listens with: the edge on its port, in this process or in children, and the metrics on theirs. */
+import type { Config } from '../config/config.ts'
+import { openDb } from '../platform/db/db.ts'
+import { type Metrics, serveMetrics } from '../platform/observability/metrics.ts'
+import { patient } from '../platform/patience.ts'
+import { inProcessRateLimiter } from '../platform/rate-limit/process-limiter.ts'
+import { databaseRateLimiter } from '../platform/rate-limit/shared-limiter.ts'
+import { createServer, type Server } from '../server/server.ts'
+import { forkServing, type Serving } from './children.ts'
+import type { Service, ServiceParts } from './http-app.ts'
+import { explainListening } from './listening-error.ts'
+import { paymentsState } from './payments.ts'
+
+export interface ServingParts {
+  parts: ServiceParts
+  service: Service
+  url: string
+  closing: AsyncDisposableStack
+  metrics: Metrics
+}
+
+/** In this process, or in as many children as the settings say. */
+export async function startServing(config: Config, serving: ServingParts): Promise<Serving> {
+  if (config.processes > 1) {
+    const { parts, metrics } = serving
+    return forkServing(config.processes, serving.url, { log: parts.log, metrics })
+  }
+  const server = await listen(config, serving)
+  return { ...server, metrics: serving.metrics, kill: () => void server.drain(0) }
+}
+
+export type Listener = Pick<Serving, 'port' | 'drain'>
+
+export async function listen(
+  config: Config,
+  { parts, service, url, closing, metrics }: ServingParts,
+): Promise<Listener> {
+  const limiterDb = openDb({
+    url,
+    connectionsMax: 2,
+    applicationName: 'assay limits',
+    synchronousCommit: 'off',
+    onError: (error) => parts.log.warn('a database connection was lost', { why: error.message }),
+  })
+  closing.defer(() => limiterDb.close())
+  const nodes = config.nodes * config.processes
+  const server: Server = createServer({
+    endpoints: service.endpoints,
+    limiter: databaseRateLimiter({
+      db: limiterDb,
+      fallback: inProcessRateLimiter({ nodes }),
+      onOutage: (error) =>
+        parts.log.warn('limits are counted in this process alone', { why: error.message }),
+    }),
+    publicUrl: config.publicUrl,
+    ...service.admission,
+    trustedProxies: config.trustedProxies,
+    readiness: async () => ({
+      database: service.mirror.ageMs() < patient(3_000) ? 'ok' : 'no answer',
+      engine: service.engineState(),
+      ...(parts.x402 == null ? {} : { payments: paymentsState(parts.x402) }),
+    }),
+    log: parts.log,
+    metrics,
+    limits: {
+      connectionsMax: config.connectionsMax,
+      connectionsPerAddressMax: config.connectionsPerAddressMax,
+    },
+  })
+  const address = { host: config.host, port: config.port }
+  const explain = explainListening({ ...address, settings: { host: 'HOST', port: 'PORT' } })
+  const { port } = await server.listen(address).catch(explain)
+  return { port, drain: (delayMs) => server.drain(delayMs) }
+}
+
+/** The port of the metrics; null where the settings turn them off. */
+export async function startMetrics(
+  config: Config,
+  { metrics }: Pick<Serving, 'metrics'>,
+  closing: AsyncDisposableStack,
+): Promise<number | null> {
+  if (config.metricsPort === null) return null
+  const address = { host: config.metricsHost, port: config.metricsPort }
+  const settings = { host: 'METRICS_HOST', port: 'METRICS_PORT' }
+  const explain = explainListening({ ...address, settings })
+  const server = await serveMetrics(metrics, address).catch(explain)
+  closing.defer(() => server.close())
+  return server.port
+}

@@ -1,0 +1,126 @@
+/**
+ * The serving process: settings → database → service → listen; on a signal drain, stop the worker, stop what was started.
+ * With several processes the first one owns database and worker, and the others answer requests on one shared port.
+ */
+import cluster from 'node:cluster'
+import { type Config, readConfig } from '../config/config.ts'
+import { migrateDatabase, openDatabase, reviveJobs } from '../database/open.ts'
+import { demoCommands } from '../demo/commands.ts'
+import { type Job, runJobs } from '../platform/job-runner.ts'
+import { type Log, openLog } from '../platform/observability/log.ts'
+import { createMetrics } from '../platform/observability/metrics.ts'
+import { openSigners } from '../score-credentials/signers.ts'
+import { leaveParent, reportFailedStart, untilParentLeaves } from './children.ts'
+import { openParts, refuseUnfitDatabase } from './context.ts'
+import { demoHere, demoReceiver } from './demo.ts'
+import { createService } from './http-app.ts'
+import { workerJobs } from './jobs/all.ts'
+import { type Listener, listen, type ServingParts, startMetrics, startServing } from './listener.ts'
+import { untilAborted, watchStopSignals } from './stopping.ts'
+import { openDelivering } from './webhooks.ts'
+
+export interface ServeOptions {
+  /** Prepares the demo and prints its commands. */
+  demo: boolean
+  /** Where background work runs: in this process, in another one; `alone`: here, and no request is answered. */
+  worker: 'here' | 'elsewhere' | 'alone'
+}
+
+/** Serves until SIGINT or SIGTERM. Throws, with a message for the operator, where it cannot start. */
+export async function serve(config: Config, options: ServeOptions): Promise<void> {
+  const log = openLog({ level: config.logLevel })
+  if (cluster.isWorker) return serveAsChild(config, log)
+  const stopping = watchStopSignals()
+  await using closing = new AsyncDisposableStack()
+  // At the very end: whoever is not waited for would keep the process alive.
+  closing.defer(() => {
+    if (stopping.hurried.aborted) process.exit(130)
+  })
+  // Before anything is started: a key that is not sound stops the start.
+  const signers = await openSigners(config.signingKeysDir)
+  const database = await openDatabase(config, (line) => log.info(line))
+  closing.defer(() => database.stop())
+  if (stopping.asked.aborted) return
+  if (database.embedded || options.demo) await migrateDatabase(database.url)
+  const metrics = createMetrics()
+  const parts = await openParts(config, { url: database.url, log, closing, signers, metrics })
+  await refuseUnfitDatabase(parts.db)
+  const hasDemo = options.demo && (await demoHere(parts, database.url))
+
+  const service = createService(parts)
+  await service.mirror.refresh()
+  closing.defer(() => service.close())
+  const jobs = [...service.servingJobs, ...reviveJobs(database, service.mirror.ageMs)]
+  if (options.worker !== 'elsewhere') {
+    jobs.push(...workerJobs(parts, service))
+    const around = hasDemo ? await demoReceiver(parts, closing, say) : undefined
+    const delivering = await openDelivering({ ...parts, ring: parts.secrets, metrics, around })
+    closing.defer(() => delivering.close())
+    jobs.push(...delivering.jobs)
+  }
+  stopJobsAtEnd(jobs, log, closing)
+
+  if (stopping.asked.aborted) return
+  if (options.worker === 'alone') {
+    const metricsPort = await startMetrics(config, { metrics }, closing)
+    log.info('working', { metricsPort })
+    await untilAborted(stopping.asked)
+    return
+  }
+  const own = { parts, service, metrics, url: database.url, closing }
+  const serving = await startServing(config, own).catch((error: unknown) => {
+    // Ctrl-C in a terminal also ends children that do not yet leave it to us.
+    if (!stopping.asked.aborted) throw error
+  })
+  if (serving === undefined) return
+  closing.defer(() => serving.kill())
+  const metricsPort = await startMetrics(config, serving, closing)
+  log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
+  if (hasDemo) say(demoCommands(config, readConfig({})))
+  await untilAborted(stopping.asked)
+  const delayMs = stopping.asked.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
+  await Promise.race([serving.drain(delayMs), untilAborted(stopping.hurried)])
+}
+
+/** A process that only answers requests: its parent has prepared everything, and says when it ends. */
+async function serveAsChild(config: Config, log: Log): Promise<void> {
+  const url = config.databaseUrl
+  if (url === undefined) throw new Error('a serving child is given its database by its parent')
+  const leaving = untilParentLeaves()
+  await using closing = new AsyncDisposableStack()
+  closing.defer(leaveParent)
+  const metrics = createMetrics()
+  const server = await startChild(config, { url, log, closing, metrics }).catch(reportFailedStart)
+  const delayMs = await leaving({ port: server.port, metrics })
+  await server.drain(delayMs)
+}
+
+interface ChildParts extends Omit<ServingParts, 'parts' | 'service'> {
+  log: Log
+}
+
+async function startChild(
+  config: Config,
+  { url, log, closing, metrics }: ChildParts,
+): Promise<Listener> {
+  const signers = await openSigners(config.signingKeysDir)
+  const parts = await openParts(config, { url, log, closing, signers, metrics })
+  const service = createService(parts)
+  await service.mirror.refresh()
+  closing.defer(() => service.close())
+  stopJobsAtEnd(service.servingJobs, log, closing)
+  return listen(config, { parts, service, url, closing, metrics })
+}
+
+function stopJobsAtEnd(jobs: readonly Job[], log: Log, closing: AsyncDisposableStack): void {
+  const ending = new AbortController()
+  const running = runJobs(jobs, log, ending.signal)
+  closing.defer(() => {
+    ending.abort()
+    return running
+  })
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

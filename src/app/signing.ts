@@ -1,0 +1,79 @@
+/** Who signs in this process: what is told of it, who issues now, and what a worker does for the lists that are signed. */
+import type { Config } from '../config/config.ts'
+import type { SigningFacts } from '../discovery/engine.ts'
+import type { EnvelopeSigner } from '../discovery/provenance.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { Job } from '../platform/job-runner.ts'
+import { type Issuer, tendLists } from '../score-credentials/issue.ts'
+import type { Mirror } from '../score-credentials/mirror.ts'
+import { originOf } from '../score-credentials/payload.ts'
+import { proofForms } from '../score-credentials/proof.ts'
+import { publishDueLists } from '../score-credentials/publish-lists.ts'
+import type { Signers } from '../score-credentials/signers.ts'
+import type { Signer } from '../score-credentials/signing-key.ts'
+
+export interface SigningParts {
+  config: Pick<Config, 'publicUrl' | 'credentialValidityDays' | 'supersedeRevokes'>
+  /** Knows which key is active. */
+  mirror: Mirror
+  /** The private keys of this machine. */
+  signers: Signers
+}
+
+export interface Signing {
+  facts(): SigningFacts
+  /** Undefined, as `issuer` is, where no key is active or its file is on another machine. */
+  envelopeSigner(): Promise<EnvelopeSigner | undefined>
+  /** Who issues now. */
+  issuer(): Promise<Issuer | undefined>
+}
+
+export function signingHere({ config, mirror, signers }: SigningParts): Signing {
+  const origin = originOf(config.publicUrl)
+  const { issuer } = origin
+  const { credentialValidityDays: validityDays, supersedeRevokes } = config
+  const activeSigner = async (): Promise<Signer | undefined> => {
+    const active = mirror.activeKey()
+    return active === undefined ? undefined : signers.of(active.kid)
+  }
+  return {
+    facts() {
+      const kid = mirror.activeKey()?.kid
+      const verificationMethod = kid === undefined ? null : `${issuer}#${kid}`
+      return { issuer, proofForms, verificationMethod }
+    },
+    async envelopeSigner() {
+      const signer = await activeSigner()
+      return signer && { keyid: `${issuer}#${signer.kid}`, sign: (bytes) => signer.sign(bytes) }
+    },
+    async issuer() {
+      const signer = await activeSigner()
+      return signer && { origin, signer, validityDays, supersedeRevokes }
+    },
+  }
+}
+
+/** Of a worker. A process that cannot sign leaves them to one that can. */
+export function statusListJobs(
+  db: Db,
+  clock: Clock,
+  issuer: () => Promise<Issuer | undefined>,
+): Job[] {
+  const withIssuer = async (work: (by: Issuer) => Promise<unknown>): Promise<void> => {
+    const by = await issuer()
+    if (by !== undefined) await work(by)
+  }
+  return [
+    {
+      name: 'publish status lists',
+      everyMs: 500,
+      run: () => withIssuer((by) => publishDueLists(db, by, clock())),
+    },
+    {
+      name: 'open and close status lists',
+      everyMs: 10_000,
+      run: () => withIssuer((by) => tendLists(db, by, clock())),
+    },
+  ]
+}

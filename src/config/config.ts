@@ -1,0 +1,69 @@
+/**
+ * Every setting. An area is a file of this folder: its table says unit, default and consequence of each, and its reader what becomes of
+ * them. The tables of `docs/operate.md` are made from these. All errors are told at once, before anything is opened.
+ */
+import { type AccessConfig, accessSettings, readAccess } from './access.ts'
+import { type CredentialsConfig, credentialsSettings, readCredentials } from './credentials.ts'
+import { type ReportsConfig, readReports, reportsSettings } from './reports.ts'
+import { readScores, type ScoresConfig, scoresSettings } from './scores.ts'
+import { readServing, type ServingConfig, servingSettings } from './serving.ts'
+import type { Reading, SettingTable } from './setting.ts'
+import { readStorage, type StorageConfig, storageSettings } from './storage.ts'
+import { readWatching, type WatchingConfig, watchingSettings } from './watching.ts'
+import { readWebhooks, type WebhooksConfig, webhooksSettings } from './webhooks.ts'
+import { readX402, type X402Config, x402Settings } from './x402.ts'
+
+/** The tables by the heading that they have in `docs/operate.md`. */
+export const settingAreas: Readonly<Record<string, SettingTable>> = {
+  Serving: servingSettings,
+  Storage: storageSettings,
+  'Logs and metrics': watchingSettings,
+  Credentials: credentialsSettings,
+  'Scores and disputes': scoresSettings,
+  'API keys and credits': accessSettings,
+  'Payments on the spot': x402Settings,
+  Webhooks: webhooksSettings,
+  'Agent decision reports': reportsSettings,
+}
+
+export interface Config
+  extends ServingConfig,
+    StorageConfig,
+    WatchingConfig,
+    CredentialsConfig,
+    ScoresConfig,
+    AccessConfig,
+    X402Config,
+    WebhooksConfig,
+    ReportsConfig {}
+
+/** All that is wrong with the settings, one line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: string[]
+
+  constructor(problems: string[]) {
+    super(`The settings are not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    this.problems = problems
+  }
+}
+
+/** Reads the settings. Throws `ConfigError` with every problem at once. An empty variable counts as absent. */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const reading: Reading = { env, problems: [] }
+  const storage = readStorage(reading)
+  const access = readAccess(reading)
+  const config: Config = {
+    ...readServing(reading),
+    ...storage,
+    ...readWatching(reading),
+    ...readCredentials(reading, storage),
+    ...readScores(reading),
+    ...access,
+    ...readX402(reading, access),
+    ...readWebhooks(reading),
+    ...readReports(reading),
+  }
+  if (reading.problems.length > 0) throw new ConfigError(reading.problems)
+  return config
+}

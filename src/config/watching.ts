@@ -1,0 +1,49 @@
+/** Settings: what an operator sees of a process. */
+import type { LogLevel } from '../platform/observability/log.ts'
+import {
+  host,
+  integer,
+  oneOf,
+  type Reading,
+  readerOf,
+  type SettingTable,
+  setting,
+} from './setting.ts'
+
+export const watchingSettings = {
+  LOG_LEVEL: setting({
+    default: 'info',
+    unit: 'debug, info, warn, error or silent',
+    effect:
+      'info writes one JSON line a request to standard output; warn only what needs a look, and is what `npm start` begins with.',
+    parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
+  }),
+  METRICS_PORT: setting({
+    default: '0',
+    unit: 'TCP port, or off',
+    effect: 'Where /metrics is served, on METRICS_HOST. 0 takes any free port and logs it.',
+    parse: (text) => (text === 'off' ? null : integer(0, 65_535)(text)),
+  }),
+  METRICS_HOST: setting({
+    default: '127.0.0.1',
+    unit: 'address',
+    effect: 'Which interface /metrics is served on. It has no authentication: keep it private.',
+    parse: host,
+  }),
+} as const satisfies SettingTable
+
+export interface WatchingConfig {
+  logLevel: LogLevel
+  /** Null: no metrics server. */
+  metricsPort: number | null
+  metricsHost: string
+}
+
+export function readWatching(reading: Reading): WatchingConfig {
+  const { readOr } = readerOf(watchingSettings, reading)
+  return {
+    logLevel: readOr('LOG_LEVEL'),
+    metricsPort: readOr('METRICS_PORT'),
+    metricsHost: readOr('METRICS_HOST'),
+  }
+}

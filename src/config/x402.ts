@@ -1,0 +1,144 @@
+/** Settings: whether and how callers without a key pay on the spot. */
+import { mayBeRight } from '../x402/protocol/address.ts'
+import type { X402Settings } from '../x402/settlement/open.ts'
+import {
+  httpUrl,
+  integer,
+  list,
+  oneOf,
+  path,
+  type Reading,
+  readerOf,
+  type Setting,
+  type SettingTable,
+  setting,
+} from './setting.ts'
+import { type X402Values, x402SettingsOf } from './x402-set-up.ts'
+
+export const x402Settings = {
+  X402_FACILITATOR: setting({
+    default: 'none',
+    unit: 'none, remote or local',
+    effect:
+      'Sends payments to the chain. remote: the service of another operator. local: this server. none: the server takes no new payment and answers one with 503.',
+    parse: oneOf('none', 'remote', 'local'),
+  }),
+  X402_NETWORK: setting({
+    default: 'base-sepolia',
+    unit: 'base or base-sepolia',
+    effect: 'The chain, and with it the coin: its USDC. base-sepolia is a test network.',
+    parse: oneOf('base', 'base-sepolia'),
+  }),
+  X402_PAY_TO: setting({
+    default: '',
+    unit: 'address: 0x and 40 hex characters',
+    effect:
+      'Whom payers pay. Without it, a caller without a key gets 401 and no challenge. Nobody but its owner can move what arrives there: check every character. Written with the capitals of its checksum (EIP-55), a slip stops the start.',
+    parse: address,
+  }),
+  X402_PRICE_SCORE_LOOKUP: setting(price('One score')),
+  X402_PRICE_CANDIDATE_LOOKUP: setting(price('One candidate')),
+  X402_PRICE_CANDIDATE_SEARCH: setting(price('One search')),
+  X402_MAX_TIMEOUT_SECONDS: setting({
+    default: '300',
+    unit: 'seconds',
+    effect:
+      'How long a challenge may be paid at its price, and how long the authorizations are valid that payers sign. Short times fail payers whose clocks are wrong.',
+    parse: integer(30, 3_600),
+  }),
+  X402_HEADER_VERSION: setting({
+    default: '1',
+    unit: '1 or 2',
+    effect:
+      'Of the challenge in PAYMENT-REQUIRED. 1: the same as the body. 2: payers that know only version 2 of the protocol can pay; the body stays version 1.',
+    parse: (text) => (oneOf('1', '2')(text) === '1' ? 1 : 2),
+  }),
+  X402_SECRETS: setting({
+    default: '',
+    unit: 'texts of at least 32 characters, comma-separated',
+    effect:
+      'The first signs quotes and encrypts open payments; the others still read what they made. To rotate, put a new one first. Every process needs the same. Required for a remote or a local facilitator.',
+    confidential: true,
+    parse: (text) => {
+      const items = list(text)
+      if (items.length === 0 || items.some((item) => item.length < 32))
+        throw new Error('texts of at least 32 characters, separated by commas')
+      return items
+    },
+  }),
+  X402_FACILITATOR_URL: setting({
+    default: '',
+    unit: 'URL',
+    effect: 'Of the remote facilitator, without /verify and /settle. There is no default.',
+    confidential: true,
+    parse: httpUrl,
+  }),
+  X402_FACILITATOR_AUTHORIZATION: setting({
+    default: '',
+    unit: 'header value',
+    effect: 'What the remote facilitator wants in Authorization.',
+    confidential: true,
+    parse: (text) => {
+      if (!/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(text)) throw new Error('a header value')
+      return text
+    },
+  }),
+  X402_RPC_URL: setting({
+    default: '',
+    unit: 'URL',
+    effect:
+      'JSON-RPC of a node of the chain. A local facilitator needs it. With a remote one it tells what became of a payment whose answer was lost; without it such a payment waits for the operator.',
+    confidential: true,
+    parse: httpUrl,
+  }),
+  X402_RELAYER_KEY_FILE: setting({
+    default: '',
+    unit: 'file',
+    effect:
+      'Private key, 64 hex characters, of the account by which a local facilitator sends payments and pays their gas. It needs little ether and no coin.',
+    parse: path,
+  }),
+} as const satisfies SettingTable
+
+export interface X402Config {
+  /** Null if callers without a key get 401 instead of a payment challenge. */
+  x402: X402Settings | null
+}
+
+export function readX402(reading: Reading, { metering }: { metering: boolean }): X402Config {
+  const { read, readOr } = readerOf(x402Settings, reading)
+  const values: X402Values = {
+    metering,
+    facilitator: readOr('X402_FACILITATOR'),
+    network: readOr('X402_NETWORK'),
+    payTo: read('X402_PAY_TO'),
+    amounts: {
+      score_lookup: readOr('X402_PRICE_SCORE_LOOKUP'),
+      candidate_lookup: readOr('X402_PRICE_CANDIDATE_LOOKUP'),
+      candidate_search: readOr('X402_PRICE_CANDIDATE_SEARCH'),
+    },
+    maxTimeoutSeconds: readOr('X402_MAX_TIMEOUT_SECONDS'),
+    headerVersion: readOr('X402_HEADER_VERSION'),
+    secrets: read('X402_SECRETS'),
+    facilitatorUrl: read('X402_FACILITATOR_URL'),
+    facilitatorAuthorization: read('X402_FACILITATOR_AUTHORIZATION'),
+    rpcUrl: read('X402_RPC_URL'),
+    relayerKeyFile: read('X402_RELAYER_KEY_FILE'),
+  }
+  return { x402: x402SettingsOf(values, reading.problems) }
+}
+
+function address(text: string): string {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new Error('0x and 40 hex characters')
+  if (!mayBeRight(text)) throw new Error('right in every character: its capitals (EIP-55) are not')
+  return text.toLowerCase()
+}
+
+function price(what: string): Setting<string> {
+  return {
+    default: '10000',
+    unit: 'atomic units of the coin',
+    effect: `${what}, paid on the spot. 10000 is 0.01 USDC; above 100000 older payers refuse by default.`,
+    parse: (text) => String(integer(1, 999_999_999)(text)),
+  }
+}

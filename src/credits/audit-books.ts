@@ -1,0 +1,51 @@
+/**
+ * The audit of the books: the balance of every account is what its entries add up to. Where it is not, the account is suspended in the same
+ * step: nothing is charged on it until an operator has looked (answers are 503).
+ */
+import type { Queryable } from '../platform/db/db.ts'
+import { type Book, findBook, findCreditAccountIds, updateSuspended, upsertAudit } from './store.ts'
+
+export interface BooksAudited {
+  accounts: number
+  /** Whose balance is not what the entries say. */
+  broken: Book[]
+  /** Suspended before, and whole now. */
+  wholeAgain: string[]
+}
+
+const pageRows = 500
+const firstId = '00000000-0000-0000-0000-000000000000'
+
+export interface AuditOptions {
+  now: Date
+  /** Every entry is added up again; else those since the last audit. */
+  fromStart: boolean
+}
+
+export async function auditBooks(db: Queryable, options: AuditOptions): Promise<BooksAudited> {
+  const found: BooksAudited = { accounts: 0, broken: [], wholeAgain: [] }
+  for (let after = firstId; ; ) {
+    const ids = await findCreditAccountIds(db, { after, limit: pageRows })
+    for (const id of ids) await auditBook(db, id, { ...options, found })
+    const last = ids.at(-1)
+    if (last === undefined) return found
+    after = last
+  }
+}
+
+async function auditBook(
+  db: Queryable,
+  accountId: string,
+  { now, fromStart, found }: AuditOptions & { found: BooksAudited },
+): Promise<void> {
+  const book = await findBook(db, accountId, fromStart)
+  if (book === undefined) return
+  found.accounts++
+  if (book.entered === book.balance) {
+    await upsertAudit(db, book, now)
+    if (book.isSuspended) found.wholeAgain.push(accountId)
+    return
+  }
+  found.broken.push(book)
+  if (!book.isSuspended) await updateSuspended(db, accountId, now)
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { newKey, type TestKey } from '../../test/support/build/keys.ts'
+import { inTurn } from '../../test/support/fault/in-turn.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import type { Tx } from '../platform/db/db.ts'
+import { type Entry, enterCredits } from './credits.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+test('an operator enters a reference once: again it is told, whatever the balance is now, and of another entry as well', async () => {
+  const [key, other] = [await newKey(db, { credits: 2 }), await newKey(db)]
+  const enter = (over: Partial<Entry>) => {
+    const entry = { accountId: key.accountId, kind: 'adjustment', delta: -2, reason: 'x' } as const
+    return db.transaction((tx) => enterCredits(tx, { ...entry, reference: 'R-1', ...over }))
+  }
+  assert.deepEqual(await enter({}), { outcome: 'entered', balance: 0 })
+  assert.deepEqual(await enter({}), { outcome: 'entered before' })
+  for (const over of [
+    { delta: -1 },
+    { delta: 2 },
+    { accountId: other.accountId },
+    { kind: 'grant', delta: 2 },
+  ] as const)
+    assert.deepEqual(await enter(over), { outcome: 'reference used' })
+  assert.deepEqual(await enter({ reference: 'R-2' }), { outcome: 'too little', balance: 0 })
+})
+
+test('two accounts that are entered by one reference at once: one is', async () => {
+  const keys = [await newKey(db), await newKey(db)]
+  const enter =
+    ({ accountId }: TestKey) =>
+    (tx: Tx) =>
+      enterCredits(tx, { accountId, kind: 'grant', delta: 1, reason: 'x', reference: 'R-3' })
+  const [first, second] = await inTurn(db, enter(keys[0] as TestKey), () =>
+    db.transaction(enter(keys[1] as TestKey)),
+  )
+  assert.deepEqual([first.outcome, second.outcome], ['entered', 'reference used'])
+})

@@ -1,0 +1,49 @@
+/** What operators enter into the books; each verb inside the caller's transaction. */
+import { randomUUID } from 'node:crypto'
+import type { Tx } from '../platform/db/db.ts'
+import {
+  findOperatorEntry,
+  insertCreditAccount,
+  insertOperatorEntry,
+  lockCreditAccount,
+  type OperatorEntry,
+} from './store.ts'
+
+export interface Entry extends Pick<OperatorEntry, 'accountId' | 'kind' | 'delta' | 'reason'> {
+  /** The operator's own name for it, such as the number of an invoice: it is entered once. */
+  reference?: string | undefined
+}
+
+export type Entered =
+  | { outcome: 'entered'; balance: number }
+  | { outcome: 'entered before' }
+  /** By another entry. */
+  | { outcome: 'reference used' }
+  /** The balance would be negative. */
+  | { outcome: 'too little'; balance: number }
+
+/** `delta` in whole credits; below 0 only for an adjustment. */
+export async function enterCredits(tx: Tx, { reference, ...entry }: Entry): Promise<Entered> {
+  await insertCreditAccount(tx, entry.accountId)
+  const account = await lockCreditAccount(tx, entry.accountId)
+  if (account === undefined) throw new Error('a credit account that was just made is not there')
+  const named = { ...entry, reference: `operator:${reference ?? randomUUID()}` }
+  const before = reference === undefined ? null : await enteredBefore(tx, named)
+  if (before !== null) return before
+  const { balance } = account
+  if (balance + entry.delta < 0) return { outcome: 'too little', balance }
+  if (await insertOperatorEntry(tx, named))
+    return { outcome: 'entered', balance: balance + entry.delta }
+  // Another account was being entered by this name just then.
+  const meanwhile = await enteredBefore(tx, named)
+  if (meanwhile === null) throw new Error('an entry was not made, and is not there')
+  return meanwhile
+}
+
+async function enteredBefore(tx: Tx, entry: OperatorEntry): Promise<Entered | null> {
+  const before = await findOperatorEntry(tx, entry.reference)
+  if (before === undefined) return null
+  const { accountId, kind, delta } = before
+  const isSame = accountId === entry.accountId && kind === entry.kind && delta === entry.delta
+  return { outcome: isSame ? 'entered before' : 'reference used' }
+}

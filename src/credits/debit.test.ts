@@ -1,0 +1,357 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { newKey, type TestKey } from '../../test/support/build/keys.ts'
+import { inTurn, untilItWaits } from '../../test/support/fault/in-turn.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import { revokeKey } from '../access/manage.ts'
+import { systemClock } from '../platform/clock.ts'
+import { openDb, type Queryable, sql } from '../platform/db/db.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
+import { auditBooks } from './audit-books.ts'
+import { enterCredits } from './credits.ts'
+import { type Debited, debitBatch, openDebits } from './debit.ts'
+import {
+  type Debit,
+  findCreditAccount,
+  insertDebits,
+  insertVoids,
+  lockCreditAccount,
+  updateSuspended,
+} from './store.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+let references = 0
+
+function debitOf({ accountId, keyId }: TestKey, amount = 1): Debit {
+  const reference = `request-${++references}`
+  const what = { meter: 'score_lookup', operation: 'getScore', provenFor: '' }
+  return { accountId, keyId, amount, reference, ...what }
+}
+
+function chargeAll(on: Queryable, debits: readonly Debit[]): Promise<Debited[]> {
+  return debitBatch(on, debits, new Date())
+}
+
+async function balanceOf({ accountId }: TestKey): Promise<number> {
+  return (await findCreditAccount(db, accountId))?.balance ?? 0
+}
+
+async function spentOf({ accountId }: TestKey): Promise<number> {
+  const [row] = await db.rows<{ spent: number }>(sql`
+    select coalesce(-sum(delta), 0)::bigint as spent from credit_entries
+    where account_id = ${accountId} and kind in ('charge', 'void')`)
+  return row?.spent ?? 0
+}
+
+const told = (outcomes: Debited[]) =>
+  outcomes.map((one) => (one.outcome === 'charged' ? one.remaining : one.outcome))
+
+test('a batch is charged in its order, each call told what is left after it', async () => {
+  const [rich, poor] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 1 })]
+  const none = await newKey(db)
+  const batch = [rich, poor, rich, poor, none, rich].map((key) => debitOf(key))
+  assert.deepEqual(told(await chargeAll(db, batch)), [9, 0, 8, 'short', 'short', 7])
+  assert.equal(await balanceOf(rich), 7)
+  assert.equal(await spentOf(rich), 3)
+  assert.equal(await spentOf(poor), 1)
+})
+
+test('a call that costs more than is left does not stand in the way of a smaller one behind it', async () => {
+  const key = await newKey(db, { credits: 5 })
+  const batch = [3, 4, 1, 2, 1].map((amount) => debitOf(key, amount))
+  assert.deepEqual(told(await chargeAll(db, batch)), [2, 'short', 1, 'short', 0])
+  assert.equal(await balanceOf(key), 0)
+})
+
+test('many that fit behind one that does not are charged by one statement more', async () => {
+  const [key, other] = [await newKey(db, { credits: 20 }), await newKey(db, { credits: 1 })]
+  let statements = 0
+  const counting: Queryable = {
+    ...db,
+    rows(statement) {
+      statements++
+      return db.rows(statement)
+    },
+  }
+  const batch = [
+    debitOf(key, 21),
+    ...Array.from({ length: 20 }, () => debitOf(key)),
+    debitOf(other),
+  ]
+  const outcomes = told(await chargeAll(counting, batch))
+  const left = Array.from({ length: 20 }, (_, i) => 19 - i)
+  assert.deepEqual(outcomes, ['short', ...left, 0])
+  assert.equal(statements, 2)
+})
+
+test('a call with a reference that was used fails alone; the others of its batch are charged', async () => {
+  const key = await newKey(db, { credits: 5 })
+  const first = debitOf(key)
+  await chargeAll(db, [first])
+  const outcomes = await chargeAll(db, [debitOf(key), first, debitOf(key)])
+  assert.deepEqual(told(outcomes), [3, 'failed', 2])
+  assert.equal(await spentOf(key), 3)
+})
+
+test('so it does behind a larger call that the balance did not cover', async () => {
+  const key = await newKey(db, { credits: 6 })
+  const used = debitOf(key)
+  await chargeAll(db, [used])
+  const outcomes = await chargeAll(db, [debitOf(key, 3), debitOf(key, 4), used])
+  assert.deepEqual(told(outcomes), [2, 'short', 'failed'])
+})
+
+test('a database that goes away in between fails the whole batch, with nothing asked of it any more', async () => {
+  for (const lastStatement of [1, 3]) {
+    const key = await newKey(db, { credits: 5 })
+    const used = debitOf(key)
+    await chargeAll(db, [used])
+    let statements = 0
+    const going: Queryable = {
+      ...db,
+      async rows(statement) {
+        if (++statements === lastStatement) throw new UnavailableError('gone')
+        return db.rows(statement)
+      },
+    }
+    const batch = [debitOf(key), debitOf(key), used]
+    await assert.rejects(chargeAll(going, batch), { name: 'UnavailableError' })
+    assert.equal(statements, lastStatement)
+  }
+})
+
+test('who charges waits for whom it finds charging, and sees what they left', async () => {
+  const key = await newKey(db, { credits: 1 })
+  const charge = (on: Queryable) => chargeAll(on, [debitOf(key)])
+  const [first, second] = await inTurn(db, charge, () => charge(db))
+  assert.deepEqual([...told(first), ...told(second)], [0, 'short'])
+})
+
+test('what is given back is entered behind what was charged before it', async () => {
+  const key = await newKey(db, { credits: 5 })
+  const first = debitOf(key)
+  await chargeAll(db, [first])
+  const second = await db.transaction(async (tx) => {
+    await lockCreditAccount(tx, key.accountId)
+    const waiting = insertVoids(db, [first.reference])
+    await untilItWaits(db, waiting)
+    await chargeAll(tx, [debitOf(key)])
+    return { waiting }
+  })
+  assert.equal(await second.waiting, 1)
+  const entries = await db.rows<{ kind: string }>(sql`
+    select kind from credit_entries where account_id = ${key.accountId} order by seq`)
+  assert.deepEqual(
+    entries.map(({ kind }) => kind),
+    ['grant', 'charge', 'charge', 'void'],
+  )
+})
+
+test('a suspended account is not charged', async () => {
+  const key = await newKey(db, { credits: 5 })
+  await updateSuspended(db, key.accountId, new Date())
+  assert.deepEqual(told(await chargeAll(db, [debitOf(key)])), ['suspended'])
+  assert.equal(await balanceOf(key), 5)
+  await updateSuspended(db, key.accountId, null)
+})
+
+test('who is to be charged as a valid key is charged only as one that is valid, with the scope, and from anywhere', async () => {
+  const made = new Date()
+  const [now, later] = [new Date(made.getTime() + 1), new Date(made.getTime() + 2)]
+  const rich = (over: Parameters<typeof newKey>[1]) =>
+    newKey(db, { credits: 5, now: made, ...over })
+  const [sound, revoked, expired, narrow, restricted] = [
+    await rich({ expiresAt: later }),
+    await rich({}),
+    await rich({ expiresAt: now }),
+    await rich({ scopes: ['candidates:read'] }),
+    await rich({ allowedFrom: ['192.0.2.0/24'] }),
+  ]
+  await db.transaction((tx) => revokeKey(tx, revoked.keyId, now))
+  const unknown = { ...sound, keyId: revoked.accountId }
+  const keys = [sound, revoked, expired, narrow, restricted, unknown, sound]
+  const batch = keys.map((key) => ({ ...debitOf(key), provenFor: 'scores:read' }))
+  const outcomes = await debitBatch(db, batch, now)
+  assert.deepEqual(told(outcomes), [4, ...Array(5).fill('short'), 3])
+  assert.deepEqual(await Promise.all(keys.map(balanceOf)), [3, 5, 5, 5, 5, 3, 3])
+  assert.deepEqual(told(await debitBatch(db, batch.slice(0, 1), later)), ['short'])
+  // Looked up before, they are charged.
+  assert.deepEqual(
+    told(
+      await chargeAll(
+        db,
+        keys.slice(1, 5).map((key) => debitOf(key)),
+      ),
+    ),
+    [4, 4, 4, 4],
+  )
+})
+
+test('whether a key is valid is asked of the moment of its charge', async () => {
+  const made = new Date()
+  const end = new Date(made.getTime() + 1_000)
+  const key = await newKey(db, { credits: 5, now: made, expiresAt: end })
+  let now = made
+  const { debit } = openDebits(db, () => now)
+  const call = () => debit({ ...debitOf(key), provenFor: 'scores:read' })
+  const outcomes = [await call()]
+  now = end
+  outcomes.push(await call())
+  assert.deepEqual(told(outcomes), [4, 'short'])
+})
+
+test('what is void is given back once, and only where it was charged', async () => {
+  const key = await newKey(db, { credits: 5 })
+  const [one, two] = [debitOf(key), debitOf(key, 2)]
+  await chargeAll(db, [one, two])
+  const references = [one.reference, two.reference, 'never-charged']
+  await insertVoids(db, references)
+  await insertVoids(db, references)
+  assert.equal(await balanceOf(key), 5)
+  assert.equal(await spentOf(key), 0)
+})
+
+test('entries are never changed or removed, and no balance goes below zero', async () => {
+  const key = await newKey(db, { credits: 1 })
+  for (const statement of [
+    sql`update credit_entries set delta = 5`,
+    sql`delete from credit_entries`,
+    sql`truncate credit_entries cascade`,
+  ])
+    await assert.rejects(db.run(statement), /only ever added to/)
+  const { accountId } = key
+  await assert.rejects(
+    db.run(sql`update credit_accounts set balance = -1 where account_id = ${accountId}`),
+    /credit_accounts_balance_check/,
+  )
+  assert.equal(await balanceOf(key), 1)
+})
+
+test('keys and accounts that the books may name are never taken away, nor do they change their names', async () => {
+  await newKey(db, { credits: 1 })
+  for (const statement of [
+    sql`delete from api_keys`,
+    sql`truncate api_keys cascade`,
+    sql`update api_keys set id = gen_random_uuid()`,
+    sql`update api_keys set account_id = gen_random_uuid()`,
+    sql`delete from credit_accounts`,
+    sql`truncate credit_accounts cascade`,
+    sql`update credit_accounts set account_id = gen_random_uuid()`,
+  ])
+    await assert.rejects(db.run(statement), /the books name it for ever/, statement.text)
+})
+
+test('eight connections charge twenty accounts at the same time: spent is what the entries say, and all of it', async () => {
+  const keys = await Promise.all(Array.from({ length: 20 }, () => newKey(db, { credits: 100 })))
+  const options = { connectionsMax: 1, applicationName: 'debits', onError: () => {} }
+  const nodes = Array.from({ length: 8 }, () => openDb({ url: database.url, ...options }))
+  let charged = 0
+  await Promise.all(
+    nodes.map(async (node, n) => {
+      for (let round = 0; round < 10; round++) {
+        const batch = Array.from({ length: 64 }, (_, i) => {
+          const key = keys[(i * 7 + n * 3 + round) % keys.length] as TestKey
+          return debitOf(key, 1 + ((i + n) % 3))
+        })
+        const outcomes = await chargeAll(node, batch)
+        for (const [i, { outcome }] of outcomes.entries())
+          if (outcome === 'charged') charged += batch[i]?.amount ?? 0
+      }
+    }),
+  )
+  await Promise.all(nodes.map((node) => node.close()))
+  assert.equal(charged, 2_000)
+  for (const key of keys) {
+    assert.equal(await balanceOf(key), 0)
+    assert.equal(await spentOf(key), 100)
+  }
+})
+
+test('calls of one turn are charged together, and each gets its own answer', async () => {
+  const key = await newKey(db, { credits: 50 })
+  const { debit } = openDebits(db, systemClock)
+  const outcomes = await Promise.all(Array.from({ length: 80 }, () => debit(debitOf(key))))
+  const charged = outcomes.filter(({ outcome }) => outcome === 'charged')
+  assert.equal(charged.length, 50)
+  assert.equal(new Set(told(charged)).size, 50)
+  assert.equal(await spentOf(key), 50)
+})
+
+type Step =
+  | { kind: 'enter'; who: number; delta: number }
+  | { kind: 'charge'; amounts: { who: number; amount: number }[] }
+  | { kind: 'void'; nth: number }
+
+const who = fc.nat({ max: 2 })
+const amount = fc.integer({ min: 1, max: 4 })
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constant('enter' as const), who, delta: fc.integer({ min: -6, max: 12 }) }),
+  fc.record({
+    kind: fc.constant('charge' as const),
+    amounts: fc.array(fc.record({ who, amount }), { minLength: 1, maxLength: 8 }),
+  }),
+  fc.record({ kind: fc.constant('void' as const), nth: fc.nat({ max: 9 }) }),
+)
+
+/** The books in the head: one call after the other. */
+test('whatever is granted, adjusted, charged and void, the books are those of a model that does one thing at a time', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const keys = [await newKey(db), await newKey(db), await newKey(db)] as const
+      const model = [0, 0, 0]
+      const charged: { debit: Debit; who: number; isVoid: boolean }[] = []
+      for (const one of steps) {
+        if (one.kind === 'enter') {
+          const { accountId } = keys[one.who] as TestKey
+          if (one.delta === 0) continue
+          const kind = one.delta > 0 ? 'grant' : 'adjustment'
+          const entry = { accountId, kind, delta: one.delta, reason: 'model' } as const
+          const { outcome } = await db.transaction((tx) => enterCredits(tx, entry))
+          const fits = (model[one.who] as number) + one.delta >= 0
+          assert.equal(outcome, fits ? 'entered' : 'too little')
+          if (fits) (model[one.who] as number) += one.delta
+        } else if (one.kind === 'void') {
+          const chosen = charged[one.nth]
+          if (chosen === undefined) continue
+          await insertVoids(db, [chosen.debit.reference])
+          if (!chosen.isVoid) (model[chosen.who] as number) += chosen.debit.amount
+          chosen.isVoid = true
+        } else {
+          const debits = one.amounts.map((asked) =>
+            debitOf(keys[asked.who] as TestKey, asked.amount),
+          )
+          const outcomes = await chargeAll(db, debits)
+          for (const [i, { outcome }] of outcomes.entries()) {
+            const { who, amount } = one.amounts[i] as { who: number; amount: number }
+            if (outcome !== 'charged') continue
+            ;(model[who] as number) -= amount
+            charged.push({ debit: debits[i] as Debit, who, isVoid: false })
+          }
+          // Nothing was refused that the balance would have paid for.
+          for (const [i, { outcome }] of outcomes.entries()) {
+            const { who, amount } = one.amounts[i] as { who: number; amount: number }
+            if (outcome === 'short') assert.ok(amount > (model[who] as number))
+          }
+        }
+        assert.ok(model.every((balance) => balance >= 0))
+        assert.deepEqual(await Promise.all(keys.map(balanceOf)), model)
+      }
+      const { broken } = await auditBooks(db, { now: new Date(), fromStart: true })
+      assert.ok(broken.every(({ accountId }) => !keys.some((key) => key.accountId === accountId)))
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('the statement itself says of each call what became of it', async () => {
+  const key = await newKey(db, { credits: 2 })
+  const rows = await insertDebits(db, [debitOf(key, 2), debitOf(key)], new Date())
+  assert.deepEqual(rows, [
+    { place: 1, isAccepted: true, isSuspended: false, remaining: 0 },
+    { place: 2, isAccepted: false, isSuspended: false, remaining: 0 },
+  ])
+})

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { newKey, type TestKey } from '../../test/support/build/keys.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import { patience } from '../../test/support/start/patience.ts'
+import { eventually } from '../../test/support/start/processes.ts'
+import { type Db, sql } from '../platform/db/db.ts'
+import type { MeteredCall } from '../platform/http/admission.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
+import { setPatience } from '../platform/patience.ts'
+import { enterCredits } from './credits.ts'
+import { openCreditDesk, purchasesEnd } from './metering.ts'
+import { deletePurchases, findCreditAccount, lockCreditAccount, updateSuspended } from './store.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+const clockHand = { now: new Date() }
+const prices = { score_lookup: 2, candidate_lookup: 0, candidate_search: 1 }
+const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
+
+const purchase = { idempotencyKey: 'purchase-0000000001', fingerprint: '00'.repeat(32) }
+let calls = 0
+const callOf = ({ accountId, keyId }: TestKey, over: Partial<MeteredCall> = {}): MeteredCall => ({
+  caller: { kind: 'key', keyId, accountId, environment: 'live' },
+  meter: 'score_lookup',
+  operationId: 'getScore',
+  requestId: `call-${++calls}`,
+  provenFor: null,
+  purchase: null,
+  ...over,
+})
+const balanceOf = async ({ accountId }: TestKey) =>
+  (await findCreditAccount(db, accountId))?.balance
+
+test('a call costs the price of its meter; a free one writes nothing', async () => {
+  const key = await newKey(db, { credits: 5 })
+  assert.deepEqual(await desk.charge(callOf(key)), { charged: 2, remaining: 3 })
+  const free = await desk.charge(callOf(key, { meter: 'candidate_lookup' }))
+  assert.deepEqual(free, { charged: 0 })
+  assert.equal(
+    desk.shortfall(
+      { caller: callOf(key).caller, scopes: [], credits: { balance: 0, suspended: true } },
+      'candidate_lookup',
+    ),
+    null,
+  )
+  assert.equal(await balanceOf(key), 3)
+})
+
+test('what costs nothing, or may have been paid for before, proves no key', async () => {
+  assert.deepEqual([desk.isFree('score_lookup'), desk.isFree('candidate_lookup')], [false, true])
+  const key = await newKey(db, { credits: 5 })
+  const provenFor = 'scores:read'
+  for (const over of [{ meter: 'candidate_lookup' as const }, { purchase }])
+    await assert.rejects(desk.charge(callOf(key, { provenFor, ...over })), /proves a key/)
+  assert.equal(await balanceOf(key), 5)
+  assert.deepEqual(await desk.charge(callOf(key, { provenFor })), { charged: 2, remaining: 3 })
+})
+
+test('what is known before the work: too few credits, or books that are being checked', () => {
+  const caller = callOf({
+    accountId: 'a',
+    keyId: 'k',
+    key: '',
+    headers: { Authorization: '' },
+  }).caller
+  const key = (balance: number, suspended = false) => ({
+    caller,
+    scopes: [],
+    credits: { balance, suspended },
+  })
+  const told = (balance: number, suspended?: boolean) =>
+    desk.shortfall(key(balance, suspended), 'score_lookup')?.refusal
+  assert.deepEqual(
+    [told(2), told(1), told(9, true)],
+    [undefined, 'insufficient_credits', 'metering_suspended'],
+  )
+})
+
+test('a call that was told 503, and was charged after that, is given back', async () => {
+  setPatience(1)
+  const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
+  setPatience(patience)
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key)
+  await db.transaction(async (tx) => {
+    await lockCreditAccount(tx, key.accountId)
+    await assert.rejects(desk.charge(call), { name: 'UnavailableError' })
+  })
+  await eventually('the statement that was waiting has charged', {
+    see: async () => (await balanceOf(key)) === 8,
+  })
+  await desk.settleVoids()
+  assert.equal(await balanceOf(key), 10)
+  clockHand.now = new Date(clockHand.now.getTime() + 61_000)
+  await desk.settleVoids()
+  await desk.settleVoids()
+  assert.equal(await balanceOf(key), 10, 'once, however often it is tried')
+  const entries = await db.rows<{ kind: string; delta: number }>(sql`
+    select kind, delta from credit_entries where account_id = ${key.accountId} order by seq`)
+  assert.deepEqual(
+    entries.map(({ kind, delta }) => `${kind} ${delta}`),
+    ['grant 10', 'charge -2', 'void 2'],
+  )
+})
+
+test('what is to be given back is, however much it is, by statements that are done in their time', async () => {
+  let statements = 0
+  const counting: Db = {
+    ...db,
+    run(statement) {
+      statements++
+      return db.run(statement)
+    },
+  }
+  const many = openCreditDesk({ db: counting, prices, clock: () => clockHand.now })
+  const key = await newKey(db, { credits: 10 })
+  const charged = [callOf(key), callOf(key)]
+  for (const call of charged) await many.charge(call)
+  many.undo(charged[0] as MeteredCall)
+  for (let i = 0; i < 2_000; i++) many.undo(callOf(key))
+  many.undo(charged[1] as MeteredCall)
+  await many.settleVoids()
+  assert.equal(await balanceOf(key), 10)
+  assert.equal(statements, 3)
+})
+
+test('an orderly end waits for what may still be charged, and gives it back', async () => {
+  const events: string[] = []
+  const watched: Db = {
+    ...db,
+    run: (statement) => {
+      events.push('given back')
+      return db.run(statement)
+    },
+  }
+  setPatience(1)
+  const desk = openCreditDesk({ db: watched, prices, clock: () => clockHand.now })
+  setPatience(patience)
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key)
+  const closed = await db.transaction(async (tx) => {
+    await lockCreditAccount(tx, key.accountId)
+    await assert.rejects(desk.charge(call), { name: 'UnavailableError' })
+    const by = desk.close()
+    await tx.rows(sql`select 1`)
+    events.push('still locked')
+    return { by }
+  })
+  await closed.by
+  assert.deepEqual(events, ['still locked', 'given back'])
+  assert.equal(await balanceOf(key), 10)
+})
+
+test('an orderly end gives back what is charged just then, of callers that are gone', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
+  const leave = async (call: MeteredCall): Promise<void> => {
+    await desk.charge(call)
+    desk.undo(call)
+  }
+  const first = leave(callOf(key))
+  // The first is on its way before the second comes: it waits for another batch.
+  await turn()
+  const second = leave(callOf(key))
+  await desk.close()
+  await Promise.all([first, second])
+  assert.equal(await balanceOf(key), 10)
+})
+
+test('while too much is to be given back nothing is charged', async () => {
+  const desk = openCreditDesk({ db, prices, clock: () => clockHand.now, voidsMax: 1 })
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key)
+  await desk.charge(call)
+  desk.undo(call)
+  await assert.rejects(desk.charge(callOf(key)), { name: 'UnavailableError' })
+  assert.equal(await balanceOf(key), 8)
+  clockHand.now = new Date(clockHand.now.getTime() + 61_000)
+  await desk.settleVoids()
+  assert.deepEqual(await desk.charge(callOf(key)), { charged: 2, remaining: 8 })
+})
+
+test('what is charged only after it was given back once is given back all the same', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key)
+  desk.undo(call)
+  await desk.settleVoids()
+  await desk.charge(call)
+  await desk.settleVoids()
+  assert.equal(await balanceOf(key), 10)
+})
+
+test('what could not be given back is, once the database is there again', async () => {
+  let isAway = true
+  const away: Db = {
+    ...db,
+    run: (statement) => (isAway ? Promise.reject(new UnavailableError('away')) : db.run(statement)),
+  }
+  const desk = openCreditDesk({ db: away, prices, clock: () => clockHand.now })
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key)
+  await desk.charge(call)
+  desk.undo(call)
+  clockHand.now = new Date(clockHand.now.getTime() + 61_000)
+  await assert.rejects(desk.settleVoids(), { name: 'UnavailableError' })
+  isAway = false
+  await desk.settleVoids()
+  assert.equal(await balanceOf(key), 10)
+})
+
+test('a purchase that was refused was not made: it costs as soon as there are credits', async () => {
+  const key = await newKey(db, { credits: 1 })
+  assert.partialDeepStrictEqual(await desk.charge(callOf(key, { purchase })), {
+    refusal: 'insufficient_credits',
+  })
+  const { accountId } = key
+  const grant = { accountId, kind: 'grant', delta: 5, reason: 'more' } as const
+  await db.transaction((tx) => enterCredits(tx, grant))
+  assert.deepEqual(await desk.charge(callOf(key, { purchase })), { charged: 2, remaining: 4 })
+})
+
+test('a purchase is one account’s: another pays for the same under the same key', async () => {
+  for (const key of [await newKey(db, { credits: 10 }), await newKey(db, { credits: 10 })])
+    assert.deepEqual(await desk.charge(callOf(key, { purchase })), { charged: 2, remaining: 8 })
+})
+
+test('a purchase answers for a day and is forgotten then, not before', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const buy = () => desk.charge(callOf(key, { purchase }))
+  const { now } = clockHand
+  await buy()
+  await deletePurchases(db, purchasesEnd(now))
+  assert.deepEqual(await buy(), { charged: 0, remaining: 8 })
+  assert.ok((await deletePurchases(db, purchasesEnd(new Date(now.getTime() + 86_400_000)))) > 0)
+  assert.deepEqual(await buy(), { charged: 2, remaining: 6 })
+})
+
+test('a suspended account is told so, of a purchase it has made as well', async () => {
+  const key = await newKey(db, { credits: 10 })
+  await desk.charge(callOf(key, { purchase }))
+  await updateSuspended(db, key.accountId, clockHand.now)
+  assert.partialDeepStrictEqual(await desk.charge(callOf(key, { purchase })), {
+    refusal: 'metering_suspended',
+  })
+})
+
+test('a named purchase is not given back: its caller asks again and finds it paid for', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const call = callOf(key, { purchase })
+  await desk.charge(call)
+  desk.undo(call)
+  await desk.settleVoids()
+  const again = await desk.charge(callOf(key, { purchase }))
+  assert.deepEqual(again, { charged: 0, remaining: 8 })
+})

@@ -1,0 +1,168 @@
+/**
+ * What a call with an API key costs (decisions D19–D21).
+ *
+ * Cast: `credit_accounts` and `credit_entries`, changed together by one statement; `credit_purchases`, for callers that name their
+ * purchases; the voids: calls that got no 200 although they may have been charged, because the database did not answer in time. They are
+ * kept in memory and given back for a minute, until no statement of theirs can still be under way; an orderly end waits for those
+ * statements. A crash of this process inside that minute leaves them charged, each of them in the books.
+ */
+
+import type { Clock } from '../platform/clock.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import type { Db } from '../platform/db/db.ts'
+import { impatientDb } from '../platform/db/impatient-db.ts'
+import type { Charge, MeteredCall, Metering } from '../platform/http/admission.ts'
+import type { PresentedKey } from '../platform/http/callers.ts'
+import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
+import { type Debited, debitBatch, openDebits } from './debit.ts'
+import type { Prices } from './meters.ts'
+import {
+  type Debit,
+  findPurchase,
+  insertPurchase,
+  insertVoids,
+  lockCreditAccount,
+} from './store.ts'
+
+export interface CreditDesk extends Metering {
+  /** Gives back what is to be given back. */
+  settleVoids(): Promise<void>
+  /** When nothing is charged any more: gives back what is to be given back, for good. */
+  close(): Promise<void>
+}
+
+export interface CreditDeskOptions {
+  db: Db
+  prices: Prices
+  clock: Clock
+  /** Calls that are to be given back at a time; while there are so many, nothing is charged. */
+  voidsMax?: number
+}
+
+const purchaseMs = 86_400_000
+/** Given back by one statement: so many are done in its time. */
+const voidsPage = 1_000
+/** Longer than any statement can be under way. */
+const voidedForMs = 60_000
+
+export function openCreditDesk({
+  db,
+  prices,
+  clock,
+  voidsMax = 100_000,
+}: CreditDeskOptions): CreditDesk {
+  const debits = openDebits(db, clock)
+  const hurriedDb = impatientDb(db)
+  /** Until when each is given back. */
+  const voids = new Map<string, number>()
+
+  /** Not a named purchase: its caller asks again under the same key, and that is then paid for. */
+  function undo({ requestId, purchase }: MeteredCall): void {
+    if (purchase === null) voids.set(requestId, clock().getTime() + voidedForMs)
+  }
+
+  async function settleVoids(): Promise<void> {
+    if (voids.size === 0) return
+    const now = clock().getTime()
+    const due = [...voids]
+    for (let from = 0; from < due.length; from += voidsPage) {
+      const page = due.slice(from, from + voidsPage)
+      await insertVoids(
+        db,
+        page.map(([reference]) => reference),
+      )
+      for (const [reference, until] of page) if (until <= now) voids.delete(reference)
+    }
+  }
+
+  return {
+    isFree: (meter) => prices[meter] === 0,
+
+    shortfall: ({ credits }, meter) => shortfallOf(credits, prices[meter]),
+
+    async charge(call) {
+      const amount = prices[call.meter]
+      if (call.provenFor !== null && (amount === 0 || call.purchase !== null))
+        throw new Error('only what is charged proves a key')
+      if (amount === 0) return { charged: 0 }
+      if (voids.size >= voidsMax) throw new UnavailableError('too much is to be given back')
+      const wanted = debitOf(call, amount)
+      try {
+        return call.purchase === null
+          ? chargeOf(await debits.debit(wanted), amount)
+          : await chargePurchase(hurriedDb, { call, wanted }, clock())
+      } catch (error) {
+        if (error instanceof UnavailableError) undo(call)
+        throw error
+      }
+    },
+
+    undo,
+
+    settleVoids,
+
+    async close() {
+      await debits.ended()
+      await settleVoids()
+    },
+  }
+}
+
+function shortfallOf(
+  { balance, suspended }: PresentedKey['credits'],
+  price: number,
+): Refusal | null {
+  if (price === 0) return null
+  if (suspended) return refuse('metering_suspended')
+  return balance < price ? refuse('insufficient_credits') : null
+}
+
+function debitOf(
+  { caller, meter, operationId: operation, requestId: reference, provenFor }: MeteredCall,
+  amount: number,
+): Debit {
+  const { accountId, keyId } = caller
+  return { accountId, keyId, amount, reference, meter, operation, provenFor: provenFor ?? '' }
+}
+
+function chargeOf(debited: Debited | undefined, amount: number): Charge | Refusal {
+  if (debited === undefined) throw new Error('a charge has no outcome')
+  if (debited.outcome === 'failed') throw debited.error
+  if (debited.outcome === 'suspended') return refuse('metering_suspended')
+  if (debited.outcome === 'short') return refuse('insufficient_credits')
+  return { charged: amount, remaining: debited.remaining }
+}
+
+/** Under the account's lock, so that of two twins one is charged and the other finds that it was. */
+function chargePurchase(
+  db: Db,
+  { call, wanted }: { call: MeteredCall; wanted: Debit },
+  now: Date,
+): Promise<Charge | Refusal> {
+  const { purchase } = call
+  if (purchase === null) throw new Error('a purchase has a key')
+  return db.transaction(async (tx) => {
+    const { accountId } = wanted
+    const account = await lockCreditAccount(tx, accountId)
+    if (account === undefined) return refuse('insufficient_credits')
+    if (account.suspendedAt !== null) return refuse('metering_suspended')
+    const made = {
+      accountId,
+      keySha256: sha256(purchase.idempotencyKey),
+      fingerprint: Buffer.from(purchase.fingerprint, 'hex'),
+    }
+    const before = await findPurchase(tx, made, purchasesEnd(now))
+    if (before !== undefined)
+      return before.fingerprint.equals(made.fingerprint)
+        ? { charged: 0, remaining: account.balance }
+        : refuse('purchase_key_reused')
+    const charge = chargeOf((await debitBatch(tx, [wanted], now))[0], wanted.amount)
+    if (!('refusal' in charge)) await insertPurchase(tx, made, now)
+    return charge
+  })
+}
+
+/** Purchases that are older than a day no longer answer for anything. */
+export function purchasesEnd(now: Date): Date {
+  return new Date(now.getTime() - purchaseMs)
+}

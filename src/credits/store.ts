@@ -1,0 +1,275 @@
+/** All SQL of credit_accounts, credit_entries, credit_audits and credit_purchases. */
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { tokenArray } from '../platform/db/sql-arrays.ts'
+
+export interface Debit {
+  accountId: string
+  keyId: string
+  /** Whole credits, more than 0. */
+  amount: number
+  /** Unique for ever; a token, like what follows. */
+  reference: string
+  meter: string
+  operation: string
+  /** Charged only where the key is valid now, has this scope and may come from anywhere; empty where that is known. */
+  provenFor: string
+}
+
+export interface DebitRow {
+  place: number
+  isAccepted: boolean
+  isSuspended: boolean
+  /** Of the account: after this debit, or, where it was not accepted, after all that were. */
+  remaining: number
+}
+
+/**
+ * Charges what the balances allow, first come first served. An account that never had credits has no row in the answer, nor has a debit whose
+ * key is not as it wants it: keys belong to the room access, but a round trip of their own would cost more than this (decision D15). The
+ * accounts are locked in one order, so no two batches wait for each other; the sums run over what the locked rows hold then, so any number of
+ * servers may do this at once. A key is found by its id alone, and judged then: else a plan for few keys goes through another index of them.
+ */
+export function insertDebits(
+  db: Queryable,
+  debits: readonly Debit[],
+  now: Date,
+): Promise<DebitRow[]> {
+  const column = (name: keyof Debit) => tokenArray(debits.map((debit) => debit[name]))
+  return db.rows<DebitRow>(sql`
+    with asked as (
+      select * from unnest(
+        ${column('accountId')}::uuid[], ${column('keyId')}::uuid[], ${column('amount')}::bigint[],
+        ${column('reference')}::text[], ${column('meter')}::text[], ${column('operation')}::text[],
+        ${column('provenFor')}::text[]
+      ) with ordinality as a(account_id, key_id, amount, reference, meter, operation, proven_for, place)
+      where proven_for = '' or (
+        select revoked_at is null and (expires_at is null or expires_at > ${now}) and proven_for = any(scopes)
+          and allowed_from is null
+        from api_keys where id = key_id)
+    ), locked as materialized (
+      select account_id, balance, suspended_at from credit_accounts
+      where account_id in (select account_id from asked)
+      order by account_id for update
+    ), running as (
+      select a.*, l.balance, l.suspended_at is not null as is_suspended,
+        sum(a.amount) over (partition by a.account_id order by a.place)::bigint as spent
+      from asked a join locked l using (account_id)
+    ), judged as (
+      select r.*, not is_suspended and spent <= balance as is_accepted from running r
+    ), debited as (
+      update credit_accounts c set balance = c.balance - s.spent
+      from (select account_id, max(spent) as spent from judged where is_accepted group by account_id) s
+      where c.account_id = s.account_id
+    ), entered as (
+      insert into credit_entries (account_id, kind, delta, reference, key_id, meter, operation)
+      select account_id, 'charge', -amount, reference, key_id, meter, operation
+      from judged where is_accepted order by place
+    )
+    select place, is_accepted as "isAccepted", is_suspended as "isSuspended",
+      balance - case when is_accepted then spent else
+        coalesce(max(spent) filter (where is_accepted) over (partition by account_id), 0) end as remaining
+    from judged`)
+}
+
+/** Gives back what calls of these references were charged, once each. Returns how many were. */
+export function insertVoids(db: Queryable, references: readonly string[]): Promise<number> {
+  return db.run(sql`
+    with locked as materialized (
+      select account_id from credit_accounts
+      where account_id in (select account_id from credit_entries where reference = any(${references}))
+      order by account_id for update
+    ), entered as (
+      insert into credit_entries (account_id, kind, delta, reference, key_id, meter, operation)
+      select e.account_id, 'void', -e.delta, 'void:' || e.reference, e.key_id, e.meter, e.operation
+      from credit_entries e join locked using (account_id)
+      where e.reference = any(${references}) and e.kind = 'charge'
+      on conflict (reference) do nothing
+      returning account_id, delta
+    )
+    update credit_accounts c set balance = c.balance + v.delta
+    from (select account_id, sum(delta) as delta from entered group by account_id) v
+    where c.account_id = v.account_id`)
+}
+
+export interface CreditAccount {
+  accountId: string
+  balance: number
+  suspendedAt: Date | null
+}
+
+/** With nothing on it, where there is none yet. */
+export async function insertCreditAccount(tx: Tx, accountId: string): Promise<void> {
+  await tx.run(sql`
+    insert into credit_accounts (account_id, balance) values (${accountId}, 0)
+    on conflict (account_id) do nothing`)
+}
+
+/** Held until the end of the transaction. Undefined: it never had credits. */
+export async function lockCreditAccount(
+  tx: Tx,
+  accountId: string,
+): Promise<CreditAccount | undefined> {
+  const [account] = await tx.rows<CreditAccount>(sql`
+    select account_id as "accountId", balance, suspended_at as "suspendedAt" from credit_accounts
+    where account_id = ${accountId} for update`)
+  return account
+}
+
+export async function findCreditAccount(
+  db: Queryable,
+  accountId: string,
+): Promise<CreditAccount | undefined> {
+  const [account] = await db.rows<CreditAccount>(sql`
+    select account_id as "accountId", balance, suspended_at as "suspendedAt" from credit_accounts
+    where account_id = ${accountId}`)
+  return account
+}
+
+export interface OperatorEntry {
+  accountId: string
+  kind: 'grant' | 'adjustment'
+  delta: number
+  reference: string
+  reason: string
+}
+
+export async function findOperatorEntry(
+  tx: Tx,
+  reference: string,
+): Promise<Pick<OperatorEntry, 'accountId' | 'kind' | 'delta'> | undefined> {
+  const [entry] = await tx.rows<Pick<OperatorEntry, 'accountId' | 'kind' | 'delta'>>(sql`
+    select account_id as "accountId", kind, delta from credit_entries where reference = ${reference}`)
+  return entry
+}
+
+/** False where the reference was used. Under the account's lock. */
+export async function insertOperatorEntry(tx: Tx, entry: OperatorEntry): Promise<boolean> {
+  const { accountId, kind, delta, reference, reason } = entry
+  const count = await tx.run(sql`
+    with entered as (
+      insert into credit_entries (account_id, kind, delta, reference, reason)
+      values (${accountId}, ${kind}, ${delta}, ${reference}, ${reason})
+      on conflict (reference) do nothing
+      returning account_id, delta
+    )
+    update credit_accounts c set balance = c.balance + e.delta
+    from entered e where c.account_id = e.account_id`)
+  return count === 1
+}
+
+export interface Purchase {
+  accountId: string
+  keySha256: Buffer
+  fingerprint: Buffer
+}
+
+/** When the same key bought something within the day. Under the account's lock. */
+export async function findPurchase(
+  tx: Tx,
+  { accountId, keySha256 }: Purchase,
+  since: Date,
+): Promise<{ fingerprint: Buffer } | undefined> {
+  const [purchase] = await tx.rows<{ fingerprint: Buffer }>(sql`
+    select fingerprint from credit_purchases
+    where account_id = ${accountId} and key_sha256 = ${keySha256} and charged_at > ${since}`)
+  return purchase
+}
+
+export async function insertPurchase(tx: Tx, purchase: Purchase, at: Date): Promise<void> {
+  await tx.run(sql`
+    insert into credit_purchases (account_id, key_sha256, fingerprint, charged_at)
+    values (${purchase.accountId}, ${purchase.keySha256}, ${purchase.fingerprint}, ${at})
+    on conflict (account_id, key_sha256) do update set
+      fingerprint = excluded.fingerprint, charged_at = excluded.charged_at`)
+}
+
+export function deletePurchases(db: Queryable, before: Date): Promise<number> {
+  return db.run(sql`delete from credit_purchases where charged_at <= ${before}`)
+}
+
+/** In the order of the ids. */
+export async function findCreditAccountIds(
+  db: Queryable,
+  { after, limit }: { after: string; limit: number },
+): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select account_id as id from credit_accounts where account_id > ${after}
+    order by account_id limit ${limit}`)
+  return rows.map(({ id }) => id)
+}
+
+export interface Book {
+  accountId: string
+  balance: number
+  /** What the entries add up to. */
+  entered: number
+  /** The last of them; 0 where there is none. */
+  throughSeq: number
+  isSuspended: boolean
+}
+
+/**
+ * Balance and sum of the entries as of one moment. `fromStart` adds up every entry; else those since the last audit that found them whole:
+ * entries of one account are written under its lock, so none of an earlier number comes later.
+ */
+export async function findBook(
+  db: Queryable,
+  accountId: string,
+  fromStart: boolean,
+): Promise<Book | undefined> {
+  const [book] = await db.rows<Book>(sql`
+    select c.account_id as "accountId", c.balance, c.suspended_at is not null as "isSuspended",
+      s.base + coalesce(e.delta, 0)::bigint as entered,
+      coalesce(e.seq, s.through_seq) as "throughSeq"
+    from credit_accounts c
+    left join credit_audits a on a.account_id = c.account_id and not ${fromStart}::boolean
+    cross join lateral (
+      select coalesce(a.through_seq, 0) as through_seq, coalesce(a.balance, 0) as base) s
+    cross join lateral (
+      select sum(delta) as delta, max(seq) as seq from credit_entries
+      where account_id = c.account_id and seq > s.through_seq) e
+    where c.account_id = ${accountId}`)
+  return book
+}
+
+export async function upsertAudit(db: Queryable, book: Book, at: Date): Promise<void> {
+  await db.run(sql`
+    insert into credit_audits as a (account_id, through_seq, balance, audited_at)
+    values (${book.accountId}, ${book.throughSeq}, ${book.entered}, ${at})
+    on conflict (account_id) do update set
+      through_seq = excluded.through_seq, balance = excluded.balance, audited_at = excluded.audited_at
+    where a.through_seq <= excluded.through_seq`)
+}
+
+export async function updateSuspended(
+  db: Queryable,
+  accountId: string,
+  at: Date | null,
+): Promise<void> {
+  await db.run(sql`
+    update credit_accounts set suspended_at = ${at} where account_id = ${accountId}`)
+}
+
+export interface UsageRow {
+  /** YYYY-MM-DD in UTC. */
+  day: string
+  meter: string
+  operation: string
+  calls: number
+  voided: number
+  credits: number
+}
+
+/** What an account was charged in [since, until), net of what was given back. */
+export function findUsage(
+  db: Queryable,
+  { accountId, since, until }: { accountId: string; since: Date; until: Date },
+): Promise<UsageRow[]> {
+  return db.rows<UsageRow>(sql`
+    select to_char(at at time zone 'UTC', 'YYYY-MM-DD') as day, meter, operation,
+      count(*) filter (where kind = 'charge') as calls, count(*) filter (where kind = 'void') as voided,
+      -sum(delta)::bigint as credits
+    from credit_entries
+    where account_id = ${accountId} and kind in ('charge', 'void') and at >= ${since} and at < ${until}
+    group by 1, 2, 3 order by 1, 2, 3`)
+}

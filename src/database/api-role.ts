@@ -1,0 +1,137 @@
+/**
+ * What a server that only answers requests may do in the database, when it connects as a role of its own: the tables named here, and
+ * nothing else. So a mistake in an endpoint, or whoever gets hold of its connection, finds no private part of anybody's evidence.
+ */
+import { type Db, sql, type Tx } from '../platform/db/db.ts'
+
+type Right = 'select' | 'insert' | 'update' | 'delete'
+
+const read = ['select'] as const
+const readAndWrite = ['select', 'insert', 'update', 'delete'] as const
+const nothing = [] as const
+
+/** Every table has a row: a new one is out of reach until somebody decides otherwise here. */
+export const apiRights: Readonly<Record<string, readonly Right[]>> = {
+  schema_migrations: read,
+  signing_keys: read,
+  status_lists: read,
+  score_credentials: read,
+  rate_windows: readAndWrite,
+  accounts: nothing,
+  api_key_peppers: read,
+  api_keys: read,
+  api_key_moves: ['select', 'insert'],
+  api_key_uses: ['select', 'insert', 'update'],
+  credit_accounts: ['select', 'update'],
+  credit_entries: ['select', 'insert'],
+  credit_audits: nothing,
+  credit_purchases: readAndWrite,
+  webhook_events: read,
+  webhook_feed_floor: read,
+  webhook_endpoints: ['select', 'insert', 'update'],
+  webhook_secrets: ['select', 'insert'],
+  webhook_deliveries: ['select', 'update'],
+  webhook_attempts: nothing,
+  agent_decision_keys: ['select', 'insert'],
+  agent_decision_reports: ['select', 'insert'],
+  agent_reporting: read,
+  agent_unlock_reviews: ['select', 'insert'],
+  workers: nothing,
+  usernames: nothing,
+  profiles: nothing,
+  profile_skills: nothing,
+  consents: nothing,
+  consent_changes: nothing,
+  identities: nothing,
+  identity_changes: nothing,
+  sources: nothing,
+  source_changes: nothing,
+  evidence: nothing,
+  evidence_private: nothing,
+  score_recomputations: nothing,
+  scoring_vocabularies: nothing,
+  score_snapshots: nothing,
+  score_workings: nothing,
+  score_evaluations: nothing,
+  engine_recalls: read,
+  disputes: nothing,
+  dispute_targets: nothing,
+  dispute_changes: nothing,
+  audit_log: nothing,
+  search_entries: read,
+  search_terms: read,
+  search_queue: nothing,
+  search_vocabulary: nothing,
+  search_changes: read,
+  search_epoch: read,
+  public_candidates: read,
+  x402_payments: ['select', 'insert', 'update'],
+  x402_prices: ['select', 'insert', 'update'],
+}
+
+export type Granted =
+  | { outcome: 'granted' }
+  | { outcome: 'no such role' }
+  /** The role could reach these tables all the same: it is a superuser, an owner, or a member of a role that may. */
+  | { outcome: 'too mighty'; tables: string[] }
+
+/** Gives the role exactly these rights, all or none. Run by who owns the tables; after each release again. */
+export function grantApiRole(db: Db, role: string): Promise<Granted> {
+  return db
+    .transaction(async (tx): Promise<Granted> => {
+      await tx.run(sql`select pg_advisory_xact_lock(hashtext('api role'))`)
+      const [found] = await tx.rows(sql`select 1 from pg_roles where rolname = ${role}`)
+      if (found === undefined) return { outcome: 'no such role' }
+      for (const statement of await grantsFor(tx, role)) await tx.run({ ...statement, values: [] })
+      const tables = await reachable(tx, role)
+      if (tables.length > 0) throw new TooMighty(tables)
+      return { outcome: 'granted' }
+    })
+    .catch((error: unknown) => {
+      if (error instanceof TooMighty) return { outcome: 'too mighty', tables: error.tables }
+      throw error
+    })
+}
+
+/** Rolls the grants back. */
+class TooMighty extends Error {
+  readonly tables: string[]
+  constructor(tables: string[]) {
+    super('the role can reach what it must not')
+    this.tables = tables
+  }
+}
+
+/** Names cannot be parameters of a grant: the database quotes them. */
+function grantsFor(tx: Tx, role: string): Promise<{ text: string; name: string }[]> {
+  const tables = Object.keys(apiRights)
+  const rights = tables.map((table) => apiRights[table]?.join(', ') ?? '')
+  return tx.rows(sql`
+    select text, '' as name from (
+      select 0 as place, format('grant usage on schema public to %I', ${role}::text) as text
+      union all
+      select 1, format('revoke all on %s from %I', c.oid::regclass, ${role}::text)
+      from pg_class c
+      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'v', 'm', 'p', 'S')
+      union all
+      select 2, format('grant %s on %I to %I', rights, name, ${role}::text)
+      from unnest(${tables}::text[], ${rights}::text[]) as granted(name, rights) where rights <> ''
+    ) statements order by place`)
+}
+
+/** Tables on which the role has a right that is not in its row. */
+async function reachable(tx: Tx, role: string): Promise<string[]> {
+  const tables = Object.keys(apiRights)
+  const rights = tables.map((table) => apiRights[table]?.join(' ') ?? '')
+  const rows = await tx.rows<{ name: string }>(sql`
+    select c.relname as name from pg_class c
+    left join unnest(${tables}::text[], ${rights}::text[]) as granted(name, rights)
+      on granted.name = c.relname
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'v', 'm', 'p')
+      and exists (
+        select from unnest(array['select', 'insert', 'update', 'delete']) as one
+        where has_table_privilege(${role}::text, c.oid, one)
+          and not one = any(string_to_array(coalesce(granted.rights, ''), ' ')))
+    order by c.relname`)
+  return rows.map(({ name }) => name)
+}

@@ -1,0 +1,267 @@
+/** The cluster on disk and its server process: finding it, making it, starting it. The lifetime is `embedded-postgres.ts`'s. */
+import { execFile, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { sha256Hex } from '../../platform/crypto/bytes.ts'
+import { answersSignals, processStart } from '../../platform/process-mark.ts'
+import {
+  canEnter,
+  firstClosedFolder,
+  type PostgresBinaries,
+  postgresBinaries,
+  postgresUser,
+  type RunAs,
+} from './binaries.ts'
+
+/** `sun_path` holds 107 bytes on Linux and 103 on macOS. */
+const socketPathBytesMax = 100
+const socketFile = '.s.PGSQL.5432'
+const logBytesMax = 16 * 1024 * 1024
+/** The cluster's superuser; it gets in through the socket alone. */
+export const superuser = 'assay'
+
+export interface Place {
+  dataDir: string
+  cluster: string
+  logFile: string
+  log(line: string): void
+}
+
+export interface RunningServer {
+  pid: number
+  /** Empty for the moment before it listens. */
+  socketDir: string
+}
+
+/** The server that `postmaster.pid` names, if it lives and is PostgreSQL on this very cluster. */
+export function runningServer(cluster: string): RunningServer | null {
+  const lines = linesOf(join(cluster, 'postmaster.pid'))
+  const pid = Number(lines[0])
+  const socketDir = lines[4] ?? ''
+  if (!Number.isInteger(pid) || pid < 2 || processStart(pid) === null) return null
+  if (!worksIn(pid, cluster)) return null
+  return { pid, socketDir }
+}
+
+/** PostgreSQL's working directory is its cluster; where the system doesn't say, a living process is taken for the server. */
+function worksIn(pid: number, cluster: string): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(cluster)
+  } catch {
+    return true
+  }
+}
+
+function linesOf(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
+}
+
+/** What it takes to start the server on a cluster that is there. */
+export interface ClusterReady {
+  binaries: PostgresBinaries
+  runAs: RunAs | null
+  socketDir: string
+  args: string[]
+}
+
+/** Makes the cluster when there is none, and settles who runs it, from where, and with which settings. */
+export async function clusterReady(place: Place, durable: boolean): Promise<ClusterReady> {
+  const runAs = clusterUser(place.cluster)
+  if (runAs !== null) letPass(place.dataDir, runAs)
+  const binaries = postgresBinaries(place.dataDir, runAs)
+  if (existsSync(place.cluster)) checkVersion(place.cluster, binaries)
+  else await makeCluster(place, { binaries, runAs, durable })
+  const socketDir = socketFolder(place.cluster, runAs)
+  const settings = [...serverSettings, ...(durable ? [] : settingsWithoutFsync)]
+  settings.push(`unix_socket_directories=${socketDir}`)
+  return { binaries, runAs, socketDir, args: settings.flatMap((setting) => ['-c', setting]) }
+}
+
+export interface ServerProcess {
+  socketDir: string
+  /** Where in the log file this server's lines begin. */
+  logFrom: number
+  /** How it ended, or null while it lives. */
+  ended(): string | null
+}
+
+/** In a session of its own: Ctrl-C in our terminal must not reach it before we have drained. */
+export function spawnServer(place: Place, ready: ClusterReady): ServerProcess {
+  disownReusedPid(place.cluster, ready.socketDir)
+  const logFrom = boundLog(place.logFile)
+  const log = openSync(place.logFile, 'a', 0o600)
+  const program = join(ready.binaries.root, 'bin/postgres')
+  const server = spawn(program, ['-D', place.cluster, ...ready.args], {
+    ...spawnOptions(place, ready),
+    detached: true,
+    stdio: ['ignore', log, log],
+  })
+  closeSync(log)
+  server.unref()
+  let end: string | null = null
+  server.once('error', (error) => {
+    end = error.message
+  })
+  server.once('exit', (code, signal) => {
+    end = signal === null ? `exit code ${code}` : `ended by ${signal}`
+  })
+  return { socketDir: ready.socketDir, logFrom, ended: () => end }
+}
+
+/** Moves a log that has grown large out of the way; returns how long the present one is. */
+function boundLog(logFile: string): number {
+  const bytes = existsSync(logFile) ? statSync(logFile).size : 0
+  if (bytes < logBytesMax) return bytes
+  renameSync(logFile, `${logFile}.1`)
+  return 0
+}
+
+const serverSettings = [
+  'listen_addresses=',
+  'unix_socket_permissions=0700',
+  'shared_buffers=128MB',
+  // An import of a million people would fill the usual gigabyte in seconds, and after each checkpoint pages are logged whole once more.
+  'max_wal_size=4GB',
+  'max_connections=100',
+  'timezone=UTC',
+  'log_timezone=UTC',
+  'jit=off',
+  'log_checkpoints=off',
+  // Statements and details quote values: people's data stays out of the log.
+  'log_min_error_statement=panic',
+  'log_error_verbosity=terse',
+]
+
+/** Commits survive a crash of the server, not one of the machine. */
+const settingsWithoutFsync = ['fsync=off', 'full_page_writes=off']
+
+/** As root: the owner of an existing cluster, for PostgreSQL refuses any other; else the machine's user for it. */
+function clusterUser(cluster: string): RunAs | null {
+  const user = postgresUser()
+  if (user === null || !existsSync(cluster)) return user
+  const { uid, gid } = statSync(cluster)
+  return uid === 0 ? user : { uid, gid, name: uid === user.uid ? user.name : `with id ${uid}` }
+}
+
+/** Lets the server's user pass through our folder, not read it; folders above are the operator's and stay as they are. */
+function letPass(dataDir: string, runAs: RunAs): void {
+  if (!canEnter(dataDir, runAs)) {
+    chownSync(dataDir, 0, runAs.gid)
+    chmodSync(dataDir, (statSync(dataDir).mode & 0o777) | 0o010)
+  }
+  const closed = firstClosedFolder(dataDir, runAs)
+  if (closed === null) return
+  throw new Error(
+    `PostgreSQL cannot run as root, and the user ${runAs.name} may not enter ${closed}. ` +
+      `Set ASSAY_DATA_DIR to a folder outside it, for example /var/lib/assay, or set DATABASE_URL.`,
+  )
+}
+
+function checkVersion(cluster: string, { root, version }: PostgresBinaries): void {
+  const found = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim()
+  const ours = version.split('.')[0]
+  if (found === ours) return
+  throw new Error(
+    `${cluster} was written by PostgreSQL ${found}, and this release runs PostgreSQL ${ours}. Nothing was changed. ` +
+      `To move: start PostgreSQL ${found} on it and write a dump (pg_dump), rename the folder, start this release once ` +
+      `(its programs are in ${root}/bin), and read the dump into its empty database (psql).`,
+  )
+}
+
+type HowToRun = Pick<ClusterReady, 'binaries' | 'runAs'>
+
+/**
+ * Under another name first: a cluster whose making was interrupted is never taken for one. A name of our own, because the `initdb`
+ * of a process that was killed may still be writing.
+ */
+async function makeCluster(place: Place, how: HowToRun & { durable: boolean }): Promise<void> {
+  place.log(`creating the database in ${place.cluster} …`)
+  for (const name of readdirSync(place.dataDir)) {
+    if (name.startsWith('postgres.new'))
+      rmSync(join(place.dataDir, name), { recursive: true, force: true })
+  }
+  const unfinished = `${place.cluster}.new-${process.pid}`
+  mkdirSync(unfinished, { mode: 0o700 })
+  if (how.runAs !== null) chownSync(unfinished, how.runAs.uid, how.runAs.gid)
+  const args = [`--pgdata=${unfinished}`, `--username=${superuser}`, '--auth=trust']
+  args.push(
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+  )
+  args.push('--no-instructions', ...(how.durable ? [] : ['--no-sync']))
+  const initdb = join(how.binaries.root, 'bin/initdb')
+  await promisify(execFile)(initdb, args, spawnOptions(place, how)).catch((error: unknown) => {
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
+    throw new Error(`PostgreSQL could not create ${place.cluster}. ${said}`, { cause: error })
+  })
+  renameSync(unfinished, place.cluster)
+}
+
+function spawnOptions(place: Place, { binaries, runAs }: HowToRun) {
+  return {
+    cwd: place.dataDir,
+    // Nothing of our environment: PGDATA, PGPORT and the like are meant for other servers, secrets for us.
+    env: {
+      LD_LIBRARY_PATH: join(binaries.root, 'lib'),
+      LC_ALL: 'C',
+      TZ: 'UTC',
+      PATH: '/usr/bin:/bin',
+    },
+    ...(runAs === null ? {} : { uid: runAs.uid, gid: runAs.gid }),
+  }
+}
+
+/**
+ * The id in a stale lock file may be in use: after a reboot by another process, after a kill by the server's own remains until they are
+ * buried. PostgreSQL then refuses to start. It ignores a lock held by its own parent, which we are; the rest of the file stays, so it
+ * still looks for living backends.
+ */
+function disownReusedPid(cluster: string, socketDir: string): void {
+  for (const file of [join(cluster, 'postmaster.pid'), join(socketDir, `${socketFile}.lock`)]) {
+    const [pid, ...rest] = linesOf(file)
+    if (pid === undefined || !answersSignals(Number(pid))) continue
+    writeFileSync(file, [String(process.pid), ...rest].join('\n'))
+  }
+}
+
+/** In the cluster itself, which its user alone may enter; a path too long for a socket gets a short stand-in. */
+function socketFolder(cluster: string, runAs: RunAs | null): string {
+  if (fits(cluster)) return cluster
+  const name = `assay-${sha256Hex(cluster).slice(0, 16)}`
+  const folder = [tmpdir(), '/tmp'].map((base) => join(base, name)).find(fits)
+  if (folder === undefined) throw new Error(`${cluster}: the path is too long for a socket.`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { uid: ourUid = process.getuid?.() ?? 0 } = runAs ?? {}
+  const found = lstatSync(folder)
+  // Somebody else may have made it first, to stand between us and the database.
+  if (!found.isDirectory() || ![ourUid, process.getuid?.()].includes(found.uid))
+    throw new Error(`${folder} belongs to somebody else: remove it.`)
+  chmodSync(folder, 0o700)
+  if (runAs !== null) chownSync(folder, runAs.uid, runAs.gid)
+  return folder
+}
+
+/** The setting is a list of folders divided by commas. */
+function fits(folder: string): boolean {
+  return Buffer.byteLength(join(folder, socketFile)) <= socketPathBytesMax && !folder.includes(',')
+}

@@ -1,0 +1,56 @@
+/** Which database a process works with: the operator's, or the embedded one, started or joined; and how it gets its shape. */
+import { join } from 'node:path'
+import { recordMigrations } from '../audit/record.ts'
+import type { Config } from '../config/config.ts'
+import { systemClock } from '../platform/clock.ts'
+import type { Tx } from '../platform/db/db.ts'
+import type { Job } from '../platform/job-runner.ts'
+import { startEmbeddedPostgres } from './embedded/embedded-postgres.ts'
+import { migrateRecorded } from './migrate.ts'
+
+export interface Database {
+  url: string
+  embedded: boolean
+  /** Starts the embedded server again where it is gone. */
+  revive(): Promise<void>
+  /** Leaves the embedded server; the last process to leave it stops it. */
+  stop(): Promise<void>
+}
+
+export async function openDatabase(
+  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  log: (line: string) => void,
+): Promise<Database> {
+  const { databaseUrl: url, dataDir } = config
+  const nothing = () => Promise.resolve()
+  if (url !== undefined) return { url, embedded: false, revive: nothing, stop: nothing }
+  const start = () => startEmbeddedPostgres({ dataDir, durable: true, log })
+  const server = await start()
+  return {
+    url: server.url,
+    embedded: true,
+    async revive() {
+      // We use it still: to leave what this start adds stops nothing.
+      await (await start()).stop()
+    },
+    stop: () => server.stop(),
+  }
+}
+
+export const migrationsDirectory = join(import.meta.dirname, '../../migrations')
+
+/** Applies what is missing, as the audit log then tells, and returns the names. Throws as `migrate` does. */
+export function migrateDatabase(url: string): Promise<string[]> {
+  const now = systemClock()
+  const record = (tx: Tx, names: readonly string[]) => recordMigrations(tx, names, now)
+  return migrateRecorded(url, { directory: migrationsDirectory, record }, now)
+}
+
+/** An embedded database that was killed is started again, within a second or two. `silentMs`: for how long it has not answered. */
+export function reviveJobs(database: Database, silentMs: () => number): Job[] {
+  if (!database.embedded) return []
+  const run = async (): Promise<void> => {
+    if (silentMs() > 1_000) await database.revive()
+  }
+  return [{ name: 'embedded database', everyMs: 500, run }]
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { after, type TestContext, test } from 'node:test'
+import { beforeRival } from '../../../test/support/fault/rival.ts'
+import { onServer, testDatabase } from '../../../test/support/start/database.ts'
+import { patience } from '../../../test/support/start/patience.ts'
+import { eventually } from '../../../test/support/start/processes.ts'
+import { UnavailableError } from '../http/errors.ts'
+import { setPatience } from '../patience.ts'
+import { fragment, openDb, sql, sqlState } from './db.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+await db.run(sql`create table notes (id bigint primary key, text text not null)`)
+
+function open(more: { url?: string; statementTimeoutMs?: number; connectionsMax?: number } = {}) {
+  const opened = openDb({
+    url: database.url,
+    connectionsMax: 1,
+    applicationName: 'db test',
+    onError: () => {},
+    ...more,
+  })
+  after(() => opened.close())
+  return opened
+}
+
+function usualPatience(t: TestContext): void {
+  setPatience(1)
+  t.after(() => setPatience(patience))
+}
+
+test('what is put into a statement is a parameter, whatever it holds', async () => {
+  const hostile = `'; drop table notes; --`
+  const [row] = await db.rows<{ text: string; list: string[] }>(
+    sql`select ${hostile}::text as text, ${[hostile, 'a,b', '{}']}::text[] as list`,
+  )
+  assert.deepEqual({ ...row }, { text: hostile, list: [hostile, 'a,b', '{}'] })
+})
+
+test('a statement has one name for each text, and is prepared under it', async () => {
+  const one = (id: number) => sql`select text from notes where id = ${id}`
+  const { name, text } = one(1)
+  assert.equal(one(2).name, name)
+  assert.equal(text, 'select text from notes where id = $1')
+  assert.notEqual(sql`select text from notes where id > ${1}`.name, name)
+  const alone = open()
+  await alone.rows(one(1))
+  const prepared = await alone.rows<{ name: string }>(sql`select name from pg_prepared_statements`)
+  assert.ok(prepared.some((statement) => statement.name === name))
+})
+
+test('a fragment is text of its statement, before, between and behind its parameters', async () => {
+  const columns = fragment`id, text`
+  const all = fragment`true`
+  const find = (id: number, text: string) =>
+    sql`select ${columns} from notes where id = ${id} and text = ${text} and ${all}`
+  await db.run(sql`insert into notes values (99, 'a')`)
+  for (const text of ['a', 'b', 'a'])
+    assert.deepEqual(await db.rows(find(99, text)), text === 'a' ? [{ id: 99, text }] : [])
+  assert.deepEqual(find(99, 'a').values, [99, 'a'])
+  await db.run(sql`delete from notes where id = 99`)
+})
+
+test('a bigint comes back as a number while that is exact, else the statement fails', async () => {
+  const of = (value: string) => db.rows<{ value: number }>(sql`select ${value}::bigint as value`)
+  assert.equal((await of('9007199254740991'))[0]?.value, 2 ** 53 - 1)
+  await assert.rejects(of('9007199254740992'), /safe integer/)
+})
+
+test('a transaction commits what it did, and leaves nothing when it throws', async () => {
+  const kept = await db.transaction(async (tx) => {
+    await tx.run(sql`insert into notes values (1, 'kept')`)
+    return 'result'
+  })
+  assert.equal(kept, 'result')
+  const thrown = new Error('no')
+  const failing = db.transaction(async (tx) => {
+    await tx.run(sql`insert into notes values (2, 'lost')`)
+    throw thrown
+  })
+  await assert.rejects(failing, (error) => error === thrown)
+  assert.deepEqual(await db.rows(sql`select id from notes order by id`), [{ id: 1 }])
+})
+
+test('a transaction that the database asks to repeat is repeated, five times at most', async () => {
+  let attempts = 0
+  const conflict = sql`do $$ begin raise exception 'again' using errcode = '40001'; end $$`
+  const result = await db.transaction(async (tx) => {
+    if (++attempts < 5) await tx.run(conflict)
+    return attempts
+  })
+  assert.equal(result, 5)
+  attempts = 0
+  const hopeless = db.transaction(async (tx) => {
+    attempts++
+    await tx.run(conflict)
+  })
+  await assert.rejects(hopeless, UnavailableError)
+  assert.equal(attempts, 5)
+})
+
+test('a statement that fails tells its SQLSTATE and keeps its connection', async () => {
+  const alone = open()
+  const pid = async () =>
+    (await alone.rows<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid
+  const before = await pid()
+  await assert.rejects(alone.rows(sql`select 1 / 0`), (error) => sqlState(error) === '22012')
+  await assert.rejects(
+    alone.transaction((tx) => tx.run(sql`select 1 / 0`)),
+    (error) => sqlState(error) === '22012',
+  )
+  assert.equal(await pid(), before)
+})
+
+test('503: a statement or a lock that takes too long is unavailable, and the connection lives on', async () => {
+  const hasty = open({ statementTimeoutMs: 1_000 })
+  const pidOf = async () =>
+    (await hasty.rows<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid
+  // Nothing is quick enough for certain.
+  const pid = () => eventually('an answer', { see: () => pidOf().catch(() => undefined) })
+  const before = await pid()
+  await assert.rejects(hasty.rows(sql`select pg_sleep(10)`), UnavailableError)
+  await db.transaction(async (tx) => {
+    await tx.run(sql`lock table notes`)
+    await assert.rejects(hasty.rows(sql`select * from notes`), UnavailableError)
+  })
+  assert.equal((await pid()).value, before.value)
+})
+
+test('who may work for long waits for a lock as others work for long: half the time of a statement', async (t) => {
+  usualPatience(t)
+  const waitOf = async (statementTimeoutMs?: number) => {
+    const one = open(statementTimeoutMs === undefined ? {} : { statementTimeoutMs })
+    return one.rows(sql`select setting::int as ms from pg_settings where name = 'lock_timeout'`)
+  }
+  assert.deepEqual(await waitOf(), [{ ms: 1_000 }])
+  assert.deepEqual(await waitOf(60_000), [{ ms: 30_000 }])
+  assert.deepEqual(await waitOf(0), [{ ms: 0 }])
+})
+
+test('503: a connection that is lost during a call is unavailable, and the next call has a new one', async () => {
+  const alone = open()
+  await assert.rejects(
+    alone.rows(sql`select pg_terminate_backend(pg_backend_pid())`),
+    UnavailableError,
+  )
+  await assert.rejects(
+    alone.transaction(async (tx) => {
+      await tx.run(sql`insert into notes values (3, 'lost')`)
+      await tx.run(sql`select pg_terminate_backend(pg_backend_pid())`)
+    }),
+    UnavailableError,
+  )
+  assert.deepEqual(await alone.rows(sql`select id from notes where id = 3`), [])
+})
+
+test('503: no server, no database and a server that says nothing are unavailable in under a second', async (t) => {
+  usualPatience(t)
+  const silent = createServer()
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  after(() => silent.close())
+  const address = silent.address()
+  assert.ok(address !== null && typeof address === 'object')
+  const missing = new URL(database.url)
+  missing.pathname = '/there_is_no_such_database'
+  const urls = [
+    'postgres://nobody@127.0.0.1:1/none',
+    missing.href,
+    `postgres://nobody@127.0.0.1:${address.port}/none`,
+  ]
+  const rival = () => onServer(database.url, 'select 1')
+  for (const url of urls) {
+    const refused = assert.rejects(open({ url }).rows(sql`select 1`), UnavailableError)
+    await beforeRival({ what: url, withinMs: 1_000, rival }, refused)
+  }
+})
+
+test('503: a call waits half a second for a connection and no longer', async (t) => {
+  usualPatience(t)
+  const one = open({ connectionsMax: 1 })
+  await one.transaction(async () => {
+    await assert.rejects(one.rows(sql`select 1`), UnavailableError)
+  })
+})

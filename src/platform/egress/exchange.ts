@@ -1,0 +1,107 @@
+/** One exchange over HTTP: a request written, an answer read, within a deadline and sizes, whatever the other side does. */
+import type { Dispatcher } from 'undici'
+import { EgressError, type EgressFailure, exchangeFailure } from './failures.ts'
+
+export interface ExchangeRequest {
+  method: 'GET' | 'POST'
+  headers?: Record<string, string>
+  body?: string | Uint8Array
+  /** How much of the answer's body is read; the rest is cut off, with the connection. */
+  answerBytesMax: number
+  /** For the whole exchange, waiting for a connection included. */
+  totalMs: number
+  /** See `EgressRequest`. */
+  beginBy?: number | undefined
+}
+
+export type EgressAnswer =
+  | {
+      outcome: 'answered'
+      /** Redirects too: nothing is followed. */
+      status: number
+      headers: Record<string, string | string[] | undefined>
+      body: Buffer
+      /** The body was longer than `answerBytesMax`. */
+      isCut: boolean
+    }
+  | { outcome: 'failed'; failure: EgressFailure; error: Error }
+
+/** Answers such as 103 Early Hints before the answer. */
+const hintsMax = 16
+
+/** Never rejects for what the other side does. */
+export function exchange(
+  dispatcher: Dispatcher,
+  url: URL,
+  request: ExchangeRequest,
+): Promise<EgressAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<EgressAnswer>()
+  const { answerBytesMax, beginBy = Number.POSITIVE_INFINITY } = request
+  let controller: Dispatcher.DispatchController | undefined
+  let isOver = false
+  let hints = 0
+  let head: { status: number; headers: Record<string, string | string[] | undefined> } | undefined
+  const chunks: Uint8Array[] = []
+  let length = 0
+
+  const deadline = setTimeout(() => {
+    const late = new EgressError('timeout', 'no answer in time')
+    end(() => fail(late))
+    controller?.abort(late)
+  }, request.totalMs)
+
+  function end(settle: () => void): void {
+    if (isOver) return
+    isOver = true
+    clearTimeout(deadline)
+    settle()
+  }
+
+  /** A failure as a value; a defect of ours is thrown on. */
+  function fail(error: Error): void {
+    const failure = exchangeFailure(error)
+    if (failure === undefined) reject(error)
+    else resolve({ outcome: 'failed', failure, error })
+  }
+
+  function answer(isCut: boolean): void {
+    if (head === undefined) return
+    const read = Buffer.concat(chunks)
+    const body = isCut ? read.subarray(0, answerBytesMax) : read
+    resolve({ outcome: 'answered', ...head, body, isCut })
+  }
+
+  const { origin, pathname, search } = url
+  const { method, headers = {}, body = null } = request
+  dispatcher.dispatch(
+    { origin, path: pathname + search, method, headers, body },
+    {
+      // Called right before the request is written; what is thrown here ends it and leaves the connection to the next.
+      onRequestStart(started) {
+        if (isOver) throw new EgressError('timeout', 'connected after the end')
+        if (performance.now() > beginBy) throw new EgressError('not_begun', 'connected too late')
+        controller = started
+      },
+      onResponseStart(_, status, received) {
+        if (status >= 200) head = { status, headers: received }
+        else if (++hints > hintsMax)
+          controller?.abort(new EgressError('body_error', 'hints without end'))
+      },
+      onResponseData(_, chunk) {
+        if (isOver) return
+        chunks.push(chunk)
+        length += chunk.length
+        if (length <= answerBytesMax) return
+        end(() => answer(true))
+        controller?.abort(new EgressError('body_error', 'the rest is not read'))
+      },
+      onResponseEnd() {
+        end(() => answer(false))
+      },
+      onResponseError(_, error) {
+        end(() => fail(error))
+      },
+    },
+  )
+  return promise
+}

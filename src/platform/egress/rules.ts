@@ -1,0 +1,121 @@
+/**
+ * Pure: which URLs and which addresses this service opens connections to. A URL that a stranger gave may not lead into the operator's
+ * own networks (SSRF): it is checked as text when it is given, and every address its name leads to is checked whenever it is dialled.
+ */
+import ipaddr from 'ipaddr.js'
+import {
+  type Address,
+  isWithin,
+  type Network,
+  parseAddress,
+  parseNetwork,
+} from '../http/networks.ts'
+
+export interface EgressRules {
+  /** Whose URLs these are. The operator's own settings may name any host, address and port. */
+  urlsOf: 'strangers' | 'operator'
+  allowHttp: boolean
+  ports: readonly number[] | 'any'
+  /** Networks that may be reached although they are not public. */
+  allow: readonly Network[]
+  /** Networks that may never be reached; before `allow`. */
+  deny: readonly Network[]
+}
+
+/** For URLs from the settings. */
+export const operatorRules: EgressRules = {
+  urlsOf: 'operator',
+  allowHttp: true,
+  ports: 'any',
+  allow: [],
+  deny: [],
+}
+
+/** For URLs from anybody else: https to public addresses. Throws on a text that is no network. */
+export function strangerRules(
+  settings: {
+    allowHttp?: boolean
+    ports?: readonly number[] | 'any'
+    allowCidrs?: readonly string[]
+    denyCidrs?: readonly string[]
+  } = {},
+): EgressRules {
+  return {
+    urlsOf: 'strangers',
+    allowHttp: settings.allowHttp ?? false,
+    ports: settings.ports ?? [443],
+    allow: (settings.allowCidrs ?? []).map(networkOf),
+    deny: (settings.denyCidrs ?? []).map(networkOf),
+  }
+}
+
+function networkOf(text: string): Network {
+  const network = parseNetwork(text)
+  if (network === null) throw new Error(`${JSON.stringify(text)} is not an address or a network`)
+  return network
+}
+
+/** Names that lead nowhere but into a private network. */
+const localName = /(^|\.)(localhost|local|internal|home\.arpa)$/
+
+/**
+ * The URL, or what is wrong with it in words for whoever gave it. The text is checked before it is parsed, because parsing repairs:
+ * it folds `https:\\host`, drops tabs and line breaks, and turns `0x7f.1` and full-width digits into 127.0.0.1.
+ */
+export function vetUrl(text: string, rules: EgressRules): { url: URL } | { fault: string } {
+  const match = /^(https?):\/\/([^/?#\\]*)/.exec(text)
+  if (match === null || (match[1] === 'http' && !rules.allowHttp))
+    return fault(
+      rules.allowHttp ? 'must start with https:// or http://' : 'must start with https://',
+    )
+  if (/[\p{Cc}\s\\]/u.test(text))
+    return fault('must hold no white space, control character or backslash')
+  if (!URL.canParse(text)) return fault('is not a URL')
+  const url = new URL(text)
+  if (rules.urlsOf === 'operator') return { url }
+  if (url.username !== '' || url.password !== '' || match[2]?.includes('@'))
+    return fault('must hold no user name or password')
+  if (text.includes('#')) return fault('must hold no fragment')
+  return hostFault(match[2] as string, url, rules) ?? portFault(url, rules) ?? { url }
+}
+
+function hostFault(written: string, url: URL, rules: EgressRules): { fault: string } | undefined {
+  const { hostname } = url
+  // Written otherwise than it is understood: a disguise, or a port with leading zeros.
+  const plain = written.toLowerCase().replace(/:\d{1,5}$/, '')
+  if (plain !== hostname) return fault('must name its host plainly, in ASCII')
+  const address = parseAddress(hostname.replace(/^\[|\]$/g, ''))
+  if (address !== null)
+    return isWithin(address, rules.allow) ? undefined : fault('must name a host, not an address')
+  if (hostname.endsWith('.')) return fault('must not end its host with a dot')
+  if (hostname.split('.').some((label) => label === '' || label.length > 63))
+    return fault('must name its host in labels of 1 to 63 characters')
+  // A deployment that serves its own network may name hosts there; their addresses are checked like all.
+  if (rules.allow.length > 0) return undefined
+  return !hostname.includes('.') || localName.test(hostname)
+    ? fault('must name a public host')
+    : undefined
+}
+
+function portFault(url: URL, { ports }: EgressRules): { fault: string } | undefined {
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  if (port !== 0 && (ports === 'any' || ports.includes(port))) return undefined
+  return fault(ports === 'any' ? 'must name a port' : `must use port ${ports.join(' or ')}`)
+}
+
+function fault(text: string): { fault: string } {
+  return { fault: text }
+}
+
+/** Global unicast: what else IANA sets aside in IPv6 is none of ours, IPv4-compatible addresses such as ::7f00:1 among it. */
+const globalIpv6: readonly Network[] = [[ipaddr.IPv6.parse('2000::'), 3]]
+/** Public by its number, yet the door to the metadata of every machine at one cloud provider. */
+const cloudMetadata: readonly Network[] = [[ipaddr.IPv4.parse('168.63.129.16'), 32]]
+
+/** Whether a connection to this address may be opened. */
+export function mayDial(address: Address, rules: EgressRules): boolean {
+  if (isWithin(address, rules.deny)) return false
+  if (rules.urlsOf === 'operator' || isWithin(address, rules.allow)) return true
+  if (address.range() !== 'unicast' || isWithin(address, cloudMetadata)) return false
+  return address.kind() === 'ipv4' || isWithin(address, globalIpv6)
+}

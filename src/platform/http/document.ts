@@ -1,0 +1,58 @@
+/**
+ * Public documents: bytes made once, served many times, with a strong ETag for each encoding (decision D9).
+ */
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { sha256 } from '../crypto/bytes.ts'
+
+export type Encoding = 'identity' | 'gzip' | 'br'
+
+export interface Representation {
+  encoding: Encoding
+  bytes: Buffer
+  /** Quoted, as the header wants it. */
+  etag: string
+}
+
+export interface PublicDocument {
+  contentType: string
+  cacheControl: string
+  /** Served where `Accept` prefers plain JSON, with a Link header to this context (JSON-LD 1.1 §6.1). */
+  contextUrl?: string
+  headers: Record<string, string>
+  /** Identity first, then what compresses it. */
+  representations: Representation[]
+}
+
+export interface PublicDocumentOptions {
+  body: string
+  contentType: 'application/json' | 'application/ld+json' | 'text/markdown; charset=utf-8'
+  maxAgeSeconds: number
+  /** Further Cache-Control directives, e.g. `stale-if-error=3600`. */
+  cacheDirectives?: string
+  contextUrl?: string
+  headers?: Record<string, string>
+}
+
+/** Below this, the headers outweigh what compression saves. */
+const compressedBytesMin = 512
+
+export function publicDocument(options: PublicDocumentOptions): PublicDocument {
+  const bytes = Buffer.from(options.body, 'utf8')
+  const digest = sha256(bytes).toString('base64url').slice(0, 27)
+  const representations: Representation[] = [{ encoding: 'identity', bytes, etag: `"${digest}"` }]
+  if (bytes.length >= compressedBytesMin) {
+    const quality = { [constants.BROTLI_PARAM_QUALITY]: 5 }
+    const gzip = gzipSync(bytes, { level: 6 })
+    const br = brotliCompressSync(bytes, { params: quality })
+    representations.push({ encoding: 'br', bytes: br, etag: `"${digest}-br"` })
+    representations.push({ encoding: 'gzip', bytes: gzip, etag: `"${digest}-gzip"` })
+  }
+  const directives = options.cacheDirectives === undefined ? '' : `, ${options.cacheDirectives}`
+  return {
+    contentType: options.contentType,
+    cacheControl: `public, max-age=${options.maxAgeSeconds}${directives}`,
+    headers: options.headers ?? {},
+    representations,
+    ...(options.contextUrl === undefined ? {} : { contextUrl: options.contextUrl }),
+  }
+}

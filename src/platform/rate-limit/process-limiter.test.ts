@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RecentMap } from '../recent-map.ts'
+import { inProcessRateLimiter } from './process-limiter.ts'
+
+const policy = { name: 'verify', perMinute: 60, perDay: 1_000 }
+const address = (key: string) => ({ buckets: [{ key, factor: 1 }] })
+const network = (key: string) => ({
+  buckets: [
+    { key, factor: 1 },
+    { key: 'wide', factor: 10 },
+  ],
+})
+
+async function grants(take: () => Promise<{ allowed: boolean }>, calls: number): Promise<number> {
+  let count = 0
+  for (let i = 0; i < calls; i++) if ((await take()).allowed) count++
+  return count
+}
+
+test('alone it grants the whole limit, as one of two nodes half of it, as one of a thousand one call', async () => {
+  for (const [nodes, share] of [
+    [1, 60],
+    [2, 30],
+    [1_000, 1],
+  ] as const) {
+    const limiter = inProcessRateLimiter({ nodes, now: () => 0 })
+    assert.equal(await grants(() => limiter.take(address('a'), policy), 100), share)
+    assert.equal(await grants(() => limiter.take(address('b'), policy), 100), share)
+  }
+})
+
+test('a refused call tells when a retry succeeds, and hammering meanwhile does not put it off', async () => {
+  let now = 5
+  const limiter = inProcessRateLimiter({ nodes: 1, now: () => now })
+  await grants(() => limiter.take(address('a'), policy), 60)
+  now = 30_005
+  const refused = await limiter.take(address('a'), policy)
+  assert.deepEqual(refused, {
+    allowed: false,
+    retryAfterSeconds: 30,
+    minute: { limit: 60, remaining: 0, resetSeconds: 30 },
+    day: { limit: 1_000, remaining: 940, resetSeconds: 87_270 },
+    full: [{ name: `${policy.name}|a`, freeMs: 30_000 }],
+  })
+  await grants(() => limiter.take(address('a'), policy), 500)
+  now = 60_005
+  assert.equal((await limiter.take(address('a'), policy)).allowed, true)
+})
+
+test('a call refused by the wider network is not counted for the narrower one', async () => {
+  let now = 0
+  const limiter = inProcessRateLimiter({ nodes: 1, now: () => now })
+  for (let i = 0; i < 10; i++)
+    assert.equal(await grants(() => limiter.take(network(`n${i}`), policy), 60), 60)
+  now = 30_000
+  assert.equal(await grants(() => limiter.take(network('late'), policy), 10), 0)
+  now = 60_000
+  const verdict = await limiter.take(network('late'), policy)
+  assert.equal(verdict.allowed, true)
+  assert.equal(verdict.minute.remaining, 59)
+})
+
+test('policies count apart', async () => {
+  const limiter = inProcessRateLimiter({ nodes: 1, now: () => 0 })
+  await grants(() => limiter.take(address('a'), policy), 61)
+  assert.equal((await limiter.take(address('a'), { ...policy, name: 'other' })).allowed, true)
+})
+
+test('where too many callers are alive, the one that called longest ago is forgotten, not one that keeps calling', async () => {
+  const limiter = inProcessRateLimiter({ nodes: 1, bucketsMax: 100, now: () => 0 })
+  const one = { ...policy, perMinute: 1 }
+  for (let i = 0; i < 1_000; i++) {
+    const hammering = await limiter.take(address('hammering'), one)
+    assert.equal(hammering.allowed, i === 0)
+    assert.equal((await limiter.take(address(`other ${i}`), one)).allowed, true)
+  }
+  assert.equal((await limiter.take(address('other 0'), one)).allowed, true)
+})
+
+test('a recent map never holds more than its size', () => {
+  const map = new RecentMap<number>(3)
+  for (const key of ['a', 'b', 'c', 'a', 'd']) map.set(key, 1)
+  assert.equal(map.size, 3)
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd'].map((key) => map.get(key)),
+    [1, undefined, 1, 1],
+  )
+  const none = new RecentMap<number>(0)
+  none.set('a', 1)
+  assert.equal(none.size, 0)
+})

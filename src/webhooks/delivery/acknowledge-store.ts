@@ -1,0 +1,104 @@
+/** SQL of acknowledging: what came of attempts, in webhook_deliveries and webhook_attempts, and what it says of webhook_endpoints. */
+import { type Queryable, sql } from '../../platform/db/db.ts'
+
+/** The end of a leased delivery, or of one attempt at it. */
+export interface Acknowledgement {
+  id: number
+  leaseId: string
+  /** Cancelled: nothing was sent. */
+  status: 'succeeded' | 'pending' | 'exhausted' | 'cancelled'
+  /** For `pending`. */
+  dueAt: Date | null
+  attempt: number
+  /** Null for what was not sent. */
+  startedAt: Date | null
+  durationMs: number | null
+  responseStatus: number | null
+  errorCode: string | null
+  responseBody: string | null
+}
+
+/** What a batch of attempts says of one endpoint. */
+export interface EndpointHealth {
+  endpointId: string
+  successes: number
+  failures: number
+  /** Some failure was a sign of overload or outage. */
+  isStrained: boolean
+  parkedUntil: Date | null
+}
+
+/**
+ * One statement, so one round trip and one commit. Returns the leases that held until now.
+ *
+ * Only who still holds the lease says what becomes of a delivery: a worker that was away for too long adds its attempt and changes
+ * nothing, for somebody else has tried since.
+ *
+ * One success in a batch ends the failing of an endpoint. That is written only where something changes, but for the time of the last success,
+ * which may be a minute old: a healthy endpoint costs no write. Endpoints are locked before deliveries and in the order of their ids, as
+ * whoever disables one does it: nobody waits for another in a circle.
+ */
+export async function acknowledge(
+  db: Queryable,
+  ended: readonly Acknowledgement[],
+  { health, now }: { health: readonly EndpointHealth[]; now: Date },
+): Promise<ReadonlySet<string>> {
+  const column = <Name extends keyof Acknowledgement>(name: Name) => ended.map((one) => one[name])
+  const told = <Name extends keyof EndpointHealth>(name: Name) => health.map((one) => one[name])
+  const rows = await db.rows<{ leaseId: string }>(sql`
+    with ended as materialized (
+      select * from unnest(${column('id')}::bigint[], ${column('leaseId')}::uuid[],
+        ${column('status')}::text[], ${column('dueAt')}::timestamptz[],
+        ${column('attempt')}::smallint[], ${column('startedAt')}::timestamptz[],
+        ${column('durationMs')}::int[], ${column('responseStatus')}::smallint[],
+        ${column('errorCode')}::text[], ${column('responseBody')}::text[])
+        as e(id, lease_id, status, due_at, attempt, started_at, duration_ms, response_status,
+          error_code, response_body)
+    ), noted as materialized (
+      select * from unnest(${told('endpointId')}::uuid[], ${told('successes')}::int[],
+        ${told('failures')}::int[], ${told('isStrained')}::boolean[],
+        ${told('parkedUntil')}::timestamptz[])
+        as h(endpoint_id, successes, failures, is_strained, parked_until)
+    ), locked as materialized (
+      select n.id from webhook_endpoints n join noted h on h.endpoint_id = n.id
+      where h.failures > 0 or n.failing_since is not null or n.concurrency < 16
+        or n.last_success_at is null
+        or n.last_success_at < ${now}::timestamptz - interval '1 minute'
+      order by n.id for no key update of n
+    ), health as (
+      update webhook_endpoints n
+      set concurrency = case when h.is_strained then greatest(1, n.concurrency / 2)
+          else least(16, n.concurrency + h.successes / 20.0) end,
+        last_success_at = case when h.successes > 0 then ${now} else n.last_success_at end,
+        last_failure_at = case when h.failures > 0 then ${now} else n.last_failure_at end,
+        failing_since = case when h.successes > 0 then null
+          else coalesce(n.failing_since, ${now}) end,
+        consecutive_failures = case when h.successes > 0 then 0
+          else n.consecutive_failures + h.failures end,
+        warned_hours = case when h.successes > 0 then 0 else n.warned_hours end,
+        parked_until = greatest(n.parked_until, h.parked_until)
+      from locked l join noted h on h.endpoint_id = l.id
+      where n.id = l.id
+    ), settled as (
+      update webhook_deliveries d
+      set status = e.status, due_at = coalesce(e.due_at, d.due_at), lease_id = null,
+        lease_until = null,
+        finished_at = case when e.status = 'pending' then null else ${now}::timestamptz end
+      from ended e
+      where d.id = e.id and d.status = 'sending' and d.lease_id = e.lease_id
+        and (select count(*) from locked) >= 0
+      returning e.lease_id
+    ), attempts as (
+      insert into webhook_attempts (id, delivery_id, endpoint_id, event_id, event_type, attempt,
+        trigger, result, started_at, duration_ms, response_status, error_code, response_body,
+        next_attempt_at)
+      select e.lease_id, d.id, d.endpoint_id, d.event_id, d.event_type, e.attempt, d.trigger,
+        case when e.status = 'succeeded' then 'succeeded' else 'failed' end, e.started_at,
+        e.duration_ms, e.response_status, e.error_code, e.response_body, e.due_at
+      from ended e join webhook_deliveries d on d.id = e.id
+      where e.status <> 'cancelled'
+      on conflict (id) do nothing
+    )
+    select lease_id as "leaseId" from settled`)
+  return new Set(rows.map(({ leaseId }) => leaseId))
+}

@@ -1,0 +1,200 @@
+/**
+ * Delivering. A pass finds endpoints with something due, deals the free slots out among them, leases their deliveries, and sends. What
+ * comes back is acknowledged in batches: the delivery, the attempt and the health of the endpoint in one transaction. A crash anywhere
+ * leaves a lease that runs out; then the delivery is due again (at least once, under the same event id).
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Bell, createBell } from '../../platform/bell.ts'
+import { coalesce } from '../../platform/coalesce.ts'
+import { uuidV7 } from '../../platform/db/uuid-v7.ts'
+import { UnavailableError } from '../../platform/http/errors.ts'
+import type { Log } from '../../platform/observability/log.ts'
+import { type AttemptEnd, acknowledgeBatch } from './acknowledge.ts'
+import type { SigningSecrets } from './attempt-request.ts'
+import { returnUnused, withinRates } from './keep-rates.ts'
+import { claimDeliveries, findDueEndpoints, type WalkedEndpoint } from './leasing-store.ts'
+import type { Notices } from './notices.ts'
+import { type Leased, type SenderParts, sender } from './send.ts'
+import { signingSecrets } from './signing-secrets.ts'
+import { dealSlots, type Grant } from './slots.ts'
+
+export interface DelivererParts extends SenderParts {
+  log: Log
+  /** Rung when something may have become due. */
+  bell?: Bell
+  /** Of receivers that want nothing any more. */
+  notices?: Notices
+  /** Attempts under way at most. */
+  slotsMax?: number
+}
+
+export interface Deliverer {
+  /** Leases what is due, as far as there are slots, and begins to send it. Returns how many. */
+  pass(): Promise<number>
+  /** Passes until nothing is due and nothing under way, or the signal. */
+  work(signal: AbortSignal): Promise<void>
+  /** How long to wait before the next pass, in milliseconds, unless the bell rings: until something is due, as far as the last one saw. */
+  restMs(): number
+  /** Resolves when every attempt under way has been acknowledged: within 30 seconds, as every one ends by then. */
+  finish(): Promise<void>
+}
+
+/** Longer than any exchange, with room for the clocks of two machines. */
+const leaseMs = 60_000
+const endpointsWalked = 512
+const restMsMin = 25
+/** Another process may have made something due, or may hold what this one has slots for. */
+const restMsMax = 250
+const beforeAll = '00000000-0000-0000-0000-000000000000'
+
+export function openDeliverer(parts: DelivererParts): Deliverer {
+  const { db, clock, slotsMax = 256, meter, bell = createBell() } = parts
+  const underWay = new Set<Promise<void>>()
+  const acknowledge = patiently(
+    coalesce<AttemptEnd, void>({
+      name: 'acknowledge deliveries',
+      run: async (ends) => {
+        meter.fenced(await acknowledgeBatch(parts, ends, clock()))
+        return ends.map(() => undefined)
+      },
+      deadlineMs: 10_000,
+    }),
+  )
+  const send = sender(parts)
+  /** Endpoints whose secret cannot be opened here, and until when they are left alone. */
+  const unopened = new Map<string, number>()
+  let cursor = beforeAll
+  let failingUnderWay = 0
+  /** Null: nothing will be due by itself. */
+  let nextAt: Date | null = clock()
+  meter.watch(() => underWay.size)
+
+  async function pass(): Promise<number> {
+    const slots = slotsMax - underWay.size
+    if (slots === 0) return 0
+    const due = await dueEndpoints()
+    const failingSlots = Math.floor(slotsMax / 4) - failingUnderWay
+    const dealt = dealSlots(due, { slots, failingSlots })
+    // Where slots ran out, the next pass begins behind the last that got one.
+    if (countOf(dealt) === slots) cursor = dealt.at(-1)?.endpointId ?? beforeAll
+    const now = clock()
+    // Opened before anything is leased: where that cannot be done here, no lease has to be given back.
+    const secrets = openedSecrets(due, { dealt, now })
+    const sendable = dealt.filter(({ endpointId }) => secrets.has(endpointId))
+    const grants = await withinRates(db, sendable, { due, now })
+    if (grants.length === 0) return 0
+    const leasedAt = performance.now()
+    const versions = newestVersions(due)
+    const claimable = grants.map((grant) => ({
+      ...grant,
+      secretVersion: versions.get(grant.endpointId) ?? 0,
+    }))
+    const claimed = await claimDeliveries(db, claimable, {
+      ids: Array.from({ length: countOf(grants) }, () => uuidV7(now)),
+      now,
+      until: new Date(now.getTime() + leaseMs),
+    })
+    const failing = new Set(due.filter((one) => one.isFailing).map((one) => one.endpointId))
+    for (const delivery of claimed) {
+      const signing = secrets.get(delivery.endpointId)
+      if (signing === undefined) throw new Error('leased without a grant')
+      begin({ delivery, secrets: signing, leasedAt }, failing.has(delivery.endpointId))
+    }
+    await returnUnused(db, grants, { due, claimed })
+    return claimed.length
+  }
+
+  /** All around the circle of endpoints, from the cursor on; a part of it where there are very many. */
+  async function dueEndpoints(): Promise<WalkedEndpoint[]> {
+    const now = clock()
+    const page = await findDueEndpoints(db, { after: cursor, limit: endpointsWalked, now })
+    cursor = page.after ?? beforeAll
+    const due = page.endpoints.filter((one) => (unopened.get(one.endpointId) ?? 0) <= now.getTime())
+    nextAt = due.length > 0 || page.after !== null ? now : page.nextAt
+    return due
+  }
+
+  function restMs(): number {
+    const untilDue = nextAt === null ? restMsMax : nextAt.getTime() - clock().getTime()
+    return Math.min(Math.max(untilDue, restMsMin), restMsMax)
+  }
+
+  function openedSecrets(
+    due: readonly WalkedEndpoint[],
+    { dealt, now }: { dealt: readonly Grant[]; now: Date },
+  ): Map<string, SigningSecrets> {
+    const sealed = new Map(due.map(({ endpointId, secrets }) => [endpointId, secrets]))
+    const opened = new Map<string, SigningSecrets>()
+    for (const { endpointId: id } of dealt)
+      try {
+        const secrets = signingSecrets(sealed.get(id) ?? [], parts.ring, now)
+        if (secrets === null) throw new Error('the endpoint has no secret that signs')
+        opened.set(id, secrets)
+      } catch (error) {
+        parts.log.error('a webhook secret cannot be opened; its deliveries wait', error, { id })
+        unopened.set(id, now.getTime() + leaseMs)
+      }
+    return opened
+  }
+
+  function begin(leased: Leased, isFailing: boolean): void {
+    if (isFailing) failingUnderWay++
+    const sending = send(leased)
+      .then(acknowledge)
+      .catch((error: unknown) =>
+        parts.log.error('an attempt is not acknowledged; it will be made again', error, {
+          endpointId: leased.delivery.endpointId,
+        }),
+      )
+      .finally(() => {
+        underWay.delete(sending)
+        if (isFailing) failingUnderWay--
+        // What ends makes room, for its endpoint or for all.
+        bell.ring()
+      })
+    underWay.add(sending)
+  }
+
+  return {
+    pass,
+    async work(signal) {
+      while (!signal.aborted) {
+        const begun = await pass()
+        if (begun > 0 && underWay.size < slotsMax) continue
+        if (underWay.size === 0) return
+        await bell.pause(restMs(), signal)
+      }
+    },
+    restMs,
+    async finish() {
+      await Promise.all(underWay)
+    },
+  }
+}
+
+function newestVersions(endpoints: readonly WalkedEndpoint[]): Map<string, number> {
+  return new Map(
+    endpoints.map(({ endpointId, secrets }) => [endpointId, secrets.at(-1)?.version ?? 0]),
+  )
+}
+
+function countOf(grants: readonly Grant[]): number {
+  return grants.reduce((sum, grant) => sum + grant.count, 0)
+}
+
+const acknowledgePauseMs = 250
+const acknowledgeTriesMax = 100
+
+/** A database that is away for a while costs no second sending. */
+function patiently<Item>(acknowledge: (item: Item) => Promise<void>) {
+  return async (item: Item): Promise<void> => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await acknowledge(item)
+      } catch (error) {
+        if (!(error instanceof UnavailableError) || tries === acknowledgeTriesMax) throw error
+        await pause(acknowledgePauseMs)
+      }
+    }
+  }
+}

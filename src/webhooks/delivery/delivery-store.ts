@@ -1,0 +1,152 @@
+/** SQL of webhook_deliveries and webhook_attempts, but for placing, leasing and acknowledging. */
+import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+
+/** Nothing more is sent to these endpoints; what is under way cannot come back. */
+export async function cancelDeliveries(
+  db: Queryable,
+  endpointIds: readonly string[],
+  now: Date,
+): Promise<number> {
+  return db.run(sql`
+    update webhook_deliveries
+    set status = 'cancelled', finished_at = ${now}, lease_id = null, lease_until = null
+    where endpoint_id = any(${endpointIds}::uuid[]) and status in ('pending', 'sending')`)
+}
+
+/** What fan-out added while an endpoint was being disabled. */
+export async function cancelStrayDeliveries(db: Queryable, now: Date): Promise<number> {
+  return db.run(sql`
+    update webhook_deliveries d set status = 'cancelled', finished_at = ${now}
+    from webhook_endpoints n
+    where n.id = d.endpoint_id and n.disabled_at is not null and d.status = 'pending'`)
+}
+
+export interface DeliveryCounts {
+  pending: number
+  /** When the one that waits longest was due; null where none is due. */
+  oldestDueAt: Date | null
+  unplaced: number
+  active: number
+  failing: number
+  paused: number
+  disabled: number
+}
+
+/** For metrics. */
+export async function countDeliveries(db: Queryable, now: Date): Promise<DeliveryCounts> {
+  const [row] = await db.rows<DeliveryCounts>(sql`
+    select (select count(*)::int from webhook_deliveries where status = 'pending') as pending,
+      (select min(due_at) from webhook_deliveries where status = 'pending' and due_at <= ${now})
+        as "oldestDueAt",
+      (select count(*)::int from webhook_events where position is null and withheld_at is null)
+        as unplaced,
+      count(*) filter (where disabled_at is null)::int as active,
+      count(*) filter (where disabled_at is null and consecutive_failures >= 3)::int as failing,
+      count(*) filter (where disabled_at is null and paused_at is not null)::int as paused,
+      count(*) filter (where disabled_at is not null)::int as disabled
+    from webhook_endpoints`)
+  if (row === undefined) throw new Error('a count without an answer')
+  return row
+}
+
+/** A delivery of an event that has its position and may leave. */
+export async function insertResend(
+  tx: Tx,
+  { endpointId, eventId, ref, at }: { endpointId: string; eventId: string; ref: string; at: Date },
+): Promise<number> {
+  return tx.run(sql`
+    insert into webhook_deliveries
+      (endpoint_id, event_seq, event_id, event_type, trigger, trigger_ref, due_at, created_at)
+    select ${endpointId}::uuid, seq, id, type, 'manual', ${ref}, ${at}, ${at} from webhook_events
+    where id = ${eventId} and position is not null and withheld_at is null`)
+}
+
+/** In the order of the feed, twenty a second. */
+export async function insertRecovery(
+  tx: Tx,
+  { endpointId, eventTypes, since, at, ref, limit }: RecoveryRows,
+): Promise<number> {
+  return tx.run(sql`
+    insert into webhook_deliveries
+      (endpoint_id, event_seq, event_id, event_type, trigger, trigger_ref, due_at, created_at)
+    select ${endpointId}::uuid, seq, id, type, 'recovery', ${ref},
+      ${at}::timestamptz + row_number() over (order by position) * interval '50 milliseconds', ${at}
+    from (
+      select e.seq, e.id, e.type, e.position from webhook_events e
+      where e.created_at >= ${since} and e.type = any(${eventTypes}::text[])
+        and e.position is not null and e.withheld_at is null
+        and not exists (
+          select from webhook_deliveries d
+          where d.event_seq = e.seq and d.endpoint_id = ${endpointId}::uuid
+            and d.status in ('succeeded', 'pending', 'sending'))
+      order by e.position limit ${limit}
+    ) missed
+    on conflict (event_seq, endpoint_id, trigger_ref) do nothing`)
+}
+
+interface RecoveryRows {
+  endpointId: string
+  eventTypes: readonly string[]
+  since: Date
+  at: Date
+  ref: string
+  limit: number
+}
+
+export async function insertTest(
+  tx: Tx,
+  { endpointId, eventId, type, body, at }: TestRow,
+): Promise<void> {
+  await tx.run(sql`
+    insert into webhook_deliveries
+      (endpoint_id, event_id, event_type, body, trigger, due_at, created_at)
+    values (${endpointId}, ${eventId}, ${type}, ${body}, 'test', ${at}, ${at})`)
+}
+
+interface TestRow {
+  endpointId: string
+  eventId: string
+  type: string
+  body: string
+  at: Date
+}
+
+export async function deleteFinishedDeliveries(
+  db: Queryable,
+  { before, limit }: { before: Date; limit: number },
+): Promise<number> {
+  return db.run(sql`
+    delete from webhook_deliveries where id in (
+      select id from webhook_deliveries where finished_at < ${before}
+      order by finished_at, id limit ${limit})`)
+}
+
+export interface ShownAttempt {
+  id: string
+  eventId: string
+  eventType: string
+  attempt: number
+  trigger: string
+  status: 'succeeded' | 'failed' | 'interrupted'
+  responseStatus: number | null
+  errorCode: string | null
+  durationMs: number | null
+  responseBody: string | null
+  requestedAt: Date
+  nextAttemptAt: Date | null
+}
+
+/** The attempts at an endpoint, newest first. No secret and no signature is among what is kept. */
+export function findAttempts(
+  db: Queryable,
+  endpointId: string,
+  limit: number,
+): Promise<ShownAttempt[]> {
+  return db.rows<ShownAttempt>(sql`
+    select id, event_id as "eventId", event_type as "eventType", attempt, trigger,
+      result as status, response_status as "responseStatus", error_code as "errorCode",
+      duration_ms as "durationMs", response_body as "responseBody", started_at as "requestedAt",
+      next_attempt_at as "nextAttemptAt"
+    from webhook_attempts where endpoint_id = ${endpointId}::uuid
+    order by started_at desc, id desc limit ${limit}`)
+}

@@ -1,0 +1,209 @@
+/** SQL of webhook_endpoints and webhook_secrets, as far as delivering goes. */
+import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+import type { SealedSecret } from './secret.ts'
+
+export type DisabledReason = 'owner' | 'operator' | 'gone' | 'failing'
+
+export interface SecretRow extends SealedSecret {
+  endpointId: string
+  version: number
+  signsFrom: Date
+  endsAt: Date | null
+}
+
+/** The secrets that sign at `now`, or will: oldest first for each endpoint. */
+export function findSecrets(
+  db: Queryable,
+  endpointIds: readonly string[],
+  now: Date,
+): Promise<SecretRow[]> {
+  return db.rows<SecretRow>(sql`
+    select endpoint_id as "endpointId", version, kid, sealed, signs_from as "signsFrom",
+      ends_at as "endsAt"
+    from webhook_secrets
+    where endpoint_id = any(${endpointIds}::uuid[]) and (ends_at is null or ends_at > ${now})
+    order by endpoint_id, version`)
+}
+
+export interface NewSecretRow extends SealedSecret {
+  endpointId: string
+  version: number
+  prefix: string
+  signsFrom: Date
+}
+
+export async function insertSecret(tx: Tx, row: NewSecretRow): Promise<void> {
+  await tx.run(sql`
+    insert into webhook_secrets (endpoint_id, version, prefix, sealed, kid, signs_from)
+    values (${row.endpointId}, ${row.version}, ${row.prefix}, ${row.sealed}, ${row.kid},
+      ${row.signsFrom})`)
+}
+
+/** Returns the version of the endpoint's newest secret, or 0 if it has none. */
+export async function findNewestSecretVersion(db: Queryable, endpointId: string): Promise<number> {
+  const [row] = await db.rows<{ version: number | null }>(sql`
+    select max(version) as version from webhook_secrets where endpoint_id = ${endpointId}::uuid`)
+  return row?.version ?? 0
+}
+
+/**
+ * A time before the clock of every process. A secret that begins or ends then does so at the commit, also for a process whose clock is
+ * behind.
+ */
+export const beforeEveryClock = new Date(0)
+
+/** Ends every secret of the endpoint that is older than `newest`, announced ones included. */
+export async function dropOlderSecrets(
+  tx: Tx,
+  { endpointId, newest }: { endpointId: string; newest: number },
+): Promise<void> {
+  await tx.run(sql`
+    update webhook_secrets set ends_at = ${beforeEveryClock}
+    where endpoint_id = ${endpointId}::uuid and version < ${newest}::int`)
+}
+
+/** Changes from when the newest secret signs, and until when the one before it signs beside it. */
+export async function moveSecrets(
+  tx: Tx,
+  { endpointId, newest, at, overlapEndsAt }: MovedSecrets,
+): Promise<void> {
+  await tx.run(sql`
+    update webhook_secrets
+    set signs_from = case when version = ${newest}::int then ${at}::timestamptz else signs_from end,
+      ends_at = case when version < ${newest}::int
+        then least(ends_at, ${overlapEndsAt}::timestamptz) end
+    where endpoint_id = ${endpointId}::uuid`)
+}
+
+interface MovedSecrets {
+  endpointId: string
+  newest: number
+  at: Date
+  overlapEndsAt: Date
+}
+
+export interface EndpointState {
+  id: string
+  userId: string
+  url: string
+  eventTypes: string[]
+  createdAt: Date
+  disabledAt: Date | null
+  disabledReason: DisabledReason | null
+  pausedAt: Date | null
+  testedAt: Date | null
+}
+
+/** Under its row lock, so that what is decided stays true until the end of the transaction. */
+export async function lockEndpoint(tx: Tx, id: string): Promise<EndpointState | undefined> {
+  const [row] = await tx.rows<EndpointState>(sql`
+    select id, user_id as "userId", url, event_types as "eventTypes", created_at as "createdAt",
+      disabled_at as "disabledAt", disabled_reason as "disabledReason", paused_at as "pausedAt",
+      tested_at as "testedAt"
+    from webhook_endpoints where id = ${id}::uuid for no key update`)
+  return row
+}
+
+export async function setDisabled(
+  tx: Tx,
+  ids: readonly string[],
+  { reason, at }: { reason: DisabledReason; at: Date },
+): Promise<string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    update webhook_endpoints set disabled_at = ${at}, disabled_reason = ${reason}, updated_at = ${at}
+    where id = any(${ids}::uuid[]) and disabled_at is null
+    returning id`)
+  return rows.map(({ id }) => id)
+}
+
+/** Active again, with a clean slate: what it failed at before does not count against it. */
+export async function setEnabled(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`
+    update webhook_endpoints
+    set disabled_at = null, disabled_reason = null, paused_at = null, parked_until = null,
+      failing_since = null, consecutive_failures = 0, warned_hours = 0, concurrency = 4,
+      updated_at = ${at}
+    where id = ${id}::uuid`)
+}
+
+export async function setPaused(tx: Tx, id: string, pausedAt: Date | null): Promise<void> {
+  await tx.run(sql`
+    update webhook_endpoints set paused_at = ${pausedAt}::timestamptz where id = ${id}::uuid`)
+}
+
+export async function setTested(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`update webhook_endpoints set tested_at = ${at} where id = ${id}::uuid`)
+}
+
+export interface FailingEndpoint {
+  id: string
+  failingSince: Date
+  lastFailureAt: Date
+  consecutiveFailures: number
+  warnedHours: number
+  /** Different events among the failures. */
+  eventCount: number
+}
+
+/** Active endpoints without a success since `since` or earlier. */
+export function findFailing(db: Queryable, since: Date): Promise<FailingEndpoint[]> {
+  return db.rows<FailingEndpoint>(sql`
+    select n.id, n.failing_since as "failingSince", n.last_failure_at as "lastFailureAt",
+      n.consecutive_failures as "consecutiveFailures", n.warned_hours as "warnedHours",
+      (select count(distinct event_id)::int from (
+        select a.event_id from webhook_attempts a
+        where a.endpoint_id = n.id and a.started_at >= n.failing_since and a.result = 'failed'
+          and a.trigger <> 'test'
+        limit 1000) as failed) as "eventCount"
+    from webhook_endpoints n
+    where n.disabled_at is null and n.failing_since <= ${since}
+    order by n.id limit 1000`)
+}
+
+export interface Warning {
+  id: string
+  hours: number
+}
+
+/** Which of them nobody had warned of yet. */
+export function setWarned(db: Queryable, warnings: readonly Warning[]): Promise<Warning[]> {
+  return db.rows<Warning>(sql`
+    update webhook_endpoints n set warned_hours = w.hours
+    from unnest(${warnings.map(({ id }) => id)}::uuid[], ${warnings.map(({ hours }) => hours)}::smallint[])
+      as w(id, hours)
+    where n.id = w.id and n.warned_hours < w.hours
+    returning n.id, w.hours`)
+}
+
+export interface FailingNow {
+  id: string
+  failingSince: Date
+  consecutiveFailures: number
+  lastSuccessAt: Date | null
+  /** Of the last attempt that failed; null where there was no answer, or it is no longer kept. */
+  responseStatus: number | null
+  errorCode: string | null
+  /** Deliveries that wait. */
+  waiting: number
+}
+
+/** Active endpoints that count as failing, of one user or (null) of all; those that have failed longest first. */
+export function findFailingNow(
+  db: Queryable,
+  { userId, limit }: { userId: string | null; limit: number },
+): Promise<FailingNow[]> {
+  return db.rows<FailingNow>(sql`
+    select n.id, n.failing_since as "failingSince",
+      n.consecutive_failures as "consecutiveFailures", n.last_success_at as "lastSuccessAt",
+      a.response_status as "responseStatus", a.error_code as "errorCode",
+      (select count(*)::int from webhook_deliveries d
+       where d.endpoint_id = n.id and d.status = 'pending') as waiting
+    from webhook_endpoints n left join lateral (
+      select response_status, error_code from webhook_attempts a
+      where a.endpoint_id = n.id and a.result = 'failed'
+      order by a.started_at desc, a.id desc limit 1
+    ) a on true
+    where n.disabled_at is null and n.consecutive_failures >= 3
+      and (${userId}::uuid is null or n.user_id = ${userId}::uuid)
+    order by n.failing_since, n.id limit ${limit}`)
+}

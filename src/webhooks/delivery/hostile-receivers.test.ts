@@ -1,0 +1,100 @@
+/** Receivers that mean ill: each is an attempt that failed, in its own word and in bounded room; the others get theirs meanwhile. */
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { after, test } from 'node:test'
+import { createEndpoint, happen, startDelivering } from '../../../test/support/build/webhooks.ts'
+import { testDatabase } from '../../../test/support/start/database.ts'
+import {
+  startPlainTalker,
+  startReceiver,
+  startTalker,
+} from '../../../test/support/start/receiver.ts'
+import { sql } from '../../platform/db/db.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+const name = 'hooks.example'
+
+/** Again and again, until the connection is gone. */
+function repeating(socket: Socket, piece: string, first = ''): void {
+  socket.write(first)
+  const timer = setInterval(() => socket.write(piece), 10)
+  socket.once('close', () => clearInterval(timer))
+}
+
+const endless = 'x'.repeat(1_000_000)
+
+/** What each does once TLS stands, and what the attempt is then called. */
+const receivers: Record<string, [talk: (socket: Socket) => void, errorCode: string]> = {
+  silence: [() => undefined, 'timeout'],
+  'headers that drip': [(socket) => repeating(socket, 'X-A: b\r\n', head(200)), 'timeout'],
+  'a body that drips': [
+    (socket) => repeating(socket, 'x', `${head(200)}Content-Length: 9999\r\n\r\n`),
+    'timeout',
+  ],
+  'endless 103s': [(socket) => repeating(socket, `${head(103)}Link: </a>\r\n\r\n`), 'body_error'],
+  '200 kB of headers': [
+    (socket) => socket.write(`${head(200)}X-A: ${'b'.repeat(200_000)}\r\n\r\n`),
+    'body_error',
+  ],
+  'no HTTP': [(socket) => socket.write('SSH-2.0-OpenSSH_9.9\r\n'), 'body_error'],
+  'a reset': [(socket) => socket.once('data', () => socket.destroy()), 'reset'],
+  'a redirect': [
+    (socket) => socket.end(`${head(307)}Location: https://127.0.0.1/\r\nContent-Length: 0\r\n\r\n`),
+    'redirect',
+  ],
+  'a gigabyte of error': [
+    (socket) =>
+      repeating(socket, endless, `${head(500)}Content-Length: ${2 ** 30}\r\n\r\n${endless}`),
+    'http_status',
+  ],
+}
+
+function head(status: number): string {
+  return `HTTP/1.1 ${status} Whatever\r\n`
+}
+
+async function portOf(starting: Promise<{ port: number; close(): Promise<void> }>) {
+  const { port, close } = await starting
+  after(close)
+  return port
+}
+
+test('each ends in its own word, in bounded time and room, and a healthy one beside them gets everything', async () => {
+  const expected = new Map<string, string>()
+  const add = async (port: number, errorCode: string) => {
+    const { id } = await createEndpoint(db, `https://${name}:${port}/`)
+    expected.set(id, errorCode)
+  }
+  for (const [talk, errorCode] of Object.values(receivers))
+    await add(await portOf(startTalker([name], talk)), errorCode)
+  await add(await portOf(startPlainTalker(() => undefined)), 'connect_timeout')
+  await add(await portOf(startPlainTalker((socket) => socket.end('no TLS'))), 'tls_error')
+  const healthy = await startReceiver([name], (response) => response.end())
+  after(() => healthy.close())
+  await createEndpoint(db, `https://${name}:${healthy.port}/`)
+  const events = 2
+  await happen(db, 'score.updated', { count: events })
+
+  const rssBefore = process.memoryUsage().rss
+  // Long enough for a slow machine to tell a word from silence.
+  const worker = startDelivering(db, {
+    egress: { deadlines: { connectMs: 4_000, totalMs: 6_000 } },
+  })
+  await worker.deliver()
+  assert.ok(process.memoryUsage().rss - rssBefore < 200_000_000, 'it took too much memory')
+
+  assert.equal(healthy.received.length, events)
+  const attempts = await db.rows<{ id: string; code: string; bodyLength: number; count: number }>(
+    sql`select endpoint_id as id, error_code as code, count(*)::int as count,
+        coalesce(max(octet_length(response_body)), 0)::int as "bodyLength"
+      from webhook_attempts where result = 'failed' group by 1, 2`,
+  )
+  assert.deepEqual(
+    new Map(attempts.map(({ id, code, count }) => [id, `${code} ${count}`])),
+    new Map([...expected].map(([id, code]) => [id, `${code} ${events}`])),
+  )
+  for (const { bodyLength } of attempts) assert.ok(bodyLength <= 2_048)
+})

@@ -1,0 +1,71 @@
+/**
+ * SQL of the rate of an endpoint: a bucket that holds a tenth of a second's deliveries, at least one, and fills at the rate. It is taken
+ * from before leasing, by one worker at a time, so that all workers together keep it. Nothing waits for the disk: a crash of the database
+ * forgets a part of a second. An endpoint without a rate costs nothing.
+ */
+import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+import type { Grant } from './slots.ts'
+
+/** What of these grants there is room for; the others are left out. Each is an endpoint with a rate. */
+export function takeFromRates(
+  db: Queryable,
+  grants: readonly Grant[],
+  now: Date,
+): Promise<Grant[]> {
+  return db.rows<Grant>(sql`
+    with locked as materialized (
+      select n.id, g.count, make_interval(secs => 1.0 / n.rate_per_second) as step,
+        greatest(n.rate_from, ${now}::timestamptz
+          - (ceil(n.rate_per_second / 10.0) - 1) * make_interval(secs => 1.0 / n.rate_per_second)
+        ) as free
+      from unnest(${grants.map((grant) => grant.endpointId)}::uuid[],
+        ${grants.map((grant) => grant.count)}::int[]) as g(endpoint_id, count)
+      join webhook_endpoints n on n.id = g.endpoint_id
+      cross join (select set_config('synchronous_commit', 'off', true)) as later
+      where n.rate_per_second is not null
+      order by n.id for no key update of n
+    ), taken as (
+      select id, step, free, least(count, 1 + floor(
+        extract(epoch from ${now}::timestamptz - free) / extract(epoch from step))::int) as count
+      from locked where free <= ${now}
+    )
+    update webhook_endpoints n set rate_from = t.free + t.count * t.step
+    from taken t where n.id = t.id
+    returning n.id as "endpointId", t.count`)
+}
+
+/** What was taken and not leased: less was due, or somebody else had it. */
+export async function giveBackToRates(db: Queryable, grants: readonly Grant[]): Promise<void> {
+  await db.run(sql`
+    with locked as materialized (
+      select n.id, g.count from unnest(${grants.map((grant) => grant.endpointId)}::uuid[],
+        ${grants.map((grant) => grant.count)}::int[]) as g(endpoint_id, count)
+      join webhook_endpoints n on n.id = g.endpoint_id
+      cross join (select set_config('synchronous_commit', 'off', true)) as later
+      order by n.id for no key update of n
+    )
+    update webhook_endpoints n
+    set rate_from = n.rate_from - l.count * make_interval(secs => 1.0 / n.rate_per_second)
+    from locked l where n.id = l.id and n.rate_per_second is not null`)
+}
+
+/** Undefined leaves it as it is; a rate of null is none. */
+export interface DeliveryLimits {
+  perSecond?: number | null
+  /** Attempts under way at once. */
+  atOnce?: number
+}
+
+export async function setLimits(
+  tx: Tx,
+  id: string,
+  { perSecond, atOnce }: DeliveryLimits,
+): Promise<void> {
+  await tx.run(sql`
+    update webhook_endpoints
+    set rate_per_second = case when ${perSecond !== undefined}::boolean
+        then ${perSecond ?? null}::smallint else rate_per_second end,
+      rate_from = case when ${perSecond !== undefined}::boolean then null else rate_from end,
+      concurrency_max = coalesce(${atOnce ?? null}::smallint, concurrency_max)
+    where id = ${id}::uuid`)
+}

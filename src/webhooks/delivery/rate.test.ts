@@ -1,0 +1,147 @@
+/** The rate of an endpoint: kept by all workers together, and nobody else's matter. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, beforeEach, test } from 'node:test'
+import {
+  began,
+  createEndpoint,
+  forgetWebhooks,
+  happen,
+  ok,
+  receiver,
+  startDelivering,
+} from '../../../test/support/build/webhooks.ts'
+import fc from '../../../test/support/oracle/fc.ts'
+import { testDatabase } from '../../../test/support/start/database.ts'
+import { placeWaiting } from '../events/place.ts'
+import { giveBackToRates, setLimits, takeFromRates } from './rate-store.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+beforeEach(() => forgetWebhooks(db))
+
+const limit = (id: string, perSecond: number | null) =>
+  db.transaction((tx) => setLimits(tx, id, { perSecond }))
+
+async function endpointOf(perSecond: number) {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await limit(id, perSecond)
+  return { id, received }
+}
+
+test('ten a second: one each tenth, however many wait; without the rate all at once', async () => {
+  const { id, received } = await endpointOf(10)
+  const free = await receiver(ok)
+  await createEndpoint(db, free.url)
+  await happen(db, 'score.updated', { count: 20 })
+  const worker = startDelivering(db)
+  for (let tenth = 1; tenth <= 10; tenth++) {
+    await worker.deliver()
+    assert.equal(received.length, tenth)
+    worker.moveBy(0.05)
+    await worker.deliver()
+    assert.equal(received.length, tenth, 'nothing in between')
+    assert.equal(worker.restMs(), 50, 'and the worker is back in time')
+    worker.moveBy(0.05)
+  }
+  assert.equal(free.received.length, 20)
+  await limit(id, null)
+  await worker.deliver()
+  assert.equal(received.length, 20)
+})
+
+test('what was granted and not used is there for the next', async () => {
+  const { received } = await endpointOf(100)
+  const worker = startDelivering(db)
+  // The bucket holds ten; the endpoint has room for four.
+  for (let i = 1; i <= 10; i++) {
+    await happen(db, 'score.updated', { count: 1 })
+    await worker.deliver()
+    assert.equal(received.length, i)
+  }
+  await happen(db, 'score.updated', { count: 1 })
+  await worker.deliver()
+  assert.equal(received.length, 10)
+  worker.moveBy(0.01)
+  await worker.deliver()
+  assert.equal(received.length, 11)
+})
+
+test('an endpoint that has rested has a tenth of a second saved up, not more', async () => {
+  const { received } = await endpointOf(50)
+  const worker = startDelivering(db)
+  worker.moveBy(3_600)
+  await happen(db, 'score.updated', { count: 30 })
+  await worker.deliver()
+  assert.equal(received.length, 5)
+})
+
+test('workers that take at once take no more than there is, at any rate and any times', async () => {
+  const step = fc.record({
+    count: fc.integer({ min: 1, max: 40 }),
+    ms: fc.integer({ min: 0, max: 300 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 1_000 }),
+      fc.array(step, { minLength: 1, maxLength: 8 }),
+      async (perSecond, steps) => {
+        const { id } = await createEndpoint(db, `https://hooks.example/${randomUUID()}`)
+        await limit(id, perSecond)
+        let now = began
+        let taken = 0
+        for (const { count, ms } of steps) {
+          now = new Date(now.getTime() + ms)
+          const asked = [{ endpointId: id, count }]
+          const grants = await Promise.all([1, 2].map(() => takeFromRates(db, asked, now)))
+          const got = grants.flat().reduce((sum, grant) => sum + grant.count, 0)
+          taken += got
+          const elapsedUs = (now.getTime() - began.getTime()) * 1_000
+          const stepUs = Math.round(1_000_000 / perSecond)
+          const most = Math.ceil(perSecond / 10) + Math.floor(elapsedUs / stepUs)
+          assert.ok(taken <= most, `${taken} of ${most}`)
+          if (got === 0) continue
+          // Given back and taken again, it is the same.
+          await giveBackToRates(db, [{ endpointId: id, count: got }])
+          const [again] = await takeFromRates(db, [{ endpointId: id, count: got }], now)
+          assert.equal(again?.count, got)
+        }
+      },
+    ),
+    { numRuns: 40 },
+  )
+})
+
+test('two workers on one rate: together they keep it', async () => {
+  const { received } = await endpointOf(20)
+  await happen(db, 'score.updated', { count: 40 })
+  await placeWaiting(db)
+  const workers = [startDelivering(db), startDelivering(db)]
+  for (let tick = 0; tick < 10; tick++) {
+    await Promise.all(workers.map((worker) => worker.deliver()))
+    // Two are saved up, then one each twentieth of a second.
+    assert.equal(received.length, 2 + tick)
+    for (const worker of workers) worker.moveBy(0.05)
+  }
+})
+
+test('a rate that is changed counts from then on; what else is changed leaves it as it was', async () => {
+  const { id } = await endpointOf(1)
+  const take = () => takeFromRates(db, [{ endpointId: id, count: 40 }], began)
+  assert.deepEqual(await take(), [{ endpointId: id, count: 1 }])
+  await db.transaction((tx) => setLimits(tx, id, { atOnce: 2 }))
+  assert.deepEqual(await take(), [])
+  await limit(id, 100)
+  assert.deepEqual(await take(), [{ endpointId: id, count: 10 }])
+})
+
+test('a worker whose clock is behind gets nothing, and puts nothing back', async () => {
+  const { id } = await endpointOf(1)
+  const take = (now: Date) => takeFromRates(db, [{ endpointId: id, count: 40 }], now)
+  const ahead = new Date(began.getTime() + 10_000)
+  assert.deepEqual(await take(ahead), [{ endpointId: id, count: 1 }])
+  assert.deepEqual(await take(began), [])
+  assert.deepEqual(await take(ahead), [])
+})

@@ -1,0 +1,114 @@
+/** Sending again what was sent or missed, and test events. */
+import assert from 'node:assert/strict'
+import { after, beforeEach, test } from 'node:test'
+import {
+  began,
+  createEndpoint,
+  disable,
+  failing,
+  forgetWebhooks,
+  happen,
+  lease,
+  ok,
+  receiver,
+  startDelivering,
+  statusesIn,
+  verifies,
+} from '../../../test/support/build/webhooks.ts'
+import { testDatabase } from '../../../test/support/start/database.ts'
+import { sql } from '../../platform/db/db.ts'
+import { enableEndpoint } from '../endpoints/enable.ts'
+import { eventTypes } from '../events/event-types.ts'
+import { placeWaiting } from '../events/place.ts'
+import { queueTestEvent, recoverSince, resendEvent } from './resend.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+beforeEach(() => forgetWebhooks(db))
+
+const resend = (endpointId: string, eventId: string) =>
+  db.transaction((tx) => resendEvent(tx, { endpointId, eventId, at: began }))
+
+const recover = (endpointId: string, at = began) =>
+  db.transaction((tx) => recoverSince(tx, { endpointId, since: began, at }))
+
+test('a test event goes through the same queue, once, marked as one; one a minute', async () => {
+  const { url, received } = await receiver(failing)
+  const { id, secret } = await createEndpoint(db, url, { types: ['score.updated'] })
+  const queue = (at: Date) =>
+    db.transaction((tx) => queueTestEvent(tx, { endpointId: id, type: 'dispute.opened', at }))
+  const first = await queue(began)
+  assert.equal(first.outcome, 'queued')
+  const soon = await queue(new Date(began.getTime() + 20_500))
+  assert.deepEqual(soon, { outcome: 'too soon', retryAfterSeconds: 40 })
+  const worker = startDelivering(db)
+  await worker.deliver()
+  worker.moveBy(1_000)
+  await worker.deliver()
+  assert.equal(received.length, 1)
+  const [one] = received
+  assert.match(String(one?.headers['service-webhook-id']), /^evt_test_[0-9a-f]{32}$/)
+  assert.equal(one?.headers['service-webhook-test'], 'true')
+  assert.equal(one?.headers['service-webhook-sequence'], undefined)
+  assert.equal(one?.headers['service-webhook-event'], 'dispute.opened')
+  assert.deepEqual(JSON.parse(one?.body ?? '').data, eventTypes['dispute.opened'].example)
+  assert.ok(one && verifies(one, secret))
+  assert.deepEqual(await statusesIn(db), ['exhausted'])
+  assert.equal((await queue(new Date(began.getTime() + 60_000))).outcome, 'queued')
+})
+
+test('an event is sent again on request, as a delivery of its own', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db)
+  const worker = startDelivering(db)
+  await worker.deliver()
+  const eventId = String(received[0]?.headers['service-webhook-id'])
+  assert.equal(await resend(id, eventId), 'queued')
+  await worker.deliver()
+  assert.equal(received.length, 2)
+  assert.equal(received[1]?.headers['service-webhook-id'], eventId)
+  assert.equal(received[1]?.body, received[0]?.body)
+  assert.equal(await resend(id, 'evt_none'), 'no such event')
+  assert.equal(await resend('0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f', eventId), 'no such endpoint')
+})
+
+test('recovery sends what was missed since then, and nothing twice', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db, 'score.updated', { count: 2 })
+  const worker = startDelivering(db)
+  await worker.deliver()
+  await disable(db, id, worker.now())
+  worker.moveBy(60)
+  await happen(db, 'score.updated', { count: 3, at: worker.now() })
+  await worker.deliver()
+  await db.transaction((tx) =>
+    enableEndpoint(tx, { endpointId: id, activeMax: 20, at: worker.now() }),
+  )
+  assert.deepEqual(await recover(id, worker.now()), { outcome: 'queued', count: 3, more: false })
+  assert.deepEqual(await recover(id, worker.now()), { outcome: 'queued', count: 0, more: false })
+  worker.moveBy(1)
+  await worker.deliver()
+  assert.equal(received.length, 5)
+  assert.equal(new Set(received.map(({ headers }) => headers['service-webhook-id'])).size, 5)
+})
+
+test('what is under way is not recovered beside it', async () => {
+  const { id } = await createEndpoint(db, 'https://hooks.example/')
+  await happen(db)
+  await placeWaiting(db)
+  await lease(db, id)
+  assert.deepEqual(await recover(id), { outcome: 'queued', count: 0, more: false })
+})
+
+test('an event that may no longer leave is neither sent again nor recovered', async () => {
+  await happen(db)
+  await placeWaiting(db)
+  const { id } = await createEndpoint(db, 'https://hooks.example/')
+  const [event] = await db.rows<{ id: string }>(sql`
+    update webhook_events set withheld_at = ${began} returning id`)
+  assert.equal(await resend(id, event?.id ?? ''), 'no such event')
+  assert.deepEqual(await recover(id), { outcome: 'queued', count: 0, more: false })
+})

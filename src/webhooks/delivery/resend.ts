@@ -1,0 +1,77 @@
+/** Sending again what was sent or missed: one event, or all since a time; and events that are tests. Each is a delivery of its own. */
+import { randomBytes } from 'node:crypto'
+import type { Tx } from '../../platform/db/db.ts'
+import { envelopeText, eventId, eventIdRandomBytes } from '../events/envelope.ts'
+import { type EventType, eventTypes } from '../events/event-types.ts'
+import { insertRecovery, insertResend, insertTest } from './delivery-store.ts'
+import { lockEndpoint, setTested } from './endpoint-store.ts'
+
+export type Resent = 'queued' | 'no such endpoint' | 'disabled' | 'no such event'
+
+/** Sends an event to an endpoint once more, whatever its types are. An event that may no longer leave counts as none. */
+export async function resendEvent(
+  tx: Tx,
+  { endpointId, eventId, at }: { endpointId: string; eventId: string; at: Date },
+): Promise<Resent> {
+  const endpoint = await lockEndpoint(tx, endpointId)
+  if (endpoint === undefined) return 'no such endpoint'
+  if (endpoint.disabledAt !== null) return 'disabled'
+  const ref = randomBytes(8).toString('hex')
+  const count = await insertResend(tx, { endpointId, eventId, ref, at })
+  return count > 0 ? 'queued' : 'no such event'
+}
+
+export const recoveryDaysMax = 14
+
+export type Recovered =
+  | { outcome: 'queued'; count: number; more: boolean }
+  | { outcome: 'no such endpoint' | 'disabled' }
+
+/**
+ * Sends an endpoint every event of its types since `since` that it has not taken, at most `limit` in this call; call again while there is
+ * more. What is already waiting for it is not doubled. Spread out, so that the endpoint is not flooded.
+ */
+export async function recoverSince(
+  tx: Tx,
+  { endpointId, since, at, limit = 1_000 }: Recovery,
+): Promise<Recovered> {
+  const endpoint = await lockEndpoint(tx, endpointId)
+  if (endpoint === undefined) return { outcome: 'no such endpoint' }
+  if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
+  const ref = `recovery ${at.toISOString()}`
+  const { eventTypes } = endpoint
+  const count = await insertRecovery(tx, { endpointId, eventTypes, since, at, ref, limit })
+  return { outcome: 'queued', count, more: count === limit }
+}
+
+export interface Recovery {
+  endpointId: string
+  since: Date
+  at: Date
+  limit?: number
+}
+
+const testPauseMs = 60_000
+
+export type TestQueued =
+  | { outcome: 'queued'; eventId: string }
+  | { outcome: 'no such endpoint' | 'disabled' }
+  /** One a minute (spec §8). */
+  | { outcome: 'too soon'; retryAfterSeconds: number }
+
+/** Queues one synthetic event with the fictional data of the type's example. One attempt is made; its id begins with `evt_test_`. */
+export async function queueTestEvent(
+  tx: Tx,
+  { endpointId, type, at }: { endpointId: string; type: EventType; at: Date },
+): Promise<TestQueued> {
+  const endpoint = await lockEndpoint(tx, endpointId)
+  if (endpoint === undefined) return { outcome: 'no such endpoint' }
+  if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
+  const waitMs = (endpoint.testedAt?.getTime() ?? Number.NEGATIVE_INFINITY) + testPauseMs - +at
+  if (waitMs > 0) return { outcome: 'too soon', retryAfterSeconds: Math.ceil(waitMs / 1_000) }
+  const id = eventId(at, randomBytes(eventIdRandomBytes)).replace('evt_', 'evt_test_')
+  const body = envelopeText({ id, type, data: eventTypes[type].example }, at)
+  await insertTest(tx, { endpointId, eventId: id, type, body, at })
+  await setTested(tx, endpointId, at)
+  return { outcome: 'queued', eventId: id }
+}

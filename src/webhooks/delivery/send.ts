@@ -1,0 +1,113 @@
+/** Sending one leased delivery: its request, until when it may begin, and what came of it. */
+import type { Clock } from '../../platform/clock.ts'
+import { coalesce } from '../../platform/coalesce.ts'
+import type { Keyring } from '../../platform/crypto/keyring.ts'
+import type { Db } from '../../platform/db/db.ts'
+import type { Egress } from '../../platform/egress/client.ts'
+import type { EgressAnswer } from '../../platform/egress/exchange.ts'
+import type { AttemptEnd } from './acknowledge.ts'
+import { attemptHeaders, type SigningSecrets } from './attempt-request.ts'
+import type { DeliveryMeter } from './delivery-metrics.ts'
+import { type ClaimedDelivery, findLeaseSecrets } from './leasing-store.ts'
+import { outcomeOf } from './outcome.ts'
+import { nextAttemptAt, retryWaitsSeconds } from './retry.ts'
+import { type DatedSecret, signingSecrets } from './signing-secrets.ts'
+import { startWithinMs } from './start-window.ts'
+
+export interface SenderParts {
+  db: Db
+  egress: Egress
+  clock: Clock
+  ring: Keyring
+  meter: DeliveryMeter
+  retryWaitsSeconds?: readonly number[]
+  /** From 0 to 1, at random. */
+  chance?: () => number
+}
+
+export interface Leased {
+  delivery: ClaimedDelivery
+  secrets: SigningSecrets
+  /** By `performance.now()`, before the leasing. */
+  leasedAt: number
+}
+
+/** Sends one delivery and says what came of it. */
+export function sender(parts: SenderParts) {
+  const { clock, meter, chance = Math.random } = parts
+  const waits = parts.retryWaitsSeconds ?? retryWaitsSeconds
+  const leaseSecrets = coalesce<ClaimedDelivery, readonly DatedSecret[] | null>({
+    name: 'ask for leases',
+    run: async (deliveries) => {
+      const secrets = await findLeaseSecrets(parts.db, deliveries, clock())
+      return deliveries.map(({ leaseId }) => secrets.get(leaseId) ?? null)
+    },
+    deadlineMs: 10_000,
+  })
+  return async (leased: Leased): Promise<AttemptEnd> => {
+    const { delivery } = leased
+    const { trigger, attempt } = delivery
+    const startedAt = clock()
+    const began = performance.now()
+    const isTest = trigger === 'test'
+    const answer = await post({ ...parts, leaseSecrets }, leased)
+    // Consent was withdrawn since, or the endpoint disabled.
+    if (answer === null) {
+      meter.settled('cancelled')
+      return { delivery, status: 'cancelled', dueAt: null, sent: null }
+    }
+    if (attempt === 1) meter.lagged((startedAt.getTime() - delivery.createdAt.getTime()) / 1_000)
+    const durationMs = Math.round(performance.now() - began)
+    const failedAt = clock()
+    const outcome = outcomeOf(answer, failedAt)
+    meter.attempted(outcome, durationMs / 1_000)
+    const sent = { outcome, startedAt, durationMs }
+    if (outcome.succeeded) {
+      meter.settled('succeeded')
+      return { delivery, status: 'succeeded', dueAt: null, sent }
+    }
+    const { retryAfter } = outcome
+    const again = { attempt, failedAt, retryAfter, chance: chance() }
+    const dueAt = isTest ? null : nextAttemptAt(again, waits)
+    meter.settled(dueAt === null ? 'exhausted' : 'retry')
+    return { delivery, status: dueAt === null ? 'exhausted' : 'pending', dueAt, sent }
+  }
+}
+
+/** How long one whose connection is slow to stand, on either side, is begun again: what connected too late is there for the next time. */
+const beginAgainMs = 14_000
+
+interface PostParts extends Pick<SenderParts, 'egress' | 'clock' | 'ring'> {
+  /** The secrets of the endpoint as they are now, or null if the lease no longer holds. */
+  leaseSecrets(delivery: ClaimedDelivery): Promise<readonly DatedSecret[] | null>
+}
+
+/** Null where it may no longer leave: nothing was sent. */
+async function post(
+  { egress, clock, ring, leaseSecrets }: PostParts,
+  { delivery, secrets, leasedAt }: Leased,
+): Promise<EgressAnswer | null> {
+  const { body, leaseId: id, trigger, url } = delivery
+  if (body === null) return null
+  const giveUpAt = performance.now() + beginAgainMs
+  let signing = secrets
+  for (let mayBeginFrom = leasedAt; ; ) {
+    const attempt = { ...delivery, id, body, isTest: trigger === 'test' }
+    const answer = await egress.send({
+      method: 'POST',
+      url,
+      headers: attemptHeaders(attempt, signing, clock()),
+      body,
+      beginBy: mayBeginFrom + startWithinMs,
+    })
+    const isTooLate = answer.outcome === 'failed' && answer.failure === 'not_begun'
+    if (!isTooLate || performance.now() > giveUpAt) return answer
+    mayBeginFrom = performance.now()
+    const current = await leaseSecrets(delivery)
+    if (current === null) return null
+    // A secret that was replaced since the lease must not sign what begins now.
+    const renewed = signingSecrets(current, ring, clock())
+    if (renewed === null) throw new Error('the endpoint has no secret that signs')
+    signing = renewed
+  }
+}

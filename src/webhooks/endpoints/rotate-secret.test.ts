@@ -1,0 +1,194 @@
+/** A new secret without a gap: what signs in each part of a rotation. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, beforeEach, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  createEndpoint,
+  disable,
+  forgetWebhooks,
+  happen,
+  lease,
+  ok,
+  receiver,
+  startDelivering,
+  testRing,
+  verifies,
+} from '../../../test/support/build/webhooks.ts'
+import { testDatabase } from '../../../test/support/start/database.ts'
+import type { Received } from '../../../test/support/start/receiver.ts'
+import { sql } from '../../platform/db/db.ts'
+import { lockEndpoint } from '../delivery/endpoint-store.ts'
+import { secretPrefix } from '../delivery/secret.ts'
+import { placeWaiting } from '../events/place.ts'
+import { promoteSecret, replaceSecret, rotateSecret } from './rotate-secret.ts'
+import { findEndpoints } from './store.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+beforeEach(() => forgetWebhooks(db))
+
+test('a rotation: announced beside the old secret, then the other way round, then alone; always one v1', async () => {
+  const { url, received } = await receiver(ok)
+  const { id, secret: old } = await createEndpoint(db, url)
+  const worker = startDelivering(db)
+  const rotated = await db.transaction((tx) =>
+    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
+  )
+  assert.ok(rotated.outcome === 'rotated')
+  const again = await db.transaction((tx) =>
+    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
+  )
+  assert.equal(again.outcome, 'a rotation is under way')
+  const next = rotated.secret
+  const send = async (): Promise<Received> => {
+    await happen(db, 'score.updated', { at: worker.now() })
+    await worker.deliver()
+    return received.at(-1) ?? assert.fail('nothing arrived')
+  }
+  const announced = await send()
+  assert.ok(verifies(announced, old))
+  assert.ok(verifies(announced, next, 'service-webhook-signature-next'))
+  assert.equal(String(announced.headers['webhook-signature']).split(' ').length, 2)
+  worker.moveBy(86_400)
+  const promoted = await send()
+  assert.ok(verifies(promoted, next))
+  assert.ok(verifies(promoted, old, 'service-webhook-signature-previous'))
+  assert.equal(promoted.headers['service-webhook-signature-next'], undefined)
+  worker.moveBy(86_400)
+  const alone = await send()
+  assert.ok(verifies(alone, next))
+  assert.equal(alone.headers['service-webhook-signature-previous'], undefined)
+  assert.equal(String(alone.headers['webhook-signature']).split(' ').length, 1)
+})
+
+test('an announced secret is promoted on request', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  const worker = startDelivering(db)
+  const rotated = await db.transaction((tx) =>
+    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
+  )
+  assert.ok(rotated.outcome === 'rotated')
+  const promote = () => db.transaction((tx) => promoteSecret(tx, id, worker.now()))
+  assert.equal(await promote(), true)
+  assert.equal(await promote(), false)
+  await happen(db)
+  await worker.deliver()
+  assert.ok(received[0] && verifies(received[0], rotated.secret))
+})
+
+test('a secret that has ended signs nothing again, whatever rotations follow', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  const worker = startDelivering(db)
+  const rotate = (announcedHours: number) =>
+    db.transaction((tx) =>
+      rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now(), announcedHours }),
+    )
+  await rotate(0)
+  worker.moveBy(86_400)
+  await rotate(24)
+  await happen(db, 'score.updated', { at: worker.now() })
+  await worker.deliver()
+  const { headers } = received[0] ?? assert.fail('nothing arrived')
+  assert.notEqual(headers['service-webhook-signature-next'], undefined)
+  assert.equal(headers['service-webhook-signature-previous'], undefined)
+})
+
+const replace = (endpointId: string) =>
+  db.transaction((tx) => replaceSecret(tx, { endpointId, ring: testRing }))
+
+test('a replaced secret signs nothing any more, nor does one that was announced: also where the clock of the sender is behind', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  const worker = startDelivering(db)
+  const dayAhead = new Date(worker.now().getTime() + 86_400_000)
+  const rotated = await db.transaction((tx) =>
+    rotateSecret(tx, { endpointId: id, ring: testRing, at: dayAhead }),
+  )
+  assert.equal(rotated.outcome, 'rotated')
+  const replaced = await replace(id)
+  assert.ok(replaced.outcome === 'replaced')
+  for (let day = 0; day < 4; day++) {
+    await happen(db, 'score.updated', { at: worker.now() })
+    await worker.deliver()
+    const last = received.at(-1) ?? assert.fail('nothing arrived')
+    assert.equal(received.length, day + 1)
+    assert.ok(verifies(last, replaced.secret))
+    assert.equal(last.headers['service-webhook-signature-next'], undefined)
+    assert.equal(last.headers['service-webhook-signature-previous'], undefined)
+    assert.equal(String(last.headers['webhook-signature']).split(' ').length, 1)
+    const [shown] = await findEndpoints(db, [id], worker.now())
+    assert.equal(shown?.secretPrefix, secretPrefix(replaced.secret))
+    worker.moveBy(86_400)
+  }
+})
+
+test('a delivery that was claimed before the replacement and begins after it is signed with the new secret alone', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  const secrets: string[] = []
+  const worker = startDelivering(db, {
+    around: (usual) => ({
+      ...usual,
+      async send(request) {
+        // The connection stands too late for the first try, and the secret is replaced meanwhile.
+        if (secrets.length > 0) return usual.send(request)
+        const replaced = await replace(id)
+        assert.ok(replaced.outcome === 'replaced')
+        secrets.push(replaced.secret)
+        return { outcome: 'failed', failure: 'not_begun', error: new Error('too late') }
+      },
+    }),
+  })
+  await happen(db)
+  await worker.deliver()
+  assert.equal(received.length, 1)
+  assert.ok(received[0] && verifies(received[0], secrets[0] ?? ''))
+  assert.equal(String(received[0].headers['webhook-signature']).split(' ').length, 1)
+})
+
+test('a process that read the secrets before a replacement claims nothing with them', async () => {
+  const { url } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db)
+  await placeWaiting(db)
+  assert.equal((await replace(id)).outcome, 'replaced')
+  assert.equal((await lease(db, id, { secretVersion: 1 })).length, 0)
+  assert.equal((await lease(db, id, { secretVersion: 2 })).length, 1)
+})
+
+test('of two operators who replace a secret at once one is shown a secret that signs, and the other is refused', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  const waiting = async (): Promise<number> => {
+    const [row] = await db.rows<{ count: number }>(sql`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`)
+    return row?.count ?? 0
+  }
+  const both = await db.transaction(async (tx) => {
+    await lockEndpoint(tx, id)
+    const replacing = [replace(id), replace(id)]
+    while ((await waiting()) < replacing.length) await pause(2)
+    return { replacing }
+  })
+  const outcomes = await Promise.all(both.replacing)
+  const secrets = outcomes.flatMap((one) => (one.outcome === 'replaced' ? [one.secret] : []))
+  assert.deepEqual(outcomes.map(({ outcome }) => outcome).toSorted(), [
+    'replaced',
+    'replaced by another operator',
+  ])
+  await happen(db)
+  await startDelivering(db).deliver()
+  assert.ok(received[0] && verifies(received[0], secrets[0] ?? ''))
+})
+
+test('a secret is replaced on a disabled endpoint too, and not on one that is unknown', async () => {
+  const { id } = await createEndpoint(db, 'https://hooks.example/')
+  await disable(db, id, new Date())
+  assert.equal((await replace(id)).outcome, 'replaced')
+  assert.equal((await replace(randomUUID())).outcome, 'no such endpoint')
+})

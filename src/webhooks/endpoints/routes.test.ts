@@ -1,0 +1,262 @@
+/** The routes over HTTP, on a real database. */
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { Compile } from 'typebox/compile'
+import {
+  createEndpoint as createWebhook,
+  happen,
+  ok,
+  receiver,
+  startDelivering,
+} from '../../../test/support/build/webhooks.ts'
+import { testDatabase } from '../../../test/support/start/database.ts'
+import { startKeyed, uuidOf } from '../../../test/support/start/keyed.ts'
+import { systemClock } from '../../platform/clock.ts'
+import { sql } from '../../platform/db/db.ts'
+import { strangerRules } from '../../platform/egress/rules.ts'
+import { placeWaiting } from '../events/place.ts'
+import { endpointsPath, webhookEndpoints } from './routes.ts'
+import { webhookEndpointChanged, webhookEndpointCreated, webhookEndpointList } from './schema.ts'
+
+const database = await testDatabase()
+const { db } = database
+const shown: string[] = []
+const options = {
+  db,
+  clock: systemClock,
+  ring: new Map([['k1', randomBytes(32)]]),
+  rules: strangerRules(),
+  activeMax: 20,
+  limits: { perMinute: 10_000, perDay: 10_000 },
+  onSecretShown: (endpointId: string) => shown.push(endpointId),
+}
+const edge = await startKeyed(webhookEndpoints(options))
+after(async () => {
+  await edge.stop()
+  await database.drop()
+})
+
+const body = {
+  url: 'https://hooks.example.com/in',
+  events: ['score.updated', 'dispute.opened'],
+  description: 'Payroll',
+}
+const createdShape = Compile(webhookEndpointCreated)
+const changedShape = Compile(webhookEndpointChanged)
+const listShape = Compile(webhookEndpointList)
+
+async function create(account: string, changes: object = {}, idempotencyKey = randomUUID()) {
+  const path = endpointsPath
+  return edge.call(account, {
+    method: 'POST',
+    path,
+    idempotencyKey,
+    body: { ...body, ...changes },
+  })
+}
+
+async function created(account: string) {
+  const { status, json } = await create(account)
+  assert.equal(status, 201)
+  assert.ok(createdShape.Check(json))
+  return json
+}
+
+const list = async (account: string) => {
+  const { status, json } = await edge.call(account, { path: endpointsPath })
+  assert.equal(status, 200)
+  assert.ok(listShape.Check(json))
+  return json.endpoints
+}
+
+const remove = (account: string, id: string) =>
+  edge.call(account, { method: 'DELETE', path: `${endpointsPath}/${id}` })
+
+test('201: an endpoint with its secret, shown here alone and never stored on the way', async () => {
+  const reply = await create('ada')
+  assert.equal(reply.status, 201)
+  assert.equal(reply.headers['cache-control'], 'private, no-store')
+  assert.ok(createdShape.Check(reply.json))
+  const { endpoint, signingSecret } = reply.json
+  assert.equal(endpoint.userId, uuidOf('ada'))
+  assert.equal(endpoint.secretPrefix, signingSecret.slice(0, 18))
+  assert.deepEqual(endpoint.eventTypes, body.events)
+  assert.deepEqual(await list('ada'), [endpoint])
+  assert.ok(!JSON.stringify(await list('ada')).includes(signingSecret))
+  assert.ok(!edge.logged().includes(signingSecret))
+})
+
+test('201: reordered members, events and white space under the same key replay endpoint and secret', async () => {
+  const idempotencyKey = randomUUID()
+  const first = await create('replays', {}, idempotencyKey)
+  const { url, events, description } = body
+  const reordered = JSON.stringify(
+    { description, events: events.toReversed(), url: url.replace('hooks.', 'HOOKS.') },
+    null,
+    2,
+  )
+  const again = await edge.call('replays', {
+    method: 'POST',
+    path: endpointsPath,
+    idempotencyKey,
+    body: reordered,
+  })
+  assert.equal(again.status, 201)
+  assert.deepEqual(again.json, first.json)
+  assert.ok(createdShape.Check(first.json))
+  assert.ok(shown.includes(first.json.endpoint.id), 'that the secret was shown again is told')
+  assert.equal((await list('replays')).length, 1)
+})
+
+test('50 parallel identical creations: 50 × 201, one endpoint and one secret', async () => {
+  const idempotencyKey = randomUUID()
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, () => create('parallel', {}, idempotencyKey)),
+  )
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    replies.map(() => 201),
+  )
+  assert.equal(new Set(replies.map(({ body }) => body.toString())).size, 1)
+  assert.equal((await list('parallel')).length, 1)
+})
+
+test('409: the key was used for other content, and nothing is made', async () => {
+  const idempotencyKey = randomUUID()
+  await create('other', {}, idempotencyKey)
+  const reply = await create('other', { description: 'Other' }, idempotencyKey)
+  assert.equal(reply.status, 409)
+  assert.equal(reply.json.error, 'idempotency_key_reused')
+  assert.equal((await list('other')).length, 1)
+})
+
+test('409: at the maximum; a replay is still answered with 201, and a refused key is free', async () => {
+  const first = randomUUID()
+  await create('many', {}, first)
+  for (let i = 1; i < 20; i++) await create('many')
+  const key = randomUUID()
+  const refused = await create('many', {}, key)
+  assert.equal(refused.status, 409)
+  assert.equal(refused.json.error, 'webhook_endpoints_maximum')
+  assert.equal((await create('many', {}, first)).status, 201)
+  const [oldest] = await list('many')
+  assert.ok(oldest)
+  assert.equal((await remove('many', oldest.id)).status, 200)
+  assert.equal((await create('many', { description: 'Other' }, key)).status, 201)
+})
+
+test('400: fields that are not valid are named, and use no key', async () => {
+  const idempotencyKey = randomUUID()
+  for (const [changes, says] of [
+    [{ url: 'https://127.0.0.1/' }, /^url must name a host/],
+    [{ url: 'http://hooks.example.com/' }, /^url must start with https/],
+    [{ events: [] }, /^events must be/],
+    [{ description: 'x'.repeat(121) }, /^description must be/],
+    [{ userId: uuidOf('other') }, /^userId is not a known field/],
+  ] as const) {
+    const { status, json } = await create('invalid', changes, idempotencyKey)
+    assert.equal(status, 400)
+    assert.equal(json.error, 'invalid_field')
+    assert.match(String(json.message), says)
+  }
+  assert.equal((await create('invalid', {}, idempotencyKey)).status, 201)
+})
+
+test('400: no Idempotency-Key, or one of another form', async () => {
+  for (const headers of [
+    {},
+    { 'Idempotency-Key': 'x'.repeat(15) },
+    { 'Idempotency-Key': 'x'.repeat(129) },
+    { 'Idempotency-Key': 'with a space in it' },
+  ] as Record<string, string>[]) {
+    const reply = await edge.call('ada', { method: 'POST', path: endpointsPath, body, headers })
+    assert.equal(reply.status, 400)
+    assert.equal(reply.json.error, 'invalid_idempotency_key')
+  }
+})
+
+test('403: a key without webhooks:write is refused on every route, and nothing is made', async () => {
+  const account = 'scoped/agent-decisions:write'
+  const replies = [
+    await edge.call(account, { path: endpointsPath }),
+    await create(account),
+    await remove(account, randomUUID()),
+    await edge.call(account, { path: '/api/v1/webhooks/events' }),
+  ]
+  for (const { status, json } of replies) {
+    assert.equal(status, 403)
+    assert.equal(json.error, 'insufficient_scope')
+  }
+  assert.deepEqual(await list('scoped'), [])
+})
+
+test('200: DELETE disables once, whatever the case of the id; afterwards it is listed no more', async () => {
+  const { endpoint } = await created('deletes')
+  const first = await remove('deletes', endpoint.id.toUpperCase())
+  assert.equal(first.status, 200)
+  assert.ok(changedShape.Check(first.json))
+  assert.notEqual(first.json.endpoint.disabledAt, null)
+  assert.deepEqual(
+    { ...first.json.endpoint, disabledAt: null, updatedAt: '' },
+    {
+      ...endpoint,
+      updatedAt: '',
+    },
+  )
+  assert.deepEqual(await list('deletes'), [])
+  const second = await remove('deletes', endpoint.id)
+  assert.equal(second.status, 200)
+  assert.deepEqual(second.json, first.json)
+})
+
+test('200: once DELETE has answered, what a worker had leased before does not begin', async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createWebhook(db, url)
+  await db.run(sql`
+    update webhook_endpoints set user_id = ${uuidOf('stops')}::uuid where id = ${id}::uuid`)
+  const mayBegin = Promise.withResolvers<void>()
+  const worker = startDelivering(db, {
+    around: (usual) => ({
+      ...usual,
+      async send(request) {
+        await mayBegin.promise
+        return usual.send(request)
+      },
+    }),
+  })
+  await happen(db)
+  await placeWaiting(db)
+  assert.equal(await worker.pass(), 1)
+  assert.equal((await remove('stops', id)).status, 200)
+  mayBegin.resolve()
+  await worker.finish()
+  assert.deepEqual(received, [])
+})
+
+test('404: somebody else’s endpoint and none at all give the same bytes, and stay as they are', async () => {
+  const { endpoint } = await created('owner')
+  const foreign = await remove('stranger', endpoint.id)
+  const absent = await remove('stranger', randomUUID())
+  assert.equal(foreign.status, 404)
+  assert.equal(absent.status, 404)
+  assert.deepEqual(foreign.body, absent.body)
+  assert.equal(foreign.json.error, 'webhook_endpoint_not_found')
+  assert.equal((await list('owner')).length, 1)
+})
+
+test('400: an id that is no UUID', async () => {
+  for (const id of ['x', '0', `${randomUUID()}0`, randomUUID().replaceAll('-', '')])
+    assert.equal((await remove('ada', id)).status, 400)
+})
+
+test('503: without a key ring nothing is created, and nothing else is refused', async () => {
+  const without = await startKeyed(webhookEndpoints({ ...options, ring: null }))
+  const call = { method: 'POST', path: endpointsPath, idempotencyKey: randomUUID(), body }
+  const reply = await without.call('ringless', call)
+  const listed = await without.call('ringless', { path: endpointsPath })
+  await without.stop()
+  assert.equal(reply.status, 503)
+  assert.equal(reply.json.error, 'webhooks_not_configured')
+  assert.equal(listed.status, 200)
+})

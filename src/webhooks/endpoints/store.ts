@@ -1,0 +1,169 @@
+/** SQL of webhook_endpoints and webhook_secrets, as far as their owner and the key ring go; that of delivering is in endpoint-store. */
+import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+import { beforeEveryClock, type DisabledReason, insertSecret } from '../delivery/endpoint-store.ts'
+import type { SealedSecret, SecretPlace } from '../delivery/secret.ts'
+import type { EventType } from '../events/event-types.ts'
+
+export interface EndpointRow {
+  id: string
+  userId: string
+  url: string
+  description: string | null
+  eventTypes: EventType[]
+  /** Of the secret that signs now. */
+  secretPrefix: string
+  createdAt: Date
+  updatedAt: Date
+  disabledAt: Date | null
+  disabledReason: DisabledReason | null
+  /** Deliveries a second at most; null: as many as it takes. */
+  perSecond: number | null
+}
+
+/** The oldest first; ids that nothing has are left out. */
+export function findEndpoints(
+  db: Queryable,
+  ids: readonly string[],
+  now: Date,
+): Promise<EndpointRow[]> {
+  return db.rows<EndpointRow>(sql`
+    select n.id, n.user_id as "userId", n.url, n.description, n.event_types as "eventTypes",
+      s.prefix as "secretPrefix", n.created_at as "createdAt", n.updated_at as "updatedAt",
+      n.disabled_at as "disabledAt", n.disabled_reason as "disabledReason",
+      n.rate_per_second as "perSecond"
+    from webhook_endpoints n cross join lateral (
+      select prefix from webhook_secrets s
+      where s.endpoint_id = n.id and s.signs_from <= ${now}
+        and (s.ends_at is null or s.ends_at > ${now})
+      order by s.signs_from desc, s.version desc limit 1
+    ) s
+    where n.id = any(${ids}::uuid[])
+    order by n.created_at, n.id`)
+}
+
+export async function findActiveIds(db: Queryable, userId: string): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select id from webhook_endpoints where user_id = ${userId} and disabled_at is null`)
+  return rows.map(({ id }) => id)
+}
+
+/** Of one user, disabled ones among them. */
+export async function findIdsOf(db: Queryable, userId: string): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select id from webhook_endpoints where user_id = ${userId}`)
+  return rows.map(({ id }) => id)
+}
+
+/** Of every user; at most `limit`, the newest. */
+export async function findNewestIds(
+  db: Queryable,
+  { limit, disabledToo }: { limit: number; disabledToo: boolean },
+): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select id from webhook_endpoints where disabled_at is null or ${disabledToo}::boolean
+    order by created_at desc, id desc limit ${limit}`)
+  return rows.map(({ id }) => id)
+}
+
+export interface KeyedCreation {
+  endpointId: string
+  fingerprint: Buffer
+  /** Version 1, the one that was shown. */
+  secret: SealedSecret
+}
+
+/** What the user made with this Idempotency-Key. */
+export async function findKeyedCreation(
+  db: Queryable,
+  { userId, idempotencyKey }: { userId: string; idempotencyKey: string },
+): Promise<KeyedCreation | undefined> {
+  const [row] = await db.rows<Omit<KeyedCreation, 'secret'> & SealedSecret>(sql`
+    select n.id as "endpointId", n.fingerprint, s.kid, s.sealed
+    from webhook_endpoints n
+    join webhook_secrets s on s.endpoint_id = n.id and s.version = 1
+    where n.user_id = ${userId} and n.idempotency_key = ${idempotencyKey}`)
+  if (row === undefined) return undefined
+  const { endpointId, fingerprint, kid, sealed } = row
+  return { endpointId, fingerprint, secret: { kid, sealed } }
+}
+
+/** One creation of a user at a time, until the transaction ends. What follows sees what the one before has committed. */
+export async function lockCreating(tx: Tx, userId: string): Promise<void> {
+  await tx.run(
+    sql`select pg_advisory_xact_lock(hashtextextended('webhook endpoints of ' || ${userId}::text, 0))`,
+  )
+}
+
+export async function countActiveEndpoints(tx: Tx, userId: string): Promise<number> {
+  const [row] = await tx.rows<{ count: number }>(sql`
+    select count(*)::int as count from webhook_endpoints
+    where user_id = ${userId} and disabled_at is null`)
+  return row?.count ?? 0
+}
+
+export interface NewEndpoint extends EndpointRow {
+  idempotencyKey: string | null
+  fingerprint: Buffer | null
+  secret: SealedSecret
+}
+
+/** The endpoint, and version 1 of its secret, which signs at once. */
+export async function insertEndpoint(tx: Tx, row: NewEndpoint): Promise<void> {
+  await tx.run(sql`
+    insert into webhook_endpoints (id, user_id, url, description, event_types, created_at,
+      updated_at, idempotency_key, fingerprint)
+    values (${row.id}, ${row.userId}, ${row.url}, ${row.description}, ${row.eventTypes}::text[],
+      ${row.createdAt}, ${row.updatedAt}, ${row.idempotencyKey}, ${row.fingerprint})`)
+  await insertSecret(tx, {
+    endpointId: row.id,
+    version: 1,
+    prefix: row.secretPrefix,
+    ...row.secret,
+    signsFrom: beforeEveryClock,
+  })
+}
+
+export type SealedRow = SecretPlace & SealedSecret
+
+/** Of each key that seals secrets, one of them. */
+export function findSealedSamples(db: Queryable): Promise<SealedRow[]> {
+  return db.rows<SealedRow>(sql`
+    select distinct on (kid) endpoint_id as "endpointId", version, kid, sealed from webhook_secrets
+    order by kid, endpoint_id, version`)
+}
+
+/** Secrets that another key than `kid` seals; nobody else changes them until the transaction ends. */
+export function lockSecretsNotUnder(tx: Tx, kid: string, limit: number): Promise<SealedRow[]> {
+  return tx.rows<SealedRow>(sql`
+    select endpoint_id as "endpointId", version, kid, sealed from webhook_secrets
+    where kid <> ${kid} order by endpoint_id, version limit ${limit} for update`)
+}
+
+export async function updateSealed(tx: Tx, rows: readonly SealedRow[]): Promise<void> {
+  const column = <Name extends keyof SealedRow>(name: Name) => rows.map((row) => row[name])
+  await tx.run(sql`
+    update webhook_secrets s set kid = new.kid, sealed = new.sealed
+    from unnest(${column('endpointId')}::uuid[], ${column('version')}::int[],
+      ${column('kid')}::text[], ${column('sealed')}::bytea[]) as new(endpoint_id, version, kid, sealed)
+    where s.endpoint_id = new.endpoint_id and s.version = new.version`)
+}
+
+/** With their secrets and Idempotency-Keys. What was sent to them ended no later than they did, so it is gone by then. */
+export async function deleteDisabledEndpoints(
+  db: Queryable,
+  { before, limit }: { before: Date; limit: number },
+): Promise<number> {
+  const [row] = await db.rows<{ count: number }>(sql`
+    with old as materialized (
+      select n.id from webhook_endpoints n
+      where n.disabled_at < ${before}
+      order by n.id limit ${limit} for update skip locked
+    ), unsealed as (
+      delete from webhook_secrets s using old where s.endpoint_id = old.id
+    ), deleted as (
+      delete from webhook_endpoints n using old where n.id = old.id
+      returning n.id
+    )
+    select count(*)::int as count from deleted`)
+  return row?.count ?? 0
+}

@@ -1,0 +1,38 @@
+/** What is done about endpoints that fail: the operator is told, and after five days they are disabled. */
+import type { Db } from '../../platform/db/db.ts'
+import { cancelStrayDeliveries } from '../delivery/delivery-store.ts'
+import { findFailing, setWarned } from '../delivery/endpoint-store.ts'
+import { failingAction } from '../delivery/failing-rule.ts'
+import type { Notices } from '../delivery/notices.ts'
+import { disableEndpoint } from './disable.ts'
+
+const dayMs = 86_400_000
+
+export async function tendEndpoints(db: Db, notices: Notices, now: Date): Promise<void> {
+  await cancelStrayDeliveries(db, now)
+  const failing = await findFailing(db, new Date(now.getTime() - dayMs))
+  const due: { id: string; hours: number }[] = []
+  for (const endpoint of failing) {
+    const decided = failingAction(endpoint, now)
+    if (decided.action === 'warn') due.push({ id: endpoint.id, hours: decided.hours })
+    if (decided.action === 'disable' && (await disableFailing(db, endpoint.id, { notices, now })))
+      notices.disabled(endpoint.id, 'failing')
+  }
+  if (due.length === 0) return
+  for (const { id, hours } of await setWarned(db, due)) notices.failing(id, hours)
+}
+
+/** False where somebody else was first. */
+function disableFailing(
+  db: Db,
+  endpointId: string,
+  { notices, now }: { notices: Notices; now: Date },
+): Promise<boolean> {
+  const reason = 'failing'
+  return db.transaction(async (tx) => {
+    const disabled = await disableEndpoint(tx, { endpointId, userId: null, reason, now })
+    const changed = disabled?.changed ?? false
+    if (changed) await notices.record(tx, { endpointIds: [endpointId], reason, at: now })
+    return changed
+  })
+}

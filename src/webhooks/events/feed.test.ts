@@ -1,0 +1,218 @@
+/** The feed over HTTP: the same envelopes as endpoints receive, none missed, none twice. */
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { after, beforeEach, test } from 'node:test'
+import { Compile } from 'typebox/compile'
+import { placeEvents } from '../../../test/support/build/webhooks.ts'
+import { roundsOf } from '../../../test/support/fault/rounds.ts'
+import { testDatabase } from '../../../test/support/start/database.ts'
+import { startKeyed } from '../../../test/support/start/keyed.ts'
+import { systemClock } from '../../platform/clock.ts'
+import { sql } from '../../platform/db/db.ts'
+import { strangerRules } from '../../platform/egress/rules.ts'
+import { eventsPath, webhookEndpoints } from '../endpoints/routes.ts'
+import { forgetOldDeliveries } from '../retention.ts'
+import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
+import { eventFeed } from './feed.ts'
+import { type NewEvent, publishEvents } from './outbox.ts'
+
+const database = await testDatabase()
+const { db } = database
+const edge = await startKeyed(
+  webhookEndpoints({
+    db,
+    clock: systemClock,
+    ring: new Map([['k1', randomBytes(32)]]),
+    rules: strangerRules(),
+    activeMax: 20,
+    // However fast it is read.
+    limits: { perMinute: 100_000_000, perDay: 100_000_000 },
+    onSecretShown: () => {},
+  }),
+)
+after(async () => {
+  await edge.stop()
+  await database.drop()
+})
+beforeEach(() => db.run(sql`truncate webhook_events cascade`))
+
+const at = new Date('2026-05-14T09:00:00Z')
+const shape = Compile(eventFeed)
+
+interface Feed {
+  events: { id: string; type: EventType; data: Record<string, unknown> }[]
+  next: string
+  hasMore: boolean
+}
+
+function event(type: EventType, workerId: string = randomUUID(), changes = {}): NewEvent {
+  return { type, workerId, data: { ...eventTypes[type].example, workerId, ...changes } } as NewEvent
+}
+
+const publish = (...events: NewEvent[]) => db.transaction((tx) => publishEvents(tx, events, at))
+
+async function placeAll(): Promise<void> {
+  while ((await placeEvents(db, 500)).length > 0);
+}
+
+async function read(query = ''): Promise<Feed> {
+  const { status, json } = await edge.call('reader', { path: `${eventsPath}?${query}` })
+  assert.equal(status, 200, JSON.stringify(json))
+  assert.ok(shape.Check(json), JSON.stringify([...shape.Errors(json)]))
+  return json
+}
+
+const typesOf = ({ events }: Feed) => events.map(({ type }) => type)
+
+test('every type comes as the envelope that is signed and sent, in order', async () => {
+  await publish(...eventTypeNames.map((type) => event(type)))
+  await placeAll()
+  const feed = await read()
+  assert.deepEqual(typesOf(feed), eventTypeNames)
+  assert.equal(feed.hasMore, false)
+  const bodies = await db.rows<{ body: string }>(
+    sql`select body from webhook_events order by position`,
+  )
+  assert.deepEqual(
+    feed.events,
+    bodies.map(({ body }) => JSON.parse(body)),
+  )
+})
+
+test('asking on with `next` gives what is new and nothing again; at the end `next` stays', async () => {
+  assert.deepEqual(await read(), {
+    schemaVersion: 'service.webhook_events.v1',
+    events: [],
+    next: '0',
+    hasMore: false,
+  })
+  await publish(event('score.updated'), event('score.revised'), event('dispute.opened'))
+  await placeAll()
+  const first = await read('limit=2')
+  assert.deepEqual(typesOf(first), ['score.updated', 'score.revised'])
+  assert.equal(first.hasMore, true)
+  const second = await read(`limit=2&after=${first.next}`)
+  assert.deepEqual(typesOf(second), ['dispute.opened'])
+  assert.equal(second.hasMore, false)
+  const third = await read(`after=${second.next}`)
+  assert.deepEqual([third.events, third.next, third.hasMore], [[], second.next, false])
+})
+
+test('of some types alone: the place still moves past the others, and a page is full', async () => {
+  const wanted = 'dispute.opened'
+  const events = Array.from({ length: 2_100 }, (_, i) =>
+    event(i % 700 === 699 ? wanted : 'score.updated'),
+  )
+  await publish(...events)
+  await placeAll()
+  const seen: string[] = []
+  let after = '0'
+  for (let asked = 0, more = true; more; asked++) {
+    assert.ok(asked < 10, 'it comes to an end')
+    const feed = await read(`types=${wanted}&limit=1&after=${after}`)
+    assert.ok(feed.events.length <= 1)
+    assert.ok(Number(feed.next) > Number(after) || !feed.hasMore)
+    seen.push(...typesOf(feed))
+    after = feed.next
+    more = feed.hasMore
+  }
+  assert.deepEqual(seen, [wanted, wanted, wanted])
+  assert.equal((await read(`types=score.updated,${wanted}&limit=100`)).events.length, 100)
+})
+
+test('what a withdrawn consent holds back is not in the feed either', async () => {
+  const worker = randomUUID()
+  await publish(event('score.updated', worker))
+  await placeAll()
+  const withdrawal = { permission: 'score_sharing', granted: false }
+  await publish(event('candidate.consent_changed', worker, withdrawal))
+  await placeAll()
+  assert.deepEqual(typesOf(await read()), ['candidate.consent_changed'])
+  assert.deepEqual(typesOf(await read('types=score.updated')), [])
+})
+
+test('400: a reader whose next events were deleted for their age is told, and begins anew', async () => {
+  const wait = (days: number) => new Date(at.getTime() + days * 86_400_000)
+  await publish(...eventTypeNames.map((type) => event(type)))
+  await placeAll()
+  const first = await read('limit=2')
+  const last = await read('limit=6')
+  await forgetOldDeliveries(db, wait(31))
+  await db.transaction((tx) => publishEvents(tx, [event('score.updated')], wait(31)))
+  await placeAll()
+  const query = `types=score.updated&after=${first.next}`
+  const { status, json } = await edge.call('reader', { path: `${eventsPath}?${query}` })
+  assert.equal(status, 400)
+  assert.equal(json.error, 'invalid_parameter')
+  assert.match(String(json.message), /^after: .*deleted/)
+  assert.equal((await read()).events.length, 1)
+  assert.equal((await read(`after=${last.next}`)).events.length, 1, 'who had read all missed none')
+})
+
+test('400: parameters of another form', async () => {
+  for (const query of [
+    'after=-1',
+    'after=01',
+    'after=1e3',
+    'after=',
+    `after=${'9'.repeat(16)}`,
+    'limit=0',
+    'limit=101',
+    'limit=05',
+    'limit=1e1',
+    'types=',
+    'types=score.deleted',
+    'types=score.updated,',
+    'types=scoreXupdated',
+    'types=score.updated&types=score.revised',
+  ]) {
+    const { status, json } = await edge.call('reader', { path: `${eventsPath}?${query}` })
+    assert.equal(status, 400, query)
+    assert.equal(json.error, 'invalid_parameter')
+  }
+})
+
+const writers = 20
+const eventsWanted = roundsOf('CHAOS_FEED_EVENTS', 10_000)
+
+test(`${eventsWanted} events of ${writers} writers, read while they are written: none is missed, none comes twice`, async (t) => {
+  let written = 0
+  const end = { ofWriting: false, ofPlacing: false }
+  const write = async (): Promise<void> => {
+    for (; written < eventsWanted; ) {
+      const events = Array.from({ length: 20 }, () => event('score.updated'))
+      written += events.length
+      await publish(...events)
+    }
+  }
+  const place = async (): Promise<void> => {
+    while (!end.ofWriting) await placeEvents(db, 200)
+    await placeAll()
+    end.ofPlacing = true
+  }
+  const seen: string[] = []
+  const follow = async (): Promise<void> => {
+    for (let after = '0', last = false; ; ) {
+      const feed = await read(`limit=100&after=${after}`)
+      seen.push(...feed.events.map(({ id }) => id))
+      after = feed.next
+      if (feed.events.length === 0 && last) return
+      if (feed.events.length === 0) last = end.ofPlacing
+    }
+  }
+  const placing = place()
+  const following = follow()
+  await Promise.all(Array.from({ length: writers }, write))
+  end.ofWriting = true
+  await Promise.all([placing, following])
+  const rows = await db.rows<{ id: string }>(sql`select id from webhook_events order by position`)
+  assert.equal(rows.length, written)
+  assert.deepEqual(
+    seen,
+    rows.map(({ id }) => id),
+  )
+  t.diagnostic(
+    `${rows.length} events of ${writers} writers at once: ${seen.length} read meanwhile in pages of 100, ` +
+      `${new Set(seen).size} different ones, in the order of their positions. None missed, none repeated.`,
+  )
+})

@@ -1,0 +1,61 @@
+/**
+ * The outbox: an event is written in the transaction that causes it, so that it is sent if and only if that is committed.
+ * Writes webhook_events. Who publishes says in which order things happened; that order is kept, within a call and from one transaction to
+ * the next that waited for it. Before publishing, the caller holds the worker's row lock: two changes of one worker take turns.
+ */
+import { randomBytes } from 'node:crypto'
+import { Compile } from 'typebox/compile'
+import type { Tx } from '../../platform/db/db.ts'
+import { firstFault } from '../../platform/json/shape-fault.ts'
+import { envelopeText, eventId, eventIdRandomBytes } from './envelope.ts'
+import { type EventData, type EventType, eventTypeNames, eventTypes } from './event-types.ts'
+import { type EventRow, insertEvents, withholdEvents } from './store.ts'
+
+/** An event of any type, with the data of that type. */
+export type NewEvent = { [Type in EventType]: EventOf<Type> }[EventType]
+
+interface EventOf<Type extends EventType> {
+  type: Type
+  /** UUID. For consent and erasure; `data` names the same worker. */
+  workerId: string
+  data: EventData<Type>
+}
+
+/**
+ * Writes the events, in the order given, as having happened at `at`. Throws on data that is not exactly what its type declares: that
+ * is our defect, and nothing of the transaction must stand. A withdrawal of `score_sharing` also withholds what the outbox still has of
+ * the worker: after it, only events of consent leave. Publishing none for such a worker later is up to the caller.
+ */
+export async function publishEvents(tx: Tx, events: readonly NewEvent[], at: Date): Promise<void> {
+  if (events.length === 0) return
+  const random = randomBytes(eventIdRandomBytes * events.length)
+  const rows = events.map((event, i) =>
+    rowOf(event, { at, id: eventId(at, random.subarray(eventIdRandomBytes * i)) }),
+  )
+  await insertEvents(tx, rows)
+  const withdrawn = events.filter(isWithdrawal).map((event) => event.workerId)
+  if (withdrawn.length > 0)
+    await withholdEvents(tx, withdrawn, { spared: 'candidate.consent_changed', at })
+}
+
+const shapes = new Map(eventTypeNames.map((type) => [type, Compile(eventTypes[type].data)]))
+
+function rowOf(event: NewEvent, { id, at }: { id: string; at: Date }): EventRow {
+  const { type, workerId, data } = event
+  const shape = shapes.get(type)
+  if (shape === undefined) throw new Error(`there is no event type ${type}`)
+  if (!shape.Check(data)) {
+    const { field, reason } = firstFault(shape, data)
+    throw new Error(`${type}: ${field ?? 'data'} ${reason}`)
+  }
+  if (data.workerId !== workerId) throw new Error(`${type}: its data names another worker`)
+  return { id, type, workerId, createdAt: at, body: envelopeText({ id, type, data }, at) }
+}
+
+function isWithdrawal(event: NewEvent): boolean {
+  return (
+    event.type === 'candidate.consent_changed' &&
+    event.data.permission === 'score_sharing' &&
+    !event.data.granted
+  )
+}

@@ -1,0 +1,56 @@
+/** All SQL of consents and consent_changes. */
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import type { Permission } from './schema.ts'
+
+export interface Consent {
+  granted: boolean
+  /** Of the text agreed to; null where withdrawn. */
+  textVersion: string | null
+  consentVersion: number
+}
+
+export interface ConsentRow extends Consent {
+  workerId: string
+  permission: Permission
+}
+
+export function findConsents(db: Queryable, workerIds: readonly string[]): Promise<ConsentRow[]> {
+  return db.rows<ConsentRow>(sql`
+    select worker_id as "workerId", permission, granted, text_version as "textVersion",
+      consent_version as "consentVersion"
+    from consents where worker_id = any(${workerIds}::uuid[])`)
+}
+
+export interface ConsentChange extends ConsentRow {
+  /** Null where the person had said nothing of it. */
+  previousGranted: boolean | null
+}
+
+/** Records changes, in ascending versions of each worker, and makes them what holds. */
+export async function insertConsentChanges(
+  tx: Tx,
+  changes: readonly ConsentChange[],
+  { by, at }: { by: string; at: Date },
+): Promise<void> {
+  const column = <Name extends keyof ConsentChange>(name: Name) => changes.map((c) => c[name])
+  const workerIds = column('workerId')
+  const versions = column('consentVersion')
+  await tx.run(sql`
+    insert into consent_changes (worker_id, consent_version, permission, granted, previous_granted,
+      text_version, actor, effective_at)
+    select *, ${by}, ${at} from unnest(${workerIds}::uuid[], ${versions}::int[],
+      ${column('permission')}::text[], ${column('granted')}::boolean[],
+      ${column('previousGranted')}::boolean[], ${column('textVersion')}::text[])`)
+  await tx.run(sql`
+    insert into consents (worker_id, consent_version, permission, granted, text_version)
+    select * from unnest(${workerIds}::uuid[], ${versions}::int[], ${column('permission')}::text[],
+      ${column('granted')}::boolean[], ${column('textVersion')}::text[])
+    on conflict (worker_id, permission) do update set granted = excluded.granted,
+      text_version = excluded.text_version, consent_version = excluded.consent_version`)
+  await tx.run(sql`
+    update workers w set consent_version = new.version
+    from (select worker_id, max(version) as version
+      from unnest(${workerIds}::uuid[], ${versions}::int[]) as each(worker_id, version)
+      group by worker_id) new
+    where w.id = new.worker_id`)
+}

@@ -1,0 +1,50 @@
+/** Editing what people show. A username is taken for ever by whoever first had it; a rename takes another one. */
+import type { Tx } from '../platform/db/db.ts'
+import type { Profile } from './profile.ts'
+import { takeUsernames, writeProfiles, writeSkills } from './profile-store.ts'
+
+export interface ProfileEdit {
+  workerId: string
+  before: Profile
+  /** What is left out stays. */
+  profile: Partial<Profile>
+}
+
+export type EditOutcome = 'changed' | 'unchanged' | 'username_taken'
+
+/** One edit a person, of people locked by the caller; checked before. Gives the outcome of each, in order. */
+export async function editProfiles(
+  tx: Tx,
+  edits: readonly ProfileEdit[],
+  at: Date,
+): Promise<EditOutcome[]> {
+  const edited = edits.map(({ workerId, before, profile }) => {
+    const after: Profile = { ...before, ...profile }
+    return { workerId, before, profile: after, isSame: isSame(before, after) }
+  })
+  const renamed = edited
+    .filter(({ before, profile }) => before.username !== profile.username)
+    .map(({ workerId, profile }) => ({ workerId, username: profile.username }))
+  const owners = renamed.length === 0 ? new Set() : await takeUsernames(tx, renamed, at)
+  const refused = new Set(
+    renamed.map(({ workerId }) => workerId).filter((workerId) => !owners.has(workerId)),
+  )
+  const written = edited.filter(({ workerId, isSame }) => !isSame && !refused.has(workerId))
+  if (written.length > 0) await writeProfiles(tx, written, at)
+  const reskilled = written.filter(
+    ({ before, profile }) => JSON.stringify(before.skills) !== JSON.stringify(profile.skills),
+  )
+  if (reskilled.length > 0)
+    await writeSkills(
+      tx,
+      reskilled.map(({ workerId, profile }) => ({ workerId, skills: profile.skills })),
+    )
+  return edited.map(({ workerId, isSame }) =>
+    refused.has(workerId) ? 'username_taken' : isSame ? 'unchanged' : 'changed',
+  )
+}
+
+function isSame(before: Profile, after: Profile): boolean {
+  const names = Object.keys(before) as (keyof Profile)[]
+  return names.every((name) => JSON.stringify(before[name]) === JSON.stringify(after[name]))
+}

@@ -1,0 +1,38 @@
+/** All SQL of identities and identity_changes. */
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import type { StoredIdentity } from './identity-state.ts'
+
+export interface IdentityRow extends StoredIdentity {
+  workerId: string
+  /** Counts the changes of this worker, from 1. */
+  change: number
+}
+
+export function findIdentities(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<IdentityRow[]> {
+  return db.rows<IdentityRow>(sql`
+    select worker_id as "workerId", state, verified_until as "verifiedUntil", change
+    from identities where worker_id = any(${workerIds}::uuid[])`)
+}
+
+/** Records changes, the last of each worker being the state from now on. */
+export async function insertIdentityChanges(
+  tx: Tx,
+  changes: readonly IdentityRow[],
+  { by, at }: { by: string; at: Date },
+): Promise<void> {
+  const column = <Name extends keyof IdentityRow>(name: Name) => changes.map((c) => c[name])
+  await tx.run(sql`
+    insert into identity_changes (worker_id, change, state, verified_until, actor, changed_at)
+    select *, ${by}, ${at} from unnest(${column('workerId')}::uuid[], ${column('change')}::int[],
+      ${column('state')}::text[], ${column('verifiedUntil')}::timestamptz[])`)
+  const last = [...new Map(changes.map((change) => [change.workerId, change])).values()]
+  await tx.run(sql`
+    insert into identities (worker_id, state, verified_until, change)
+    select * from unnest(${last.map((c) => c.workerId)}::uuid[], ${last.map((c) => c.state)}::text[],
+      ${last.map((c) => c.verifiedUntil)}::timestamptz[], ${last.map((c) => c.change)}::int[])
+    on conflict (worker_id) do update set state = excluded.state,
+      verified_until = excluded.verified_until, change = excluded.change`)
+}

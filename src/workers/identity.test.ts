@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { line, now, person, register } from '../../test/support/build/workers.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import { sql } from '../platform/db/db.ts'
+import { type Move, moveIdentity } from './identity.ts'
+import { identityAt } from './identity-state.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+const day = (text: string) => new Date(`${text}T00:00:00Z`)
+const verify = (until: Date): Move => ({ move: 'verify', until })
+
+async function moved(username: string, move: Move, at = now) {
+  return moveIdentity(db, username, { ...move, by: 'test', at })
+}
+
+async function historyOf(username: string): Promise<string[]> {
+  const { workerId } = await person(db, username)
+  const rows = await db.rows<{ change: number; state: string }>(sql`
+    select change, state from identity_changes where worker_id = ${workerId} order by change`)
+  return rows.map(({ change, state }) => `${change} ${state}`)
+}
+
+test('begun, verified, renewed, revoked, begun again: every state it went through is a row', async () => {
+  await register(db, [line({ username: 'walker' })])
+  const outcomes = []
+  for (const move of [
+    { move: 'begin' as const },
+    { move: 'begin' as const },
+    verify(day('2027-01-01')),
+    verify(day('2027-01-01')),
+    verify(day('2028-01-01')),
+    { move: 'begin' as const },
+    { move: 'revoke' as const },
+    { move: 'revoke' as const },
+    { move: 'begin' as const },
+    { move: 'revoke' as const },
+    verify(day('2029-01-01')),
+  ]) {
+    const { outcome } = await moved('walker', move)
+    outcomes.push(outcome)
+  }
+  assert.deepEqual(outcomes, [
+    'changed',
+    'unchanged',
+    'changed',
+    'unchanged',
+    'changed',
+    'refused',
+    'changed',
+    'unchanged',
+    'changed',
+    'changed',
+    'changed',
+  ])
+  assert.deepEqual(await historyOf('walker'), [
+    '1 pending',
+    '2 verified',
+    '3 verified',
+    '4 revoked',
+    '5 pending',
+    '6 revoked',
+    '7 pending',
+    '8 verified',
+  ])
+})
+
+test('refused: nothing to revoke where nobody has begun; unknown_person: nobody has the username', async () => {
+  await register(db, [line({ username: 'fresh' })])
+  assert.deepEqual(await moved('fresh', { move: 'revoke' }), { outcome: 'refused', from: 'none' })
+  assert.deepEqual(await historyOf('fresh'), [])
+  assert.deepEqual(await moved('nobody-here', { move: 'revoke' }), { outcome: 'unknown_person' })
+})
+
+test('unusable: an end that is past, or too far ahead', async () => {
+  await register(db, [line({ username: 'ends' })])
+  const past = await moved('ends', verify(now))
+  assert.ok(past.outcome === 'unusable')
+  assert.deepEqual(past.fault, { field: 'until', reason: 'must be in the future' })
+  assert.equal((await moved('ends', verify(day('2036-05-15')))).outcome, 'unusable')
+  assert.deepEqual(await historyOf('ends'), [])
+})
+
+test('an expired verification is verified anew through pending', async () => {
+  await register(db, [line({ username: 'expiring' })])
+  await moved('expiring', verify(day('2026-06-01')))
+  const { identity } = await person(db, 'expiring')
+  assert.equal(identityAt(identity, day('2026-05-31')), 'verified')
+  assert.equal(identityAt(identity, day('2026-06-01')), 'expired')
+  const again = await moved('expiring', verify(day('2027-06-01')), day('2026-06-02'))
+  assert.deepEqual(again, { outcome: 'changed', from: 'expired', to: 'verified' })
+  assert.deepEqual(await historyOf('expiring'), [
+    '1 pending',
+    '2 verified',
+    '3 pending',
+    '4 verified',
+  ])
+})
+
+test('20 concurrent moves of one person: they take turns, the rows count without a gap', async () => {
+  await register(db, [line({ username: 'crowd' })])
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      moved('crowd', i % 2 === 0 ? verify(day(`2027-01-${10 + i}`)) : { move: 'revoke' }),
+    ),
+  )
+  const changed = outcomes.filter(({ outcome }) => outcome === 'changed').length
+  const history = await historyOf('crowd')
+  assert.ok(history.length >= changed && changed > 0)
+  assert.deepEqual(
+    history.map((row) => Number(row.split(' ')[0])),
+    history.map((_, i) => i + 1),
+  )
+  assert.equal((await person(db, 'crowd')).identity?.state, history.at(-1)?.split(' ')[1])
+})
+
+test('an import verifies only people of whom nobody had begun a verification', async () => {
+  const one = line({ username: 'imported', identity: { verifiedUntil: '2028-01-01T00:00:00Z' } })
+  await register(db, [one])
+  assert.deepEqual(await historyOf('imported'), ['1 pending', '2 verified'])
+  await moved('imported', { move: 'revoke' })
+  await register(db, [one])
+  assert.deepEqual(await historyOf('imported'), ['1 pending', '2 verified', '3 revoked'])
+})
+
+test('the history cannot be rewritten', async () => {
+  for (const statement of [
+    sql`update identity_changes set state = 'pending', verified_until = null`,
+    sql`update identity_changes set actor = 'erased', changed_at = changed_at - interval '1 day'`,
+    sql`delete from identity_changes`,
+    sql`update identities set state = 'pending', verified_until = null where state = 'revoked'`,
+  ])
+    await assert.rejects(db.run(statement), /never changed|violates/, statement.text)
+})

@@ -1,0 +1,71 @@
+/** All that this room keeps of one person, to give it out and to erase it. */
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import type { Permission } from './schema.ts'
+
+export interface PersonHistory {
+  registeredAt: Date
+  /** When usernames were taken; the names themselves are kept only while they are shown. */
+  usernamesTakenAt: Date[]
+  consentChanges: {
+    consentVersion: number
+    permission: Permission
+    granted: boolean
+    textVersion: string | null
+    actor: string
+    effectiveAt: string
+  }[]
+  identityChanges: {
+    state: string
+    verifiedUntil: string | null
+    actor: string
+    changedAt: string
+  }[]
+}
+
+export async function findPersonHistory(db: Queryable, workerId: string): Promise<PersonHistory> {
+  const [row] = await db.rows<PersonHistory>(sql`
+    select w.registered_at as "registeredAt",
+      array(select taken_at from usernames u where u.worker_id = w.id order by taken_at)
+        as "usernamesTakenAt",
+      (select coalesce(json_agg(json_build_object('consentVersion', c.consent_version,
+        'permission', c.permission, 'granted', c.granted, 'textVersion', c.text_version,
+        'actor', c.actor, 'effectiveAt', c.effective_at) order by c.consent_version), '[]')
+        from consent_changes c where c.worker_id = w.id) as "consentChanges",
+      (select coalesce(json_agg(json_build_object('state', i.state,
+        'verifiedUntil', i.verified_until, 'actor', i.actor, 'changedAt', i.changed_at)
+        order by i.change), '[]')
+        from identity_changes i where i.worker_id = w.id) as "identityChanges"
+    from workers w where w.id = ${workerId}`)
+  if (row === undefined) throw new Error('a person without a row')
+  return row
+}
+
+/** Of every name that the person has and had. */
+export async function findUsernameDigests(db: Queryable, workerId: string): Promise<Buffer[]> {
+  const rows = await db.rows<{ digest: Buffer }>(sql`
+    select username_sha256 as digest from usernames where worker_id = ${workerId}`)
+  return rows.map(({ digest }) => digest)
+}
+
+/**
+ * Under a lock that waits for everybody who writes of this worker, and that they wait for: who comes later finds nobody. False where the
+ * username is nobody's any more.
+ */
+export async function lockToErase(tx: Tx, workerId: string): Promise<boolean> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    select id from workers where id = ${workerId} and erased_at is null for update`)
+  return rows.length === 1
+}
+
+/** What was granted has been withdrawn before. Called under the lock of `lockToErase`. */
+export async function erasePerson(tx: Tx, workerId: string, at: Date): Promise<void> {
+  await tx.run(sql`delete from profiles where worker_id = ${workerId}`)
+  await tx.run(sql`delete from consents where worker_id = ${workerId}`)
+  await tx.run(sql`delete from identities where worker_id = ${workerId}`)
+  await tx.run(sql`update consent_changes set actor = 'erased' where worker_id = ${workerId}`)
+  await tx.run(sql`update identity_changes set actor = 'erased' where worker_id = ${workerId}`)
+  await tx.run(sql`
+    update workers set external_id = null, terms_version = null, terms_accepted_at = null,
+      onboarded_at = null, erased_at = ${at}
+    where id = ${workerId}`)
+}

@@ -1,0 +1,77 @@
+/** All SQL of usernames, profiles and profile_skills. */
+import { sql, type Tx } from '../platform/db/db.ts'
+import type { Profile, ProfileSkill } from './profile.ts'
+import { usernameDigest } from './username.ts'
+
+export interface TakenName {
+  workerId: string
+  username: string
+}
+
+/** Takes usernames for ever, and gives the ids of those whose name it is now: nobody had it, or they themselves had it before. */
+export async function takeUsernames(
+  tx: Tx,
+  wanted: readonly TakenName[],
+  at: Date,
+): Promise<Set<string>> {
+  const digests = wanted.map(({ username }) => usernameDigest(username))
+  const workerIds = wanted.map(({ workerId }) => workerId)
+  await tx.run(sql`
+    insert into usernames (username_sha256, worker_id, taken_at)
+    select digest, worker_id, ${at}
+    from unnest(${digests}::bytea[], ${workerIds}::uuid[]) as new(digest, worker_id)
+    order by digest
+    on conflict do nothing`)
+  const rows = await tx.rows<{ workerId: string }>(sql`
+    select n.worker_id as "workerId"
+    from unnest(${digests}::bytea[], ${workerIds}::uuid[]) as new(digest, worker_id)
+    join usernames n on n.username_sha256 = new.digest and n.worker_id = new.worker_id`)
+  return new Set(rows.map((row) => row.workerId))
+}
+
+export interface WorkerProfile {
+  workerId: string
+  profile: Profile
+}
+
+/** Writes whole profiles, of people who have none as of people who have one. */
+export async function writeProfiles(
+  tx: Tx,
+  people: readonly WorkerProfile[],
+  at: Date,
+): Promise<void> {
+  const column = <Name extends keyof Profile>(name: Name) => people.map((p) => p.profile[name])
+  const workerIds = people.map((person) => person.workerId)
+  await tx.run(sql`
+    insert into profiles (worker_id, username, username_sha256, display_name, title, bio,
+      avatar_url, member_since, updated_at)
+    select worker_id, username, digest, display_name, title, bio, avatar_url, member_since, ${at}
+    from unnest(${workerIds}::uuid[], ${column('username')}::text[],
+      ${people.map(({ profile }) => usernameDigest(profile.username))}::bytea[],
+      ${column('displayName')}::text[], ${column('title')}::text[], ${column('bio')}::text[],
+      ${column('avatarUrl')}::text[], ${column('memberSince')}::text[])
+      as new(worker_id, username, digest, display_name, title, bio, avatar_url, member_since)
+    on conflict (worker_id) do update set username = excluded.username,
+      username_sha256 = excluded.username_sha256, display_name = excluded.display_name,
+      title = excluded.title, bio = excluded.bio, avatar_url = excluded.avatar_url,
+      member_since = excluded.member_since, updated_at = excluded.updated_at`)
+}
+
+/** Replaces all skills shown of these people. */
+export async function writeSkills(
+  tx: Tx,
+  people: readonly { workerId: string; skills: readonly ProfileSkill[] }[],
+): Promise<void> {
+  const rows = people.flatMap(({ workerId, skills }) =>
+    skills.map((skill, i) => ({ workerId, ...skill, place: i + 1 })),
+  )
+  await tx.run(sql`
+    delete from profile_skills
+    where worker_id = any(${people.map((person) => person.workerId)}::uuid[])`)
+  if (rows.length === 0) return
+  const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((r) => r[name])
+  await tx.run(sql`
+    insert into profile_skills (worker_id, name, verified, level, place)
+    select * from unnest(${column('workerId')}::uuid[], ${column('name')}::text[],
+      ${column('verified')}::boolean[], ${column('level')}::text[], ${column('place')}::smallint[])`)
+}

@@ -1,0 +1,212 @@
+/**
+ * All SQL of workers, and what is read of a person across the tables of the room. Its other tables are written by `profile-store.ts`,
+ * `consent-store.ts` and `identity-store.ts`.
+ */
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import type { Consent } from './consent-store.ts'
+import type { PersonFacts } from './gate.ts'
+import type { StoredIdentity } from './identity-state.ts'
+import type { Profile } from './profile.ts'
+import type { Permission } from './schema.ts'
+
+export interface Person {
+  workerId: string
+  externalId: string | null
+  profile: Profile
+  termsVersion: string | null
+  termsAcceptedAt: Date | null
+  onboardedAt: Date | null
+  consentVersion: number
+  consents: Partial<Record<Permission, Consent>>
+  identity: StoredIdentity | null
+}
+
+interface PersonRow extends Omit<Person, 'profile' | 'consents' | 'identity'>, Profile {
+  consents: Partial<Record<Permission, Consent>> | null
+  identityState: StoredIdentity['state'] | null
+  verifiedUntil: Date | null
+}
+
+/** Any of them may be left out. */
+interface Names {
+  workerIds?: readonly string[]
+  externalIds?: readonly string[]
+  usernames?: readonly string[]
+}
+
+/** Who has one of the names now. */
+export async function findPeople(db: Queryable, names: Names): Promise<Person[]> {
+  const { workerIds = [], externalIds = [], usernames = [] } = names
+  const rows = await db.rows<PersonRow>(sql`
+    select w.id as "workerId", w.external_id as "externalId", w.terms_version as "termsVersion",
+      w.terms_accepted_at as "termsAcceptedAt", w.onboarded_at as "onboardedAt",
+      w.consent_version as "consentVersion", p.username, p.display_name as "displayName", p.title,
+      p.bio, p.avatar_url as "avatarUrl", p.member_since as "memberSince",
+      (select coalesce(json_agg(json_build_object('name', s.name, 'verified', s.verified,
+        'level', s.level) order by s.place), '[]')
+        from profile_skills s where s.worker_id = w.id) as skills,
+      (select json_object_agg(c.permission, json_build_object('granted', c.granted,
+        'textVersion', c.text_version, 'consentVersion', c.consent_version))
+        from consents c where c.worker_id = w.id) as consents,
+      i.state as "identityState", i.verified_until as "verifiedUntil"
+    from workers w join profiles p on p.worker_id = w.id
+    left join identities i on i.worker_id = w.id
+    where w.id in (select unnest(${workerIds}::uuid[])
+      union all select id from workers where external_id = any(${externalIds}::text[])
+      union all select worker_id from profiles where username = any(${usernames}::text[]))`)
+  return rows.map(personOf)
+}
+
+function personOf(row: PersonRow): Person {
+  const { identityState, verifiedUntil, consents, ...rest } = row
+  const { username, displayName, title, bio, avatarUrl, memberSince, skills, ...worker } = rest
+  return {
+    ...worker,
+    profile: { username, displayName, title, bio, avatarUrl, memberSince, skills },
+    consents: consents ?? {},
+    identity: identityState === null ? null : { state: identityState, verifiedUntil },
+  }
+}
+
+/**
+ * Whoever changes a person takes this lock first: changes of one person follow each other, and so do their events. In the order of
+ * ids, so that two bulk changes wait for each other instead of deadlocking. Gives what a change needs to know of each: an erasure that
+ * was waited for leaves the worker's row behind.
+ */
+export function lockWorkers(
+  tx: Tx,
+  workerIds: readonly string[],
+): Promise<{ workerId: string; consentVersion: number; isErased: boolean }[]> {
+  return tx.rows(sql`
+    select id as "workerId", consent_version as "consentVersion", erased_at is not null as "isErased"
+    from workers
+    where id = any(${workerIds}::uuid[]) order by id for no key update`)
+}
+
+/** As `lockWorkers`, of one worker; whether there is anybody to change. */
+export async function lockPerson(tx: Tx, workerId: string): Promise<boolean> {
+  const [locked] = await lockWorkers(tx, [workerId])
+  return locked !== undefined && !locked.isErased
+}
+
+/** Those of them whom no other transaction holds, under their locks. */
+export async function lockFreeWorkers(tx: Tx, workerIds: readonly string[]): Promise<string[]> {
+  const rows = await tx.rows<{ workerId: string }>(sql`
+    select id as "workerId" from workers
+    where id = any(${workerIds}::uuid[]) order by id for no key update skip locked`)
+  return rows.map(({ workerId }) => workerId)
+}
+
+interface PersonFactsRow {
+  workerId: string
+  username: string
+  onboarded: boolean
+  granted: Permission[] | null
+  identityState: StoredIdentity['state'] | null
+  verifiedUntil: Date | null
+}
+
+/** Of those who have a profile. Under the workers' locks, what is found stays so until the transaction ends. */
+export async function findPersonFacts(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<PersonFacts[]> {
+  const rows = await db.rows<PersonFactsRow>(sql`
+    select w.id as "workerId", p.username, w.onboarded_at is not null as onboarded,
+      (select array_agg(c.permission) from consents c
+        where c.worker_id = w.id and c.granted) as granted,
+      i.state as "identityState", i.verified_until as "verifiedUntil"
+    from workers w join profiles p on p.worker_id = w.id
+    left join identities i on i.worker_id = w.id
+    where w.id = any(${workerIds}::uuid[])`)
+  return rows.map(({ workerId, username, onboarded, granted, identityState, verifiedUntil }) => ({
+    workerId,
+    username,
+    onboarded,
+    consents: {
+      public_profile: granted?.includes('public_profile') ?? false,
+      search_listing: granted?.includes('search_listing') ?? false,
+      score_sharing: granted?.includes('score_sharing') ?? false,
+    },
+    identity: identityState === null ? null : { state: identityState, verifiedUntil },
+  }))
+}
+
+/** As `lockWorkers`, for who has one of the names now. */
+export async function lockPeople(tx: Tx, names: Names): Promise<void> {
+  const { workerIds = [], externalIds = [], usernames = [] } = names
+  await tx.run(sql`
+    select from workers
+    where id in (select unnest(${workerIds}::uuid[])
+      union all select id from workers where external_id = any(${externalIds}::text[])
+      union all select worker_id from profiles where username = any(${usernames}::text[]))
+    order by id for no key update`)
+}
+
+export async function findWorkerId(db: Queryable, username: string): Promise<string | null> {
+  const [row] = await db.rows<{ workerId: string }>(sql`
+    select worker_id as "workerId" from profiles where username = ${username}`)
+  return row?.workerId ?? null
+}
+
+export interface NewWorker {
+  workerId: string
+  externalId: string | null
+}
+
+/** Gives the ids of those whose external id nobody had. */
+export async function insertWorkers(
+  tx: Tx,
+  workers: readonly NewWorker[],
+  at: Date,
+): Promise<string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    insert into workers (id, external_id, registered_at)
+    select id, external_id, ${at}
+    from unnest(${workers.map((worker) => worker.workerId)}::uuid[],
+      ${workers.map((worker) => worker.externalId)}::text[]) as new(id, external_id)
+    order by external_id
+    on conflict (external_id) do nothing
+    returning id`)
+  return rows.map((row) => row.id)
+}
+
+/** Of this transaction, and without anything else yet. */
+export async function forgetNewWorkers(tx: Tx, workerIds: readonly string[]): Promise<void> {
+  await tx.run(sql`delete from workers where id = any(${workerIds}::uuid[])`)
+}
+
+export interface Acceptance {
+  workerId: string
+  version: string
+  acceptedAt: Date
+}
+
+/** The latest terms accepted stand; says for whom something changed. */
+export async function writeTerms(tx: Tx, accepted: readonly Acceptance[]): Promise<string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    update workers w set terms_version = new.version, terms_accepted_at = new.accepted_at
+    from unnest(${accepted.map((a) => a.workerId)}::uuid[], ${accepted.map((a) => a.version)}::text[],
+      ${accepted.map((a) => a.acceptedAt)}::timestamptz[]) as new(worker_id, version, accepted_at)
+    where w.id = new.worker_id
+      and (w.terms_accepted_at is null or w.terms_accepted_at < new.accepted_at)
+    returning w.id`)
+  return rows.map((row) => row.id)
+}
+
+/** Onboarded once, when name, terms and the consent to a public profile are all there; gives those who are from now on. */
+export async function completeOnboarding(
+  tx: Tx,
+  workerIds: readonly string[],
+  at: Date,
+): Promise<string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    update workers w set onboarded_at = ${at}
+    where w.id = any(${workerIds}::uuid[]) and w.onboarded_at is null
+      and w.terms_accepted_at is not null
+      and exists (select from profiles p where p.worker_id = w.id)
+      and exists (select from consents c where c.worker_id = w.id
+        and c.permission = 'public_profile' and c.granted)
+    returning w.id`)
+  return rows.map((row) => row.id)
+}

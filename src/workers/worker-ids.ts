@@ -1,0 +1,39 @@
+/** Whom another room means by a name: the one question that rooms with rows about workers have for this one. */
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+
+export interface WorkerNames {
+  workerIds: readonly string[]
+  /** The operator's own names. */
+  externalIds: readonly string[]
+  usernames: readonly string[]
+}
+
+export interface FoundWorker {
+  by: 'workerId' | 'workerExternalId' | 'username'
+  name: string
+  workerId: string
+}
+
+/** A row for each name that somebody has now; ids are compared and given in lowercase. */
+export function findWorkerIds(db: Queryable, names: WorkerNames): Promise<FoundWorker[]> {
+  const { workerIds, externalIds, usernames } = names
+  return db.rows<FoundWorker>(sql`
+    select 'workerId' as "by", id::text as name, id as "workerId"
+    from workers where id = any(${workerIds}::uuid[]) and erased_at is null
+    union all
+    select 'workerExternalId', external_id, id
+    from workers where external_id = any(${externalIds}::text[])
+    union all
+    select 'username', username, worker_id from profiles where username = any(${usernames}::text[])`)
+}
+
+/**
+ * Those who are still there, held until the transaction ends: an erasure waits for what is written of them now, and takes it along.
+ * In the order of ids, against deadlocks.
+ */
+export async function holdWorkers(tx: Tx, workerIds: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    select id from workers where id = any(${workerIds}::uuid[]) and erased_at is null
+    order by id for key share`)
+  return new Set(rows.map(({ id }) => id))
+}

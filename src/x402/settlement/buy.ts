@@ -1,0 +1,215 @@
+/** What is bought: the way of `purchase.ts` from the hold to the answer. */
+import type { Db } from '../../platform/db/db.ts'
+import { inTime } from '../../platform/db/impatient-db.ts'
+import type { Answer } from '../../platform/http/endpoint.ts'
+import { refuse } from '../../platform/http/errors.ts'
+import type { SignedPayment } from '../protocol/payload.ts'
+import { type PaymentReason, usedReason } from '../protocol/reasons.ts'
+import type { Terms } from '../protocol/terms.ts'
+import type { Verification } from './facilitator.ts'
+import { isLedgerAlone, resolvePayment, type Till } from './resolve.ts'
+import {
+  failPayment,
+  type Hold,
+  holdPayment,
+  type Lease,
+  markSettled,
+  markUnknown,
+  type NewPayment,
+  releasePayment,
+} from './store.ts'
+
+export interface Order {
+  payment: SignedPayment
+  terms: Terms
+  /** That the payer has signed it; else only a facilitator can tell. */
+  isProved: boolean
+  /** Most likely nobody else is at it: verifying and reading need not wait until it is held. */
+  mayBeginEarly: boolean
+  /** Names the purchase, however often it is signed for. */
+  idempotencyKey: string | null
+  /** What the facilitator says of it: asked once. */
+  verification(): Promise<Verification>
+  /** What is bought, or why the caller must not have it. It may be asked more than once, and must change nothing. */
+  read(): Promise<Answer>
+  /** Whether somebody still waits for the answer, told once it can leave. */
+  isAwaited(): Promise<boolean>
+  /** The payment may be on its way from now on: however it ends, only the same payment again may follow. */
+  onSent(): void
+}
+
+export type Purchase =
+  /** Paid once, now or before. `answer` may be other than 200 where what was bought is there no more. */
+  | { outcome: 'paid'; transaction: string; answer: Answer }
+  /** Not charged: the answer is not 200. */
+  | { outcome: 'unsold'; answer: Answer }
+  | { outcome: 'refused'; reason: PaymentReason }
+  | { outcome: 'key reused' }
+  | { outcome: 'facilitator unavailable' }
+  /** It may have been paid: only the same payment again may follow. */
+  | { outcome: 'pending' }
+
+/** What is ours alone until the lease ends, once it is held. */
+export interface Claim {
+  row: NewPayment
+  lease: Lease
+}
+
+type Bought = Purchase | 'wait' | 'taken' | 'twin'
+
+/**
+ * Hold it, verify and read; settle. `wait`: it has passed to somebody else. `taken`: somebody else was first with it. `twin`: another payment
+ * of the same purchase was first.
+ */
+export async function buy(till: Till, order: Order, claim: Claim): Promise<Bought> {
+  const offer = await offerUnder(till, order, claim)
+  return 'ended' in offer
+    ? offer.ended
+    : settle(till, order, { id: claim.row.id, answer: offer.ready })
+}
+
+type Offer = { ready: Answer } | { ended: Bought }
+
+/** Whatever ends it before the payment is sent gives up what is held; what may still come to be held, when it is. */
+async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer> {
+  const { db, patientDb, clock, onTrouble } = till
+  const { id } = claim.row
+  const { leaseUntil } = claim.lease
+  const holding = holdPayment(patientDb, claim.row, claim.lease)
+  const release = (on: Db, reason: PaymentReason | null) =>
+    releasePayment(on, id, { leaseUntil, reason, now: clock(), durably: isLedgerAlone(till) })
+  const releaseLater = async (): Promise<void> => {
+    await holding
+    await release(patientDb, null).catch((error: unknown) =>
+      onTrouble('a payment that was not sent is still held', { payment: id, why: String(error) }),
+    )
+  }
+  try {
+    const offer = await untilSettling(till, order, { claim, holding })
+    if ('ready' in offer) return offer
+    const { ended } = offer
+    if (ended === 'taken' || ended === 'twin') return offer
+    const isRefused = typeof ended === 'object' && ended.outcome === 'refused'
+    await release(db, isRefused ? ended.reason : null)
+    return offer
+  } catch (error) {
+    const released = releaseLater()
+    till.meanwhile(released)
+    // So that who asks again at once finds it free.
+    await inTime(released).catch(() => undefined)
+    throw error
+  }
+}
+
+/** `ready`: the answer is 200, and the row says that the payment may be sent. */
+async function untilSettling(
+  till: Till,
+  order: Order,
+  { claim, holding }: { claim: Claim; holding: Promise<Hold> },
+): Promise<Offer> {
+  const { clock } = till
+  const offered = order.mayBeginEarly ? offerOf(order) : undefined
+  // Whoever was not first does not hear of it.
+  offered?.catch(() => {})
+  const hold = await inTime(holding)
+  if (hold === 'taken') return { ended: 'taken' }
+  const [verified, read] = await (offered ?? offerOf(order))
+  const refusal = refusalOf(till, verified)
+  if (refusal !== null) {
+    const mayBePaid = hold === 'held' && isUsed(refusal)
+    return { ended: mayBePaid ? await usedBy(till, order, claim) : refusal }
+  }
+  if (hold === 'twin') return { ended: 'twin' }
+  const answer = await awaited(order, read)
+  if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
+  // Whoever came back for it may be sending it by now.
+  return clock() < claim.lease.leaseUntil ? { ready: answer } : { ended: 'wait' }
+}
+
+function offerOf(order: Order): Promise<[Verification, Answer]> {
+  return Promise.all([order.verification(), order.read()])
+}
+
+/** Null: the payment is valid. */
+export function refusalOf(till: Till, verified: Verification): Purchase | null {
+  if (verified.outcome === 'valid') return null
+  if (verified.outcome === 'refused') return verified
+  till.onTrouble('a payment could not be verified', { why: verified.why })
+  return { outcome: 'facilitator unavailable' }
+}
+
+function isUsed(refusal: Purchase): boolean {
+  return refusal.outcome === 'refused' && refusal.reason === usedReason
+}
+
+/** Somebody has sent it to the chain before us: where we are paid by it, it is served. Nobody has bought with it here: it is held. */
+async function usedBy(till: Till, { payment, onSent }: Order, { row }: Claim): Promise<Bought> {
+  onSent()
+  const open = { id: row.id, payment, claimedAt: till.clock() }
+  const resolved = await resolvePayment(till, open)
+  if (resolved.state === 'settled') return 'wait'
+  if (resolved.state === 'failed' || isLedgerAlone(till))
+    return { outcome: 'refused', reason: usedReason }
+  // Where the chain does not tell just now, it will.
+  await markUnknown(till.patientDb, row.id, { reason: usedReason, now: till.clock() })
+  return { outcome: 'pending' }
+}
+
+async function settle(
+  till: Till,
+  order: Order,
+  { id, answer }: { id: string; answer: Answer },
+): Promise<Purchase> {
+  const { db, clock } = till
+  const { payment, terms } = order
+  const since = clock()
+  order.onSent()
+  const settlement = await till.facilitator.settle(payment, terms)
+  if (settlement.outcome === 'settled')
+    return paid(till, order, { id, transaction: settlement.transaction, answer })
+  if (settlement.outcome === 'refused') {
+    await failPayment(db, id, { reason: settlement.reason, now: clock() })
+    return settlement
+  }
+  till.onTrouble('whether a payment was made is not known', { payment: id, why: settlement.why })
+  const fate = await till.chain?.fateOf(payment.authorization, terms, since)
+  if (fate?.fate === 'paid') return paid(till, order, { id, transaction: fate.transaction, answer })
+  if (fate?.fate === 'void') {
+    await failPayment(db, id, { reason: usedReason, now: clock() })
+    return { outcome: 'refused', reason: usedReason }
+  }
+  await markUnknown(db, id, { reason: settlement.reason, now: clock() })
+  return { outcome: 'pending' }
+}
+
+async function paid(
+  till: Till,
+  { isAwaited }: Order,
+  { id, transaction, answer }: { id: string; transaction: string; answer: Answer },
+): Promise<Purchase> {
+  const { patientDb, onTrouble } = till
+  const durably = isLedgerAlone(till)
+  const isFound = !(await isAwaited())
+  const now = till.clock()
+  const written = markSettled(patientDb, id, { txHash: transaction, now, durably, isFound })
+  if (durably) await written
+  else
+    till.meanwhile(
+      written.catch((error: unknown) =>
+        onTrouble('a payment was made, and whether that is written down is not known', {
+          payment: id,
+          why: String(error),
+        }),
+      ),
+    )
+  return { outcome: 'paid', transaction, answer }
+}
+
+/** Nobody pays for what nobody waits for. */
+export async function awaited({ isAwaited }: Order, answer: Answer): Promise<Answer> {
+  return !isSold(answer) || (await isAwaited()) ? answer : refuse('unavailable')
+}
+
+export function isSold(answer: Answer): boolean {
+  return 'status' in answer && answer.status === 200
+}

@@ -1,0 +1,134 @@
+/**
+ * What became of an authorization on the chain, read from a node of the operator's choice. That its nonce is used proves nothing: a payer
+ * can cancel it. Proof is the log of its use, with the transfer to us in the same transaction.
+ */
+import { z } from '@x402/core/schemas'
+import type { Authorization } from '../protocol/payload.ts'
+import type { Price } from '../protocol/terms.ts'
+
+export type Fate =
+  | { fate: 'paid'; transaction: string }
+  /** Used or cancelled without paying us. */
+  | { fate: 'void' }
+  /** Not used, and too late now. */
+  | { fate: 'expired' }
+  /** Not used so far. */
+  | { fate: 'open' }
+  /** The node did not say. */
+  | { fate: 'unclear' }
+
+export interface Chain {
+  fateOf(authorization: Authorization, price: Price, since: Date): Promise<Fate>
+}
+
+/** One JSON-RPC call; rejects where the node does not answer or answers with an error. */
+export type Rpc = (method: string, params: readonly unknown[]) => Promise<unknown>
+
+export function chainOf(rpc: Rpc): Chain {
+  return {
+    fateOf: (authorization, price, since) =>
+      fateOf(rpc, { authorization, price, since }).catch((): Fate => ({ fate: 'unclear' })),
+  }
+}
+
+interface Question {
+  authorization: Authorization
+  price: Price
+  since: Date
+}
+
+/** A block that ends the time of an authorization may still be replaced by another. */
+export const finalitySeconds = 60
+
+async function fateOf(rpc: Rpc, question: Question): Promise<Fate> {
+  const { authorization, price } = question
+  const latest = block.parse(await rpc('eth_getBlockByNumber', ['latest', false]))
+  const call = { to: price.asset, data: authorizationStateCall(authorization) }
+  const used = word.parse(await rpc('eth_call', [call, latest.number]))
+  if (BigInt(used) !== 0n) return fateOfUsed(rpc, question, latest)
+  const isOver =
+    BigInt(latest.timestamp) > BigInt(authorization.validBefore) + BigInt(finalitySeconds)
+  return { fate: isOver ? 'expired' : 'open' }
+}
+
+/** Nodes give logs of a few thousand blocks at a time. */
+const blocksPerQuestion = 2_000
+const questionsMax = 50
+/** The networks make a block every two seconds; twice that is looked back, for clocks differ. */
+const blocksPerSecond = 1
+
+async function fateOfUsed(
+  rpc: Rpc,
+  { authorization, price, since }: Question,
+  latest: z.infer<typeof block>,
+): Promise<Fate> {
+  const newest = Number(latest.number)
+  const ageSeconds = Math.max(0, Number(latest.timestamp) - since.getTime() / 1_000)
+  const oldest = newest - blocksPerQuestion - Math.ceil(ageSeconds * blocksPerSecond)
+  let asked = 0
+  for (let to = newest; to >= Math.max(0, oldest) && asked < questionsMax; asked++) {
+    const from = Math.max(0, to - blocksPerQuestion + 1)
+    const [found] = logs.parse(
+      await rpc('eth_getLogs', [
+        {
+          address: price.asset,
+          fromBlock: `0x${from.toString(16)}`,
+          toBlock: `0x${to.toString(16)}`,
+          topics: [[usedTopic, canceledTopic], topicOf(authorization.from), authorization.nonce],
+        },
+      ]),
+    )
+    if (found !== undefined)
+      return found.topics[0] === usedTopic
+        ? paidIn(rpc, found.transactionHash, { authorization, price })
+        : { fate: 'void' }
+    to = from - 1
+  }
+  return { fate: 'unclear' }
+}
+
+async function paidIn(
+  rpc: Rpc,
+  transaction: string,
+  { authorization, price }: Omit<Question, 'since'>,
+): Promise<Fate> {
+  const receipt = receiptOf.parse(await rpc('eth_getTransactionReceipt', [transaction]))
+  const transferred = receipt.logs.some(
+    ({ address, topics, data }) =>
+      address === price.asset.toLowerCase() &&
+      topics[0] === transferTopic &&
+      topics[1] === topicOf(authorization.from) &&
+      topics[2] === topicOf(price.payTo) &&
+      BigInt(data) === BigInt(authorization.value),
+  )
+  return transferred ? { fate: 'paid', transaction } : { fate: 'void' }
+}
+
+/** Keccak-256 of the signatures `AuthorizationUsed(address,bytes32)` (EIP-3009), its cancelling twin, and `Transfer` (ERC-20). */
+const usedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+const canceledTopic = '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81'
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+/** `authorizationState(address,bytes32)`. */
+function authorizationStateCall({ from, nonce }: Authorization): string {
+  return `0xe94a0102${topicOf(from).slice(2)}${nonce.slice(2)}`
+}
+
+function topicOf(address: string): string {
+  return `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
+}
+
+const quantity = z.string().regex(/^0x[0-9a-fA-F]{1,16}$/)
+const word = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .toLowerCase()
+const block = z.object({ number: quantity, timestamp: quantity })
+const log = z.object({
+  address: z.string().toLowerCase(),
+  topics: z.array(word),
+  data: z.string().regex(/^0x[0-9a-fA-F]*$/),
+  transactionHash: word,
+})
+const logs = z.array(log)
+const receiptOf = z.object({ logs: z.array(log.extend({ data: z.string() })) })

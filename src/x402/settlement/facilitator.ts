@@ -1,0 +1,113 @@
+/**
+ * Whoever checks signatures against the chain and sends payments there: a service of others (remote) or the official code in this process
+ * (local). Both are asked in version 2 of the protocol, whatever the payer spoke: the signature is the same, and version 1 loses the
+ * transaction when its receipt is late. Nothing that a facilitator says leaves this file but the reason it stands for.
+ */
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { orLate } from '../../platform/deadline.ts'
+import { requirementV2 } from '../protocol/challenge.ts'
+import type { SignedPayment } from '../protocol/payload.ts'
+import { isFirmRefusal, type PaymentReason, paymentReason } from '../protocol/reasons.ts'
+import type { Price } from '../protocol/terms.ts'
+import type { FacilitatorName } from './store.ts'
+
+export type Verification =
+  | { outcome: 'valid' }
+  | { outcome: 'refused'; reason: PaymentReason }
+  /** It did not answer, or not in a way that can be understood. */
+  | { outcome: 'no answer'; why: string }
+
+export type Settlement =
+  | { outcome: 'settled'; transaction: string }
+  /** Nothing was sent, and nothing will be. */
+  | { outcome: 'refused'; reason: PaymentReason }
+  /** It may have been paid. */
+  | { outcome: 'unknown'; reason: PaymentReason; why: string }
+
+export interface Facilitator {
+  /** `none` takes no payment. */
+  name: FacilitatorName | 'none'
+  verify(payment: SignedPayment, price: Price): Promise<Verification>
+  settle(payment: SignedPayment, price: Price): Promise<Settlement>
+}
+
+/** The official shape, of a client as of the code itself. */
+export interface OfficialFacilitator {
+  verify(
+    payload: PaymentPayload,
+    requirements: PaymentRequirements,
+  ): Promise<{ isValid: boolean; invalidReason?: string | undefined }>
+  settle(
+    payload: PaymentPayload,
+    requirements: PaymentRequirements,
+  ): Promise<{ success: boolean; transaction: string; errorReason?: string | undefined }>
+}
+
+/** An answer that did not come, with a word for the log that is ours. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError'
+}
+
+/** How long an answer is waited for, whoever gives it. */
+export const verifyMsMax = 10_000
+export const settleMsMax = 15_000
+
+export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitator): Facilitator {
+  return {
+    name,
+    async verify(payment, price) {
+      const told = await answerOf(official.verify(...asked(payment, price)), verifyMsMax)
+      if ('why' in told) return { outcome: 'no answer', why: told.why }
+      if (told.answer.isValid) return { outcome: 'valid' }
+      const { invalidReason } = told.answer
+      const reason = paymentReason(invalidReason, 'unexpected_verify_error')
+      return reason === 'unexpected_verify_error'
+        ? { outcome: 'no answer', why: 'it could not tell' }
+        : { outcome: 'refused', reason }
+    },
+    async settle(payment, price) {
+      const told = await answerOf(official.settle(...asked(payment, price)), settleMsMax)
+      if ('why' in told)
+        return { outcome: 'unknown', reason: 'unexpected_settle_error', why: told.why }
+      const { success, transaction, errorReason } = told.answer
+      if (success && transactionPattern.test(transaction))
+        return { outcome: 'settled', transaction: transaction.toLowerCase() }
+      const reason = paymentReason(errorReason, 'unexpected_settle_error')
+      return !success && transaction === '' && isFirmRefusal(reason)
+        ? { outcome: 'refused', reason }
+        : { outcome: 'unknown', reason, why: 'it could not tell' }
+    },
+  }
+}
+
+const why = 'no facilitator is set'
+
+/** What was left open stays open. */
+export const noFacilitator: Facilitator = {
+  name: 'none',
+  verify: () => Promise.resolve({ outcome: 'no answer', why }),
+  settle: () => Promise.resolve({ outcome: 'unknown', reason: 'unexpected_settle_error', why }),
+}
+
+const transactionPattern = /^0x[0-9a-fA-F]{64}$/
+
+function asked(payment: SignedPayment, price: Price): [PaymentPayload, PaymentRequirements] {
+  // `caip2` is `eip155:` and a number in every row of the networks: the form that the official types ask for.
+  const requirements = requirementV2(price) as PaymentRequirements
+  const { authorization, signature } = payment
+  return [
+    { x402Version: 2, accepted: requirements, payload: { authorization, signature } },
+    requirements,
+  ]
+}
+
+function answerOf<Answer>(
+  asking: Promise<Answer>,
+  msMax: number,
+): Promise<{ answer: Answer } | { why: string }> {
+  const told = asking.then(
+    (answer) => ({ answer }),
+    (error: unknown) => ({ why: error instanceof NoAnswerError ? error.message : 'it failed' }),
+  )
+  return orLate(told, msMax, () => ({ why: `no answer within ${msMax} ms` }))
+}

@@ -1,0 +1,75 @@
+/**
+ * Whether payments can be taken just now, by what the facilitator and the node say of themselves. For the operator alone: a payment is
+ * tried whatever this says, for it is seconds old.
+ */
+import { z } from '@x402/core/schemas'
+import type { Egress } from '../../platform/egress/client.ts'
+import { type NetworkName, networks } from '../protocol/terms.ts'
+import type { Rpc } from './chain.ts'
+import type { RemoteFacilitator } from './remote.ts'
+
+export type Fitness =
+  | 'ok'
+  | 'not asked yet'
+  | 'no facilitator is set'
+  | 'the facilitator does not answer'
+  | 'the facilitator does not take such payments'
+  | 'the node does not answer'
+  | 'the node is of another chain'
+  | 'the relayer has no ether for gas'
+
+const answerMsMax = 5_000
+
+/** Official facilitators say at /supported what they take; version 2 is what we ask in. */
+export async function remoteFitness(
+  egress: Egress,
+  { url, authorization }: RemoteFacilitator,
+  network: NetworkName,
+): Promise<Fitness> {
+  const answer = await egress.send({
+    method: 'GET',
+    url: `${url}/supported`,
+    headers: authorization === null ? {} : { Authorization: authorization },
+    totalMs: answerMsMax,
+  })
+  if (answer.outcome === 'failed' || answer.status !== 200 || answer.isCut)
+    return 'the facilitator does not answer'
+  const { caip2 } = networks[network]
+  const isTaken = kindsOf(answer.body).some(
+    ({ x402Version, scheme, network: named }) =>
+      x402Version === 2 && scheme === 'exact' && (named === caip2 || named === 'eip155:*'),
+  )
+  return isTaken ? 'ok' : 'the facilitator does not take such payments'
+}
+
+const kind = z.object({ x402Version: z.number(), scheme: z.string(), network: z.string() })
+const supported = z.object({ kinds: z.array(z.unknown()) })
+
+function kindsOf(body: Buffer): z.infer<typeof kind>[] {
+  try {
+    const { kinds } = supported.parse(JSON.parse(body.toString('utf8')))
+    return kinds.flatMap((one) => kind.safeParse(one).data ?? [])
+  } catch {
+    return []
+  }
+}
+
+export async function nodeFitness(rpc: Rpc, network: NetworkName): Promise<Fitness> {
+  try {
+    const chainId = BigInt(quantity.parse(await rpc('eth_chainId', [])))
+    return chainId === BigInt(networks[network].chainId) ? 'ok' : 'the node is of another chain'
+  } catch {
+    return 'the node does not answer'
+  }
+}
+
+/** Null where the node does not say. */
+export async function balanceWei(rpc: Rpc, address: string): Promise<bigint | null> {
+  try {
+    return BigInt(quantity.parse(await rpc('eth_getBalance', [address, 'latest'])))
+  } catch {
+    return null
+  }
+}
+
+const quantity = z.string().regex(/^0x[0-9a-fA-F]{1,64}$/)

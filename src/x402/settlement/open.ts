@@ -1,0 +1,171 @@
+/** The payments of one process: composed from the settings. Opening asks nobody anything; the heavy code comes with the first payment. */
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '../../platform/clock.ts'
+import type { Db } from '../../platform/db/db.ts'
+import { impatientDb } from '../../platform/db/impatient-db.ts'
+import { openEgress } from '../../platform/egress/client.ts'
+import { operatorRules } from '../../platform/egress/rules.ts'
+import type { MeterName } from '../../platform/http/callers.ts'
+import type { PaymentPort } from '../../platform/http/payments.ts'
+import type { Metrics } from '../../platform/observability/metrics.ts'
+import { RecentMap } from '../../platform/recent-map.ts'
+import { addressOf } from '../protocol/address.ts'
+import type { HeaderVersion } from '../protocol/challenge.ts'
+import { type NetworkName, networks } from '../protocol/terms.ts'
+import { paymentPort } from './answer.ts'
+import { chainOf } from './chain.ts'
+import {
+  type Facilitator,
+  facilitatorOf,
+  noFacilitator,
+  type OfficialFacilitator,
+} from './facilitator.ts'
+import { balanceWei, type Fitness, nodeFitness, remoteFitness } from './fitness.ts'
+import type { Shop } from './order.ts'
+import { paymentMeter, timed } from './payment-metrics.ts'
+import { priceBoard } from './price-board.ts'
+import { remoteFacilitator } from './remote.ts'
+import { reconcilePayments } from './resolve.ts'
+import { openRpc } from './rpc.ts'
+import { countOpenPayments, sweepPayments } from './store.ts'
+
+export interface X402Settings {
+  network: NetworkName
+  payTo: string
+  /** Atomic units. */
+  amounts: Readonly<Record<MeterName, string>>
+  maxTimeoutSeconds: number
+  headerVersion: HeaderVersion
+  secrets: readonly [string, ...string[]]
+  facilitator: /** Challenges are made, and no payment is taken. */
+    | { kind: 'none'; rpcUrl: string | null }
+    | { kind: 'remote'; url: string; authorization: string | null; rpcUrl: string | null }
+    | { kind: 'local'; rpcUrl: string; relayerKeyFile: string }
+}
+
+export interface X402Parts {
+  settings: X402Settings
+  publicUrl: string
+  db: Db
+  clock: Clock
+  metrics: Metrics
+  onTrouble: Shop['onTrouble']
+}
+
+export interface X402 {
+  port: PaymentPort
+  /** Looks after payments that were left open. */
+  reconcile(): Promise<void>
+  /** Forgets what came to nothing long ago. */
+  sweep(): Promise<unknown>
+  /** Asks facilitator and node whether payments can be taken. */
+  examine(): Promise<void>
+  /** What they said last. */
+  fitness(): Fitness
+  /** Counts what is open, and looks what the relayer has left, for the metrics. One process does it. */
+  survey(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Of payments that came again shortly after they came first. */
+const shownMax = 4_096
+
+/** Throws, with a message for the operator, where the relayer's key cannot be read. */
+export async function openX402(parts: X402Parts): Promise<X402> {
+  const { settings, publicUrl, clock, onTrouble } = parts
+  const db = impatientDb(parts.db)
+  const { facilitator, network } = settings
+  const egress = openEgress({ rules: operatorRules })
+  const rpc = facilitator.rpcUrl === null ? null : openRpc(egress, facilitator.rpcUrl)
+  const relayerKey =
+    facilitator.kind === 'local' ? await readRelayerKey(facilitator.relayerKeyFile) : null
+  const relayer = relayerKey && addressOf(relayerKey)
+  const meter = paymentMeter(parts.metrics)
+  const { chainId, asset } = networks[network]
+  const counter = { chainId, asset: asset.toLowerCase(), payTo: settings.payTo.toLowerCase() }
+  const { amounts: prices, maxTimeoutSeconds } = settings
+  const underWay = new Set<Promise<unknown>>()
+  const meanwhile: Shop['meanwhile'] = (work) => {
+    const ended = work.catch(() => {}).finally(() => underWay.delete(ended))
+    underWay.add(ended)
+  }
+  const chosen = (): Facilitator => {
+    if (facilitator.kind === 'none') return noFacilitator
+    return facilitator.kind === 'remote'
+      ? facilitatorOf('remote', remoteFacilitator(egress, facilitator))
+      : facilitatorOf('local', localOf(parts, relayerKey, rpc))
+  }
+  const shop: Shop = {
+    ...settings,
+    shown: new RecentMap(shownMax),
+    board: priceBoard({ ...counter, db, clock, prices, maxTimeoutSeconds }),
+    facilitator: timed(chosen(), meter),
+    meter,
+    chain: rpc === null ? null : chainOf(rpc),
+    publicUrl,
+    db,
+    patientDb: parts.db,
+    clock,
+    meanwhile,
+    onTrouble,
+  }
+  const gas = async (): Promise<bigint | null> =>
+    rpc === null || relayer === null ? null : balanceWei(rpc, relayer)
+  const ask = async (): Promise<Fitness> => {
+    if (facilitator.kind === 'none') return 'no facilitator is set'
+    const node = rpc === null ? 'ok' : await nodeFitness(rpc, network)
+    if (node !== 'ok') return node
+    if (facilitator.kind === 'remote') return remoteFitness(egress, facilitator, network)
+    return (await gas()) === 0n ? 'the relayer has no ether for gas' : 'ok'
+  }
+  let fitness: Fitness = facilitator.kind === 'none' ? 'no facilitator is set' : 'not asked yet'
+  return {
+    port: paymentPort(shop),
+    fitness: () => fitness,
+    async examine() {
+      const found = await ask()
+      if (found !== fitness && found !== 'ok') onTrouble('payments cannot be taken', { why: found })
+      fitness = found
+    },
+    survey: async () => meter.surveyed(await countOpenPayments(parts.db, chainId), await gas()),
+    reconcile: () => reconcilePayments({ ...shop, db: parts.db }),
+    sweep: () => sweepPayments(parts.db, new Date(clock().getTime() - keptMs)),
+    async close() {
+      while (underWay.size > 0) await Promise.all(underWay)
+      await egress.close()
+    },
+  }
+}
+
+const keptMs = 30 * 24 * 3_600_000
+
+function localOf(
+  { settings, db }: X402Parts,
+  relayerKey: string | null,
+  rpc: ReturnType<typeof openRpc> | null,
+): OfficialFacilitator {
+  if (rpc === null || relayerKey === null)
+    throw new Error('a local facilitator needs a node of the chain and a relayer')
+  const { network } = settings
+  return whenAsked(async () => {
+    const { localFacilitator } = await import('./local.ts')
+    return localFacilitator({ db, rpc, network, relayerKey })
+  })
+}
+
+async function readRelayerKey(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const key = /^(?:0x)?([0-9a-fA-F]{64})\s*$/.exec(text)?.[1]
+  if (key === undefined)
+    throw new Error('X402_RELAYER_KEY_FILE must name a file with a private key: 64 hex characters.')
+  return `0x${key}`
+}
+
+function whenAsked(load: () => Promise<OfficialFacilitator>): OfficialFacilitator {
+  let loading: Promise<OfficialFacilitator> | undefined
+  const loaded = (): Promise<OfficialFacilitator> => (loading ??= load())
+  return {
+    verify: async (...asked) => (await loaded()).verify(...asked),
+    settle: async (...asked) => (await loaded()).settle(...asked),
+  }
+}

@@ -1,0 +1,101 @@
+/** What operators ask of x402_payments: SQL that only reads. */
+import { fragment, type Queryable, sql } from '../../platform/db/db.ts'
+import type { PaymentState } from './store.ts'
+
+export interface ListedPayment {
+  id: string
+  state: PaymentState
+  endpoint: string
+  chainId: number
+  /** Atomic units. */
+  amount: string
+  payer: string
+  payTo: string
+  /** By which, and by the payer, the chain knows the authorization. */
+  nonce: string
+  validBefore: Date
+  txHash: string | null
+  reason: string | null
+  claimedAt: Date
+  stateAt: Date
+}
+
+const listedColumns = fragment`
+  id, state, endpoint, chain_id as "chainId", amount::text as amount, payer, pay_to as "payTo", auth_nonce as nonce,
+  valid_before as "validBefore", tx_hash as "txHash", error_reason as reason, claimed_at as "claimedAt", state_at as "stateAt"`
+
+export interface PaymentFilter {
+  state: PaymentState | null
+  /** An address in lower case. */
+  payer: string | null
+  since: Date | null
+  limit: number
+}
+
+/** The newest first. */
+export function listPayments(
+  db: Queryable,
+  { state, payer, since, limit }: PaymentFilter,
+): Promise<ListedPayment[]> {
+  return db.rows<ListedPayment>(sql`
+    select ${listedColumns} from x402_payments
+    where (${state}::text is null or state = ${state}::text) and (${payer}::text is null or payer = ${payer}::text)
+      and (${since}::timestamptz is null or state_at >= ${since}::timestamptz)
+    order by state_at desc, id desc limit ${limit}`)
+}
+
+/** Payments that may have been made and are not settled in the ledger, the oldest first. */
+export function listUnsettled(
+  db: Queryable,
+  { openSince, limit }: { openSince: Date; limit: number },
+): Promise<ListedPayment[]> {
+  return db.rows<ListedPayment>(sql`
+    select ${listedColumns} from x402_payments
+    where state in ('settling', 'unknown') and claimed_at < ${openSince}
+    order by claimed_at limit ${limit}`)
+}
+
+/** Paid when nobody waited for it, and not asked for again since: perhaps never served. The newest first. */
+export function listUnserved(db: Queryable, limit: number): Promise<ListedPayment[]> {
+  return db.rows<ListedPayment>(sql`
+    select ${listedColumns} from x402_payments where found_at is not null
+    order by found_at desc limit ${limit}`)
+}
+
+export interface StateSum {
+  state: PaymentState
+  chainId: number
+  payments: number
+  /** Atomic units. */
+  amount: string
+  /** When the first and the last of them came into this state. */
+  oldest: Date
+  newest: Date
+}
+
+/** Every state that there are payments in. */
+export function sumByState(db: Queryable): Promise<StateSum[]> {
+  return db.rows<StateSum>(sql`
+    select state, chain_id as "chainId", count(*) as payments, sum(amount)::text as amount,
+      min(state_at) as oldest, max(state_at) as newest
+    from x402_payments group by 1, 2 order by 2, 1`)
+}
+
+export interface Revenue {
+  /** UTC, `YYYY-MM-DD`. */
+  day: string
+  endpoint: string
+  chainId: number
+  payments: number
+  /** Atomic units. */
+  amount: string
+}
+
+/** Of settled payments, by the day they settled; the newest day first. */
+export function revenueByDay(db: Queryable, since: Date): Promise<Revenue[]> {
+  return db.rows<Revenue>(sql`
+    select to_char(settled_at, 'YYYY-MM-DD') as day, endpoint, chain_id as "chainId",
+      count(*) as payments, sum(amount)::text as amount
+    from x402_payments where state = 'settled' and settled_at >= ${since}
+    group by 1, 2, 3 order by 1 desc, 2, 3`)
+}

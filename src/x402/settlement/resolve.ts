@@ -1,0 +1,145 @@
+/**
+ * What became of a payment that was left open: by a lost answer, a crash, a silent node. The chain decides where we can ask it; a
+ * facilitator's refusal never does, for an earlier attempt may be on its way.
+ */
+import type { Clock } from '../../platform/clock.ts'
+import type { Db } from '../../platform/db/db.ts'
+import { expiredReason } from '../protocol/match.ts'
+import type { SignedPayment } from '../protocol/payload.ts'
+import { type PaymentReason, usedReason } from '../protocol/reasons.ts'
+import { openPayment } from '../protocol/seal.ts'
+import { type NetworkName, networks, type Price } from '../protocol/terms.ts'
+import type { Chain } from './chain.ts'
+import type { Facilitator } from './facilitator.ts'
+import {
+  failPayment,
+  findOpenPayments,
+  leaveOpen,
+  markSettled,
+  markUnknown,
+  type PaymentRow,
+  takeOver,
+} from './store.ts'
+
+export interface Till {
+  /** Given up after a moment: somebody waits. */
+  db: Db
+  /** The same, for what nobody waits for, or what must be known to be done. */
+  patientDb: Db
+  clock: Clock
+  network: NetworkName
+  facilitator: Facilitator
+  /** Null where the operator names no node of the chain: then only the facilitator can say what became of a payment. */
+  chain: Chain | null
+  /** The first seals; any of them opens. */
+  secrets: readonly [string, ...string[]]
+  /** What goes on when its caller has an answer, or is gone: an orderly end waits for it. Its failure is told to whoever began it. */
+  meanwhile(work: Promise<unknown>): void
+  /** Told in our own words alone. */
+  onTrouble(what: string, fields: Record<string, string>): void
+}
+
+/** Nothing but the ledger can tell what became of a payment: not even an end may be lost. */
+export function isLedgerAlone({ chain }: Till): boolean {
+  return chain === null
+}
+
+/** A payment that is being worked on again. The caller holds its lease. */
+export interface OpenPayment {
+  id: string
+  claimedAt: Date
+  payment: SignedPayment
+}
+
+/** Null where the row holds no payment that we can read: its secret is gone from the settings. */
+export function openPaymentOf(till: Till, row: PaymentRow): OpenPayment | null {
+  const { id, claimedAt, sealedPayment } = row
+  if (sealedPayment === null) return null
+  const payment = openPayment(sealedPayment, { id, secrets: till.secrets })
+  return payment === null ? null : { id, claimedAt, payment }
+}
+
+/** What the payer has signed, whatever our prices are now. */
+function priceOf(till: Till, { authorization }: SignedPayment): Price {
+  const network = networks[till.network]
+  return {
+    ...network,
+    network: till.network,
+    payTo: authorization.to,
+    amount: authorization.value,
+    maxTimeoutSeconds: 60,
+  }
+}
+
+export type Resolved = { state: 'settled' | 'open' } | { state: 'failed'; reason: PaymentReason }
+
+/** Writes what the chain says, where it says anything final. What is settled so counts as found, until its payer is served. */
+export async function resolvePayment(till: Till, open: OpenPayment): Promise<Resolved> {
+  const { db, chain } = till
+  const { id, payment, claimedAt } = open
+  const fate = await chain?.fateOf(payment.authorization, priceOf(till, payment), claimedAt)
+  const now = till.clock()
+  if (fate?.fate === 'paid') {
+    await markSettled(db, id, { txHash: fate.transaction, now, durably: true, isFound: true })
+    return { state: 'settled' }
+  }
+  if (fate?.fate !== 'void' && fate?.fate !== 'expired') return { state: 'open' }
+  const reason =
+    fate.fate === 'void' ? usedReason : 'invalid_exact_evm_payload_authorization_valid_before'
+  await failPayment(db, id, { reason, now })
+  return { state: 'failed', reason }
+}
+
+/** Sends it once more. The chain takes an authorization once, however often it is sent. */
+export async function settleAgain(till: Till, { id, payment }: OpenPayment): Promise<boolean> {
+  const settlement = await till.facilitator.settle(payment, priceOf(till, payment))
+  const now = till.clock()
+  if (settlement.outcome === 'settled') {
+    const { transaction: txHash } = settlement
+    await markSettled(till.patientDb, id, { txHash, now, durably: true, isFound: true })
+    return true
+  }
+  await markUnknown(till.db, id, { reason: settlement.reason, now })
+  return false
+}
+
+/** How long an open payment is left to the payer, who may send it again. */
+const leftMs = 30_000
+const leaseMs = 60_000
+const batchMax = 50
+
+/**
+ * Looks after payments that nobody came back for. Any number of workers may run it. Where the chain can be asked nothing is sent again:
+ * the payer has not got what it would be for.
+ */
+export async function reconcilePayments(till: Till): Promise<void> {
+  const { db, clock } = till
+  const { chainId } = networks[till.network]
+  const leftBefore = new Date(clock().getTime() - leftMs)
+  for (const row of await findOpenPayments(db, { chainId, leftBefore, limit: batchMax })) {
+    const now = clock()
+    const lease = { now, leaseUntil: new Date(now.getTime() + leaseMs) }
+    if (await takeOver(db, row.id, lease)) await reconcile(till, row)
+  }
+}
+
+async function reconcile(till: Till, row: PaymentRow): Promise<void> {
+  const open = openPaymentOf(till, row)
+  if (open === null)
+    till.onTrouble('an open payment cannot be read: is its secret gone?', { payment: row.id })
+  else if ((await resolvePayment(till, open)).state !== 'open') return
+  else if (
+    wasSent(row) &&
+    isLedgerAlone(till) &&
+    expiredReason(open.payment, till.clock()) === null
+  ) {
+    await settleAgain(till, open)
+    return
+  }
+  await leaveOpen(till.db, row.id, till.clock())
+}
+
+/** Once at least. One that is `settling` may never have got so far that there was an answer to pay for. */
+function wasSent({ state }: PaymentRow): boolean {
+  return state === 'unknown'
+}

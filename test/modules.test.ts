@@ -1,0 +1,313 @@
+/** Which module may import which: the layout as a table. A new module gets its row here first. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { test } from 'node:test'
+
+/** From the ground up: a row names only modules above it, in their order. */
+const allowed: Record<string, readonly string[]> = {
+  platform: [],
+  'scoring-core': [],
+  access: ['platform'],
+  credits: ['platform'],
+  x402: ['platform'],
+  audit: ['platform'],
+  webhooks: ['platform'],
+  'agent-decisions': ['platform'],
+  'skill-standard': ['platform'],
+  'score-credentials': ['platform'],
+  workers: ['platform', 'webhooks'],
+  // Of score-credentials only the pure parts of a proof: keys and signatures.
+  evidence: ['platform', 'scoring-core', 'score-credentials', 'workers'],
+  scores: [
+    'platform',
+    'scoring-core',
+    'webhooks',
+    'skill-standard',
+    'score-credentials',
+    'workers',
+    'evidence',
+  ],
+  disputes: ['platform', 'webhooks', 'score-credentials', 'workers', 'evidence', 'scores'],
+  privacy: [
+    'platform',
+    'webhooks',
+    'agent-decisions',
+    'score-credentials',
+    'workers',
+    'evidence',
+    'scores',
+    'disputes',
+  ],
+  candidates: ['platform', 'skill-standard', 'score-credentials', 'workers'],
+  sandbox: ['platform', 'skill-standard', 'score-credentials', 'workers', 'candidates'],
+  discovery: ['platform'],
+  server: ['platform'],
+  config: ['platform', 'credits', 'x402', 'webhooks'],
+  database: ['platform', 'audit', 'config'],
+  demo: [
+    'platform',
+    'access',
+    'credits',
+    'audit',
+    'webhooks',
+    'agent-decisions',
+    'skill-standard',
+    'score-credentials',
+    'workers',
+    'evidence',
+    'scores',
+    'disputes',
+  ],
+  app: [
+    'platform',
+    'access',
+    'credits',
+    'x402',
+    'audit',
+    'webhooks',
+    'agent-decisions',
+    'skill-standard',
+    'score-credentials',
+    'evidence',
+    'scores',
+    'candidates',
+    'sandbox',
+    'discovery',
+    'server',
+    'config',
+    'database',
+    'demo',
+  ],
+  cli: [
+    'platform',
+    'scoring-core',
+    'access',
+    'credits',
+    'x402',
+    'audit',
+    'webhooks',
+    'agent-decisions',
+    'skill-standard',
+    'score-credentials',
+    'workers',
+    'evidence',
+    'scores',
+    'disputes',
+    'privacy',
+    'candidates',
+    'config',
+    'database',
+    'demo',
+    'app',
+  ],
+}
+
+const files = globSync('src/**/*.ts')
+const sources = files.filter((file) => !file.endsWith('.test.ts'))
+
+function moduleOf(file: string): string {
+  return file.split('/')[1] as string
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8')
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map((match) =>
+    normalize(join(dirname(file), match[1] as string)),
+  )
+}
+
+test('src/ holds folders alone, and each folder is a module of the table', () => {
+  assert.deepEqual(globSync('src/*.*'), [])
+  const modules = new Set(sources.map(moduleOf))
+  assert.deepEqual([...modules].sort(), Object.keys(allowed).sort())
+  assert.ok(sources.length > 30, `${sources.length} source files found`)
+  assert.ok(sources.some((file) => importsOf(file).length > 3))
+})
+
+test('a module imports only the modules of its row', () => {
+  for (const file of files) {
+    if (file.endsWith('.test.ts')) continue
+    const module = moduleOf(file)
+    for (const imported of importsOf(file)) {
+      if (!imported.startsWith('src/')) continue
+      const other = moduleOf(imported)
+      const fine = other === module || allowed[module]?.includes(other)
+      assert.ok(
+        fine,
+        `${file} imports ${imported}: module ${module} may not import module ${other}`,
+      )
+    }
+  }
+})
+
+test('the table is in order: every module imports modules above it, and its row names no other', () => {
+  const order = Object.keys(allowed)
+  for (const [module, row] of Object.entries(allowed)) {
+    const imported = sources.filter((file) => moduleOf(file) === module).flatMap(importsOf)
+    const needed = new Set(imported.filter((file) => file.startsWith('src/')).map(moduleOf))
+    const above = order.slice(0, order.indexOf(module)).filter((other) => needed.has(other))
+    assert.deepEqual(row, above, `row ${module}`)
+  }
+})
+
+test('imports have no circle', () => {
+  const done = new Set<string>()
+  const visit = (file: string, path: string[]): void => {
+    assert.ok(
+      !path.includes(file),
+      `circle: ${[...path.slice(path.indexOf(file)), file].join(' → ')}`,
+    )
+    if (done.has(file)) return
+    for (const imported of importsOf(file)) {
+      if (imported.startsWith('src/')) visit(imported, [...path, file])
+    }
+    done.add(file)
+  }
+  for (const file of sources) visit(file, [])
+})
+
+test('every imported file exists under its name with .ts', () => {
+  const known = new Set(files)
+  for (const file of files) {
+    for (const imported of importsOf(file)) {
+      if (imported.startsWith('src/')) assert.ok(known.has(imported), `${file} imports ${imported}`)
+    }
+  }
+})
+
+test('a noun file does no I/O: it imports no store, no server and no node module but crypto, buffer and zlib', () => {
+  const pure = sources.filter((file) => readFileSync(file, 'utf8').includes('* Pure:'))
+  assert.ok(pure.length >= 5, 'pure files open with "Pure:" in their first comment')
+  for (const file of pure) {
+    const text = readFileSync(file, 'utf8')
+    for (const [, name] of text.matchAll(/from 'node:([^']+)'/g)) {
+      assert.ok(
+        ['crypto', 'buffer', 'zlib'].includes(name as string),
+        `${file} imports node:${name}`,
+      )
+    }
+    for (const imported of importsOf(file)) {
+      assert.ok(
+        !imported.endsWith('store.ts') && !imported.includes('/server/'),
+        `${file} imports ${imported}`,
+      )
+    }
+  }
+})
+
+test('consent and identity are changed only by the verbs that bring credentials in line', () => {
+  const raw =
+    /(?:changeConsents?|changeConsentInside|moveIdentity|moveIdentityInside|verifyFirst|registerPeople)\b/
+  const home = 'src/scores/keep-sharing.ts'
+  const callers = sources.filter((file) => {
+    const text = readFileSync(file, 'utf8')
+    const imports = text.matchAll(/import (?!type)([^';]*?) from '[^']*\/workers\/[^']+'/g)
+    return [...imports].some(([, names = '']) => raw.test(names))
+  })
+  assert.deepEqual(callers, [home])
+})
+
+test('evidence is revoked only by the verb that has the scores follow', () => {
+  const callers = sources.filter((file) =>
+    importsOf(file).includes('src/evidence/revoke-evidence.ts'),
+  )
+  assert.deepEqual(callers, ['src/scores/revoke-evidence.ts'])
+})
+
+test('evidence changes its owner only by the verb that has the scores follow', () => {
+  const callers = sources.filter((file) =>
+    /import [^;]*?\bsetOwner\b/.test(readFileSync(file, 'utf8')),
+  )
+  assert.deepEqual(callers, ['src/scores/reassign-evidence.ts'])
+})
+
+test('environment and process output have one home each', () => {
+  for (const file of sources) {
+    const text = readFileSync(file, 'utf8')
+    if (!/^src\/(cli|config)\//.test(file))
+      assert.ok(
+        !text.includes('process.env'),
+        `${file} reads process.env: settings come from config/`,
+      )
+    if (!file.startsWith('src/cli/') && file !== 'src/app/serve.ts')
+      assert.ok(!/console\.(log|error)/.test(text), `${file} writes to the console`)
+  }
+})
+
+test('properties are tested with the same cases every time: fast-check has one home', () => {
+  const importers = globSync('{src,test}/**/*.ts').filter((file) =>
+    /^import .* from 'fast-check'$/m.test(readFileSync(file, 'utf8')),
+  )
+  assert.deepEqual(importers, ['test/support/oracle/fc.ts'])
+})
+
+/** Modules that can open a connection, and what of them only listens or describes. */
+const connecting: Record<string, readonly string[]> = {
+  net: ['isIP', 'createServer'],
+  http: ['createServer', 'STATUS_CODES', 'ServerResponse'],
+  https: ['createServer'],
+  http2: [],
+  tls: [],
+  dgram: [],
+  dns: [],
+  'dns/promises': [],
+  inspector: [],
+}
+
+test('outgoing connections have one home: platform/egress opens them all, but the database driver', () => {
+  const home = /^src\/platform\/egress\//
+  assert.ok(sources.some((file) => home.test(file)))
+  for (const file of sources.filter((file) => !home.test(file))) {
+    const text = readFileSync(file, 'utf8')
+    for (const found of connectionsIn(text)) assert.fail(`${file} can open a connection: ${found}`)
+  }
+})
+
+test('the check of outgoing connections sees each way to open one', () => {
+  const ways = [
+    "import { connect } from 'node:net'",
+    "import { createServer, request } from 'node:http'",
+    "import { createServer, request as ask } from 'http'",
+    "import https from 'node:https'",
+    "import * as tls from 'node:tls'",
+    "import { Resolver } from 'node:dns/promises'",
+    "import { request } from 'undici'",
+    "const { request } = await import('undici')",
+    "const { request } = await import('node:https')",
+    "const { request } = require('node:https')",
+    'await fetch(url)',
+    'const ask = globalThis.fetch',
+    'new WebSocket(url)',
+    'new EventSource(url)',
+  ]
+  for (const way of ways) assert.equal(connectionsIn(way).length, 1, way)
+  for (const fine of [
+    "import { createServer } from 'node:http'",
+    "import type { Socket } from 'node:net'",
+    "import { type Server, createServer } from 'node:net'",
+    'fetchedAt(row)',
+    'await prefetch(rows)',
+  ])
+    assert.deepEqual(connectionsIn(fine), [], fine)
+})
+
+function connectionsIn(text: string): string[] {
+  const found = [
+    ...text.matchAll(/\bfetch\(|\bglobalThis\.fetch|\bnew (?:WebSocket|EventSource)\b/g),
+    ...text.matchAll(/^import (?!type )[^'\n]*'undici'|(?:import|require)\('undici'\)/gm),
+  ].map(([match]) => match)
+  for (const [match, names = '', module = ''] of text.matchAll(
+    /(?:import (?!type )([^']*?) from |(?:import|require)\()'(?:node:)?([\w/]+)'/g,
+  )) {
+    const fine = connecting[module]
+    if (fine === undefined) continue
+    const braced = /^\{(.*)\}$/s.exec(names)
+    const imported = braced?.[1]?.split(',').map((name) => name.trim().replace(/ as .*/, '')) ?? [
+      '*',
+    ]
+    if (imported.some((name) => name !== '' && !name.startsWith('type ') && !fine.includes(name)))
+      found.push(match)
+  }
+  return found
+}

@@ -1,0 +1,59 @@
+/** A database in which whoever is registered is in the search index, as through the command line. */
+import assert from 'node:assert/strict'
+import { keepingIndex } from '../../../src/candidates/keep-index.ts'
+import type { SearchResult } from '../../../src/candidates/schema.ts'
+import { lookupOf, type SearchCandidates } from '../../../src/candidates/search.ts'
+import { type NamedRecord, skillNames } from '../../../src/candidates/skill-names.ts'
+import { findCards, type Sight } from '../../../src/candidates/store.ts'
+import { type Db, sql } from '../../../src/platform/db/db.ts'
+import type { Seeker } from '../oracle/search-oracle.ts'
+import { now, publicLine, register } from './workers.ts'
+
+export const records: readonly NamedRecord[] = [
+  { label: 'Java', aliases: ['JDK'] },
+  { label: 'JavaScript', aliases: ['JS', 'ECMAScript'] },
+  { label: 'Machine learning', aliases: ['ML', 'statistical learning'] },
+  { label: 'C', aliases: ['ANSI C'] },
+  { label: 'Site reliability', aliases: ['SRE', 'Java operations'] },
+]
+export const names = skillNames(records)
+
+export function indexed(db: Db): Db {
+  return keepingIndex(db, () => names)
+}
+
+/** Registers people who may be found, and lets them be found. */
+export async function registerSeekers(db: Db, people: readonly Seeker[]): Promise<void> {
+  for (let i = 0; i < people.length; i += 256)
+    await register(
+      indexed(db),
+      people.slice(i, i + 256).map((person) => publicLine({ ...person })),
+    )
+}
+
+/** Their usernames, in order. */
+export async function found(search: SearchCandidates, q: string, limit = 50): Promise<string[]> {
+  const { candidates }: SearchResult = JSON.parse(await search(q, limit))
+  return candidates.map(({ username }) => username)
+}
+
+/** Whether what `q` found in `seen` stands for a statement that is made now, and what this one has seen. */
+export async function look(db: Db, q: string, seen: Sight | null = null) {
+  const [answer] = await findCards(db, [{ ...lookupOf(q, 18, names), seen }])
+  assert.ok(answer !== undefined)
+  return { stands: answer.cards === null, seen: answer.seen }
+}
+
+/** A score that stands, of a person who is registered. `scoreId`: 64 hex characters. */
+export async function giveScore(db: Db, username: string, scoreId: string): Promise<void> {
+  await db.run(sql`
+    insert into scoring_vocabularies (vocabulary_sha256, rules, first_used_at)
+    values (sha256('{}'), '{}', ${now}) on conflict do nothing`)
+  await db.run(sql`
+    insert into score_snapshots (snapshot_id, worker_id, state, change, as_of, engine_id, engine_version,
+      engine_sha256, vocabulary_sha256, evidence_root, score, confidence_low, confidence_high, band,
+      evidence_count, source_count, issued_at)
+    select ${Buffer.from(scoreId, 'hex')}, worker_id, 'active', 'first', '2026-05-14', 'hsc', '1.0.0',
+      sha256('e'), sha256('{}'), sha256('r'), 494, 354, 608, 'verified', 3, 3, ${now}
+    from profiles where username = ${username}`)
+}

@@ -1,0 +1,76 @@
+/** Disputes as a test opens and ends them. */
+import assert from 'node:assert/strict'
+import type { Dispute, Ending } from '../../../src/disputes/dispute.ts'
+import { type Ended, endDispute } from '../../../src/disputes/end-dispute.ts'
+import {
+  type Opening,
+  openDispute,
+  type Reviewing,
+  reviewDispute,
+  type Wish,
+} from '../../../src/disputes/open-dispute.ts'
+import type { Db, Tx } from '../../../src/platform/db/db.ts'
+import type { Scoring } from '../../../src/scores/scoring.ts'
+import { daysAfter, scoring } from './scores.ts'
+
+export function tryToOpen(
+  db: Db,
+  wish: Pick<Wish, 'workerId'> & Partial<Wish>,
+  now = daysAfter(1),
+): Promise<Opening> {
+  return db.transaction((tx) => tryInside(tx, wish, now))
+}
+
+/** The same within the caller's transaction. */
+export function tryInside(
+  tx: Tx,
+  wish: Pick<Wish, 'workerId'> & Partial<Wish>,
+  now = daysAfter(1),
+): Promise<Opening> {
+  const asked = { kind: 'score', evidenceIds: [], restricted: false, exclude: false, ...wish }
+  const circumstances = { actor: 'ada', now, dueAt: daysAfter(30, now) }
+  return openDispute(tx, asked as Wish, circumstances)
+}
+
+export async function opened(
+  db: Db,
+  wish: Pick<Wish, 'workerId'> & Partial<Wish>,
+  now = daysAfter(1),
+): Promise<Dispute> {
+  const opening = await tryToOpen(db, wish, now)
+  assert.ok(opening.outcome === 'opened', JSON.stringify(opening))
+  return opening.dispute
+}
+
+export function review(db: Db, disputeId: string, now = daysAfter(2)): Promise<Reviewing> {
+  return db.transaction((tx) => reviewDispute(tx, disputeId, { actor: 'bob', now }))
+}
+
+export interface EndingWish {
+  ending: Ending
+  upheldIds?: readonly string[]
+  now?: Date
+  by?: Scoring
+}
+
+export function end(
+  db: Db,
+  disputeId: string,
+  { ending, upheldIds = [], now = daysAfter(3), by = scoring }: EndingWish,
+): Promise<Ended> {
+  const wish = { disputeId, ending, upheldIds, actor: 'cyd', now }
+  return db.transaction((tx) => endDispute(tx, by, wish))
+}
+
+/** Opened, reviewed and ended. */
+export async function resolved(
+  db: Db,
+  wish: Pick<Wish, 'workerId'> & Partial<Wish>,
+  ending: EndingWish,
+) {
+  const dispute = await opened(db, wish)
+  await review(db, dispute.id)
+  const ended = await end(db, dispute.id, ending)
+  assert.ok(ended.outcome === 'ended', JSON.stringify(ended))
+  return ended
+}

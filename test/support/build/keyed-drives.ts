@@ -1,0 +1,188 @@
+/** What the contract test sends to the routes that need an API key: a good request for each, and one for each refusal. */
+import { randomUUID } from 'node:crypto'
+import { lockReporting } from '../../../src/agent-decisions/unlock.ts'
+import { ask, type Question } from '../start/ask.ts'
+import type { TestService } from '../start/service.ts'
+import { newKey, type TestKey } from './keys.ts'
+
+export interface KeyedDrive {
+  operation: string
+  status: number
+  /** As the test's name tells it. */
+  sent: string
+  question: Question
+  error?: string
+}
+
+const endpointsPath = '/api/v1/webhooks/endpoints'
+const decisionsPath = '/api/v1/agent-decisions'
+const endpointBody = { url: 'https://hooks.example.com/in', events: ['score.updated'] }
+const decisionBody = {
+  subject: { kind: 'score', scoreId: 'ab'.repeat(32) },
+  decision: 'interview_requested',
+}
+
+/** `good` by operation; each is answered with its first listed success. */
+export async function keyedDrives(
+  service: TestService,
+): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {
+  const { db } = service.database
+  const key = await newKey(db)
+  const full = await newKey(db)
+  const lockedOut = await newKey(db)
+  const unscoped = await newKey(db, { accountId: key.accountId, scopes: ['scores:read'] })
+  const test = await newKey(db, { accountId: key.accountId, environment: 'test' })
+  await db.transaction((tx) => lockReporting(tx, { userId: lockedOut.accountId, now: new Date() }))
+  const made = await Promise.all([1, 2].map(() => createdBy(service, key)))
+  const disabled = made[0] ?? ''
+  for (let i = 0; i < 20; i++) await createdBy(service, full)
+
+  const posts = {
+    createWebhookEndpoint: { path: endpointsPath, body: endpointBody },
+    reportAgentDecision: { path: decisionsPath, body: decisionBody },
+  }
+  type PostName = keyof typeof posts
+  const post = (name: PostName, changes: { body?: unknown; by?: TestKey; key?: string } = {}) =>
+    posting(posts[name].path, { body: posts[name].body, by: key, ...changes })
+  const asking = (path: string): Question => ({ path, headers: key.headers })
+  const disabling = (id: string, by = key): Question => ({
+    method: 'DELETE',
+    path: `${endpointsPath}/${id}`,
+    headers: by.headers,
+  })
+
+  const good: Record<string, Question> = {
+    listWebhookEndpoints: asking(endpointsPath),
+    listWebhookEvents: asking('/api/v1/webhooks/events'),
+    disableWebhookEndpoint: disabling(disabled),
+    createWebhookEndpoint: post('createWebhookEndpoint'),
+    reportAgentDecision: post('reportAgentDecision'),
+  }
+  const drives: KeyedDrive[] = Object.entries(good).flatMap(([operation, question]) => {
+    const status = question.method === 'POST' ? 201 : 200
+    const drive = (sent: string, refused: [number, string], asked: Question): KeyedDrive => ({
+      operation,
+      status: refused[0],
+      sent,
+      question: asked,
+      error: refused[1],
+    })
+    const as = (headers: object): Question => ({
+      ...question,
+      headers: { ...question.headers, ...headers },
+    })
+    const { Authorization: _, ...anonymous } = question.headers ?? {}
+    return [
+      { operation, status, sent: 'a good request', question },
+      drive(
+        'the version 2025-01-01',
+        [400, 'unsupported_version'],
+        as({ 'Service-Version': '2025-01-01' }),
+      ),
+      drive('a query parameter twice', [400, 'invalid_parameter'], {
+        ...as(fresh()),
+        path: `${question.path}?a=1&a=1`,
+      }),
+      drive('no key', [401, 'missing_api_key'], { ...question, headers: anonymous }),
+      drive(
+        'a key that is none',
+        [401, 'invalid_api_key'],
+        as({ Authorization: 'Bearer svc_live_x' }),
+      ),
+      drive('a key without the scope', [403, 'insufficient_scope'], as(unscoped.headers)),
+      drive('a test key', [403, 'test_key'], as(test.headers)),
+    ]
+  })
+
+  const used = randomUUID()
+  for (const name of Object.keys(posts) as PostName[]) {
+    const drive = (status: number, sent: string, question: Question, error?: string): void => {
+      drives.push({ operation: name, status, sent, question, ...(error && { error }) })
+    }
+    const again = name === 'createWebhookEndpoint' ? 201 : 200
+    drive(201, 'a fresh Idempotency-Key', post(name, { key: used }))
+    drive(again, 'the same again', post(name, { key: used }))
+    const other = { ...posts[name].body, ...otherContent[name] }
+    drive(
+      409,
+      'the key with other content',
+      post(name, { key: used, body: other }),
+      'idempotency_key_reused',
+    )
+    const { 'Idempotency-Key': _, ...keyless } = post(name).headers ?? {}
+    drive(400, 'no Idempotency-Key', { ...post(name), headers: keyless }, 'invalid_idempotency_key')
+    drive(400, 'no JSON', { ...post(name), body: '{' }, 'invalid_json')
+    drive(
+      400,
+      'an unknown field',
+      post(name, { body: { ...posts[name].body, x: 1 } }),
+      'invalid_field',
+    )
+    drive(413, 'a large body', { ...post(name), body: ' '.repeat(32_769) }, 'payload_too_large')
+    const plain = { ...post(name).headers, 'Content-Type': 'text/plain' }
+    drive(415, 'plain text', { ...post(name), headers: plain }, 'unsupported_media_type')
+  }
+  drives.push(
+    {
+      operation: 'createWebhookEndpoint',
+      status: 409,
+      sent: 'one endpoint more than the maximum',
+      question: post('createWebhookEndpoint', { by: full }),
+      error: 'webhook_endpoints_maximum',
+    },
+    {
+      operation: 'reportAgentDecision',
+      status: 403,
+      sent: 'an account that is locked',
+      question: post('reportAgentDecision', { by: lockedOut }),
+      error: 'agent_reporting_locked',
+    },
+    {
+      operation: 'disableWebhookEndpoint',
+      status: 400,
+      sent: 'an id that is none',
+      question: disabling('x'),
+      error: 'invalid_parameter',
+    },
+    {
+      operation: 'disableWebhookEndpoint',
+      status: 404,
+      sent: 'somebody else’s endpoint',
+      question: disabling(disabled, full),
+      error: 'webhook_endpoint_not_found',
+    },
+    {
+      operation: 'listWebhookEvents',
+      status: 400,
+      sent: 'an unknown event type',
+      question: asking('/api/v1/webhooks/events?types=score.deleted'),
+      error: 'invalid_parameter',
+    },
+  )
+  return { good, drives }
+}
+
+const otherContent = {
+  createWebhookEndpoint: { description: 'other' },
+  reportAgentDecision: { decision: 'rejected' },
+}
+
+const fresh = () => ({ 'Idempotency-Key': randomUUID() })
+
+function posting(
+  path: string,
+  { body, by, key = randomUUID() }: { body: unknown; by: TestKey; key?: string },
+): Question {
+  return {
+    method: 'POST',
+    path,
+    headers: { ...by.headers, 'Content-Type': 'application/json', 'Idempotency-Key': key },
+    body: JSON.stringify(body),
+  }
+}
+
+/** The id of a new endpoint. */
+async function createdBy({ base }: TestService, key: TestKey): Promise<string> {
+  const reply = await ask(base, posting(endpointsPath, { body: endpointBody, by: key }))
+  return JSON.parse(reply.body.toString()).endpoint.id
+}

@@ -1,0 +1,52 @@
+/** Accounts, keys and credits, made by the rooms that own them. */
+import { createAccount, createKey, type NewKey } from '../../../src/access/manage.ts'
+import { enterCredits } from '../../../src/credits/credits.ts'
+import { parseKeyring } from '../../../src/platform/crypto/keyring.ts'
+import type { Db } from '../../../src/platform/db/db.ts'
+import { scopes } from '../../../src/platform/http/callers.ts'
+import { testPeppers } from '../start/service.ts'
+
+export interface TestKey {
+  accountId: string
+  keyId: string
+  key: string
+  /** For `Question.headers`. */
+  headers: { Authorization: string }
+}
+
+let accounts = 0
+
+/** Of an account of its own unless `over` names one; with every scope and without credits unless `over` says otherwise. */
+export async function newKey(
+  db: Db,
+  {
+    credits = 0,
+    now = new Date(),
+    peppers = testPeppers,
+    ...over
+  }: Partial<NewKey> & { credits?: number; now?: Date; peppers?: string } = {},
+): Promise<TestKey> {
+  return db.transaction(async (tx) => {
+    const accountId =
+      over.accountId ?? (await createAccount(tx, `customer ${process.pid} ${++accounts}`, now))?.id
+    if (accountId === undefined) throw new Error('the account was not made')
+    const wanted = {
+      environment: 'live',
+      name: 'test',
+      scopes,
+      allowedFrom: null,
+      expiresAt: null,
+      ...over,
+    } as const
+    const made = await createKey(
+      tx,
+      { ...wanted, accountId },
+      { peppers: parseKeyring(peppers), now },
+    )
+    if (made.outcome !== 'created') throw new Error(made.outcome)
+    if (credits > 0)
+      await enterCredits(tx, { accountId, kind: 'grant', delta: credits, reason: 'for a test' })
+    const { id: keyId, key } = made
+    return { accountId, keyId, key, headers: { Authorization: `Bearer ${key}` } }
+  })
+}

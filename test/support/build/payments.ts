@@ -1,0 +1,123 @@
+/** Payments as a wallet makes them, by hand: every field can be made wrong on purpose. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { requirementV2 } from '../../../src/x402/protocol/challenge.ts'
+import {
+  type Authorization,
+  decodePayment,
+  type SignedPayment,
+} from '../../../src/x402/protocol/payload.ts'
+import { networks, type Terms } from '../../../src/x402/protocol/terms.ts'
+
+export const testTerms: Terms = {
+  ...networks['base-sepolia'],
+  network: 'base-sepolia',
+  endpoint: 'score_lookup',
+  resource: 'https://scores.example.org/api/v1/scores/1',
+  description: 'One score',
+  payTo: '0x00000000000000000000000000000000000000aa',
+  amount: '10000',
+  maxTimeoutSeconds: 300,
+}
+
+export function testWallet(): PrivateKeyAccount {
+  return privateKeyToAccount(`0x${randomBytes(32).toString('hex')}`)
+}
+
+export interface SignedAuthorization {
+  authorization: Authorization
+  signature: string
+}
+
+/** As the official payers of version 1 sign. `changes` are made before signing, so that the signature is right. */
+export async function signAuthorization(
+  wallet: PrivateKeyAccount,
+  terms: Terms,
+  changes: Partial<Authorization> = {},
+): Promise<SignedAuthorization> {
+  const now = Math.floor(Date.now() / 1_000)
+  const authorization: Authorization = {
+    from: wallet.address,
+    to: terms.payTo,
+    value: terms.amount,
+    validAfter: String(now - 600),
+    validBefore: String(now + terms.maxTimeoutSeconds),
+    nonce: `0x${randomBytes(32).toString('hex')}`,
+    ...changes,
+  }
+  const signature = await wallet.signTypedData(authorizationData(authorization, terms))
+  return { authorization, signature }
+}
+
+/** What a wallet is asked to sign (EIP-712). */
+export function authorizationData(authorization: Authorization, terms: Terms) {
+  return {
+    domain: {
+      name: terms.assetName,
+      version: terms.assetVersion,
+      chainId: terms.chainId,
+      verifyingContract: terms.asset as `0x${string}`,
+    },
+    types: { TransferWithAuthorization: transferWithAuthorization },
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      from: authorization.from as `0x${string}`,
+      to: authorization.to as `0x${string}`,
+      value: BigInt(authorization.value),
+      validAfter: BigInt(authorization.validAfter),
+      validBefore: BigInt(authorization.validBefore),
+      nonce: authorization.nonce as `0x${string}`,
+    },
+  } as const
+}
+
+const transferWithAuthorization = [
+  { name: 'from', type: 'address' },
+  { name: 'to', type: 'address' },
+  { name: 'value', type: 'uint256' },
+  { name: 'validAfter', type: 'uint256' },
+  { name: 'validBefore', type: 'uint256' },
+  { name: 'nonce', type: 'bytes32' },
+] as const
+
+export function base64Json(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64')
+}
+
+export function payloadV1(signed: SignedAuthorization, terms: Terms = testTerms) {
+  return { x402Version: 1, scheme: 'exact', network: terms.network, payload: signed }
+}
+
+/** `extra` is what the challenge said and the payer gives back. */
+export function payloadV2(
+  signed: SignedAuthorization,
+  terms: Terms = testTerms,
+  extra: Record<string, unknown> = {},
+) {
+  const accepted = requirementV2(terms)
+  return {
+    x402Version: 2,
+    accepted: { ...accepted, extra: { ...accepted.extra, ...extra } },
+    payload: signed,
+  }
+}
+
+/** As the server reads it from its header. */
+export function paymentOf(payload: unknown): SignedPayment {
+  const decoded = decodePayment(base64Json(payload))
+  assert.ok('payment' in decoded)
+  return decoded.payment
+}
+
+/** The other signature that the same key seems to have made: the coin's contract takes one of them alone. */
+export function malleated(signature: string): string {
+  const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+  const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
+  return `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
+}
+
+/** What a payment header or a receipt header says. */
+export function readBase64Json(text: unknown): Record<string, unknown> {
+  return JSON.parse(Buffer.from(String(text), 'base64').toString('utf8')) as Record<string, unknown>
+}

@@ -1,0 +1,133 @@
+/** A registry of score credentials in a database of its own: the vector's key active, lists open. */
+import { Client } from 'pg'
+import type { Db, Statement, Tx } from '../../../src/platform/db/db.ts'
+import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
+import {
+  type IssuedCredential,
+  type Issuer,
+  issueCredentials,
+  type NewCredential,
+  tendLists,
+} from '../../../src/score-credentials/issue.ts'
+import { findKeys } from '../../../src/score-credentials/key-store.ts'
+import { createKey } from '../../../src/score-credentials/rotate-keys.ts'
+import type { VerifyResult } from '../../../src/score-credentials/schema.ts'
+import { signatureCache } from '../../../src/score-credentials/signature-cache.ts'
+import { findStatuses } from '../../../src/score-credentials/store.ts'
+import { trustOf } from '../../../src/score-credentials/trust.ts'
+import { verifyCredential } from '../../../src/score-credentials/verify.ts'
+import { type TestDatabase, testDatabase } from '../start/database.ts'
+import { issuedAt, type Json, now, origin, publicUrl, score, signer } from './credentials.ts'
+
+export const issuer: Issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }
+
+/** The vector's key signs since then. */
+export const keySince = new Date('2026-01-01T00:00:00Z')
+
+export interface TestRegistry extends TestDatabase {
+  /** Without any limit of time, for statements of tests. Closed by `drop`. */
+  client: Client
+}
+
+export async function testRegistry(): Promise<TestRegistry> {
+  const database = await testDatabase()
+  await createKey(database.db, signer.kid, keySince)
+  await tendLists(database.db, issuer, issuedAt)
+  const client = new Client({ connectionString: database.url })
+  await client.connect()
+  return {
+    ...database,
+    client,
+    drop: async () => {
+      await client.end()
+      await database.drop()
+    },
+  }
+}
+
+let people = 0
+
+/** As many scores, each of a person of its own. */
+export function newScores(count: number, over: Partial<NewCredential> = {}): NewCredential[] {
+  return Array.from({ length: count }, () => ({
+    ...score({ username: `person-${++people}` }),
+    issuedAt,
+    ...over,
+  }))
+}
+
+export function issue(
+  db: Db,
+  scores: readonly NewCredential[],
+  by: Issuer = issuer,
+): Promise<IssuedCredential[]> {
+  return db.transaction((tx) => issueCredentials(tx, by, scores))
+}
+
+/** One credential. */
+export async function issueOne(db: Db, over: Partial<NewCredential> = {}, by: Issuer = issuer) {
+  const [issued] = await issue(db, newScores(1, over), by)
+  if (issued === undefined) throw new Error('a score gives a credential')
+  return issued
+}
+
+/** The verdict with the keys and the registry of the database, as a server gives it. */
+export async function liveVerdict(
+  db: Db,
+  credential: object,
+  at: Date = now,
+): Promise<VerifyResult> {
+  const parsed = parseStrictJson(Buffer.from(JSON.stringify(credential)))
+  if (parsed.kind !== 'value') throw new Error(parsed.why)
+  return verifyCredential(parsed.value as Json, null, {
+    trust: trustOf([publicUrl], await findKeys(db)),
+    signatures: signatureCache(),
+    now: at,
+    statusOf: async (question) => {
+      const [status] = await findStatuses(db, [question])
+      if (status === undefined) throw new Error('every question has an answer')
+      return status
+    },
+  })
+}
+
+/** Takes the places of a list from `from` on that are free, as credentials of nobody. */
+export async function fillList(
+  { client }: TestRegistry,
+  listId: string,
+  { from, count }: { from: number; count: number },
+): Promise<void> {
+  await client.query(
+    `insert into score_credentials (vc_sha256, status_token, credential_id, subject, list_id,
+       list_index, kid, payload, proof, issued_at, valid_until)
+     select sha256(($1 || '/' || i)::bytea), sha256(($1 || '/t/' || i)::bytea), gen_random_uuid(),
+       'filler/' || $1 || '/' || i, $1, i, $4, '{}', '{}', $5, $5::timestamptz + interval '365 days'
+     from generate_series($2::int, $2::int + $3::int - 1) i
+     on conflict (list_id, list_index) do nothing`,
+    [listId, from, count, signer.kid, issuedAt],
+  )
+}
+
+/** A database whose transactions wait for `gate` before each statement and before they commit. */
+export function gatedDb(db: Db, gate: () => Promise<void>): Db {
+  const gated = (tx: Tx): Tx => ({
+    inTransaction: true,
+    rows: async <Row>(statement: Statement) => {
+      await gate()
+      return tx.rows<Row>(statement)
+    },
+    run: async (statement) => {
+      await gate()
+      return tx.run(statement)
+    },
+  })
+  return {
+    ...db,
+    transaction: (work) =>
+      db.transaction(async (tx) => {
+        const result = await work(gated(tx))
+        await gate()
+        return result
+      }),
+  }
+}

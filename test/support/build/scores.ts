@@ -1,0 +1,199 @@
+/** People with evidence, and what scores them: the engine of this release, a small vocabulary, the vector's key. */
+import assert from 'node:assert/strict'
+import { ingestEvidence } from '../../../src/evidence/ingest-evidence.ts'
+import type { EvidenceLine } from '../../../src/evidence/schema.ts'
+import { sha256Hex } from '../../../src/platform/crypto/bytes.ts'
+import { type Db, type Queryable, sql } from '../../../src/platform/db/db.ts'
+import type { Issuer } from '../../../src/score-credentials/issue.ts'
+import { type Engine, loadEngine } from '../../../src/scores/engine.ts'
+import { type ScoredWorker, scoreWorkers } from '../../../src/scores/score-workers.ts'
+import { type Scoring, scoringRulesOf } from '../../../src/scores/scoring.ts'
+import type { DueWorker } from '../../../src/scores/standings.ts'
+import { bandOf } from '../../../src/scoring-core/parameters.ts'
+import { addSource, smallVocabulary } from './evidence.ts'
+import { issuer } from './registry.ts'
+import { publicLine, register } from './workers.ts'
+
+export const scoredAt = new Date('2026-05-14T09:00:00Z')
+
+export function daysAfter(days: number, from = scoredAt): Date {
+  return new Date(from.getTime() + days * 86_400_000)
+}
+
+const engine = await loadEngine()
+
+export const scoring: Scoring = {
+  ...scoringRulesOf(engine, smallVocabulary, { evidenceMin: 3, groupsMin: 2, renewAfterDays: 274 }),
+  issuer,
+}
+
+/** As a release scored whose engine was wrong: it takes the low end of the range for the score. */
+export function scoringWrongly(version = '0.9.0'): Scoring {
+  const wrong: Engine = {
+    ...engine,
+    version,
+    binarySha256: sha256Hex(`engine ${version}`),
+    score(input) {
+      const result = engine.score(input)
+      return { ...result, score: result.low, band: bandOf(result.low) }
+    },
+  }
+  return { ...scoringRulesOf(wrong, scoring.vocabulary, scoring.issueRule), issuer }
+}
+
+export function scoringBy(by: Issuer): Scoring {
+  return { ...scoring, issuer: by }
+}
+
+/** Sources of two groups; more items than two are needed of each. */
+export async function addSources(db: Db): Promise<void> {
+  await addSource(db)
+  await addSource(db, { id: 'employer', name: 'The Employer', kind: 'organisation', group: 'acme' })
+  await addSource(db, { id: 'self', name: 'Oneself', kind: 'self', group: 'self' })
+}
+
+let people = 0
+
+/** As many people, public in every way unless told otherwise; gives their ids. */
+export async function addPeople(
+  db: Db,
+  count: number,
+  over: Record<string, unknown> = {},
+): Promise<string[]> {
+  const lines = Array.from({ length: count }, () => {
+    const username = `worker-${++people}`
+    return publicLine({ username, externalId: `hr-${people}`, ...over })
+  })
+  const registered = await register(db, lines)
+  return registered.map((one) => {
+    assert.ok('workerId' in one, JSON.stringify(one))
+    return one.workerId
+  })
+}
+
+let items = 0
+
+/** Takes in one item for each of `over`; gives their ids. */
+export async function addEvidence(
+  db: Db,
+  workerId: string,
+  over: readonly Partial<EvidenceLine>[],
+  now = scoredAt,
+): Promise<string[]> {
+  const lines = over.map(
+    (one): EvidenceLine => ({
+      workerId,
+      sourceId: 'examiner',
+      externalId: `scored-${++items}`,
+      skillId: 'hss:typescript',
+      type: 'assessment',
+      value: 700,
+      observedOn: '2026-05-01',
+      ...one,
+    }),
+  )
+  const answers = await db.transaction((tx) =>
+    ingestEvidence(tx, lines, { vocabulary: smallVocabulary, now }),
+  )
+  return answers.map((answer) => {
+    assert.ok('evidenceId' in answer, JSON.stringify(answer))
+    return answer.evidenceId
+  })
+}
+
+/** Four items of two groups: enough for a score, and one may go. */
+export const enough: readonly Partial<EvidenceLine>[] = [
+  { value: 820 },
+  { value: 760, type: 'work_product' },
+  { value: 640, sourceId: 'employer', type: 'work_product' },
+  { value: 900, sourceId: 'employer', skillId: 'hss:welding', type: 'credential' },
+]
+
+/** Scores one worker. */
+export async function score(
+  db: Db,
+  workerId: string,
+  {
+    at = scoredAt,
+    by = scoring,
+    correction = null,
+  }: { at?: Date; by?: Scoring } & Partial<Pick<DueWorker, 'correction'>> = {},
+): Promise<ScoredWorker | undefined> {
+  const due = [{ workerId, correction }]
+  const [scored] = await db.transaction((tx) => scoreWorkers(tx, by, due, at))
+  return scored
+}
+
+export interface ScoredPerson {
+  workerId: string
+  /** The ids of what the score rests on, as it came in. */
+  evidence: string[]
+}
+
+/** Public in every way unless told otherwise, with a score of `items`. */
+export async function scoredPerson(
+  db: Db,
+  {
+    over = {},
+    items = enough,
+    by = scoring,
+  }: {
+    over?: Record<string, unknown>
+    items?: readonly Partial<EvidenceLine>[]
+    by?: Scoring
+  } = {},
+): Promise<ScoredPerson> {
+  const [workerId = ''] = await addPeople(db, 1, over)
+  const evidence = await addEvidence(db, workerId, items)
+  await score(db, workerId, { by })
+  return { workerId, evidence }
+}
+
+/** As if nothing had been told of this worker yet. */
+export async function forgetEvents(db: Db, workerId: string): Promise<void> {
+  await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
+}
+
+export interface SentEvent {
+  type: string
+  data: Record<string, unknown>
+}
+
+/** The events of a worker that may still leave, in the order of the outbox; those of consent left out. */
+export async function eventsOf(db: Queryable, workerId: string): Promise<SentEvent[]> {
+  const rows = await db.rows<{ body: string }>(sql`
+    select body from webhook_events
+    where worker_id = ${workerId} and type <> 'candidate.consent_changed' and withheld_at is null
+    order by seq`)
+  return rows.map(({ body }) => {
+    const { type, data } = JSON.parse(body)
+    return { type, data }
+  })
+}
+
+export interface StoredScore {
+  id: string
+  state: string
+  change: string
+  reason: string | null
+  previous: string | null
+  score: number
+  vc: string | null
+  /** Null where there is no credential, or it is not revoked. */
+  vcRevokedAt: Date | null
+}
+
+/** Every score of a worker, the first one first. */
+export function scoresOf(db: Queryable, workerId: string): Promise<StoredScore[]> {
+  return db.rows<StoredScore>(sql`
+    select encode(s.snapshot_id, 'hex') as id, s.state, s.change, s.reason,
+      encode(s.previous_id, 'hex') as previous, s.score, encode(s.vc_sha256, 'hex') as vc,
+      c.revoked_at as "vcRevokedAt"
+    from score_snapshots s left join score_credentials c on c.vc_sha256 = s.vc_sha256
+    where s.worker_id = ${workerId} order by s.issued_at, s.ended_at`)
+}
+
+export async function isMarked(db: Queryable, workerId: string): Promise<boolean> {
+  const rows = await db.rows(sql`select from score_recomputations where worker_id = ${workerId}`)
+  return rows.length > 0
+}

@@ -1,0 +1,205 @@
+/** Endpoints, events and a deliverer whose clock stands still until a test moves it. */
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { after } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Db, type Queryable, sql } from '../../../src/platform/db/db.ts'
+import { type Egress, type EgressOptions, openEgress } from '../../../src/platform/egress/client.ts'
+import { strangerRules } from '../../../src/platform/egress/rules.ts'
+import { openLog } from '../../../src/platform/observability/log.ts'
+import { createMetrics } from '../../../src/platform/observability/metrics.ts'
+import { type DelivererParts, openDeliverer } from '../../../src/webhooks/delivery/deliver.ts'
+import { deliveryMeter } from '../../../src/webhooks/delivery/delivery-metrics.ts'
+import { insertSecret } from '../../../src/webhooks/delivery/endpoint-store.ts'
+import { claimDeliveries } from '../../../src/webhooks/delivery/leasing-store.ts'
+import { newSecret, sealSecret, secretPrefix } from '../../../src/webhooks/delivery/secret.ts'
+import { verifySignature } from '../../../src/webhooks/delivery/signature.ts'
+import { disableEndpoint } from '../../../src/webhooks/endpoints/disable.ts'
+import {
+  type EventType,
+  eventTypeNames,
+  eventTypes,
+} from '../../../src/webhooks/events/event-types.ts'
+import { type NewEvent, publishEvents } from '../../../src/webhooks/events/outbox.ts'
+import { placeWaiting } from '../../../src/webhooks/events/place.ts'
+import { placeNext } from '../../../src/webhooks/events/placing-store.ts'
+import { type Received, type Receiver, startReceiver, testAuthority } from '../start/receiver.ts'
+
+export const testRing = new Map([['k1', randomBytes(32)]])
+
+/** The same as SECRETS_KEYRING. */
+export const testRingText = [...testRing]
+  .map(([kid, key]) => `${kid}:${key.toString('base64')}`)
+  .join(',')
+
+const log = openLog({ level: 'silent' })
+
+export const began = new Date('2026-05-14T09:00:00.000Z')
+
+/** Events, endpoints and what was made of them. */
+export function forgetWebhooks(db: Db): Promise<number> {
+  return db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets, webhook_deliveries,
+    webhook_attempts`)
+}
+
+export interface TestEndpoint {
+  id: string
+  secret: string
+}
+
+export async function createEndpoint(
+  db: Db,
+  url: string,
+  { types = eventTypeNames, at = began }: { types?: readonly EventType[]; at?: Date } = {},
+): Promise<TestEndpoint> {
+  const id = randomUUID()
+  const secret = newSecret()
+  await db.transaction(async (tx) => {
+    await tx.run(sql`
+      insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at)
+      values (${id}, ${randomUUID()}, ${url}, ${types}, ${at}, ${at})`)
+    await insertSecret(tx, {
+      endpointId: id,
+      version: 1,
+      prefix: secretPrefix(secret),
+      signsFrom: at,
+      ...sealSecret(secret, { endpointId: id, version: 1 }, testRing),
+    })
+  })
+  return { id, secret }
+}
+
+export const disable = (db: Db, endpointId: string, now: Date) =>
+  db.transaction((tx) => disableEndpoint(tx, { endpointId, userId: null, reason: 'owner', now }))
+
+/** As many events of the type, of one worker. */
+export function happen(db: Db, type: EventType = 'score.updated', { count = 1, at = began } = {}) {
+  const events = Array.from({ length: count }, () => {
+    const workerId = randomUUID()
+    return { type, workerId, data: { ...eventTypes[type].example, workerId } } as NewEvent
+  })
+  return db.transaction((tx) => publishEvents(tx, events, at))
+}
+
+/** One batch of at most so many events. */
+export const placeEvents = (db: Queryable, events: number) =>
+  placeNext(db, { events, deliveries: 20_000 })
+
+export type Answer = (response: ServerResponse, received: Received) => unknown
+
+export const ok: Answer = (response) => response.end()
+export const failing: Answer = (response) => response.writeHead(500).end('broken')
+
+/** One that `startDelivering` reaches, and its URL; closed after the test. */
+export async function receiver(answer: Answer): Promise<Receiver & { url: string }> {
+  const started = await startReceiver(['hooks.example'], answer)
+  after(() => started.close())
+  return { ...started, url: `https://hooks.example:${started.port}/hook` }
+}
+
+/** A deliverer to 127.0.0.1, with a clock that is moved by hand; closed after the test. */
+export function startDelivering(
+  db: Db,
+  {
+    egress,
+    around = (usual) => usual,
+    ...parts
+  }: Partial<Omit<DelivererParts, 'egress'>> & {
+    egress?: Partial<EgressOptions>
+    /** Another client around the usual one. */
+    around?: (usual: Egress) => Egress
+  } = {},
+) {
+  const time = { now: began }
+  const metrics = createMetrics()
+  const client = openEgress({
+    rules: strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any' }),
+    extraCa: testAuthority().cert,
+    resolve: () => Promise.resolve(['127.0.0.1']),
+    // Not what is tested with it, and a busy machine is slow.
+    deadlines: { totalMs: 15_000, connectMs: 10_000 },
+    ...egress,
+  })
+  after(() => client.close())
+  const deliverer = openDeliverer({
+    db,
+    egress: around(client),
+    clock: () => time.now,
+    ring: testRing,
+    meter: deliveryMeter(metrics),
+    log,
+    chance: () => 0.5,
+    ...parts,
+  })
+  return {
+    ...deliverer,
+    metrics,
+    moveTo: (now: Date) => (time.now = now),
+    moveBy: (seconds: number) => (time.now = new Date(time.now.getTime() + seconds * 1_000)),
+    now: () => time.now,
+    /** Everything that is due now, to the acknowledgement. */
+    async deliver(): Promise<void> {
+      await placeWaiting(db)
+      while ((await deliverer.pass()) > 0) await deliverer.finish()
+    },
+    /** Works as a worker's job does, which goes on after a failure, until it is ended. */
+    keepWorking(): { end(): Promise<void> } {
+      const ending = new AbortController()
+      const working = (async () => {
+        while (!ending.signal.aborted) {
+          await deliverer.work(ending.signal).catch(() => undefined)
+          await pause(5)
+        }
+        await deliverer.finish()
+      })()
+      return {
+        end() {
+          ending.abort()
+          return working
+        },
+      }
+    },
+  }
+}
+
+/** Whether what was received verifies with this secret at the time of its own timestamp. */
+export function verifies(
+  { headers, body }: Received,
+  secret: string,
+  name = 'service-webhook-signature',
+) {
+  const nowSeconds = Number(headers['service-webhook-timestamp'])
+  return verifySignature(String(headers[name] ?? ''), { secret, body, nowSeconds })
+}
+
+/** Leases what is due for an endpoint at `now`, as a worker does that then sends nothing. */
+export function lease(
+  db: Db,
+  endpointId: string,
+  { count = 1, now = began, secretVersion = 1 } = {},
+) {
+  return claimDeliveries(db, [{ endpointId, count, secretVersion }], {
+    ids: Array.from({ length: count }, () => randomUUID()),
+    now,
+    until: new Date(now.getTime() + 60_000),
+  })
+}
+
+export interface DeliveryRow {
+  endpointId: string
+  eventId: string
+  status: string
+  trigger: string
+  attempts: number
+  dueAt: Date
+}
+
+export function deliveriesIn(db: Db): Promise<DeliveryRow[]> {
+  return db.rows<DeliveryRow>(sql`
+    select endpoint_id as "endpointId", event_id as "eventId", status, trigger, attempts,
+      due_at as "dueAt"
+    from webhook_deliveries order by id`)
+}
+
+/** In the order they were made. */
+export const statusesIn = async (db: Db) => (await deliveriesIn(db)).map((row) => row.status)

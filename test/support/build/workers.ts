@@ -1,0 +1,65 @@
+/** People for tests: registrations as they come off a line, and what became of them. */
+import assert from 'node:assert/strict'
+import { type Db, type Queryable, sql } from '../../../src/platform/db/db.ts'
+import { type Registered, registerPeople } from '../../../src/workers/register.ts'
+import { type Registration, readRegistration } from '../../../src/workers/registration.ts'
+import { findPeople, type Person } from '../../../src/workers/store.ts'
+
+export const now = new Date('2026-05-14T09:00:00Z')
+
+/** The least that a line must say, and what the test adds to it. */
+export function line(over: Record<string, unknown> = {}): Record<string, unknown> {
+  return { username: 'ada', displayName: 'Ada Lovelace', ...over }
+}
+
+/** A line that makes a person public in every way. */
+export function publicLine(over: Record<string, unknown> = {}): Record<string, unknown> {
+  return line({
+    terms: { version: '2026-05', acceptedAt: '2026-05-01T10:00:00Z' },
+    consents: ['public_profile', 'search_listing', 'score_sharing'].map((permission) => ({
+      permission,
+      textVersion: '1',
+    })),
+    identity: { verifiedUntil: '2036-05-01T00:00:00Z' },
+    ...over,
+  })
+}
+
+/** Throws where the line is refused. */
+export function registrationOf(over: Record<string, unknown> = {}): Registration {
+  const read = readRegistration(line(over), now)
+  assert.ok(!('refused' in read), JSON.stringify(read))
+  return read
+}
+
+export function register(
+  db: Db,
+  lines: readonly Record<string, unknown>[],
+  at = now,
+): Promise<Registered[]> {
+  const registrations = lines.map((one) => registrationOf(one))
+  return db.transaction((tx) => registerPeople(tx, registrations, { by: 'test', at }))
+}
+
+export async function person(db: Queryable, username: string): Promise<Person> {
+  const [found] = await findPeople(db, { usernames: [username] })
+  assert.ok(found !== undefined, `nobody is ${username}`)
+  return found
+}
+
+export interface SentConsent {
+  workerId: string
+  permission: string
+  granted: boolean
+  previousGranted: boolean | null
+  consentVersion: number
+  effectiveAt: string
+}
+
+/** The data of every consent event, in the order of the outbox. */
+export async function consentEvents(db: Queryable, workerId?: string): Promise<SentConsent[]> {
+  const rows = await db.rows<{ body: string }>(sql`
+    select body from webhook_events where type = 'candidate.consent_changed' order by seq`)
+  const sent = rows.map(({ body }): SentConsent => JSON.parse(body).data)
+  return workerId === undefined ? sent : sent.filter((one) => one.workerId === workerId)
+}

@@ -1,0 +1,182 @@
+/** Events committed at a rate, some rolled back on purpose; and receivers that keep count of what arrives, so that the two can be compared. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { sha256Hex } from '../../../src/platform/crypto/bytes.ts'
+import { type Db, sql } from '../../../src/platform/db/db.ts'
+import { verifySignature } from '../../../src/webhooks/delivery/signature.ts'
+import { eventTypes } from '../../../src/webhooks/events/event-types.ts'
+import { publishEvents } from '../../../src/webhooks/events/outbox.ts'
+import { createEndpoint } from '../build/webhooks.ts'
+import { type Received, startReceiver } from '../start/receiver.ts'
+
+/** Worker ids, each of one event, by what became of its transaction. */
+export interface Published {
+  committed: Set<string>
+  rolledBack: Set<string>
+  /** The database went away before it said whether it committed. */
+  unsaid: Set<string>
+}
+
+export interface EventLoad {
+  published: Published
+  stop(): void
+  /** Resolves once no transaction is under way, after `stop`. */
+  ended: Promise<void>
+}
+
+const pauseMs = 25
+const batchMax = 100
+/** Deliveries that may wait: a machine that is slower than the load has an end all the same. */
+const backlogMax = 5_000
+
+/**
+ * Publishes at this rate until it is stopped, whatever happens to the database. One transaction in five is rolled back after it has
+ * written.
+ */
+export function eventLoad(db: Db, arrivals: Arrivals, eventsASecond: number): EventLoad {
+  const published = noneYet()
+  const stopping = new AbortController()
+  const publishing = async (): Promise<void> => {
+    let due = 0
+    for (let turn = 0, last = performance.now(); !stopping.signal.aborted; turn++) {
+      await pause(pauseMs)
+      const now = performance.now()
+      due = Math.min(batchMax, due + ((now - last) / 1_000) * eventsASecond)
+      last = now
+      const waiting = published.committed.size * arrivals.endpointCount - arrivals.count()
+      if (due < 1 || waiting > backlogMax) continue
+      if (turn % 5 === 4) await publishBatch(db, published, { count: 3, isRolledBack: true })
+      await publishBatch(db, published, { count: Math.floor(due), isRolledBack: false })
+      due -= Math.floor(due)
+    }
+  }
+  return { published, stop: () => stopping.abort(), ended: publishing() }
+}
+
+export function noneYet(): Published {
+  return { committed: new Set(), rolledBack: new Set(), unsaid: new Set() }
+}
+
+class RolledBack extends Error {}
+
+/** One transaction of `count` events. */
+export async function publishBatch(
+  db: Db,
+  { committed, rolledBack, unsaid }: Published,
+  { count, isRolledBack }: { count: number; isRolledBack: boolean },
+): Promise<void> {
+  const workerIds = Array.from({ length: count }, () => randomUUID())
+  const events = workerIds.map((workerId) => {
+    const data = { ...eventTypes['score.updated'].example, workerId }
+    return { type: 'score.updated', workerId, data } as const
+  })
+  const became = await db
+    .transaction(async (tx) => {
+      await publishEvents(tx, events, new Date())
+      if (isRolledBack) throw new RolledBack()
+    })
+    .then(
+      () => committed,
+      (error: unknown) => (error instanceof RolledBack ? rolledBack : unsaid),
+    )
+  for (const workerId of workerIds) became.add(workerId)
+}
+
+export interface Arrivals {
+  /** Requests so far. */
+  count(): number
+  endpointCount: number
+  /** How often each event came to each endpoint: `/PATH EVENT`. */
+  times: ReadonlyMap<string, number>
+  /** SHA-256 of the bytes of each event. */
+  digests: ReadonlyMap<string, string>
+  /** What no receiver should ever see, a sentence each. */
+  faults: readonly string[]
+  close(): Promise<void>
+}
+
+/** Endpoints on one receiver that takes everything at once, checks each signature and keeps no body. */
+export async function startArrivals(db: Db, endpointCount: number): Promise<Arrivals> {
+  const secrets = new Map<string, string>()
+  const times = new Map<string, number>()
+  const digests = new Map<string, string>()
+  const attempts = new Set<string>()
+  const faults: string[] = []
+  const note = ({ path, headers, body }: Received): void => {
+    const id = String(headers['service-webhook-id'])
+    const attempt = String(headers['service-webhook-delivery'])
+    const digest = sha256Hex(body)
+    const key = `${path} ${id}`
+    times.set(key, (times.get(key) ?? 0) + 1)
+    if (attempts.has(attempt)) faults.push(`${key}: the attempt ${attempt} came twice`)
+    attempts.add(attempt)
+    if ((digests.get(id) ?? digest) !== digest) faults.push(`${key}: other bytes than before`)
+    digests.set(id, digest)
+    const signed = { secret: secrets.get(path) ?? '', body, nowSeconds: Date.now() / 1_000 }
+    if (!verifySignature(String(headers['service-webhook-signature']), signed))
+      faults.push(`${key}: its signature does not verify`)
+  }
+  const receiver = await startReceiver(['127.0.0.1'], (response, request) => {
+    note(request)
+    receiver.received.length = 0
+    response.end()
+  })
+  const at = new Date(Date.now() - 60_000)
+  for (let i = 0; i < endpointCount; i++) {
+    const path = `/${i}`
+    const { secret } = await createEndpoint(db, `https://127.0.0.1:${receiver.port}${path}`, { at })
+    secrets.set(path, secret)
+  }
+  return {
+    count: () => attempts.size,
+    endpointCount,
+    times,
+    digests,
+    faults,
+    close: () => receiver.close(),
+  }
+}
+
+/** Nothing waits for its position, and every delivery has ended. */
+export async function isDrained(db: Db): Promise<boolean> {
+  const [row] = await db.rows<{ drained: boolean }>(sql`
+    select not exists (select from webhook_deliveries where finished_at is null)
+      and not exists (select from webhook_events where position is null) as drained`)
+  return row?.drained ?? false
+}
+
+/**
+ * Every committed event came to every endpoint, with the bytes that were committed; nothing came that was not committed; and the
+ * database says the same. Gives how many requests there were beyond one for each event and endpoint, and a sentence in numbers.
+ */
+export async function assertArrived(
+  db: Db,
+  { committed, rolledBack, unsaid }: Published,
+  arrivals: Arrivals,
+): Promise<{ repeats: number; told: string }> {
+  const { times, digests, faults, endpointCount } = arrivals
+  assert.deepEqual(faults, [])
+  const events = await db.rows<{ id: string; workerId: string; body: string }>(
+    sql`select id, worker_id as "workerId", body from webhook_events`,
+  )
+  const kept = new Set(events.map(({ workerId }) => workerId))
+  for (const id of committed) assert.ok(kept.has(id), `the event of ${id} was committed and lost`)
+  for (const id of rolledBack) assert.ok(!kept.has(id), `the event of ${id} was rolled back`)
+  for (const id of kept) assert.ok(committed.has(id) || unsaid.has(id), `nobody wrote ${id}`)
+  for (const { id, body } of events)
+    for (let i = 0; i < endpointCount; i++) {
+      assert.ok(times.has(`/${i} ${id}`), `${id} never came to endpoint ${i}`)
+      assert.equal(digests.get(id), sha256Hex(body), `${id}: other bytes than were committed`)
+    }
+  assert.equal(digests.size, events.length, 'an event came that is not in the database')
+  const statuses = await db.rows(sql`select distinct status from webhook_deliveries`)
+  assert.deepEqual(statuses, [{ status: 'succeeded' }])
+  const repeats = arrivals.count() - times.size
+  const told =
+    `${events.length} events committed, ${events.filter((event) => unsaid.has(event.workerId)).length} of them without an answer to the commit; ` +
+    `${rolledBack.size} rolled back: none arrived. ${endpointCount} endpoints × ${events.length} = ${times.size} deliveries: none is missing. ` +
+    `${arrivals.count()} requests: ${repeats} came again under the same event id. ` +
+    `Every body as committed, every signature valid.`
+  return { repeats, told }
+}

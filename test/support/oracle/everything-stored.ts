@@ -1,0 +1,38 @@
+/** What a copy of the database would give away. */
+import { Client } from 'pg'
+import { secretBytes } from '../../../src/webhooks/delivery/secret.ts'
+
+/** Every row of every table as text, bytes in hex. */
+export async function everythingStored(url: string): Promise<string> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows: tables } = await client.query<{ name: string }>(
+      "select quote_ident(tablename) as name from pg_tables where schemaname = 'public'",
+    )
+    const texts: string[] = []
+    for (const { name } of tables) {
+      const { rows } = await client.query<{ text: string }>(`select t::text as text from ${name} t`)
+      texts.push(...rows.map(({ text }) => text))
+    }
+    return texts.join('\n')
+  } finally {
+    await client.end()
+  }
+}
+
+/** A webhook secret as somebody might write it. */
+export function formsOf(signingSecret: string): string[] {
+  const bytes = secretBytes(signingSecret)
+  const whole = Buffer.from(signingSecret)
+  return [
+    signingSecret,
+    signingSecret.slice('whsec_'.length),
+    // Without what may be shown of it.
+    signingSecret.slice(18),
+    bytes.toString('hex'),
+    bytes.toString('base64'),
+    whole.toString('hex'),
+    whole.toString('base64'),
+  ]
+}

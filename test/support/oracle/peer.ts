@@ -1,0 +1,161 @@
+/**
+ * The peers: the Digital Bazaar reference libraries, with every context local and no network. Oracles of the tests and the other
+ * side of the benchmarks. They carry no types, so they get the few that are used here.
+ */
+import { contextDocument } from '../../../src/skill-standard/context.ts'
+import { type Json, origin, publicUrl, vector } from '../build/credentials.ts'
+
+interface Result {
+  verified: boolean
+  error?: { errors?: { message: string }[] } & Error
+  results?: { status?: boolean }[]
+}
+
+interface Suite {
+  readonly suite: object
+}
+
+/** What a document loader answers beside the contexts: status lists, keys. */
+export type Documents = Record<string, unknown>
+
+const w3c = await importUntyped<{ contexts: Map<string, unknown> }>(
+  '@digitalbazaar/credentials-context',
+)
+const vc = await importUntyped<{
+  issue(options: object): Promise<Json>
+  verifyCredential(options: object): Promise<Result>
+}>('@digitalbazaar/vc')
+const { DataIntegrityProof } = await importUntyped<{
+  DataIntegrityProof: new (options: object) => object
+}>('@digitalbazaar/data-integrity')
+const multikey = await importUntyped<{
+  generate(options: object): Promise<{ signer(): object }>
+}>('@digitalbazaar/ed25519-multikey')
+const statusLists = await importUntyped<{
+  checkStatus(options: object): Promise<Result>
+}>('@digitalbazaar/vc-bitstring-status-list')
+const jsonld = await importUntyped<{
+  default: { canonize(document: unknown, options: object): Promise<string> }
+}>('jsonld')
+
+const verificationMethod = `${origin.issuer}#${vector.key.publicKeyMultibase}`
+
+/** The key and its controller, as a resolver of our did:web document would give them. */
+const keyDocuments: Documents = {
+  [verificationMethod]: {
+    '@context': 'https://w3id.org/security/multikey/v1',
+    id: verificationMethod,
+    type: 'Multikey',
+    controller: origin.issuer,
+    publicKeyMultibase: vector.key.publicKeyMultibase,
+  },
+  [origin.issuer]: {
+    '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/multikey/v1'],
+    id: origin.issuer,
+    assertionMethod: [verificationMethod],
+  },
+}
+
+function documentLoader(documents: Documents = {}) {
+  const ours: Documents = {
+    ...keyDocuments,
+    [origin.contextUrl]: contextDocument(publicUrl),
+    ...documents,
+  }
+  return async (documentUrl: string) => {
+    const document = ours[documentUrl] ?? w3c.contexts.get(documentUrl)
+    if (document === undefined) throw new Error(`the peer asked for the unknown ${documentUrl}`)
+    return { contextUrl: null, documentUrl, document }
+  }
+}
+
+export type PeerForm = 'eddsa-rdfc-2022' | 'eddsa-jcs-2022'
+
+async function cryptosuiteOf(form: PeerForm, purpose: 'sign' | 'verify'): Promise<object> {
+  const module = await importUntyped<{
+    cryptosuite?: object
+    createSignCryptosuite?(): object
+    createVerifyCryptosuite?(): object
+  }>(`@digitalbazaar/${form}-cryptosuite`)
+  const made =
+    purpose === 'sign' ? module.createSignCryptosuite?.() : module.createVerifyCryptosuite?.()
+  const suite = module.cryptosuite ?? made
+  if (suite === undefined) throw new Error(`${form} has no suite`)
+  return suite
+}
+
+export async function verifierSuite(form: PeerForm): Promise<Suite> {
+  const cryptosuite = await cryptosuiteOf(form, 'verify')
+  return { suite: new DataIntegrityProof({ cryptosuite }) }
+}
+
+/** Signs with the vector's key at the vector's time. */
+export async function signerSuite(form: PeerForm): Promise<Suite> {
+  const key = await multikey.generate({
+    id: verificationMethod,
+    controller: origin.issuer,
+    seed: Buffer.from(vector.key.ed25519SeedHex, 'hex'),
+  })
+  const cryptosuite = await cryptosuiteOf(form, 'sign')
+  const date = '2026-05-14T09:00:00Z'
+  return { suite: new DataIntegrityProof({ signer: key.signer(), date, cryptosuite }) }
+}
+
+const noStatusCheck = async () => ({ verified: true })
+
+/** Whether the peer verifies the credential, without looking at its status; the error's text where it does not. */
+export async function peerVerifies(
+  credential: Json,
+  { suite }: Suite,
+  now: Date,
+): Promise<true | string> {
+  const result = await vc.verifyCredential({
+    credential,
+    suite,
+    now,
+    documentLoader: documentLoader(),
+    checkStatus: noStatusCheck,
+  })
+  return result.verified || errorText(result)
+}
+
+/** `documents`: contexts that the payload names, beside those of the W3C and ours. */
+export function peerIssues(
+  payload: Json,
+  { suite }: Suite,
+  documents: Documents = {},
+): Promise<Json> {
+  const loader = documentLoader(documents)
+  return vc.issue({ credential: structuredClone(payload), suite, documentLoader: loader })
+}
+
+/** The bit that the peer reads for a credential in `list`, its signature checked; throws what the peer finds wrong. */
+export async function peerStatusBit(credential: Json, list: Json, { suite }: Suite) {
+  const result = await statusLists.checkStatus({
+    credential,
+    suite,
+    documentLoader: documentLoader({ [String(list.id)]: list }),
+  })
+  if (!result.verified) throw new Error(errorText(result))
+  return result.results?.[0]?.status
+}
+
+/** RDFC-1.0 by `jsonld` in safe mode. */
+export function peerNQuads(document: Json): Promise<string> {
+  return jsonld.default.canonize(document, {
+    algorithm: 'RDFC-1.0',
+    format: 'application/n-quads',
+    safe: true,
+    documentLoader: documentLoader(),
+  })
+}
+
+function errorText({ error, results }: Result): string {
+  const messages = error?.errors?.map(({ message }) => message)
+  return messages?.join('; ') ?? error?.message ?? JSON.stringify(results)
+}
+
+/** The name is no literal, so that the compiler does not look for types that are not there. */
+async function importUntyped<Module>(name: string): Promise<Module> {
+  return (await import(name)) as Module
+}

@@ -1,0 +1,89 @@
+/** Search as decision D35 says it, one person after the other: slow, and without an index to go wrong. */
+import { foldTerm } from '../../../src/candidates/fold.ts'
+import type { NamedRecord } from '../../../src/candidates/skill-names.ts'
+
+export interface Seeker {
+  username: string
+  displayName: string
+  title?: string | null
+  skills?: readonly { name: string; verified?: boolean }[]
+}
+
+/** The usernames in order. */
+export function searchByHand(
+  people: readonly Seeker[],
+  records: readonly NamedRecord[],
+  { q, limit }: { q: string; limit: number },
+): string[] {
+  const folded = foldTerm(q)
+  const alone = folded.startsWith('@')
+  const text = alone ? folded.slice(1) : folded
+  const placed = people.flatMap((person) => {
+    const place = alone ? handlePlace(person, text) : placeOf(person, text, records)
+    if (place === null) return []
+    const verified = (person.skills ?? []).filter((skill) => skill.verified)
+    const matched = alone ? [] : verified.filter(({ name }) => skillPlace(name, text, records))
+    return { username: person.username, key: [place, -matched.length, -verified.length] }
+  })
+  return placed
+    .sort(inOrder)
+    .map(({ username }) => username)
+    .slice(0, limit)
+}
+
+interface Placed {
+  username: string
+  key: number[]
+}
+
+function inOrder(a: Placed, b: Placed): number {
+  for (const [i, value] of a.key.entries()) {
+    const difference = value - (b.key[i] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return a.username < b.username ? -1 : 1
+}
+
+function handlePlace({ username }: Seeker, text: string): number | null {
+  if (username === text) return 1
+  return text !== '' && username.startsWith(text) ? 2 : null
+}
+
+function placeOf(person: Seeker, text: string, records: readonly NamedRecord[]): number | null {
+  const isPrefix = Array.from(text).length >= 2
+  const handle = handlePlace(person, text)
+  if (handle === 1 || (handle === 2 && isPrefix)) return handle
+  const skills = (person.skills ?? []).map(({ name }) => skillPlace(name, text, records) ?? 9)
+  const skill = Math.min(9, ...skills)
+  if (skill < 9) return skill
+  if (isPrefix && words(foldTerm(person.displayName)).some((word) => word.startsWith(text)))
+    return 5
+  if (isPrefix && words(foldTerm(person.title ?? '')).some((word) => word.startsWith(text)))
+    return 6
+  return null
+}
+
+function skillPlace(name: string, text: string, records: readonly NamedRecord[]): number | null {
+  if (text === '') return null
+  const own = foldTerm(name)
+  const known = records.filter(({ label, aliases }) =>
+    [label, ...aliases].some((each) => foldTerm(each) === own),
+  )
+  const labels = [own, ...known.map(({ label }) => foldTerm(label))]
+  const aliases = known.flatMap((record) => record.aliases.map(foldTerm))
+  if ([...labels, ...aliases].includes(text)) return 3
+  if (Array.from(text).length < 2) return null
+  const begins = (term: string): boolean => term.startsWith(text)
+  return labels.flatMap(words).some(begins) || aliases.some(begins) ? 4 : null
+}
+
+/** A text from its beginning, and from each later letter or digit that follows something else. */
+function words(text: string): string[] {
+  const found = [text]
+  const isLetter = (character: string | undefined): boolean => /[\p{L}\p{N}]/u.test(character ?? '')
+  const characters = Array.from(text)
+  for (const [i, character] of characters.entries())
+    if (i > 0 && isLetter(character) && !/[\p{L}\p{M}\p{N}]/u.test(characters[i - 1] ?? ''))
+      found.push(characters.slice(i).join(''))
+  return found
+}

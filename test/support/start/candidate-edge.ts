@@ -1,0 +1,48 @@
+/** The routes of candidates alone, for two keys that are always valid: `live` and `test`. */
+import { candidateEndpoints } from '../../../src/candidates/endpoints.ts'
+import { candidateReads, type ReadsOptions } from '../../../src/candidates/reads.ts'
+import type { PresentedKey } from '../../../src/platform/http/callers.ts'
+import { sandboxReads } from '../../../src/sandbox/reads.ts'
+import type { ServerOptions } from '../../../src/server/server.ts'
+import { names } from '../build/candidates.ts'
+import { origin } from '../build/credentials.ts'
+import { now } from '../build/workers.ts'
+import type { Reply } from './ask.ts'
+import { startEdge, type TestEdge } from './edge.ts'
+
+const keyOf = (environment: 'live' | 'test'): PresentedKey => ({
+  caller: { kind: 'key', keyId: crypto.randomUUID(), accountId: crypto.randomUUID(), environment },
+  scopes: ['candidates:read', 'scores:read'],
+  credits: { balance: 1, suspended: false },
+})
+const keys: Record<string, PresentedKey> = {
+  'Bearer live': keyOf('live'),
+  'Bearer test': keyOf('test'),
+}
+const limits = { perMinute: 60_000, perDay: 1_000_000 }
+
+/** The caller's: `after(() => edge.stop())`. */
+export function startCandidates(
+  reads: Pick<ReadsOptions, 'db'> & Partial<ReadsOptions>,
+  server: Partial<ServerOptions> = {},
+): Promise<TestEdge> {
+  const live = candidateReads({
+    names,
+    origin,
+    formerOrigins: [],
+    signers: { of: () => Promise.resolve(undefined) },
+    clock: () => now,
+    ...reads,
+  })
+  return startEdge({
+    endpoints: candidateEndpoints({ live, sandbox: sandboxReads(names), origin, limits }),
+    authenticate: (authorization) => Promise.resolve(keys[authorization] ?? null),
+    ...server,
+  })
+}
+
+/** Everything a caller sees of an answer but the id of the request and the time. */
+export function seen({ status, headers, body }: Reply): unknown {
+  const { date: _, 'x-request-id': __, ratelimit: ___, ...rest } = headers
+  return { status, headers: rest, body: body.toString() }
+}

@@ -1,0 +1,70 @@
+/** Runs the real command line as a child process, with a folder and a database of its own and nothing of our environment. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { patience } from './patience.ts'
+import { programs } from './processes.ts'
+
+export interface Ended {
+  code: number | null
+  out: string
+  err: string
+  /** Peak resident memory in bytes. */
+  peakBytes: number
+}
+
+export interface CommandLine {
+  folder: string
+  env: Record<string, string>
+  start(args: readonly string[]): ChildProcess
+  /** Runs to the end, with `input` on standard input. */
+  run(args: readonly string[], input?: string): Promise<Ended>
+  remove(): void
+}
+
+export const assay = resolve(import.meta.dirname, '../../../src/cli/assay.ts')
+const tellPeak = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak='+process.resourceUsage().maxRSS))`
+
+export function commandLine(databaseUrl: string): CommandLine {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-cli-'))
+  const env = {
+    ...programs,
+    DATABASE_URL: databaseUrl,
+    ASSAY_DATA_DIR: join(folder, 'data'),
+    PUBLIC_URL: 'https://scores.example.org',
+    PORT: '0',
+    DRAIN_DELAY_SECONDS: '0',
+    PATIENCE: String(patience),
+  }
+  const start = (args: readonly string[]): ChildProcess =>
+    spawn(process.execPath, ['--import', tellPeak, assay, ...args], { cwd: folder, env })
+  return {
+    folder,
+    env,
+    start,
+    run: (args, input = '') => ended(start(args), input),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+export function ended(child: ChildProcess, input = ''): Promise<Ended> {
+  let out = ''
+  let err = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
+  // A command that refuses its arguments ends without reading.
+  child.stdin?.on('error', () => {}).end(input)
+  return new Promise((done, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => {
+      const peak = /peak=(\d+)$/.exec(err)
+      err = err.replace(/peak=\d+$/, '')
+      done({ code, out, err, peakBytes: Number(peak?.[1]) * 1_024 })
+    })
+  })
+}

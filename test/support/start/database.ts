@@ -1,0 +1,92 @@
+/** A database of its own for each test file: a copy of the migrated template. */
+import { randomBytes } from 'node:crypto'
+import { Client, DatabaseError } from 'pg'
+import { type Db, openDb } from '../../../src/platform/db/db.ts'
+import './patience.ts'
+
+export interface TestDatabase {
+  url: string
+  db: Db
+  /** Closes `db` and removes the database, with every connection to it. */
+  drop(): Promise<void>
+}
+
+/** Migrated, without rows. The caller's: `after(() => database.drop())`. */
+export async function testDatabase(): Promise<TestDatabase> {
+  const { server, template } = testServer()
+  const name = newName()
+  await copyTemplate(server, { name, template })
+  return opened(server, name)
+}
+
+/** Without migrations. */
+export async function emptyDatabase(): Promise<TestDatabase> {
+  const { server } = testServer()
+  const name = newName()
+  await onServer(server, `create database ${name}`)
+  return opened(server, name)
+}
+
+function testServer() {
+  const { ASSAY_TEST_SERVER: server, ASSAY_TEST_TEMPLATE: template } = process.env
+  if (server === undefined || template === undefined)
+    throw new Error('Run tests with `npm test [-- files…]`: it starts the database they need.')
+  return { server, template }
+}
+
+function newName(): string {
+  return `assay_test_${randomBytes(6).toString('hex')}`
+}
+
+function opened(server: string, name: string): TestDatabase {
+  const url = databaseUrl(server, name)
+  const db = openDb({
+    url,
+    connectionsMax: 8,
+    applicationName: name,
+    statementTimeoutMs: 60_000,
+    connectionWaitMs: 60_000,
+    onError: () => {},
+  })
+  return {
+    url,
+    db,
+    drop: async () => {
+      await db.close()
+      await onServer(server, `drop database if exists ${name} with (force)`)
+    },
+  }
+}
+
+const copyAttemptsMax = 100
+const objectInUse = '55006'
+
+/** PostgreSQL copies a template only while nobody is connected to it, and another test file's copying counts. */
+async function copyTemplate(server: string, copy: { name: string; template: string }) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await onServer(server, `create database ${copy.name} template ${copy.template}`)
+    } catch (error) {
+      const isBusy = error instanceof DatabaseError && error.code === objectInUse
+      if (!isBusy || attempt === copyAttemptsMax) throw error
+    }
+  }
+}
+
+/** The URL of another database on the same server. */
+export function databaseUrl(server: string, name: string): string {
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+/** Runs one statement outside any transaction, on a connection of its own. */
+export async function onServer(server: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: server })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,9 @@
+/** A process that uses the embedded server of the data directory in its argument until its standard input ends. */
+import { startEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts'
+
+const dataDir = process.argv[2]
+if (dataDir === undefined) throw new Error('usage: hold-postgres.ts DATA_DIR')
+const server = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {} })
+process.stdout.write(`${JSON.stringify({ url: server.url, startedHere: server.startedHere })}\n`)
+for await (const _ of process.stdin);
+await server.stop()

@@ -1,0 +1,69 @@
+/** Keyed routes on a port of their own: every bearer token `ACCOUNT` or `ACCOUNT/SCOPE` is a key of that account. */
+import { createHash } from 'node:crypto'
+import type { Authenticate } from '../../../src/platform/http/admission.ts'
+import type { Scope } from '../../../src/platform/http/callers.ts'
+import type { Endpoint } from '../../../src/platform/http/endpoint.ts'
+import { ask, type Reply } from './ask.ts'
+import { startEdge, type TestEdge } from './edge.ts'
+
+export interface KeyedEdge extends TestEdge {
+  /** Sends JSON as a key of `account`; a text or bytes are sent as they are. */
+  call(account: string, question: Call): Promise<Answered>
+}
+
+export interface Call {
+  method?: string
+  path: string
+  body?: unknown
+  idempotencyKey?: string
+  headers?: Record<string, string>
+}
+
+export interface Answered extends Reply {
+  json: Record<string, unknown>
+}
+
+/** The caller's: `after(() => edge.stop())`. */
+export async function startKeyed(endpoints: Endpoint[]): Promise<KeyedEdge> {
+  const edge = await startEdge({ endpoints, authenticate })
+  const call = async (account: string, question: Call): Promise<Answered> => {
+    const { method, path, body, idempotencyKey, headers = {} } = question
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    const reply = await ask(`http://127.0.0.1:${edge.port}`, {
+      ...(method === undefined ? {} : { method }),
+      path,
+      headers: {
+        Authorization: `Bearer ${account}`,
+        ...(text === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
+        ...headers,
+      },
+      ...(text === undefined ? {} : { body: text }),
+    })
+    return { ...reply, json: JSON.parse(reply.body.toString()) }
+  }
+  return { ...edge, call }
+}
+
+const everyScope: readonly Scope[] = ['webhooks:write', 'agent-decisions:write']
+
+const authenticate: Authenticate = (authorization) => {
+  const [account = '', scope] = authorization.replace('Bearer ', '').split('/')
+  const scopes = everyScope.filter((each) => scope === undefined || each === scope)
+  return Promise.resolve({
+    caller: {
+      kind: 'key',
+      keyId: uuidOf(`key of ${account}`),
+      accountId: uuidOf(account),
+      environment: 'live',
+    },
+    scopes,
+    credits: { balance: 0, suspended: false },
+  })
+}
+
+/** The id of the account that a test calls by this name. */
+export function uuidOf(name: string): string {
+  const hex = createHash('sha256').update(name).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

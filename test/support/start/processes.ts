@@ -1,0 +1,266 @@
+/** Real processes, as an operator runs them: `assay serve`, the other commands, PostgreSQL; and waiting for what they bring about. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline, Readable, type Writable } from 'node:stream'
+import { after } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { runningServer } from '../../../src/database/embedded/cluster.ts'
+import { processStart } from '../../../src/platform/process-mark.ts'
+import { patienceMs } from '../fault/in-time.ts'
+import { signalAll } from '../fault/signal-all.ts'
+import { patience } from './patience.ts'
+
+export type Env = Record<string, string>
+
+/** Where programs are, and what Node keeps of those it has run before: else each child compiles the sources anew. */
+export const programs: Env = {
+  PATH: process.env.PATH ?? '',
+  ...(process.env.NODE_COMPILE_CACHE === undefined
+    ? {}
+    : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+}
+
+/** Nothing of the environment of the tests but where programs and temporary files are. */
+const common: Env = {
+  ...programs,
+  HOME: process.env.HOME ?? '',
+  TMPDIR: tmpdir(),
+  HOST: '127.0.0.1',
+  PORT: '0',
+  METRICS_PORT: 'off',
+  LOG_LEVEL: 'info',
+  DRAIN_DELAY_SECONDS: '0',
+  PATIENCE: String(patience),
+}
+
+export type Child = ChildProcessByStdio<Writable, Readable, Readable>
+
+const ownFile = join(import.meta.dirname, '../../../src/cli/assay.ts')
+
+/** In a group of its own, which is killed after the test. `file`: the command of another release; `input`: what it reads, at its pace. */
+export function spawnAssay(
+  args: readonly string[],
+  env: Env,
+  { file = ownFile, input = [] }: { file?: string | undefined; input?: Iterable<string> } = {},
+): Child {
+  const child = spawn(process.execPath, [file, ...args], {
+    env: { ...common, ...env },
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  // A process may end before it has read everything: what it says and how it ends tells what became of it.
+  pipeline(Readable.from(input), child.stdin, () => {})
+  after(() => killGroup(child))
+  return child
+}
+
+function killGroup({ pid }: Child): void {
+  if (pid !== undefined) signalAll([-pid], 'SIGKILL')
+}
+
+function textOf(stream: Readable): () => string {
+  const chunks: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return () => Buffer.concat(chunks).toString('utf8')
+}
+
+export interface Ran {
+  /** The exit code, or the signal that ended it. */
+  ended: number | NodeJS.Signals
+  out: string
+  err: string
+  ms: number
+}
+
+/** Runs a command to its end. */
+export async function assay(args: readonly string[], env: Env, file?: string): Promise<Ran> {
+  const startedAt = performance.now()
+  const child = spawnAssay(args, env, { file })
+  const [out, err] = [textOf(child.stdout), textOf(child.stderr)]
+  const ended = await endOf(child)
+  return { ended, out: out(), err: err(), ms: performance.now() - startedAt }
+}
+
+/** Runs a command that must succeed, and gives its report. */
+export async function report(
+  args: readonly string[],
+  env: Env,
+): Promise<Record<string, unknown> & { ok: boolean }> {
+  const { ended, out, err } = await assay([...args, '--json'], env)
+  if (ended !== 0) throw new Error(`assay ${args.join(' ')} ended with ${ended}: ${out}${err}`)
+  return JSON.parse(out)
+}
+
+async function endOf(child: Child): Promise<number | NodeJS.Signals> {
+  const [code, signal] = await once(child, 'close')
+  return signal ?? code
+}
+
+export interface ServerProcess {
+  pid: number
+  port: number
+  /** `http://127.0.0.1:PORT`. */
+  base: string
+  /** Milliseconds from the start until it listened. */
+  startMs: number
+  out(): string
+  err(): string
+  /** To the process alone, not to its children. */
+  signal(name: NodeJS.Signals): void
+  hasEnded(): boolean
+  /** How it ended; resolves once its output, and so every child that shares it, is closed. */
+  ended: Promise<number | NodeJS.Signals>
+}
+
+/** Starts `assay serve` and returns once it listens. Throws what it said where it ends before. */
+export async function startServer(
+  env: Env,
+  args: readonly string[] = [],
+  file?: string,
+): Promise<ServerProcess> {
+  const startedAt = performance.now()
+  const server = spawnServer(env, args, file)
+  const { value: port } = await eventually(`listens: assay serve ${args.join(' ')}`, {
+    see: async () => {
+      if (server.hasEnded()) throw new Error(`assay serve ended: ${server.out()}${server.err()}`)
+      return Number(/^.*"port":(\d+).*"msg":"listening"/m.exec(server.out())?.[1])
+    },
+  })
+  const startMs = performance.now() - startedAt
+  return { ...server, port, base: `http://127.0.0.1:${port}`, startMs }
+}
+
+/** Without waiting for anything. */
+export function spawnServer(
+  env: Env,
+  args: readonly string[] = [],
+  file?: string,
+): Omit<ServerProcess, 'port' | 'base' | 'startMs'> {
+  const child = spawnAssay(['serve', ...args], env, { file })
+  const { pid } = child
+  if (pid === undefined) throw new Error('node could not be started')
+  return {
+    pid,
+    out: textOf(child.stdout),
+    err: textOf(child.stderr),
+    signal: (name) => void process.kill(pid, name),
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    ended: endOf(child),
+  }
+}
+
+/** Polls until `see` gives something truthy, and says how long that took. Throws with what it saw last. */
+export async function eventually<Value>(
+  what: string,
+  { withinMs = patienceMs, see }: { withinMs?: number; see: () => Promise<Value> },
+): Promise<{ value: Value; ms: number }> {
+  const startedAt = performance.now()
+  for (;;) {
+    const value = await see()
+    const ms = performance.now() - startedAt
+    if (value) return { value, ms }
+    if (ms > withinMs) throw new Error(`not within ${withinMs} ms: ${what}; last: ${String(value)}`)
+    await pause(10)
+  }
+}
+
+/**
+ * A port that was free a moment ago: for what must know its port before it starts. None of those that the system gives to whoever connects or
+ * asks for any, for then it might be gone by the time it is needed.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(10_240, firstGivenPort())
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    server.close()
+    if (isFree) return port
+  }
+}
+
+function firstGivenPort(): number {
+  try {
+    const range = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8')
+    const first = Number.parseInt(range, 10)
+    return first > 11_000 ? first : 32_768
+  } catch {
+    return 32_768
+  }
+}
+
+/** Open to the server's user, as root. Removed after the test, with the PostgreSQL that still runs in it. */
+export function temporaryFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'assay-flow-'))
+  chmodSync(path, 0o755)
+  after(() => {
+    for (const name of ['.', ...readdirSync(path)]) {
+      const server = runningServer(join(path, name, 'postgres'))
+      if (server !== null) signalAll([server.pid], 'SIGKILL')
+    }
+    // What the dead server had started may write for a moment.
+    rmSync(path, { recursive: true, force: true, maxRetries: 20 })
+  })
+  return path
+}
+
+/** The process id of the embedded PostgreSQL of a data directory, or null. */
+export function postgresPid(dataDir: string): number | null {
+  return runningServer(join(dataDir, 'postgres'))?.pid ?? null
+}
+
+/** Stops the embedded PostgreSQL of a data directory where it stands, and gives its processes: the postmaster first, so that it starts no other. */
+export async function freezePostgres(dataDir: string): Promise<number[]> {
+  const postmaster = postgresPid(dataDir)
+  if (postmaster === null) throw new Error('PostgreSQL does not run')
+  process.kill(postmaster, 'SIGSTOP')
+  const children = await childrenOf(postmaster)
+  signalAll(children, 'SIGSTOP')
+  return [postmaster, ...children]
+}
+
+/** The postmaster and everything that it started. */
+export async function killPostgres(dataDir: string): Promise<void> {
+  const pids = await freezePostgres(dataDir)
+  signalAll(pids, 'SIGKILL')
+  await eventually('PostgreSQL is gone', { see: async () => !pids.some(isAlive) })
+}
+
+export function isAlive(pid: number): boolean {
+  return processStart(pid) !== null
+}
+
+/** The living children of a process. */
+export async function childrenOf(parent: number): Promise<number[]> {
+  const rows = existsSync('/proc/self/stat') ? rowsOfProc() : await rowsOfPs()
+  return rows.flatMap(([pid = 0, ppid]) => (ppid === parent && isAlive(pid) ? [pid] : []))
+}
+
+function rowsOfProc(): number[][] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.flatMap((pid) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      return [[Number(pid), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])]]
+    } catch {
+      return []
+    }
+  })
+}
+
+async function rowsOfPs(): Promise<number[][]> {
+  const ps = spawn('ps', ['-A', '-o', 'pid=,ppid='], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const out = textOf(ps.stdout)
+  await once(ps, 'close')
+  return out()
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+}

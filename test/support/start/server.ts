@@ -1,0 +1,87 @@
+/**
+ * Once a test run: a folder for everything temporary, a PostgreSQL (our own in that folder, without fsync; or TEST_DATABASE_URL),
+ * and in it a template that has all migrations. Test files copy the template (`testDatabase`) and find all of it through the
+ * environment. What a run leaves behind when it is killed, the next one removes.
+ */
+import {
+  chmodSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { runningServer } from '../../../src/database/embedded/cluster.ts'
+import { startEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts'
+import { migrate } from '../../../src/database/migrate.ts'
+import { processStart } from '../../../src/platform/process-mark.ts'
+import { signalAll } from '../fault/signal-all.ts'
+import { databaseUrl, onServer } from './database.ts'
+
+const migrations = resolve(import.meta.dirname, '../../../migrations')
+const template = `assay_template_${process.pid}`
+const folderPrefix = 'assay-test-'
+let folder: string | undefined
+let stopServer = async (): Promise<void> => {}
+
+export async function globalSetup(): Promise<void> {
+  try {
+    removeLeftovers()
+    folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`))
+    const url = process.env.TEST_DATABASE_URL ?? (await startServer(join(folder, 'database')))
+    await onServer(url, `create database ${template}`)
+    await migrate(databaseUrl(url, template), migrations, new Date())
+    process.env.ASSAY_TEST_SERVER = url
+    process.env.ASSAY_TEST_TEMPLATE = template
+    process.env.TMPDIR = temporaryFolder(folder)
+  } catch (error) {
+    await globalTeardown()
+    throw error
+  }
+}
+
+export async function globalTeardown(): Promise<void> {
+  const outside = process.env.TEST_DATABASE_URL
+  if (outside !== undefined) await onServer(outside, `drop database if exists ${template}`)
+  await stopServer()
+  if (folder !== undefined) remove(folder)
+}
+
+async function startServer(dataDir: string): Promise<string> {
+  // As root the servers of the run and of its tests are another user's processes: they must get through to their folders.
+  chmodSync(dirname(dataDir), 0o711)
+  const server = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {} })
+  stopServer = () => server.stop()
+  return server.url
+}
+
+/** Where the tests make their files: below ours, so that nothing of an interrupted test stays. */
+function temporaryFolder(inside: string): string {
+  const path = join(inside, 'tmp')
+  mkdirSync(path)
+  chmodSync(path, 0o711)
+  chmodSync(inside, 0o711)
+  return path
+}
+
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = Number(name.match(`^${folderPrefix}(\\d+)-`)?.[1])
+    if (Number.isNaN(pid) || processStart(pid) !== null) continue
+    const path = join(tmpdir(), name)
+    if (lstatSync(path).uid === process.getuid?.()) remove(path)
+  }
+}
+
+/** With the servers that still run in it: those of tests that were interrupted. */
+function remove(path: string): void {
+  for (const file of globSync('{*,*/*,*/*/*,*/*/*/*}/postmaster.pid', { cwd: path })) {
+    const server = runningServer(join(path, dirname(file)))
+    if (server !== null) signalAll([server.pid], 'SIGKILL')
+  }
+  // What a dead server had started may write for a moment.
+  rmSync(path, { recursive: true, force: true, maxRetries: 20 })
+}

@@ -1,0 +1,109 @@
+/** The real service on a port of its own and a database of its own: every room, every job on demand, no clock to wait for. */
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { createService, type Service } from '../../../src/app/http-app.ts'
+import { engineHere } from '../../../src/app/scoring-engine.ts'
+import { readConfig } from '../../../src/config/config.ts'
+import { readReleaseFacts } from '../../../src/discovery/release-facts.ts'
+import { systemClock } from '../../../src/platform/clock.ts'
+import { openLog } from '../../../src/platform/observability/log.ts'
+import { createMetrics } from '../../../src/platform/observability/metrics.ts'
+import { inProcessRateLimiter } from '../../../src/platform/rate-limit/process-limiter.ts'
+import { databaseRateLimiter } from '../../../src/platform/rate-limit/shared-limiter.ts'
+import {
+  type IssuedCredential,
+  issueCredentials,
+  tendLists,
+} from '../../../src/score-credentials/issue.ts'
+import { originOf, type Score } from '../../../src/score-credentials/payload.ts'
+import { publishDueLists } from '../../../src/score-credentials/publish-lists.ts'
+import { createKey } from '../../../src/score-credentials/rotate-keys.ts'
+import { type Signer, signerOfPem } from '../../../src/score-credentials/signing-key.ts'
+import { createServer } from '../../../src/server/server.ts'
+import { type TestDatabase, testDatabase } from './database.ts'
+
+export interface TestService extends Service {
+  /** Where it listens. */
+  base: string
+  publicUrl: string
+  database: TestDatabase
+  /** By kid: the keys whose private half is on this machine. */
+  signers: Map<string, Signer>
+  stop(): Promise<void>
+}
+
+/** The setting API_KEY_PEPPERS of the tests. */
+export const testPeppers = `k1:${Buffer.alloc(32, 7).toString('base64')}`
+
+/** Calls from 127.0.0.1 are believed in what they forward, so that a test can be many callers. The caller's: `after(stop)`. */
+export async function startService(publicUrl: string): Promise<TestService> {
+  const database = await testDatabase()
+  const { db } = database
+  const config = readConfig({ PUBLIC_URL: publicUrl, API_KEY_PEPPERS: testPeppers })
+  const log = openLog({ level: 'silent' })
+  const release = await readReleaseFacts(join(import.meta.dirname, '../../..'))
+  const secrets = new Map([['k1', randomBytes(32)]])
+  const signers = new Map<string, Signer>()
+  const service = createService({
+    config,
+    db,
+    log,
+    clock: systemClock,
+    release,
+    secrets,
+    engine: await engineHere(log),
+    signers: { of: async (kid) => signers.get(kid) },
+  })
+  await service.mirror.refresh()
+  const server = createServer({
+    endpoints: service.endpoints,
+    limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
+    publicUrl,
+    ...service.admission,
+    trustedProxies: ['127.0.0.1'],
+    readiness: () => Promise.resolve({ database: 'ok' }),
+    log,
+    metrics: createMetrics(),
+  })
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  const stop = async (): Promise<void> => {
+    await server.drain(0)
+    await database.drop()
+  }
+  return { ...service, base: `http://127.0.0.1:${port}`, publicUrl, database, signers, stop }
+}
+
+export interface TestIssuer {
+  signer: Signer
+  issue(score: Score): Promise<IssuedCredential>
+  /** Signs the lists that are due and lets the service see keys and lists as they are now. */
+  publish(): Promise<void>
+}
+
+/** Creates and registers a signing key, and issues under it. */
+export async function startIssuing(service: TestService): Promise<TestIssuer> {
+  const { db } = service.database
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const signer = signerOfPem(String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
+  if (signer === null) throw new Error('a fresh Ed25519 key is no signing key')
+  await createKey(db, signer.kid, systemClock())
+  service.signers.set(signer.kid, signer)
+  const origin = originOf(service.publicUrl)
+  const issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }
+  const publish = async (): Promise<void> => {
+    await publishDueLists(db, issuer, systemClock())
+    await service.mirror.refresh()
+  }
+  await tendLists(db, issuer, systemClock())
+  await publish()
+  return {
+    signer,
+    publish,
+    issue: (score) =>
+      db.transaction(async (tx) => {
+        const [issued] = await issueCredentials(tx, issuer, [{ ...score, issuedAt: systemClock() }])
+        if (issued === undefined) throw new Error('nothing was issued')
+        return issued
+      }),
+  }
+}

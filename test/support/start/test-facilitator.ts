@@ -1,0 +1,136 @@
+/** A facilitator of others, with the official code, and a node of the chain: both can be made to fail, at the worst moments. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { openEgress } from '../../../src/platform/egress/client.ts'
+import { operatorRules } from '../../../src/platform/egress/rules.ts'
+import { localFacilitator } from '../../../src/x402/settlement/local.ts'
+import { openRpc } from '../../../src/x402/settlement/rpc.ts'
+import type { PaidLoop } from './paid-loop.ts'
+
+const nulls = { invalidReason: null, invalidMessage: null, errorReason: null, errorMessage: null }
+
+/** What it says where it fails: none of it may be seen by anybody. */
+export const indiscretion = 'https://rpc.example/v2/secret-key-of-the-operator'
+
+export type Fault =
+  | 'none'
+  /** The connection ends before anything is done. */
+  | 'request lost'
+  /** The connection ends after everything is done. */
+  | 'answer lost'
+  /** 500, with more than anyone should know. */
+  | 'error'
+  /** What it has no words for is null, where others leave it out. */
+  | 'nulls'
+
+export interface TestFacilitator {
+  url: string
+  /** Of the path until changed. */
+  faults: { '/verify': Fault; '/settle': Fault }
+  /** How often each was asked. */
+  asked: { '/verify': number; '/settle': number }
+  /** What it says it takes; null: it does not answer that. */
+  kinds: readonly unknown[] | null
+  /** Once a payment is verified and before anybody is told, whenever it is set. */
+  onVerified?: (() => Promise<void>) | undefined
+  /** Once a payment is on the chain and before anybody is told, whenever it is set. */
+  onSettled?: (() => Promise<void>) | undefined
+  stop(): Promise<void>
+}
+
+export async function startFacilitator({ chain, database }: PaidLoop): Promise<TestFacilitator> {
+  const egress = openEgress({ rules: operatorRules })
+  const { relayerKey } = chain
+  const rpc = openRpc(egress, chain.url)
+  const official = localFacilitator({ db: database.db, rpc, network: 'base-sepolia', relayerKey })
+  const faults: TestFacilitator['faults'] = { '/verify': 'none', '/settle': 'none' }
+  const asked = { '/verify': 0, '/settle': 0 }
+  // Who asks may be gone before it has an answer.
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => request.socket.destroy())
+  })
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url === '/supported') {
+      const { kinds } = facilitator
+      if (kinds === null) request.socket.destroy()
+      else response.end(JSON.stringify({ kinds, extensions: [], signers: {} }))
+      return
+    }
+    const path = request.url === '/verify' ? '/verify' : '/settle'
+    asked[path]++
+    const fault = faults[path]
+    if (fault === 'request lost') {
+      request.socket.destroy()
+      return
+    }
+    if (fault === 'error') {
+      response
+        .writeHead(500)
+        .end(JSON.stringify({ error: indiscretion, errorReason: indiscretion }))
+      return
+    }
+    const { paymentPayload, paymentRequirements } = JSON.parse(await textOf(request))
+    const result =
+      path === '/verify'
+        ? await official.verify(paymentPayload, paymentRequirements)
+        : await official.settle(paymentPayload, paymentRequirements)
+    await (path === '/verify' ? facilitator.onVerified : facilitator.onSettled)?.()
+    if (fault === 'answer lost') request.socket.destroy()
+    else response.end(JSON.stringify(fault === 'nulls' ? { ...nulls, ...result } : result))
+  }
+  const stop = async (): Promise<void> => {
+    close(server)
+    await egress.close()
+  }
+  const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }]
+  const url = await listening(server)
+  const facilitator: TestFacilitator = { url, faults, asked, kinds, stop }
+  return facilitator
+}
+
+export interface TestNode {
+  url: string
+  down: boolean
+  stop(): void
+}
+
+/** A node in front of the chain. */
+export async function startNode({ chain }: PaidLoop): Promise<TestNode> {
+  const node: TestNode = { url: '', down: false, stop: () => close(server) }
+  const server = createServer((request, response) => {
+    forward(request, response).catch(() => request.socket.destroy())
+  })
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (node.down) {
+      response.writeHead(502).end(indiscretion)
+      return
+    }
+    const answer = await fetch(chain.url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: await textOf(request),
+    })
+    response.end(await answer.text())
+  }
+  node.url = await listening(server)
+  return node
+}
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function close(server: Server): void {
+  server.close()
+  server.closeAllConnections()
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
