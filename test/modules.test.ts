@@ -51,7 +51,6 @@ const allowed: Record<string, readonly string[]> = {
     'credits',
     'audit',
     'webhooks',
-    'agent-decisions',
     'skill-standard',
     'score-credentials',
     'workers',
