@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { findWorkerEvidence } from '../evidence/store.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
-import type { PastEngine } from '../scores/engine.ts'
+import { EngineRefused, type PastEngine } from '../scores/engine.ts'
 import { findSnapshot } from '../scores/history-store.ts'
 import { inputOf, MakersMissing, openMakers } from '../scores/replay.ts'
 import { findActiveSnapshots } from '../scores/store.ts'
@@ -60,7 +60,7 @@ async function explainStored(db: Db, id: Buffer): Promise<Outcome> {
     const { workerId } = stored
     return explained(engine, inputOf(stored, vocabulary), { snapshotId, workerId })
   } catch (error) {
-    if (!(error instanceof MakersMissing)) throw error
+    if (!(error instanceof MakersMissing || error instanceof EngineRefused)) throw error
     throw new CommandError(`The score cannot be explained: ${error.message}.`, { cause: error })
   }
 }

@@ -1,4 +1,7 @@
-/** `assay scores replay`: computes scores again, as they were made, and compares: 0 all agree, 1 any differs, 2 could not be done. */
+/**
+ * `assay scores replay`: computes scores again, as they were made, and compares. Ends with 0 if all agree, with 1 if any differs, and with 2
+ * if none differs but some could not be computed, because the file of their engine is missing or altered.
+ */
 import type { Config } from '../config/config.ts'
 import type { Db } from '../platform/db/db.ts'
 import {
@@ -8,8 +11,9 @@ import {
   findSnapshot,
   findSnapshotsFrom,
   type GoneSnapshot,
+  type StoredSnapshot,
 } from '../scores/history-store.ts'
-import { openMakers, replay } from '../scores/replay.ts'
+import { openMakers, type Replayed, replay } from '../scores/replay.ts'
 import { findWorkerIds } from '../workers/worker-ids.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
 import { done, note, type Outcome } from './output.ts'
@@ -41,12 +45,36 @@ export function replayScoresCommand(
 async function replayOne(db: Db, id: Buffer): Promise<Outcome> {
   const stored = await findSnapshot(db, id)
   if (stored === undefined) throw new UsageError(noSuchScore(id))
-  const difference = await replay(stored, openMakers(db))
+  const result = await replay(stored, openMakers(db))
   const snapshotId = id.toString('hex')
+  if (result.outcome === 'engine unavailable') {
+    const engine = unavailableEngine(stored, result.reason)
+    const report = { ok: false, replayed: 0, snapshotId, difference: null, engine }
+    return done(report, [`The score could not be computed again. ${renderUnavailable(engine)}`], 2)
+  }
+  const difference = result.outcome === 'differs' ? result.difference : null
   const report = { ok: difference === null, replayed: 1, snapshotId, difference }
   if (difference !== null) return done(report, [`DIFFERS: ${difference}.`], 1)
   const { asOf, engineVersion, score, low, high } = stored
   return done(report, [`agrees: ${score} [${low}, ${high}] of ${asOf}, engine ${engineVersion}`])
+}
+
+/** An engine whose file is missing or altered. */
+interface UnavailableEngine {
+  version: string
+  sha256: string
+  reason: string
+}
+
+function unavailableEngine(
+  { engineVersion, engineSha256 }: StoredSnapshot,
+  reason: string,
+): UnavailableEngine {
+  return { version: engineVersion, sha256: engineSha256.toString('hex'), reason }
+}
+
+function renderUnavailable({ version, sha256, reason }: UnavailableEngine): string {
+  return `Engine ${version} (SHA-256 ${sha256}) is not available: ${reason}. Put its released file back into engines/ and run the command again.`
 }
 
 const batch = 500
@@ -62,6 +90,10 @@ export interface ReplayAllOptions {
 
 interface Tally {
   replayed: number
+  /** Scores whose engine is not available. */
+  notReplayed: number
+  /** By SHA-256. */
+  unavailable: Map<string, UnavailableEngine & { scores: number }>
   /** Of people who were erased: what their scores were made of is gone with them. */
   erased: number
   differ: number
@@ -71,16 +103,23 @@ interface Tally {
 /** Page by page in the order of ids, so that memory does not grow with history; scores issued meanwhile may be among them. */
 export async function replayAll(db: Db, { signal, root }: ReplayAllOptions): Promise<Outcome> {
   const makersOf = openMakers(db, root)
-  const tally: Tally = { replayed: 0, erased: 0, differ: 0, differing: [] }
+  const tally: Tally = {
+    replayed: 0,
+    notReplayed: 0,
+    unavailable: new Map(),
+    erased: 0,
+    differ: 0,
+    differing: [],
+  }
   const progress = showProgress(await countSnapshots(db), 'scores')
   const reached = (): void => {
-    progress.at(tally.replayed, tally.replayed + tally.erased)
+    const { replayed, notReplayed, erased } = tally
+    progress.at(replayed, replayed + notReplayed + erased)
     if (signal.aborted) throw new Interrupted('interrupted')
   }
   try {
     for await (const page of pages((from) => findSnapshotsFrom(db, from, batch))) {
-      for (const stored of page) told(tally, stored, await replay(stored, makersOf))
-      tally.replayed += page.length
+      for (const stored of page) count(tally, stored, await replay(stored, makersOf))
       reached()
     }
     for await (const page of pages((from) => findGoneFrom(db, from, batch))) {
@@ -93,8 +132,19 @@ export async function replayAll(db: Db, { signal, root }: ReplayAllOptions): Pro
   return summary(tally)
 }
 
-function told(tally: Tally, { snapshotId: id }: GoneSnapshot, difference: string | null): void {
-  if (difference === null) return
+function count(tally: Tally, stored: StoredSnapshot, result: Replayed): void {
+  if (result.outcome === 'engine unavailable') {
+    tally.notReplayed++
+    const engine = unavailableEngine(stored, result.reason)
+    const scores = (tally.unavailable.get(engine.sha256)?.scores ?? 0) + 1
+    tally.unavailable.set(engine.sha256, { ...engine, scores })
+    return
+  }
+  tally.replayed++
+  if (result.outcome === 'differs') countDifference(tally, stored, result.difference)
+}
+
+function countDifference(tally: Tally, { snapshotId: id }: GoneSnapshot, difference: string): void {
   const snapshotId = id.toString('hex')
   if (++tally.differ <= differingToldMax) tally.differing.push({ snapshotId, difference })
   if (tally.differ <= differingNotedMax) note(`DIFFERS ${snapshotId}: ${difference}`)
@@ -106,17 +156,23 @@ async function tellGone(db: Db, tally: Tally, gone: readonly GoneSnapshot[]): Pr
   const found = await findWorkerIds(db, { workerIds, externalIds: [], usernames: [] })
   const present = new Set(found.map(({ workerId }) => workerId))
   for (const snapshot of gone)
-    if (present.has(snapshot.workerId)) told(tally, snapshot, 'what it was made of is gone')
+    if (present.has(snapshot.workerId))
+      countDifference(tally, snapshot, 'what it was made of is gone')
     else tally.erased++
 }
 
-function summary(tally: Tally): Outcome {
-  const { replayed, erased, differ } = tally
-  const ok = differ === 0
-  const verdict = ok ? 'all agree' : `${differ} DIFFER`
+function summary({ unavailable, ...tally }: Tally): Outcome {
+  const { replayed, notReplayed, erased, differ } = tally
+  const engines = [...unavailable.values()]
+  const verdict = differ === 0 ? 'all agree' : `${differ} DIFFER`
   const left = erased === 0 ? '' : `; ${erased} were erased with their people`
-  const line = `${replayed} scores computed again: ${verdict}${left}`
-  return done({ ok, ...tally }, [line], ok ? 0 : 1)
+  const missing = notReplayed === 0 ? '' : `; ${notReplayed} could not be computed again`
+  const lines = [
+    `${replayed} scores computed again: ${verdict}${left}${missing}`,
+    ...engines.map((engine) => `${engine.scores} scores: ${renderUnavailable(engine)}`),
+  ]
+  const exitCode = differ > 0 ? 1 : notReplayed > 0 ? 2 : 0
+  return done({ ok: exitCode === 0, ...tally, unavailable: engines }, lines, exitCode)
 }
 
 async function* pages<Row extends GoneSnapshot>(

@@ -42,17 +42,24 @@ const altered: readonly [over: Partial<StoredSnapshot>, difference: RegExp][] = 
   [{ asOf: '2026-05-15' }, /differs/],
   [{ workerId: '00000000-0000-7000-8000-000000000000' }, /the id differs/],
   [{ snapshotId: Buffer.alloc(32) }, /the id differs/],
-  [{ engineSha256: Buffer.alloc(32, 1) }, /no engine of SHA-256 01/],
   [{ vocabularySha256: Buffer.alloc(32, 1) }, /no vocabulary has the SHA-256 01/],
 ]
 
 test('a score that is as it was made comes out again', async () => {
-  assert.equal(await replay(stored, makersOf), null)
+  assert.deepEqual(await replay(stored, makersOf), { outcome: 'agrees' })
+})
+
+test('a score whose engine is missing does not differ: it cannot be computed again', async () => {
+  const result = await replay({ ...stored, engineSha256: Buffer.alloc(32, 1) }, makersOf)
+  assert.ok(result.outcome === 'engine unavailable')
+  assert.match(result.reason, /no engine of SHA-256 01/)
 })
 
 for (const [over, difference] of altered)
   test(`a changed ${Object.keys(over)[0]} is told: ${difference.source}`, async () => {
-    assert.match(String(await replay({ ...stored, ...over }, makersOf)), difference)
+    const result = await replay({ ...stored, ...over }, makersOf)
+    assert.ok(result.outcome === 'differs')
+    assert.match(result.difference, difference)
   })
 
 test('a score is found by its whole id, and by no other', async () => {

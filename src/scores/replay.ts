@@ -17,14 +17,14 @@ export interface Makers {
   vocabulary: Vocabulary
 }
 
-/** The engine or the rules of a score are not to be had, or not as they were. */
+/** The engine or the rules of a score are missing, or are not as they were. */
 export class MakersMissing extends Error {
   override readonly name = 'MakersMissing'
 }
 
 /**
- * Engines and vocabularies are few: each is loaded once. `root` is the folder that holds `engines/`. What is returned throws
- * `MakersMissing`.
+ * Engines and vocabularies are few: each is loaded once. `root` is the folder that holds `engines/`. The function that is returned throws
+ * `EngineRefused` for the file of an engine and `MakersMissing` for a vocabulary.
  */
 export function openMakers(
   db: Queryable,
@@ -33,20 +33,29 @@ export function openMakers(
   const engines = new Map<string, Promise<PastEngine>>()
   const vocabularies = new Map<string, Promise<Vocabulary>>()
   return async ({ engineSha256, vocabularySha256 }) => ({
-    engine: await kept(engines, engineSha256, (hash) => engineOf(hash, root)),
+    engine: await kept(engines, engineSha256, (hash) => loadEngineOf(hash, root)),
     vocabulary: await kept(vocabularies, vocabularySha256, (hash) => vocabularyOf(db, hash)),
   })
 }
 
-/** What of a score differs when it is computed again, or why it cannot be; null where nothing does. */
+export type Replayed =
+  | { outcome: 'agrees' }
+  | { outcome: 'differs'; difference: string }
+  /** The score can be neither confirmed nor contradicted: `reason` says what is wrong with the file of the engine. */
+  | { outcome: 'engine unavailable'; reason: string }
+
+/** Computes a score again and compares. Rules that are missing or altered are a difference: they are in the database, as the score is. */
 export async function replay(
   stored: StoredSnapshot,
   makersOf: (stored: StoredSnapshot) => Promise<Makers>,
-): Promise<string | null> {
+): Promise<Replayed> {
   try {
-    return differenceOf(stored, await makersOf(stored))
+    const difference = differenceOf(stored, await makersOf(stored))
+    return difference === null ? { outcome: 'agrees' } : { outcome: 'differs', difference }
   } catch (error) {
-    if (error instanceof MakersMissing) return error.message
+    if (error instanceof EngineRefused)
+      return { outcome: 'engine unavailable', reason: error.message }
+    if (error instanceof MakersMissing) return { outcome: 'differs', difference: error.message }
     throw error
   }
 }
@@ -93,15 +102,6 @@ function isNamed(
 function isTold(stored: StoredSnapshot, result: ScoreResult): boolean {
   const told = ['score', 'low', 'high', 'band', 'evidenceCount', 'sourceCount'] as const
   return told.every((name) => stored[name] === result[name])
-}
-
-async function engineOf(binarySha256: string, root?: string): Promise<PastEngine> {
-  try {
-    return await loadEngineOf(binarySha256, root)
-  } catch (error) {
-    if (error instanceof EngineRefused) throw new MakersMissing(error.message, { cause: error })
-    throw error
-  }
 }
 
 async function vocabularyOf(db: Queryable, sha256: string): Promise<Vocabulary> {

@@ -72,6 +72,15 @@ async function scoreAll(workerIds: readonly string[], by: Scoring, now: Date) {
     await db.transaction((tx) => scoreWorkers(tx, by, due.slice(at, at + 250), now))
 }
 
+const allAgree = {
+  ok: true,
+  notReplayed: 0,
+  unavailable: [],
+  erased: 0,
+  differ: 0,
+  differing: [],
+}
+
 const neverAborted = new AbortController().signal
 
 const workerIds = await addPeople(db, 500)
@@ -98,7 +107,7 @@ test('1,000 scores come out again to the bit, after a new version of the engine 
     { version: scoring.engine.version, count: 500, vocabularies: 1 },
   ])
   const { exitCode, report, lines } = await replayAll(db, { signal: neverAborted, root })
-  assert.deepEqual(report, { ok: true, replayed: 1_000, erased: 0, differ: 0, differing: [] })
+  assert.deepEqual(report, { ...allAgree, replayed: 1_000 })
   assert.equal(exitCode, 0)
   assert.deepEqual(lines, ['1000 scores computed again: all agree'])
 })
@@ -109,13 +118,40 @@ test('what is corrected in a source later changes no score of before', async () 
   assert.equal(exitCode, 0)
 })
 
-test('without the older engine its scores differ, each by name, and the others agree', async () => {
-  const { exitCode, report } = await replayAll(db, { signal: neverAborted })
-  assert.equal(exitCode, 1)
-  assert.deepEqual([report.replayed, report.differ], [1_000, 500])
-  const [one] = report.differing as { difference: string }[]
-  assert.match(one?.difference ?? '', /no engine of SHA-256/)
-})
+/** A project whose file of the older engine was altered after its release. */
+function alteredRoot(): string {
+  const folder = mkdtempSync(join(root, 'altered-'))
+  mkdirSync(join(folder, 'engines'))
+  for (const name of readdirSync(join(root, 'engines'))) {
+    const text = readFileSync(join(root, 'engines', name), 'utf8')
+    const isOlder = name.includes('-0.9.0-')
+    writeFileSync(join(folder, 'engines', name), isOlder ? `${text}\n// altered` : text)
+  }
+  return folder
+}
+
+for (const [state, folder, reason] of [
+  ['missing', undefined, /holds no engine of SHA-256/],
+  ['altered', alteredRoot(), /which is not that of its name/],
+] as const)
+  test(`2: the file of an engine is ${state}: its scores do not differ, the engine is named, and the other scores agree`, async () => {
+    const { exitCode, report, lines } = await replayAll(db, {
+      signal: neverAborted,
+      ...(folder && { root: folder }),
+    })
+    assert.equal(exitCode, 2)
+    const { version, binarySha256: sha256 } = olderEngine
+    assert.partialDeepStrictEqual(report, {
+      ...allAgree,
+      ok: false,
+      replayed: 500,
+      notReplayed: 500,
+      unavailable: [{ version, sha256, scores: 500 }],
+    })
+    assert.match(lines.join('\n'), reason)
+    assert.match(lines.join('\n'), new RegExp(`Engine 0.9.0 \\(SHA-256 ${sha256}\\)`))
+    assert.doesNotMatch(lines.join('\n'), /DIFFER/)
+  })
 
 /** As whoever can write to the database might: in a transaction that is rolled back. */
 async function tampered(change: (id: Buffer) => ReturnType<typeof sql>): Promise<string | null> {
@@ -129,7 +165,9 @@ async function tampered(change: (id: Buffer) => ReturnType<typeof sql>): Promise
     await tx.run(sql`alter table scoring_vocabularies drop constraint scoring_vocabularies_check`)
     await tx.run(change(id))
     const stored = (await findSnapshot(tx, id)) ?? assert.fail('the score is there')
-    found = await replay(stored, openMakers(tx, root))
+    const result = await replay(stored, openMakers(tx, root))
+    assert.ok(result.outcome !== 'engine unavailable')
+    found = result.outcome === 'differs' ? result.difference : null
     throw undone
   })
   await assert.rejects(tampering, undone)
@@ -195,7 +233,7 @@ test('the scores of who was erased are counted, and cannot be computed again; wh
         terms_accepted_at = null, onboarded_at = null where id = ${erased}`)
   })
   const { report, lines } = await replayAll(db, { signal: neverAborted, root })
-  assert.deepEqual(report, { ok: true, replayed: 998, erased: 2, differ: 0, differing: [] })
+  assert.deepEqual(report, { ...allAgree, replayed: 998, erased: 2 })
   assert.match(lines.join(), /2 were erased with their people/)
 
   await db.run(sql`

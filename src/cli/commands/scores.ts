@@ -24,7 +24,7 @@ export function scoresCommands(program: Command): void {
   command(
     scores,
     'replay',
-    'Compute scores again as they were made: ends with 0 all agree, 1 any differs, 2 could not be done',
+    'Compute scores again as they were made: ends with 0 all agree, 1 any differs, 2 an engine is not available',
   )
     .argument('[score]', 'the id of a score')
     .option('--all', 'every score that was ever issued')
