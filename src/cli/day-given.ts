@@ -1,4 +1,4 @@
-import { dayOf } from '../workers/instant.ts'
+import { dayOf } from '../platform/instant.ts'
 import { UsageError } from './run.ts'
 
 /** The start of a day in UTC, of the option that is named. */

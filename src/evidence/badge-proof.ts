@@ -8,7 +8,7 @@ import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
 import { signatureOf } from '../score-credentials/proof.ts'
 import { publicKeyOfKid, trustedPublicKey } from '../score-credentials/signing-key.ts'
-import { instantOf } from '../workers/instant.ts'
+import { instantOf } from '../platform/instant.ts'
 
 type Json = Record<string, unknown>
 type Fault = { field: string; reason: string }

@@ -5,7 +5,7 @@
 
 import { isJsonObject } from '../platform/json/json-object.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
-import { instantOf } from '../workers/instant.ts'
+import { instantOf } from '../platform/instant.ts'
 import { badgeProofFault } from './badge-proof.ts'
 import type { Achievement } from './schema.ts'
 

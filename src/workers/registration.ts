@@ -2,7 +2,7 @@
 import { Compile } from 'typebox/compile'
 import { type Fault, firstFault } from '../platform/json/shape-fault.ts'
 import { faultOfUntil } from './identity-state.ts'
-import { instantOf, monthOf } from './instant.ts'
+import { instantOf, monthOf } from '../platform/instant.ts'
 import { faultOfProfile, faultOfText, type Profile } from './profile.ts'
 import { type Permission, type RegistrationLine, registration } from './schema.ts'
 

@@ -1,8 +1,12 @@
 /** Pure: points in time as people write them. */
 
-const form = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:\d{2})$/
+const form =
+  /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/
 
-/** An ISO 8601 date-time with a zone, or null. A day that no month has is not moved into the next one. */
+/**
+ * Returns an ISO 8601 date-time with a zone, or null. A day that no month has, or hour 24, is not moved
+ * into the next day.
+ */
 export function instantOf(text: string): Date | null {
   const day = form.exec(text)?.[1]
   return day === undefined || dayOf(day) === null ? null : validOrNull(new Date(text))
