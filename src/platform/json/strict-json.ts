@@ -3,6 +3,7 @@
  * signature or a fingerprint could be forged through, is told apart from what is not JSON at all.
  */
 import { isUtf8 } from 'node:buffer'
+import { losesDigits } from './decimal-text.ts'
 import { readJson } from './json-reader.ts'
 
 const depthMax = 32
@@ -10,7 +11,7 @@ const membersMax = 10_000
 
 export type StrictJson =
   | { kind: 'value'; value: unknown }
-  /** JSON, but with duplicate names, a lone surrogate, an unsafe number, a forbidden name, too deep or too wide. */
+  /** JSON, but with duplicate names, a lone surrogate, an unsafe number, digits that a double loses, a forbidden name, too deep or too wide. */
   | { kind: 'ambiguous'; value: unknown; why: string }
   | { kind: 'invalid'; why: string }
 
@@ -40,6 +41,8 @@ interface Scan {
   unicodeEscapes: boolean
   /** Whether any member name holds an escape: `JSON.parse` may have misread it. */
   escapedNames: boolean
+  /** Whether any number is written with digits that its double does not keep. */
+  lostDigits: boolean
 }
 
 const quote = 0x22
@@ -52,6 +55,8 @@ function scan(bytes: Uint8Array): Scan {
   let deepest = 0
   let unicodeEscapes = false
   let escapedNames = false
+  let decimals = 0
+  let lostDigits = false
   let escaped = false
   const { length } = bytes
   for (let i = 0; i < length; i++) {
@@ -71,8 +76,30 @@ function scan(bytes: Uint8Array): Scan {
       depth++
       if (depth > deepest) deepest = depth
     } else if (byte === 0x7d || byte === 0x5d) depth--
+    else if (byte === 0x2d || isDigit(byte)) {
+      const start = i
+      let hasExponent = false
+      for (; isInNumber(bytes[i + 1]); i++) hasExponent ||= isExponent(bytes[i + 1])
+      // A double keeps any 15 digits. JSON with more numbers than members is ambiguous anyway.
+      if ((hasExponent || i - start >= 16) && decimals++ < membersMax)
+        lostDigits ||= losesDigits(Buffer.from(bytes.subarray(start, i + 1)).toString('latin1'))
+    }
   }
-  return { colons, depth: deepest, unicodeEscapes, escapedNames }
+  return { colons, depth: deepest, unicodeEscapes, escapedNames, lostDigits }
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39
+}
+
+/** `e` or `E`. */
+function isExponent(byte: number | undefined): boolean {
+  return byte === 0x65 || byte === 0x45
+}
+
+/** A digit, `+`, `-`, `.` or an exponent. */
+function isInNumber(byte: number | undefined): boolean {
+  return isDigit(byte) || byte === 0x2b || byte === 0x2d || byte === 0x2e || isExponent(byte)
 }
 
 function ambiguity(value: unknown, text: Scan): string | null {
@@ -82,6 +109,7 @@ function ambiguity(value: unknown, text: Scan): string | null {
   let items = 0
   const found = walk(value)
   if (found !== null) return found
+  if (text.lostDigits) return 'A number has more digits than are exact.'
   return names === text.colons ? null : 'A member name occurs twice in one object.'
 
   function walk(node: unknown): string | null {
