@@ -58,6 +58,13 @@ function flipped(bytes: Uint8Array, bit: number): Uint8Array {
   return bytes.map((byte, i) => (i === at >> 3 ? byte ^ (1 << (at & 7)) : byte))
 }
 
+test('a signature that is not 64 bytes long is refused, and never reaches the library', () => {
+  for (const length of [0, 1, 32, 63, 65, 128])
+    for (const bytes of [Buffer.alloc(length), Buffer.concat([signature, signature], length)])
+      assert.equal(verifyEd25519(message, key, bytes), false, `${length} bytes`)
+  assert.equal(verifyEd25519(message, key, signature), true)
+})
+
 test('both libraries refuse S + L, the second text of the same signature (RFC 8032 §5.1.7)', () => {
   const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n
   const s = Buffer.from(signature.subarray(32)).reverse().toString('hex')

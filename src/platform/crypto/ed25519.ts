@@ -13,7 +13,7 @@ export interface Ed25519Key {
   keyObject: KeyObject
 }
 
-/** Whether `signature`, 64 bytes, is the key's over `message`. */
+/** Whether `signature` is the key's over `message`. */
 export type Ed25519Verify = (message: Uint8Array, key: Ed25519Key, signature: Uint8Array) => boolean
 
 interface Sodium {
@@ -45,10 +45,16 @@ export function ed25519Library(): { verify: Ed25519Verify; name: string; whyNotS
   }
 }
 
+const signatureBytes = 64
+
 let chosen: Ed25519Verify | undefined
 
-/** Loaded by the first call: most processes verify nothing. */
+/**
+ * Verifies with the chosen library, which the first call loads: most processes verify nothing. A signature
+ * of another length never reaches the library, because libsodium throws for it.
+ */
 export const verifyEd25519: Ed25519Verify = (message, key, signature) => {
+  if (signature.length !== signatureBytes) return false
   chosen ??= ed25519Library().verify
   return chosen(message, key, signature)
 }
