@@ -4,11 +4,11 @@
  */
 import { verify } from 'node:crypto'
 import { sha256 } from '../platform/crypto/bytes.ts'
+import { instantOf } from '../platform/instant.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
 import { signatureOf } from '../score-credentials/proof.ts'
 import { publicKeyOfKid, trustedPublicKey } from '../score-credentials/signing-key.ts'
-import { instantOf } from '../platform/instant.ts'
 
 type Json = Record<string, unknown>
 type Fault = { field: string; reason: string }

@@ -3,9 +3,9 @@
  * one of them, valid today, and of an achievement that the operator has mapped to a skill. Nothing that it names is fetched.
  */
 
+import { instantOf } from '../platform/instant.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
-import { instantOf } from '../platform/instant.ts'
 import { badgeProofFault } from './badge-proof.ts'
 import type { Achievement } from './schema.ts'
 

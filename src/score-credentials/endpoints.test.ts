@@ -147,7 +147,7 @@ test('public key and DID document over a rotation and a revocation', async () =>
     const did = await didOf()
     assert.deepEqual(did.assertionMethod, [names[1]])
     const [compromised, sound] = did.verificationMethod as Json[]
-    assert.equal(compromised?.revoked, now.toISOString())
+    assert.equal(compromised?.revoked, '2026-06-01T10:00:00Z')
     assert.equal(sound?.revoked, undefined)
     assert.equal(refusalOf(await keyOf(signer.kid)), 'not_found', 'a revoked key is not handed out')
   })
@@ -326,6 +326,22 @@ test('verify 200: a credential whose key is younger than the mirror is valid at 
   })
 })
 
+test('verify 200: a key that the mirror knows as pending verifies as soon as it is active, and not before', async () => {
+  await withOwnRegistry(async (own) => {
+    const next = signerOf(8)
+    await createKey(own.db, next.kid, issuedAt)
+    await own.refresh()
+    const early = sign(vector.payload, { by: next })
+    const before = await call('verifyScoreCredential', { body: early }, own.endpoints)
+    assert.equal(bodyOf(before).reason, 'unknown_key')
+    assert.equal(bodyOf(before).signatureValid, false)
+    await rotateKeys(own.db, issuedAt, { atOnce: true })
+    const { credential } = await issueOne(own.db, {}, { ...issuer, signer: next })
+    const after = await call('verifyScoreCredential', { body: credential }, own.endpoints)
+    assert.equal(bodyOf(after).valid, true)
+  })
+})
+
 test('verify 200: unknown_key where no read can tell of a younger key', async () => {
   const blind = { ...serving, mirror: openMirror(away, [publicUrl]) }
   const of = scoreCredentialEndpoints({ db: away, ...blind })
@@ -352,6 +368,7 @@ test('verify: a right signature over a credential that is not registered raises 
   })
   const result = bodyOf(await verify(sign(forged)))
   assert.equal(result.reason, 'status_unknown')
+  assert.equal(result.credential, undefined, 'a forged score is not shown')
   assert.deepEqual(unregistered, [signer.kid])
   const tampered = changed({ ...issued.credential }, (copy) => {
     inside(copy, 'credentialSubject').score = 999

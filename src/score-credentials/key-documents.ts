@@ -1,6 +1,7 @@
 /**
  * Pure: the published forms of the keys: the closed key document of the specification, and the DID document. Only public halves.
  */
+import { wireTime } from '../platform/clock.ts'
 import { nativeProofType, schemaVersion, wellKnownPath } from '../platform/http/identifiers.ts'
 import type { Origin } from './payload.ts'
 import type { SigningKey } from './trust.ts'
@@ -40,7 +41,7 @@ export function didDocumentOf(
       type: 'Multikey',
       controller: origin.issuer,
       publicKeyMultibase: key.kid,
-      ...(key.revokedAt === null ? {} : { revoked: key.revokedAt.toISOString() }),
+      ...(key.revokedAt === null ? {} : { revoked: wireTime(key.revokedAt) }),
     })),
     assertionMethod: keys.filter((key) => key.state !== 'revoked').map(idOf),
   }

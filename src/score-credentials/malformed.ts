@@ -1,5 +1,6 @@
 /** Pure: whether a document is a score credential at all, before anything is said of who made it. */
 import { credentialType } from '../platform/http/identifiers.ts'
+import { instantOf } from '../platform/instant.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
 import { w3cContext } from './payload.ts'
 import type { TrustedIssuer } from './trust.ts'
@@ -22,18 +23,61 @@ export function malformedWhy(
   if (!isJsonObject(payload.credentialSubject)) return 'credentialSubject must be an object.'
   if (payload.credentialStatus !== undefined && !isJsonObject(payload.credentialStatus))
     return 'credentialStatus must be an object.'
-  for (const name of ['issuanceDate', 'validFrom', 'validUntil']) {
+  for (const name of ['issuanceDate', 'validFrom', 'validUntil'])
     if (payload[name] !== undefined && !isDateTime(payload[name]))
       return `${name} must be a date-time with a time zone.`
-  }
   if (proof === undefined) return 'proof is missing.'
   return null
 }
 
-const dateTimePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+/**
+ * Types of the members of our credentials. A wrong type under our own key would become a wrong type in
+ * the verdict. The signature covers missing and additional members, so they are not checked here.
+ */
+const memberTypes = {
+  credentialSubject: {
+    id: 'string',
+    type: 'string',
+    score: 'integer',
+    scoreBand: 'string',
+    confidenceLow: 'integer',
+    confidenceHigh: 'integer',
+    evidenceCount: 'integer',
+    engineId: 'string',
+    engineVersion: 'string',
+    engineBinarySha256: 'string',
+  },
+  credentialStatus: {
+    id: 'string',
+    type: 'string',
+    statusPurpose: 'string',
+    statusListIndex: 'string',
+    statusListCredential: 'string',
+  },
+} as const
 
-function isDateTime(value: unknown): value is string {
-  return (
-    typeof value === 'string' && dateTimePattern.test(value) && !Number.isNaN(Date.parse(value))
-  )
+/**
+ * Returns the first member of a credential of ours whose type is wrong, as a sentence, or null. `malformedWhy`
+ * comes first. The types of other issuers' credentials are not ours to judge.
+ */
+export function wrongTypeWhy(payload: Record<string, unknown>, proof: unknown): string | null {
+  if ((payload.type as unknown[]).length !== 2) return 'type must have two members.'
+  if (payload.id !== undefined && typeof payload.id !== 'string') return 'id must be a string.'
+  for (const [name, types] of Object.entries(memberTypes)) {
+    const node = (payload[name] ?? {}) as Record<string, unknown>
+    for (const [member, type] of Object.entries(types)) {
+      const value = node[member]
+      const isRight = type === 'string' ? typeof value === 'string' : Number.isSafeInteger(value)
+      if (value !== undefined && !isRight)
+        return `${name}.${member} must be ${type === 'string' ? 'a string' : 'an integer'}.`
+    }
+  }
+  const created = isJsonObject(proof) ? proof.created : undefined
+  if (typeof created === 'string' && !isDateTime(created))
+    return 'proof.created must be a date-time with a time zone.'
+  return null
+}
+
+function isDateTime(value: unknown): boolean {
+  return typeof value === 'string' && instantOf(value) !== null
 }

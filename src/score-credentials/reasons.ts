@@ -8,7 +8,7 @@ export const reasonMessage = {
   ambiguous_json: 'Two JSON readers could read this document differently.',
   unsupported_proof: 'The proof is not of a form we accept.',
   issuer_mismatch: 'The credential names an issuer that is not this service.',
-  unknown_key: 'The proof names a key that this issuer never had.',
+  unknown_key: 'The proof names a key that has never signed for this issuer.',
   key_revoked: 'The issuer revoked the key that signed this credential.',
   signature_invalid:
     'The signature does not match: the credential was changed, or was not signed by this key.',
@@ -20,3 +20,14 @@ export const reasonMessage = {
 } as const
 
 export type Reason = keyof typeof reasonMessage
+
+/**
+ * The failures that a genuine credential can have. With any other failure the claims may be a
+ * forger's, so the verdict does not show them (decision D56).
+ */
+export const failuresOfGenuine: ReadonlySet<Reason> = new Set([
+  'not_yet_valid',
+  'expired',
+  'revoked',
+  'status_unavailable',
+])

@@ -24,16 +24,21 @@ export interface TrustedKey extends SigningKey, Ed25519Key {}
 
 export interface TrustedIssuer {
   origin: Origin
-  /** By verification method, `<issuer>#<kid>`. */
+  /** Keys that sign or have signed, by verification method, `<issuer>#<kid>`. */
   keys: ReadonlyMap<string, TrustedKey>
 }
 
 /** The issuers we pin to: this deployment, and the addresses it had before. */
 export type Trust = ReadonlyMap<string, TrustedIssuer>
 
-/** Throws `KeyRefused` for a stored key that is no sound Ed25519 point. */
+/**
+ * Builds the trust in `keys`. A pending key is left out: it is published, but it has signed nothing.
+ * Throws `KeyRefused` for a stored key that is no sound Ed25519 point.
+ */
 export function trustOf(publicUrls: readonly string[], keys: readonly SigningKey[]): Trust {
-  const trusted = keys.map((key) => ({ ...key, keyObject: trustedPublicKey(key.publicKey) }))
+  const trusted = keys
+    .filter(({ state }) => state !== 'pending')
+    .map((key) => ({ ...key, keyObject: trustedPublicKey(key.publicKey) }))
   return new Map(
     publicUrls.map(originOf).map((origin) => [
       origin.issuer,
@@ -53,13 +58,10 @@ export function vcSha256Of(payload: Record<string, unknown>): Buffer {
 /** `created` may stray from the key's active time by this much: clocks of issuing nodes differ. */
 const clockSkewMs = 300_000
 
-/**
- * Whether a proof made at `created` falls into the time in which the key signed. A key that is pending here may be active already where
- * the credential was issued, half a second ago; that it is registered is asked live.
- */
+/** Whether a proof made at `created` falls into the time in which the key signed. */
 export function signedWhileActive(key: SigningKey, created: string): boolean {
   const at = Date.parse(created)
-  const from = (key.activatedAt ?? key.createdAt).getTime()
+  const from = key.activatedAt?.getTime() ?? Number.POSITIVE_INFINITY
   const until = (key.retiredAt ?? key.revokedAt)?.getTime() ?? Number.POSITIVE_INFINITY
   return at >= from - clockSkewMs && at <= until + clockSkewMs
 }

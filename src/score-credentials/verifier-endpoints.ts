@@ -102,7 +102,8 @@ export function verifierEndpoints(parts: VerifierParts): Endpoint[] {
             statusOf: (question) => askStatus(question).catch(unavailableStatus),
           })
         let result = await verify()
-        // The key may be younger than the mirror. Readers at the same time share one read.
+        // The key may be younger, or active for less long, than the mirror knows. Concurrent readers
+        // share one read.
         if (result.reason === 'unknown_key' && (await isRefreshed(mirror))) result = await verify()
         if (result.reason === 'status_unknown') onUnregistered(kidIn(result.presented))
         return { status: 200, body: result }

@@ -7,9 +7,9 @@ import { wireTime } from '../platform/clock.ts'
 import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
-import { malformedWhy } from './malformed.ts'
+import { malformedWhy, wrongTypeWhy } from './malformed.ts'
 import { type ReadProof, readProof, type SignedDocument, signedBytes } from './proof.ts'
-import { type Reason, reasonMessage } from './reasons.ts'
+import { failuresOfGenuine, type Reason, reasonMessage } from './reasons.ts'
 import type { VerifyResult } from './schema.ts'
 import type { SignatureCache } from './signature-cache.ts'
 import {
@@ -70,7 +70,7 @@ export interface Findings {
   signatureValid: boolean
   notes: string[]
   presented: Record<string, unknown>
-  /** The claims, readable only where issuer and signature hold. */
+  /** The claims if issuer and signature hold. The verdict shows them only for a genuine credential. */
   claims: Record<string, unknown> | null
   /** What to ask the registry, where there is anything to ask. */
   status: StatusQuestion | null
@@ -97,7 +97,10 @@ export function checkCredential(
   const issuer = typeof payload.issuer === 'string' ? context.trust.get(payload.issuer) : undefined
   findings.issuerMatch = issuer !== undefined
   if (typeof payload.issuer === 'string') findings.presented.issuer = payload.issuer
-  const malformed = malformedWhy(payload, proof, issuer)
+  // The values of ambiguous JSON have no one type, and those of another issuer are not ours to judge.
+  const hasTypes = ambiguity === null && issuer !== undefined
+  const malformed =
+    malformedWhy(payload, proof, issuer) ?? (hasTypes ? wrongTypeWhy(payload, proof) : null)
   if (malformed !== null) failures.set('malformed_credential', malformed)
   // Ambiguous JSON has no one meaning: digests of it would prove nothing.
   if (malformed !== null || ambiguity !== null) return findings
@@ -105,7 +108,7 @@ export function checkCredential(
   if (issuer === undefined) failures.set('issuer_mismatch', reasonMessage.issuer_mismatch)
   const vcSha256 = vcSha256Of(payload)
   findings.presented.payloadSha256 = vcSha256.toString('hex')
-  findings.status = { token: issuer === undefined ? null : tokenOf(payload, issuer), vcSha256 }
+  findings.status = { token: tokenOf(payload, context.trust), vcSha256 }
   checkValidity(payload, context.now, failures)
   checkProof({ payload, proof, issuer, vcSha256 }, context, findings)
   if (findings.issuerMatch && findings.signatureValid) {
@@ -185,12 +188,17 @@ function signatureHolds(
   )
 }
 
-/** The token of a status URL under our own prefix, else null. The URL is compared as text and never fetched. */
-function tokenOf(payload: Record<string, unknown>, { origin }: TrustedIssuer): Buffer | null {
+/**
+ * Returns the token of a status URL under one of our own prefixes, else null. The token counts whichever
+ * issuer the credential names, because the checks are independent. The URL is compared as text and
+ * never fetched.
+ */
+function tokenOf(payload: Record<string, unknown>, trust: Trust): Buffer | null {
   const id = isJsonObject(payload.credentialStatus) ? payload.credentialStatus.id : undefined
-  if (typeof id !== 'string' || !id.startsWith(origin.statusUrlPrefix)) return null
-  const token = id.slice(origin.statusUrlPrefix.length)
-  return /^[0-9a-f]{64}$/.test(token) ? Buffer.from(token, 'hex') : null
+  if (typeof id !== 'string') return null
+  const [prefix, token] = [id.slice(0, -64), id.slice(-64)]
+  const isOurs = [...trust.values()].some(({ origin }) => origin.statusUrlPrefix === prefix)
+  return isOurs && /^[0-9a-f]{64}$/.test(token) ? Buffer.from(token, 'hex') : null
 }
 
 function claimsOf(payload: Record<string, unknown>, proof: unknown): Record<string, unknown> {
@@ -217,6 +225,7 @@ export function verdict(findings: Findings, registered: RegisteredStatus | null)
   const reason = [...failures.keys()].sort(
     (a, b) => reasonOrder.indexOf(a) - reasonOrder.indexOf(b),
   )[0]
+  const isGenuine = [...failures.keys()].every((failure) => failuresOfGenuine.has(failure))
   return {
     schemaVersion: schemaVersion('score_vc_verify'),
     valid: reason === undefined,
@@ -226,7 +235,7 @@ export function verdict(findings: Findings, registered: RegisteredStatus | null)
     signatureValid: findings.signatureValid,
     issuerMatch: findings.issuerMatch,
     revocation,
-    ...(findings.claims === null ? {} : { credential: findings.claims }),
+    ...(findings.claims === null || !isGenuine ? {} : { credential: findings.claims }),
     presented: findings.presented,
     notes,
   }

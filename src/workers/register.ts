@@ -5,12 +5,12 @@
  */
 import { planAnew, type Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import { monthOf } from '../platform/instant.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { type Circumstances, changeConsents } from './consent.ts'
 import { findConsents } from './consent-store.ts'
 import { editProfiles } from './edit-profile.ts'
 import { verifyFirst } from './identity.ts'
-import { monthOf } from '../platform/instant.ts'
 import { acceptTerms } from './onboard.ts'
 import type { Profile } from './profile.ts'
 import { takeUsernames, writeProfiles, writeSkills } from './profile-store.ts'

@@ -1,8 +1,8 @@
 /** Pure: a person as an operator registers them, or why not. */
 import { Compile } from 'typebox/compile'
+import { instantOf, monthOf } from '../platform/instant.ts'
 import { type Fault, firstFault } from '../platform/json/shape-fault.ts'
 import { faultOfUntil } from './identity-state.ts'
-import { instantOf, monthOf } from '../platform/instant.ts'
 import { faultOfProfile, faultOfText, type Profile } from './profile.ts'
 import { type Permission, type RegistrationLine, registration } from './schema.ts'
 

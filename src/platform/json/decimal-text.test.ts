@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/support/fc.ts'
+import fc from '../../../test/support/oracle/fc.ts'
 import { losesDigits } from './decimal-text.ts'
 
 test('a decimal keeps its digits if its double is written with the same ones', () => {
