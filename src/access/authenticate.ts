@@ -19,13 +19,17 @@ import { RecentMap } from '../platform/recent-map.ts'
 import { isAllowedFrom } from './allowed-from.ts'
 import { bearerKey, keyDigest } from './api-key.ts'
 import { leaveMoves, type Moving } from './move-keys.ts'
-import { PepperRefused, refuseOtherPeppers } from './peppers.ts'
+import { findMissingPeppers, type MissingPepper } from './peppers.ts'
 import { findValidKeys, updateKeyUses, type ValidKey } from './store.ts'
 
 export interface KeyDesk {
   authenticate: Authenticate
   /** Writes down when keys were used since the last time, and which of them rest on a pepper that is on its way out. */
   recordUses(): Promise<void>
+  /** Reads the peppers again, and those that active keys rest on. */
+  examinePeppers(): Promise<void>
+  /** Peppers that active keys rest on and this machine lacks, as last read. Keys under them get 503, all others are served. */
+  missingPeppers(): readonly MissingPepper[]
 }
 
 /** A database that is frozen costs a caller this and what the limiter waits for it, together less than a second (decision D13). */
@@ -47,7 +51,9 @@ export interface KeyDeskOptions {
 }
 
 export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
+  /** Undefined until a pepper has been read. */
   let ring: OpenRing | undefined
+  let missing: readonly MissingPepper[] = []
   let uses = new Map<string, Date>()
   let moving = new Map<string, Moving>()
   const seen = new RecentMap<Seen>(seenMax)
@@ -56,32 +62,43 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
     run: (presented) => findEach(db, presented, clock()),
     deadlineMs: answerWithinMs,
   })
-  const ringNow = coalesce<void, OpenRing | undefined>({
+  const ringNow = coalesce<void, OpenRing>({
     name: 'peppers of API keys',
     run: async (callers) => {
       const found = await openRing(db, await peppers(), clock())
+      missing = found.missing
       return callers.map(() => found)
     },
     deadlineMs: answerWithinMs,
   })
 
-  /** A key that is not found may rest on a pepper that came after this process. */
-  async function refuseOtherRing(before: OpenRing): Promise<void> {
+  /** Returns whether the peppers are others than `before`; they are used from then on. */
+  async function hasChanged(before: OpenRing): Promise<boolean> {
     const now = await ringNow()
-    if (now === undefined || namesOf(now) === namesOf(before)) return
+    if (namesOf(now) === namesOf(before)) return false
     ring = now
     // They were digested with what was the first pepper then.
     moving = new Map()
-    throw new UnavailableError('the peppers of API keys have changed')
+    return true
+  }
+
+  /**
+   * Throws `UnavailableError` unless a key that these peppers do not find is certainly not valid. If active keys rest on a missing pepper,
+   * an unknown key and a key under that pepper look the same here: both get 503, so that no client discards a valid key after a 401.
+   */
+  async function refuseUncertain(before: OpenRing): Promise<void> {
+    if (await hasChanged(before)) throw new UnavailableError('the peppers of API keys have changed')
+    const [first] = missing
+    if (first !== undefined) throw new UnavailableError(first.message)
   }
 
   return {
     async authenticate(authorization, { address, onSeen }) {
       const key = bearerKey(authorization)
       if (key === null) return null
-      ring ??= await ringNow()
-      const open = ring
-      if (open === undefined) return null
+      const open = ring ?? (await ringNow())
+      // Without a pepper it is read again by the next call: the first key that is made makes one.
+      if (open.peppers.length > 0) ring ??= open
       const digests = open.peppers.map((pepper) => keyDigest(key, pepper).toString('hex'))
       const [name = ''] = digests
       const before = seen.get(name)
@@ -100,7 +117,7 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
       const found = await lookUp(digests)
       if (found === undefined) {
         seen.delete(name)
-        await refuseOtherRing(open)
+        await refuseUncertain(open)
         return null
       }
       const { allowedFrom, pepper } = found
@@ -131,6 +148,13 @@ export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
       }
       if (left !== undefined && left.moving.length > 0) await leaveMoves(db, left.ring, left.moving)
     },
+
+    async examinePeppers() {
+      if (ring === undefined) await ringNow()
+      else await hasChanged(ring)
+    },
+
+    missingPeppers: () => missing,
   }
 }
 
@@ -144,23 +168,21 @@ function isSame(one: Seen, other: Seen): boolean {
 }
 
 interface OpenRing {
+  /** Without peppers that have other bytes than those keys were made with. */
   all: Keyring
   /** The kid of the first, which keys are made with. */
   present: string | undefined
   peppers: readonly KeyObject[]
+  missing: readonly MissingPepper[]
 }
 
-/** Undefined where nobody has made a key yet. Throws `UnavailableError` where there are keys that this machine cannot check. */
-async function openRing(db: Db, ring: Keyring | null, now: Date): Promise<OpenRing | undefined> {
-  try {
-    await refuseOtherPeppers(db, ring ?? new Map(), now)
-  } catch (error) {
-    if (error instanceof PepperRefused) throw new UnavailableError(error.message)
-    throw error
-  }
-  if (ring === null) return undefined
-  const [present] = ring.keys()
-  return { all: ring, present, peppers: [...ring.values()].map((each) => createSecretKey(each)) }
+async function openRing(db: Db, given: Keyring | null, now: Date): Promise<OpenRing> {
+  const ring = given ?? new Map<string, Uint8Array>()
+  const missing = await findMissingPeppers(db, ring, now)
+  const all = new Map([...ring].filter(([kid]) => missing.every((one) => one.kid !== kid)))
+  const [present] = all.keys()
+  const peppers = [...all.values()].map((each) => createSecretKey(each))
+  return { all, present, peppers, missing }
 }
 
 function namesOf({ all }: OpenRing): string {

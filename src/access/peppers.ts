@@ -20,9 +20,25 @@ export function presentPepper(ring: Keyring): NamedPepper {
   return { kid: first[0], pepper: first[1] }
 }
 
-/** Throws `PepperRefused` unless every valid key can be found with this ring: else its holder would be told that it is wrong. */
-export async function refuseOtherPeppers(db: Queryable, ring: Keyring, now: Date): Promise<void> {
-  for (const used of await findPeppersInUse(db, now)) refuseOther(used, ring.get(used.kid))
+export interface MissingPepper {
+  kid: string
+  /** For the operator: which pepper is missing, and where to get it. */
+  message: string
+}
+
+/**
+ * Returns the peppers that active keys rest on and this ring cannot check: it lacks the pepper, or has other bytes under its name. A key
+ * that the ring does not find may rest on one of them.
+ */
+export async function findMissingPeppers(
+  db: Queryable,
+  ring: Keyring,
+  now: Date,
+): Promise<MissingPepper[]> {
+  const used = await findPeppersInUse(db, now)
+  return used
+    .map((pepper) => ({ kid: pepper.kid, message: missingMessage(pepper, ring.get(pepper.kid)) }))
+    .filter((one): one is MissingPepper => one.message !== null)
 }
 
 /** Writes down which pepper keys are made with from now on. Throws `PepperRefused` where they were made with another one. */
@@ -33,14 +49,17 @@ export async function registerPepper(
 ): Promise<void> {
   await insertPepper(tx, { kid, fingerprint: fingerprintOf(pepper) }, at)
   const used = await findPepper(tx, kid)
-  if (used !== undefined) refuseOther(used, pepper)
+  const message = used === undefined ? null : missingMessage(used, pepper)
+  if (message !== null) throw new PepperRefused(message)
 }
 
-function refuseOther({ kid, fingerprint }: Pepper, pepper: Uint8Array | undefined): void {
-  if (pepper !== undefined && fingerprintOf(pepper).equals(fingerprint)) return
-  throw new PepperRefused(
-    `API keys of this database were made with the pepper ${kid}, and this machine ${pepper === undefined ? 'lacks it' : 'has another one by that name'}. Copy it from where they were made: the file api-key-peppers in the data directory, or the setting API_KEY_PEPPERS.`,
-  )
+/** Returns null if `pepper` is the one that keys were made with. */
+function missingMessage(
+  { kid, fingerprint }: Pepper,
+  pepper: Uint8Array | undefined,
+): string | null {
+  if (pepper !== undefined && fingerprintOf(pepper).equals(fingerprint)) return null
+  return `API keys of this database were made with the pepper ${kid}, and this machine ${pepper === undefined ? 'lacks it' : 'has another one by that name'}. Copy it from where they were made: the file api-key-peppers in the data directory, or the setting API_KEY_PEPPERS.`
 }
 
 /** Tells peppers apart and nothing else: a pepper has 256 bits. */

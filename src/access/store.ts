@@ -89,6 +89,8 @@ export interface StoredKey {
   id: string
   accountId: string
   environment: Environment
+  /** Kid of the pepper that the key is digested with. */
+  pepper: string
   shown: string
   name: string
   scopes: Scope[]
@@ -103,7 +105,7 @@ export interface StoredKey {
 
 export async function insertKey(
   tx: Tx,
-  key: Omit<StoredKey, 'revokedAt' | 'lastUsedAt'> & { digest: Buffer; pepper: string },
+  key: Omit<StoredKey, 'revokedAt' | 'lastUsedAt'> & { digest: Buffer },
 ): Promise<void> {
   await tx.run(sql`
     insert into api_keys (id, account_id, environment, digest, pepper, shown, name, scopes, allowed_from,
@@ -116,7 +118,7 @@ export async function insertKey(
 /** The newest first. */
 export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]> {
   return db.rows<StoredKey>(sql`
-    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes,
+    select k.id, k.account_id as "accountId", k.environment, k.pepper, k.shown, k.name, k.scopes,
       k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
       u.last_used_at as "lastUsedAt"
     from api_keys k left join api_key_uses u on u.key_id = k.id
@@ -128,7 +130,7 @@ export type LockedKey = Omit<StoredKey, 'lastUsedAt'>
 /** Held until the end of the transaction: of two that change a key, the second one sees what the first has done. */
 export async function lockKey(tx: Tx, id: string): Promise<LockedKey | undefined> {
   const [key] = await tx.rows<LockedKey>(sql`
-    select id, account_id as "accountId", environment, shown, name, scopes,
+    select id, account_id as "accountId", environment, pepper, shown, name, scopes,
       allowed_from as "allowedFrom", predecessor,
       created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"
     from api_keys where id = ${id} for update`)

@@ -7,6 +7,7 @@ import type { Db } from '../platform/db/db.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
+import type { Readiness } from '../server/health.ts'
 import type { ServerOptions } from '../server/server.ts'
 import { peppersHere } from './peppers.ts'
 
@@ -15,6 +16,8 @@ export interface Admitting {
   admission: Admission
   /** What every serving process does beside answering. */
   admissionJobs: Job[]
+  /** Of the readiness check `keys`. */
+  keysState(): Readiness[string]
   /** Writes down what is still in memory. */
   close(): Promise<void>
 }
@@ -36,6 +39,14 @@ export function admitting({ config, db, log, clock, payments }: AdmittingParts):
   const peppers = () => peppersHere(config)
   const keys = openKeyDesk({ db, peppers, clock })
   const credits = openCreditDesk({ db, prices, clock })
+  const examinePeppers = async (): Promise<void> => {
+    const before = kidsOf(keys.missingPeppers())
+    await keys.examinePeppers()
+    const missing = keys.missingPeppers()
+    if (kidsOf(missing) === before) return
+    for (const { kid: pepper, message } of missing) log.error(message, null, { pepper })
+    if (missing.length === 0) log.info('the peppers of all active API keys are on this machine')
+  }
   return {
     admission: {
       authenticate: keys.authenticate,
@@ -46,8 +57,14 @@ export function admitting({ config, db, log, clock, payments }: AdmittingParts):
     },
     admissionJobs: [
       { name: 'uses of API keys', everyMs: 30_000, run: () => keys.recordUses() },
+      { name: 'examine peppers', everyMs: 30_000, run: examinePeppers },
       { name: 'void charges', everyMs: 5_000, run: () => credits.settleVoids() },
     ],
+    keysState() {
+      const missing = kidsOf(keys.missingPeppers())
+      if (missing === '') return 'ok'
+      return { degraded: `active API keys rest on peppers that this machine lacks: ${missing}` }
+    },
     async close() {
       const lost = (what: string) => (error: unknown) => log.error(`${what}: lost`, error)
       await Promise.all([
@@ -56,4 +73,8 @@ export function admitting({ config, db, log, clock, payments }: AdmittingParts):
       ])
     },
   }
+}
+
+function kidsOf(missing: readonly { kid: string }[]): string {
+  return missing.map(({ kid }) => kid).join(', ')
 }

@@ -25,7 +25,7 @@ import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { webhookEndpoints } from '../webhooks/endpoints/routes.ts'
 import { webhookDeclarations } from '../webhooks/events/declarations.ts'
 import type { X402 } from '../x402/settlement/open.ts'
-import { type Admission, admitting } from './admission.ts'
+import { type Admission, type Admitting, admitting } from './admission.ts'
 import { servingPaymentJobs } from './payments.ts'
 import { type EngineHere, type EngineWatch, watchEngine } from './scoring-engine.ts'
 import { signingHere } from './signing.ts'
@@ -45,7 +45,7 @@ export interface ServiceParts {
   x402?: X402 | null
 }
 
-export interface Service {
+export interface Service extends Pick<Admitting, 'keysState'> {
   endpoints: readonly Endpoint[]
   mirror: Mirror
   admission: Admission

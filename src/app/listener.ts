@@ -58,6 +58,7 @@ export async function listen(
     readiness: async () => ({
       database: service.mirror.ageMs() < patient(3_000) ? 'ok' : 'no answer',
       engine: service.engineState(),
+      keys: service.keysState(),
       ...(parts.x402 == null ? {} : { payments: paymentsState(parts.x402) }),
     }),
     log: parts.log,

@@ -5,7 +5,7 @@ import { wireTime } from '../platform/clock.ts'
 
 export function toldKey(key: StoredKey, now: Date) {
   const { id, shown, name, environment, scopes, allowedFrom, createdAt, expiresAt, revokedAt } = key
-  const { lastUsedAt } = key
+  const { lastUsedAt, pepper } = key
   return {
     id,
     shown,
@@ -13,6 +13,7 @@ export function toldKey(key: StoredKey, now: Date) {
     environment,
     scopes,
     allowedFrom,
+    pepper,
     state: isActive(key, now) ? 'active' : revokedAt === null ? 'expired' : 'revoked',
     createdAt: wireTime(createdAt),
     expiresAt: expiresAt && wireTime(expiresAt),
@@ -28,7 +29,7 @@ export function lineOfKey(key: ReturnType<typeof toldKey>): string {
     key.revokedAt && `revoked ${key.revokedAt}`,
     key.lastUsedAt === null ? 'never used' : `used ${key.lastUsedAt}`,
   ]
-  const { id, shown, state, scopes, allowedFrom, name } = key
+  const { id, shown, state, scopes, allowedFrom, pepper, name } = key
   const rights = [...scopes, ...(allowedFrom === null ? [] : [`from ${allowedFrom.join(' ')}`])]
-  return `${id}  ${shown}  ${state.padEnd(7)}  ${rights.join(' ')}  ${name}  ${dates.filter(Boolean).join(', ')}`
+  return `${id}  ${shown}  ${state.padEnd(7)}  ${rights.join(' ')}  ${name}  pepper ${pepper}, ${dates.filter(Boolean).join(', ')}`
 }

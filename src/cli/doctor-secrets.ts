@@ -1,6 +1,6 @@
 /** What `assay doctor` says of what is not in the database: whether this machine has the secrets that rows of it rest on, and can be paid. */
-import { refuseOtherPeppers } from '../access/peppers.ts'
-import { findPeppers } from '../access/store.ts'
+import { findMissingPeppers } from '../access/peppers.ts'
+import { findPeppers, type PepperInUse } from '../access/store.ts'
 import { missingPayee, openPayments } from '../app/payments.ts'
 import { peppersHere } from '../app/peppers.ts'
 import { secretsKeyringHere } from '../app/secrets-keyring.ts'
@@ -35,9 +35,19 @@ async function unlessThrown(check: string, look: () => Promise<Told>): Promise<F
 
 async function keyPeppers(db: Queryable, config: Config): Promise<Told> {
   const now = systemClock()
-  await refuseOtherPeppers(db, (await peppersHere(config)) ?? new Map(), now)
-  const keys = (await findPeppers(db, now)).reduce((sum, { activeKeys }) => sum + activeKeys, 0)
+  const missing = await findMissingPeppers(db, (await peppersHere(config)) ?? new Map(), now)
+  const used = await findPeppers(db, now)
+  const keys = sumOf(used)
+  if (missing.length > 0) {
+    const unchecked = sumOf(used.filter(({ kid }) => missing.some((one) => one.kid === kid)))
+    const why = missing.map(({ message }) => message).join(' ')
+    throw new Error(`${unchecked} of ${keys} active keys get 503 from this machine. ${why}`)
+  }
   return keys === 0 ? 'none yet' : `${keys} active, and the peppers they rest on are here`
+}
+
+function sumOf(peppers: readonly PepperInUse[]): number {
+  return peppers.reduce((sum, { activeKeys }) => sum + activeKeys, 0)
 }
 
 /** One that a key seals tells for all of them. */

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { newApiKey } from '../../src/access/api-key.ts'
 import { openKeyDesk } from '../../src/access/authenticate.ts'
+import { revokeKey } from '../../src/access/manage.ts'
 import { moveKeys } from '../../src/access/move-keys.ts'
 import { findPeppers, insertMoves } from '../../src/access/store.ts'
 import { parseKeyring } from '../../src/platform/crypto/keyring.ts'
@@ -16,6 +17,7 @@ import { ask } from '../support/start/ask.ts'
 import { commandLine } from '../support/start/command-line.ts'
 import { testDatabase } from '../support/start/database.ts'
 import { startNode } from '../support/start/node.ts'
+import { assay, startServer } from '../support/start/processes.ts'
 import { testPeppers } from '../support/start/service.ts'
 
 const database = await testDatabase()
@@ -91,6 +93,71 @@ test('503, never a wrong 401, from a machine that lacks the pepper that a key ha
   assert.equal(await used(key), 200)
   assert.deepEqual((await moveAll()).includes(key.keyId), true)
   assert.equal(await used(key, testPeppers), 503)
+})
+
+test('a server that lacks one pepper serves the keys under its other peppers, stays ready and says degraded', async () => {
+  const own = await testDatabase()
+  const folder = mkdtempSync(join(tmpdir(), 'assay-peppers-'))
+  const known = await newKey(own.db)
+  const foreign = await newKey(own.db, { peppers: newer })
+  const operatorEnv = {
+    DATABASE_URL: own.url,
+    ASSAY_DATA_DIR: folder,
+    API_KEY_PEPPERS: testPeppers,
+    PUBLIC_URL: 'https://scores.example.org',
+  }
+  const server = await startServer(operatorEnv, ['--no-worker'])
+  after(async () => {
+    server.signal('SIGINT')
+    await server.ended
+    await own.drop()
+    rmSync(folder, { recursive: true })
+  })
+  const path = `/api/v1/scores/${'ab'.repeat(32)}`
+  const present = (key: string) =>
+    ask(server.base, { path, headers: { Authorization: `Bearer ${key}` } })
+  assert.equal((await present(known.key)).status, 402, 'admitted: the account has no credits')
+
+  const uncertain = await Promise.all([foreign.key, newApiKey('live')].map(present))
+  for (const { status, headers } of uncertain) {
+    assert.equal(status, 503)
+    assert.match(headers['retry-after'] ?? '', /^\d+$/)
+  }
+  const [body, other] = uncertain.map((reply) => reply.body.toString())
+  assert.equal(body, other, 'the answer does not tell a key under the missing pepper from no key')
+  assert.equal((await present(known.key.slice(0, -1))).status, 401, 'not of the form of a key')
+
+  const keysCheck = async () => {
+    const reply = await ask(server.base, { path: '/readyz' })
+    assert.equal(reply.status, 200)
+    return JSON.parse(reply.body.toString()).checks.keys
+  }
+  const told = 'degraded: active API keys rest on peppers that this machine lacks: k2'
+  assert.equal(await keysCheck(), told)
+  const doctor = await assay(['doctor'], operatorEnv)
+  assert.match(doctor.out, /^fail +api keys +1 of 2 active keys get 503 .*the pepper k2, and/m)
+  const list = await assay(['api-keys', 'list', foreign.accountId], operatorEnv)
+  assert.match(list.out, /pepper k2/)
+
+  await own.db.transaction((tx) => revokeKey(tx, foreign.keyId, new Date()))
+  for (const key of [foreign.key, newApiKey('live')])
+    assert.equal((await present(key)).status, 401, 'no active key rests on the missing pepper')
+  assert.equal(await keysCheck(), 'ok')
+})
+
+test('a pepper with other bytes under its name checks no key, and no key moves to it', async () => {
+  const own = await testDatabase()
+  after(() => own.drop())
+  const known = await newKey(own.db)
+  await newKey(own.db, { peppers: newer })
+  const wrong = parseKeyring(`k2:${Buffer.alloc(32, 1).toString('base64')},${testPeppers}`)
+  const desk = openKeyDesk({ db: own.db, peppers: async () => wrong, clock: () => new Date() })
+  const present = (key: string) =>
+    desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
+  assert.ok(await present(known.key))
+  await assert.rejects(present(newApiKey('live')), UnavailableError)
+  await desk.recordUses()
+  assert.deepEqual(await own.db.rows(sql`select key_id from api_key_moves`), [])
 })
 
 test('keys that are used before and while the first pepper changes move to the new one, and need no other then', async () => {
