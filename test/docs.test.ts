@@ -1,7 +1,16 @@
-/** The offline verifiers of docs/verify-a-credential.md, exactly as printed there, against the vectors. */
+/** What the docs print, run as it is printed: the offline verifiers against the vectors, the backup. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -204,4 +213,38 @@ test('the page for receivers tells of every member of every event, and prints a 
       type,
     )
   }
+})
+
+test('the backup of docs/operate.md: nobody else can read the archives, and restored files keep their modes', () => {
+  const place = mkdtempSync(join(folder, 'backup-'))
+  const archives = join(place, 'archives')
+  const files = [
+    ['.data/postgres/PG_VERSION', 0o600],
+    ['.data/keys/2026.pem', 0o600],
+    ['.data/api-key-peppers', 0o600],
+    ['.data/webhook-secrets.keys', 0o600],
+    ['.data/keys/readme', 0o644],
+  ] as const
+  for (const name of ['.data', '.data/postgres', '.data/keys'])
+    mkdirSync(join(place, name), { mode: 0o700 })
+  for (const [name, mode] of files) writeFileSync(join(place, name), name, { mode })
+  const section = /^## Back up and restore$(.*?)^## /ms.exec(
+    readFileSync('docs/operate.md', 'utf8'),
+  )?.[1]
+  const [backup = '', restore = ''] = [...(section ?? '').matchAll(/(?:^ {4}.*\n)+/gm)].map(
+    ([commands]) => commands.replace('/srv/assay-backup', archives),
+  )
+  const run = (commands: string) => {
+    const shell = `umask 022; set -e; BACKUP=${archives}\n${commands}`
+    const { status, stderr } = spawnSync('sh', ['-c', shell], { cwd: place, encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+  }
+  const modeOf = (path: string) => statSync(path).mode & 0o777
+  run(backup)
+  for (const name of readdirSync(archives)) assert.equal(modeOf(join(archives, name)), 0o600, name)
+  renameSync(join(place, '.data'), join(place, 'lost'))
+  run(restore)
+  for (const [name, mode] of files) assert.equal(modeOf(join(place, name)), mode, name)
+  for (const name of ['.data', '.data/postgres', '.data/keys'])
+    assert.equal(modeOf(join(place, name)), 0o700, name)
 })

@@ -50,7 +50,8 @@ export async function run(name, more) {
     const node = await ensureInstalled(root)
     for (const folder of command.folders?.(more) ?? []) await ensureFolder(root, folder, node)
     const args = ['--disable-warning=ExperimentalWarning', ...command.args(more)]
-    const env = { NODE_COMPILE_CACHE: compileCache(root), ...process.env }
+    const launcher = { ASSAY_LAUNCHER_PID: String(process.pid) }
+    const env = { NODE_COMPILE_CACHE: compileCache(root), ...process.env, ...launcher }
     passOn(spawn(node, args, { stdio: 'inherit', cwd: command.cwd ?? root, env }))
   } catch (error) {
     console.error(error.message)

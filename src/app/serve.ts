@@ -16,6 +16,7 @@ import { demoHere, demoReceiver } from './demo.ts'
 import { createService } from './http-app.ts'
 import { workerJobs } from './jobs/all.ts'
 import { type Listener, listen, type ServingParts, startMetrics, startServing } from './listener.ts'
+import { leaveServerMark } from './server-mark.ts'
 import { untilAborted, watchStopSignals } from './stopping.ts'
 import { openDelivering } from './webhooks.ts'
 
@@ -24,6 +25,8 @@ export interface ServeOptions {
   demo: boolean
   /** Where background work runs: in this process, in another one; `alone`: here, and no request is answered. */
   worker: 'here' | 'elsewhere' | 'alone'
+  /** The process that started this one and waits for it. */
+  launcherPid?: number | undefined
 }
 
 /** Serves until SIGINT or SIGTERM. Throws, with a message for the operator, where it cannot start. */
@@ -74,12 +77,31 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   })
   if (serving === undefined) return
   closing.defer(() => serving.kill())
+  markServer(config, { port: serving.port, launcherPid: options.launcherPid, log, closing })
   const metricsPort = await startMetrics(config, serving, closing)
   log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
   if (hasDemo) say(demoCommands(config, readConfig({})))
   await untilAborted(stopping.asked)
   const delayMs = stopping.asked.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
   await Promise.race([serving.drain(delayMs), untilAborted(stopping.hurried)])
+}
+
+interface StartedServer {
+  port: number
+  launcherPid: number | undefined
+  log: Log
+  closing: AsyncDisposableStack
+}
+
+/** A server without a launcher leaves no mark. A data directory that cannot be written stops no server. */
+function markServer({ dataDir }: Config, { port, launcherPid, log, closing }: StartedServer): void {
+  if (launcherPid === undefined) return
+  try {
+    closing.defer(leaveServerMark(dataDir, { port, launcherPid }))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    log.warn('the data directory cannot be written: doctor will not know of this server', { why })
+  }
 }
 
 /** A process that only answers requests: its parent has prepared everything, and says when it ends. */

@@ -1,7 +1,9 @@
 /** What `assay doctor` looks at without a database: the runtime, the folders, the key files, the port. */
+import { existsSync } from 'node:fs'
 import { access, constants, readdir, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { findOrphanedServer } from '../app/server-mark.ts'
 import type { Config } from '../config/config.ts'
 import { ed25519Library } from '../platform/crypto/ed25519.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
@@ -54,14 +56,22 @@ export async function scoringEngine(): Promise<Finding> {
   }
 }
 
-/** Also gives the signers, for whoever looks on. */
-export async function keyFiles(
-  folder: string,
-): Promise<{ finding: Finding; signers: Map<string, Signer> }> {
+/** The files of the data directory that hold secrets, beside the signing keys. */
+const secretFiles = ['api-key-peppers', 'webhook-secrets.keys']
+
+/** Also returns the signers. */
+export async function keyFiles({
+  signingKeysDir: folder,
+  dataDir,
+}: Pick<Config, 'signingKeysDir' | 'dataDir'>): Promise<{
+  finding: Finding
+  signers: Map<string, Signer>
+}> {
   const check = 'key files'
   try {
     const signers = await readSigners(folder)
-    const open = await openToOthers(folder)
+    const secrets = secretFiles.map((name) => join(dataDir, name)).filter(existsSync)
+    const open = await openToOthers([...(await pemFiles(folder)), ...secrets])
     const finding =
       open.length > 0
         ? warn(check, `other users can read ${open.join(', ')}: chmod 600`)
@@ -74,18 +84,27 @@ export async function keyFiles(
   }
 }
 
-async function openToOthers(folder: string): Promise<string[]> {
+async function pemFiles(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
-  const files = names.filter((name) => name.endsWith('.pem')).map((name) => join(folder, name))
+  return names.filter((name) => name.endsWith('.pem')).map((name) => join(folder, name))
+}
+
+async function openToOthers(files: readonly string[]): Promise<string[]> {
   const modes = await Promise.all(files.map((file) => stat(file)))
   return files.filter((_, i) => ((modes[i]?.mode ?? 0) & 0o077) !== 0)
 }
 
-export async function portFree({ host, port }: Config): Promise<Finding> {
+export async function portFree({ host, port, dataDir }: Config): Promise<Finding> {
   const check = 'port'
   const address = `${host}:${port}`
   const code = await listenOnce(host, port)
   if (code === null) return ok(check, port === 0 ? 'any free one' : `${address} is free`)
+  const orphan = code === 'EADDRINUSE' ? findOrphanedServer(dataDir, port) : null
+  if (orphan !== null)
+    return warn(
+      check,
+      `${address} is held by the server with process id ${orphan.pid}, whose launcher (${orphan.launcherPid}) has ended: it still answers, and no terminal shows it. Stop it with \`kill ${orphan.pid}\`.`,
+    )
   if (code === 'EADDRINUSE')
     return warn(check, `${address} is in use: fine if assay runs there, else set PORT.`)
   return fail(check, `${address} cannot be listened on (${code}): set HOST or PORT.`)

@@ -29,7 +29,7 @@ async function examine(env: Record<string, string | undefined>): Promise<Finding
   const node = nodeVersion(process.version)
   const config = settingsOf(env)
   if (Array.isArray(config)) return [node, ...config]
-  const { finding: files, signers } = await keyFiles(config.signingKeysDir)
+  const { finding: files, signers } = await keyFiles(config)
   return [
     node,
     ok('settings', `PUBLIC_URL is ${config.publicUrl}`),

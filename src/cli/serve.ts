@@ -20,7 +20,11 @@ export async function serveCommand(given: Config, flags: ServeFlags): Promise<Ou
   const { serve } = await import('../app/serve.ts')
   await serve(
     { ...config, processes, logLevel },
-    { demo: flags.demo ?? false, worker: flags.worker ? 'here' : 'elsewhere' },
+    {
+      demo: flags.demo ?? false,
+      worker: flags.worker ? 'here' : 'elsewhere',
+      launcherPid: launcherPidOf(process.env),
+    },
   )
   return done({ ok: true }, [])
 }
@@ -30,6 +34,12 @@ function withDemoPayee(config: Config): Config {
   if (!config.metering || config.x402 !== null) return config
   const X402_PAY_TO = '0x000000000000000000000000000000000000dEaD'
   return readConfig({ ...process.env, X402_PAY_TO })
+}
+
+/** The variable is set by scripts/runtime/run.mjs. A child of the server inherits it, and has another parent. */
+function launcherPidOf({ ASSAY_LAUNCHER_PID }: NodeJS.ProcessEnv): number | undefined {
+  const launcherPid = Number(ASSAY_LAUNCHER_PID)
+  return launcherPid === process.ppid ? launcherPid : undefined
 }
 
 /** `assay worker`: the background work alone. */

@@ -3,7 +3,7 @@
  * mark is told apart (by id and start time) and may be removed by anyone without ever removing a living one's.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -12,11 +12,11 @@ export interface Mark {
   name: string
 }
 
-/** Leaves this process's mark in `directory`, which is made when missing. One process may leave several. */
-export function leaveMark(directory: string): Mark {
+/** Leaves this process's mark in `directory`, which is made when missing. One process may leave several. `text`: what the mark says. */
+export function leaveMark(directory: string, text = ''): Mark {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const name = `${process.pid}-${processStart(process.pid)}-${randomUUID()}`
-  writeFileSync(join(directory, name), '', { flag: 'wx', mode: 0o600 })
+  writeFileSync(join(directory, name), text, { flag: 'wx', mode: 0o600 })
   return { directory, name }
 }
 
@@ -34,6 +34,24 @@ export function otherMarks(own: Mark): string[] {
       return false
     })
     .sort()
+}
+
+/** Returns the process ids and texts of the marks in `directory` whose processes are alive. Removes nothing. */
+export function readMarks(directory: string): { pid: number; text: string }[] {
+  if (!existsSync(directory)) return []
+  return readdirSync(directory)
+    .filter(isAlive)
+    .map((name) => ({ pid: Number.parseInt(name, 10), text: readIfThere(join(directory, name)) }))
+}
+
+/** Its process may remove a mark at any time. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
 }
 
 function isAlive(name: string): boolean {

@@ -594,10 +594,15 @@ test('doctor: what others of this machine can read is told, a password in a sett
   const name = readdirSync(keys).find((one) => one.endsWith('.pem')) ?? ''
   chmodSync(join(keys, name), 0o640)
   chmodSync(file('data'), 0o701)
+  const peppers = `k1:${Buffer.alloc(32, 1).toString('base64')}\n`
+  writeFileSync(join(file('data'), 'api-key-peppers'), peppers, { mode: 0o604 })
   const open = await run(['doctor'])
   assert.equal(open.code, 0)
   assert.match(open.out, /^warn +data folder .*chmod o-rwx/m)
-  assert.match(open.out, new RegExp(`^warn +key files .*${name}: chmod 600`, 'm'))
+  assert.match(
+    open.out,
+    new RegExp(`^warn +key files .*${name}, .*api-key-peppers: chmod 600`, 'm'),
+  )
   env.PUBLIC_URL = 'https://operator:hunter2@scores.example.org'
   for (const args of [['doctor'], ['doctor', '--json']]) {
     const { code, out, err } = await run(args)

@@ -1,10 +1,17 @@
-/** The command that everybody starts with, as npm runs it: in a shell. */
+/** The launcher, `bin/assay` and the scripts of npm: what becomes of its server when it ends. */
+import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { commandLine } from '../support/start/command-line.ts'
 import { testDatabase } from '../support/start/database.ts'
-import { startServer, temporaryFolder } from '../support/start/processes.ts'
+import {
+  assay,
+  eventually,
+  isAlive,
+  startServer,
+  temporaryFolder,
+} from '../support/start/processes.ts'
 
 const database = await testDatabase()
 const { env, remove } = commandLine(database.url)
@@ -30,4 +37,23 @@ test('SIGTERM for npm, which ends its shell alone: the server drains and ends as
   server.signal('SIGTERM')
   // Its output is closed once nobody holds it: not the server either.
   await server.ended
+})
+
+test('doctor: a server whose launcher was killed is named by its process id as long as it holds the port', async () => {
+  const server = await startServer(env, [], join(import.meta.dirname, '../../bin/assay.mjs'))
+  const port = async () => {
+    const { out } = await assay(['doctor', '--json'], { ...env, PORT: String(server.port) })
+    const { findings } = JSON.parse(out) as { findings: { check: string; told: string }[] }
+    return findings.find(({ check }) => check === 'port')?.told ?? ''
+  }
+  assert.match(await port(), /is in use: fine if assay runs there/)
+  server.signal('SIGKILL')
+  await eventually('the launcher is gone', { see: async () => !isAlive(server.pid) })
+  const told = await port()
+  const pid = Number(/process id (\d+), whose launcher/.exec(told)?.[1])
+  assert.ok(isAlive(pid), told)
+  assert.match(told, new RegExp(`launcher \\(${server.pid}\\) has ended.*kill ${pid}`))
+  process.kill(pid, 'SIGTERM')
+  await server.ended
+  assert.match(await port(), /is free/)
 })
