@@ -30,7 +30,7 @@ let bytes = 0
 for (const [i, bits] of inMemory.entries()) {
   const listId = i.toString(32).padStart(10, 'a')
   const payload = statusListPayload(origin, { listId, bits, publishedAt: now })
-  const { 'eddsa-rdfc-2022': proof } = statusListProofs(payload, origin.issuer, signer)
+  const { 'eddsa-rdfc-2022': proof } = statusListProofs(payload, origin, signer)
   bytes += Buffer.byteLength(JSON.stringify({ ...payload, proof }))
 }
 const { user, system } = process.cpuUsage(before)

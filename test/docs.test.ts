@@ -57,7 +57,7 @@ function listWithout(index: number): Record<string, unknown> {
     bits: bitsOf(indexes.filter((one) => one !== index)),
     publishedAt: new Date(revokedList.validFrom),
   })
-  return { ...payload, proof: statusListProofs(payload, origin.issuer, signer).native }
+  return { ...payload, proof: statusListProofs(payload, origin, signer).native }
 }
 
 interface Case {

@@ -48,9 +48,10 @@ function notTheList(list: Json, credential: Json): string | null {
 
 function notSigned(list: Json, credential: Json, trust: Trust): string | null {
   const { proof, ...payload } = list
-  const read = readProof(proof, payload)
+  const issuer = trust.get(String(credential.issuer))
+  const read = readProof(proof, payload, issuer?.origin.contextUrl)
   if ('unsupported' in read) return read.unsupported
-  const key = trust.get(String(credential.issuer))?.keys.get(read.verificationMethod)
+  const key = issuer?.keys.get(read.verificationMethod)
   if (key === undefined) return 'its proof names a key that is not in the key file'
   if (key.state === 'revoked') return 'the key that signed it is revoked'
   const signed = { document: payload, shape: statusListShape, jcsSha256: vcSha256Of(payload) }

@@ -39,7 +39,7 @@ function listOf(facts: ListFacts = {}): Json {
   const listId = facts.listId ?? String(entry.statusListCredential).split('/').at(-1) ?? ''
   const payload = statusListPayload(origin, { listId, bits: bitsOf(revoked), publishedAt })
   facts.change?.(payload)
-  return { ...payload, proof: statusListProofs(payload, origin.issuer, by)[form] }
+  return { ...payload, proof: statusListProofs(payload, origin, by)[form] }
 }
 
 function verified(files: { key: unknown; list?: unknown }, presented = credential, at = now) {

@@ -17,6 +17,8 @@ export interface ProofOptions {
   created: string
   /** `<issuer>#<kid>`. */
   verificationMethod: string
+  /** The context of the native proof's own terms, for a document that does not name it. The W3C forms need none. */
+  nativeContext?: string | undefined
 }
 
 /** What a document is made of, for the digests: its canonical JSON always, its canonical N-Quads where it has a shape. */
@@ -58,9 +60,12 @@ export function makeProof(signed: SignedDocument, options: ProofOptions, signer:
 
 /** The members of a proof but its value. An `eddsa-jcs-2022` proof repeats the document's context (vc-di-eddsa §3.3.5). */
 function proofMembers(options: ProofOptions, context: unknown): Record<string, unknown> {
-  const { form, created, verificationMethod } = options
+  const { form, created, verificationMethod, nativeContext } = options
   const shared = { created, verificationMethod, proofPurpose: 'assertionMethod' }
-  if (form === 'native') return { type: nativeProofType, ...shared }
+  if (form === 'native') {
+    const members = { type: nativeProofType, ...shared }
+    return nativeContext === undefined ? members : { '@context': nativeContext, ...members }
+  }
   const members = { type: 'DataIntegrityProof', cryptosuite: form, ...shared }
   return form === 'eddsa-jcs-2022' ? { ...members, '@context': context } : members
 }
@@ -75,6 +80,7 @@ export interface ReadProof extends ProofOptions {
 export function readProof(
   proof: unknown,
   document: Record<string, unknown>,
+  nativeContext?: string,
 ): ReadProof | { unsupported: string } {
   if (Array.isArray(proof)) return { unsupported: 'Send one proof object, not a list of proofs.' }
   if (typeof proof !== 'object' || proof === null) return { unsupported: 'proof is not an object.' }
@@ -90,7 +96,7 @@ export function readProof(
     typeof proofValue !== 'string'
   )
     return { unsupported: 'created, verificationMethod and proofValue must be strings.' }
-  const options = { form, created, verificationMethod }
+  const options = { form, created, verificationMethod, nativeContext }
   const expected = proofMembers(options, document['@context'])
   const { proofValue: _, ...presented } = proof as Record<string, unknown>
   if (!sameMembers(presented, expected))

@@ -58,6 +58,6 @@ export function signList(
     refreshAt: new Date(publishedAt.getTime() + refreshSeconds * 1_000),
     validUntil: new Date(publishedAt.getTime() + listValiditySeconds * 1_000),
     payload: JSON.stringify(payload),
-    proofs: statusListProofs(payload, origin.issuer, signer),
+    proofs: statusListProofs(payload, origin, signer),
   }
 }

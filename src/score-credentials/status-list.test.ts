@@ -100,7 +100,7 @@ for (const form of ['eddsa-rdfc-2022', 'eddsa-jcs-2022'] as const)
         bits: bitsOf(indexes),
         publishedAt: new Date(),
       })
-      const signed = { ...list, proof: statusListProofs(list, origin.issuer, signer)[form] }
+      const signed = { ...list, proof: statusListProofs(list, origin, signer)[form] }
       assert.equal(await peerStatusBit(vectorCredentials[form], signed, suite), revoked)
     }
   })
@@ -114,7 +114,7 @@ test('oracle: the reference library refuses a list whose bits were changed after
     bits: bitsOf([94_567]),
     publishedAt: new Date(),
   })
-  const proof = statusListProofs(list, origin.issuer, signer)['eddsa-rdfc-2022']
+  const proof = statusListProofs(list, origin, signer)['eddsa-rdfc-2022']
   const forged = changed({ ...list, proof }, (copy) => {
     inside(copy, 'credentialSubject').encodedList = standardsEmptyList
   })

@@ -76,7 +76,7 @@ export function statusListPayload(
 /** One proof of each form over the same list: a request picks one. */
 export function statusListProofs(
   payload: StatusListPayload,
-  issuer: string,
+  origin: Origin,
   signer: Signer,
 ): Record<ProofForm, Proof> {
   const signed: SignedDocument = {
@@ -87,7 +87,13 @@ export function statusListProofs(
   const proof = (form: ProofForm): Proof =>
     makeProof(
       signed,
-      { form, created: payload.validFrom, verificationMethod: `${issuer}#${signer.kid}` },
+      {
+        form,
+        created: payload.validFrom,
+        verificationMethod: `${origin.issuer}#${signer.kid}`,
+        // The list itself names the W3C context alone, so that any verifier can check the W3C forms.
+        nativeContext: origin.contextUrl,
+      },
       signer,
     )
   return Object.fromEntries(proofForms.map((form) => [form, proof(form)])) as Record<

@@ -102,6 +102,7 @@ export function scoreBandDefinitions(publicUrl: string) {
       unknown_baseline: 250,
       interval: 'lower/upper over priors',
     },
-    bands: scoreBands,
+    // Named: canonicalisation of five unnamed nodes in one list exceeds the default limit of JSON-LD libraries.
+    bands: scoreBands.map((row) => ({ '@id': `${urls.bands}#${row.band}`, ...row })),
   }
 }

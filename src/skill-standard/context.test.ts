@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { scoreBandDefinitions } from './bands.ts'
+import { scoreBandDefinitions, scoreBands } from './bands.ts'
 import { contextDocument, standardUrls } from './context.ts'
 import { type JsonLd, openJsonLd } from './json-ld.ts'
 
@@ -50,6 +50,14 @@ for (const form of ['native', 'eddsaJcs2022', 'eddsaRdfc2022'])
     assert.match(text, /https:\/\/w3id\.org\/security#proofValue/)
   })
 
+for (const form of ['native', 'eddsa-jcs-2022', 'eddsa-rdfc-2022'])
+  test(`context: the ${form} status list, proof included, expands without a dropped term`, async () => {
+    const { credentials } = JSON.parse(readFileSync('vectors/status-list.json', 'utf8'))
+    const text = JSON.stringify(await (await jsonLd()).expand(credentials[form]))
+    assert.match(text, /https:\/\/w3id\.org\/security#proofValue/)
+    assert.equal(text.includes('vocab#ServiceScoreEd25519Signature2026'), form === 'native')
+  })
+
 test('context: the payload gives exactly the statements that were signed', async () => {
   const { dataset } = await jsonLd()
   assert.deepEqual(await dataset(vector.payload), lines(vector.eddsaRdfc2022.payloadNQuads))
@@ -60,6 +68,15 @@ test('context: the bands document expands, its bands in order', async () => {
   const text = JSON.stringify(await expand(scoreBandDefinitions(base)))
   assert.match(text, /"@list":\[/)
   assert.ok(text.indexOf('"emerging"') < text.indexOf('"exceptional"'))
+})
+
+test('context: the bands document canonicalises at the default limit, each band under its own name', async () => {
+  const quads = await (await jsonLd()).dataset(scoreBandDefinitions(base))
+  const names = quads
+    .filter((quad) => quad.includes('/vocab#band>'))
+    .map((quad) => quad.split(' ')[0])
+  const expected = scoreBands.map(({ band }) => `<${base}/standard/v1/score-bands.jsonld#${band}>`)
+  assert.deepEqual(names, expected.sort())
 })
 
 test('context trap: a new member of an open document without a term fails the check', async () => {

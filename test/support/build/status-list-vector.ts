@@ -17,7 +17,7 @@ export function statusListVector(): Record<string, unknown> {
   const publishedAt = new Date('2026-06-01T10:00:00Z')
   const bits = bitsOf(revokedIndexes)
   const payload = statusListPayload(origin, { listId: '2026-0007', bits, publishedAt })
-  const proofs = statusListProofs(payload, origin.issuer, signer)
+  const proofs = statusListProofs(payload, origin, signer)
   return {
     description:
       'Revocation list test vector (W3C Bitstring Status List), signed with the key of score-credential.json, whose credential it revokes. GZIP output may differ between implementations: build your own list freely, but read this one to exactly these indexes.',
