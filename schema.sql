@@ -778,7 +778,8 @@ create table signing_keys (
   created_at timestamp with time zone not null,
   activated_at timestamp with time zone,
   retired_at timestamp with time zone,
-  revoked_at timestamp with time zone
+  revoked_at timestamp with time zone,
+  credentials_revoked_at timestamp with time zone
 );
 create table source_changes (
   source_id text not null,
@@ -1081,7 +1082,7 @@ alter table profiles add constraint profiles_username_check CHECK (((username ~ 
 alter table rate_windows add constraint rate_windows_pkey PRIMARY KEY (bucket);
 alter table schema_migrations add constraint schema_migrations_pkey PRIMARY KEY (name);
 alter table score_credentials add constraint score_credentials_credential_id_key UNIQUE (credential_id);
-alter table score_credentials add constraint score_credentials_list_id_list_index_key UNIQUE (list_id, list_index);
+alter table score_credentials add constraint score_credentials_place UNIQUE (list_id, list_index) INCLUDE (kid);
 alter table score_credentials add constraint score_credentials_status_token_key UNIQUE (status_token);
 alter table score_credentials add constraint score_credentials_pkey PRIMARY KEY (vc_sha256);
 alter table score_credentials add constraint score_credentials_list_index_check CHECK (((list_index >= 0) AND (list_index <= 131071)));
@@ -1130,6 +1131,7 @@ alter table signing_keys add constraint signing_keys_check1 CHECK (((state <> 'p
 alter table signing_keys add constraint signing_keys_check2 CHECK (((state <> ALL (ARRAY['active'::text, 'retired'::text])) OR (activated_at IS NOT NULL)));
 alter table signing_keys add constraint signing_keys_check3 CHECK (((state <> 'active'::text) OR (retired_at IS NULL)));
 alter table signing_keys add constraint signing_keys_check4 CHECK (((state <> 'retired'::text) OR (retired_at IS NOT NULL)));
+alter table signing_keys add constraint signing_keys_check5 CHECK (((credentials_revoked_at IS NULL) OR (state = 'revoked'::text)));
 alter table signing_keys add constraint signing_keys_kid_check CHECK ((kid ~ '^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$'::text));
 alter table signing_keys add constraint signing_keys_public_key_check CHECK ((length(public_key) = 32));
 alter table signing_keys add constraint signing_keys_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'active'::text, 'retired'::text, 'revoked'::text])));
@@ -1357,6 +1359,7 @@ CREATE TRIGGER search_deleted AFTER DELETE ON public.search_entries REFERENCING 
 CREATE TRIGGER search_inserted AFTER INSERT ON public.search_entries REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
 CREATE TRIGGER search_truncated AFTER TRUNCATE ON public.search_entries FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.search_entries FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
+CREATE TRIGGER signing_keys_credentials_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.credentials_revoked_at IS NOT NULL) AND (new.credentials_revoked_at IS DISTINCT FROM old.credentials_revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER source_changes_stay BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER usernames_stay BEFORE DELETE OR UPDATE ON public.usernames FOR EACH ROW EXECUTE FUNCTION refuse_change();

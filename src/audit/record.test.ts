@@ -23,7 +23,8 @@ beforeEach(() => unguarded('delete from audit_log'))
 
 const at = new Date('2026-05-14T09:00:00.750Z')
 const kid = `z6Mk${'A'.repeat(44)}`
-const revoked: Action = { action: 'keys.revoked', subjects: [kid], details: {} }
+const details = { credentials: 'revoked' } as const
+const revoked: Action = { action: 'keys.revoked', subjects: [kid], details }
 const actor = 'ada@assay-1'
 
 /** As an intruder with all rights would: no trigger, no foreign key. */

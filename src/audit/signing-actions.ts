@@ -27,6 +27,11 @@ export const signingActions = {
   'keys.revoked': facts({
     meaning: 'A key was revoked: nothing it signed is valid any more.',
     subject: kid,
+    details: Type.Object({ credentials: Type.Enum(['revoked', 'kept']) }, closed),
+  }),
+  'keys.credentials_revoked': facts({
+    meaning: 'All credentials of a key that had been revoked before were revoked.',
+    subject: kid,
     details: Type.Object({}, closed),
   }),
   'credentials.issued': facts({

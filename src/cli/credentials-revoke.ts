@@ -4,11 +4,14 @@ import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
+import { findKeys } from '../score-credentials/key-store.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
+import { revokeCredentialsOfKey } from '../score-credentials/rotate-keys.ts'
 import { findCredentials, findStatuses, type RevokedRow } from '../score-credentials/store.ts'
 import { type CredentialName, nameByHex, nameById, nameOfLine } from './credential-name.ts'
+import { kidIn } from './keys-revoke.ts'
 import { type Line, lineBatches, openInput } from './lines.ts'
-import { note, type Outcome } from './output.ts'
+import { done, note, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -17,6 +20,8 @@ export interface RevokeFlags {
   token?: string[]
   digest?: string[]
   from?: string
+  /** Kid or verification method. */
+  key?: string
 }
 
 interface Named {
@@ -35,8 +40,13 @@ const batchMax = 256
 
 export async function revokeCommand(config: Config, flags: RevokeFlags): Promise<Outcome> {
   const given = namesGiven(flags)
+  if (flags.key !== undefined) {
+    if (given.length > 0 || flags.from !== undefined)
+      throw new UsageError('Use --key alone: it names every credential of the key.')
+    return revokeOfKeyCommand(config, kidIn(flags.key))
+  }
   if (given.length === 0 && flags.from === undefined)
-    throw new UsageError('Name credentials by --id, --token, --digest or --from.')
+    throw new UsageError('Name credentials by --id, --token, --digest, --from or --key.')
   return withDatabase(config, async (db) => {
     const tally: Tally = { revoked: 0, alreadyRevoked: 0, notFound: 0 }
     for (let i = 0; i < given.length; i += batchMax)
@@ -51,6 +61,37 @@ export async function revokeCommand(config: Config, flags: RevokeFlags): Promise
       lines: [`${revoked} revoked, ${alreadyRevoked} had been revoked, ${notFound} not found`],
     }
   })
+}
+
+/** Only for a revoked key: a key that signs would make credentials that are revoked from the start. */
+function revokeOfKeyCommand(config: Config, kid: string): Promise<Outcome> {
+  return withDatabase(config, async (db) => {
+    const key = (await findKeys(db)).find((candidate) => candidate.kid === kid)
+    if (key === undefined)
+      return done({ ok: false, outcome: 'not_found', kid }, [`There is no key ${kid}.`], 1)
+    if (key.state !== 'revoked')
+      return done(
+        { ok: false, outcome: 'key_not_revoked', kid },
+        [`${kid} is ${key.state}. To revoke it and its credentials: \`assay keys revoke ${kid}\`.`],
+        1,
+      )
+    const revoked = await db.transaction((tx) => revokeOfKeyRecorded(tx, kid, systemClock()))
+    return revoked
+      ? done({ ok: true, outcome: 'revoked', kid }, [
+          `Every credential that ${kid} signed is revoked.`,
+        ])
+      : done({ ok: true, outcome: 'already_revoked', kid }, [
+          `The credentials that ${kid} signed were revoked before.`,
+        ])
+  })
+}
+
+async function revokeOfKeyRecorded(tx: Tx, kid: string, now: Date): Promise<boolean> {
+  const revoked = await revokeCredentialsOfKey(tx, kid, now)
+  const action = 'keys.credentials_revoked'
+  if (revoked)
+    await recordAction(tx, { actor: operator(), action, subjects: [kid], details: {} }, now)
+  return revoked
 }
 
 function namesGiven({ id = [], token = [], digest = [] }: RevokeFlags): Named[] {

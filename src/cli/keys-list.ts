@@ -2,8 +2,7 @@
 import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
-import { findKeys } from '../score-credentials/key-store.ts'
-import type { SigningKey } from '../score-credentials/trust.ts'
+import { findKeys, type RegisteredKey } from '../score-credentials/key-store.ts'
 import { done, type Outcome } from './output.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -21,13 +20,14 @@ export function listKeysCommand(config: Config): Promise<Outcome> {
   })
 }
 
-const told = ({ kid, state, createdAt, activatedAt, retiredAt, revokedAt }: SigningKey) => ({
-  kid,
-  state,
-  createdAt: wireTime(createdAt),
-  activatedAt: activatedAt && wireTime(activatedAt),
-  retiredAt: retiredAt && wireTime(retiredAt),
-  revokedAt: revokedAt && wireTime(revokedAt),
+const told = (key: RegisteredKey) => ({
+  kid: key.kid,
+  state: key.state,
+  createdAt: wireTime(key.createdAt),
+  activatedAt: key.activatedAt && wireTime(key.activatedAt),
+  retiredAt: key.retiredAt && wireTime(key.retiredAt),
+  revokedAt: key.revokedAt && wireTime(key.revokedAt),
+  credentialsRevokedAt: key.credentialsRevokedAt && wireTime(key.credentialsRevokedAt),
 })
 
 function lineOf(key: ReturnType<typeof told> & { signsHere: boolean }): string {
@@ -36,6 +36,7 @@ function lineOf(key: ReturnType<typeof told> & { signsHere: boolean }): string {
     key.activatedAt && `active from ${key.activatedAt}`,
     key.retiredAt && `retired ${key.retiredAt}`,
     key.revokedAt && `revoked ${key.revokedAt}`,
+    key.revokedAt && `its credentials ${key.credentialsRevokedAt ? 'revoked' : 'kept'}`,
     key.signsHere ? 'file here' : 'file not here',
   ]
   return `${key.kid}  ${key.state.padEnd(7)}  ${dates.filter(Boolean).join(', ')}`

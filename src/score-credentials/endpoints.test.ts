@@ -15,14 +15,19 @@ import {
   signerOf,
   vector,
 } from '../../test/support/build/credentials.ts'
-import { issueOne, issuer, testRegistry } from '../../test/support/build/registry.ts'
+import {
+  issueOne,
+  issuer,
+  revokeSigningKey,
+  testRegistry,
+} from '../../test/support/build/registry.ts'
 import { openDb } from '../platform/db/db.ts'
 import { type Answer, anybody } from '../platform/http/endpoint.ts'
 import { scoreCredentialEndpoints } from './endpoints.ts'
 import { openMirror } from './mirror.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { revokeCredentials } from './revoke.ts'
-import { createKey, revokeKey, rotateKeys } from './rotate-keys.ts'
+import { createKey, rotateKeys } from './rotate-keys.ts'
 import { vcSha256Of } from './trust.ts'
 
 const registry = await testRegistry()
@@ -142,7 +147,7 @@ test('public key and DID document over a rotation and a revocation', async () =>
     const active = bodyOf(await call('getScoreCredentialPublicKey', {}, own.endpoints))
     assert.equal(inside(active, 'verificationMethod').id, names[1])
     assert.equal(inside(bodyOf(await keyOf(signer.kid)), 'verificationMethod').id, names[0])
-    await revokeKey(own.db, signer.kid, now)
+    await revokeSigningKey(own.db, signer.kid, now)
     await own.refresh()
     const did = await didOf()
     assert.deepEqual(did.assertionMethod, [names[1]])

@@ -6,6 +6,7 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
+import { holdKeys } from './key-store.ts'
 import {
   closeList,
   findOpenListIds,
@@ -71,6 +72,8 @@ export async function issueCredentials(
   scores: readonly NewCredential[],
 ): Promise<IssuedCredential[]> {
   if (scores.length === 0) return []
+  // A revocation of the key must not commit between this check and our commit: our credentials would be missing in the lists.
+  await holdKeys(tx)
   await requireActiveKey(tx, issuer.signer.kid)
   const now = scores.map((score) => score.issuedAt).reduce((a, b) => (a > b ? a : b))
   const last = new Map(scores.map((score, place) => [score.username, place]))

@@ -2,16 +2,30 @@
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { KeyState, SigningKey } from './trust.ts'
 
-export function findKeys(db: Queryable): Promise<SigningKey[]> {
-  return db.rows<SigningKey>(sql`
+export interface RegisteredKey extends SigningKey {
+  /** Time at which all credentials of this revoked key were revoked, or null when they were kept. */
+  credentialsRevokedAt: Date | null
+}
+
+export function findKeys(db: Queryable): Promise<RegisteredKey[]> {
+  return db.rows<RegisteredKey>(sql`
     select kid, public_key as "publicKey", state, created_at as "createdAt",
-      activated_at as "activatedAt", retired_at as "retiredAt", revoked_at as "revokedAt"
+      activated_at as "activatedAt", retired_at as "retiredAt", revoked_at as "revokedAt",
+      credentials_revoked_at as "credentialsRevokedAt"
     from signing_keys order by created_at, kid`)
 }
 
 /** Keys are changed one at a time: every change first takes this lock, so that two rotations cannot interleave. */
 export async function lockKeys(tx: Tx): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('signing_keys'))`)
+}
+
+/**
+ * Makes changes of keys wait until this transaction ends. Transactions that hold this lock do not wait for each other, and the queue
+ * is fair: continuous issuing cannot keep a revocation waiting.
+ */
+export async function holdKeys(tx: Tx): Promise<void> {
+  await tx.run(sql`select pg_advisory_xact_lock_shared(hashtext('signing_keys'))`)
 }
 
 export async function insertKey(tx: Tx, key: SigningKey): Promise<void> {
@@ -34,4 +48,12 @@ export async function moveKey(
       revoked_at = case when ${to} = 'revoked' then ${at} else revoked_at end
     where kid = ${kid} and state = any(${from}::text[])`)
   return moved === 1
+}
+
+/** Revokes all credentials of a revoked key. Returns false if they are revoked already, or if the key is not revoked. */
+export async function markCredentialsRevoked(tx: Tx, kid: string, at: Date): Promise<boolean> {
+  const marked = await tx.run(sql`
+    update signing_keys set credentials_revoked_at = ${at}
+    where kid = ${kid} and state = 'revoked' and credentials_revoked_at is null`)
+  return marked === 1
 }

@@ -92,11 +92,14 @@ export async function updatePublication(tx: Tx, list: Publication): Promise<void
     where list_id = ${list.listId}`)
 }
 
-/** After a key is revoked no list may rest on it. */
-export async function refreshAllLists(tx: Tx, at: Date): Promise<void> {
-  await tx.run(
-    sql`update status_lists set refresh_at = ${at} where dies_at is null or dies_at > ${at}`,
-  )
+/** Makes every list that is still published due. Locks the lists in the order of `raiseRevision`. */
+export async function raiseAllRevisions(tx: Tx, at: Date): Promise<void> {
+  await tx.run(sql`
+    with found as (
+      select list_id from status_lists where dies_at is null or dies_at > ${at} order by list_id
+      for no key update
+    )
+    update status_lists l set revision = revision + 1 from found where l.list_id = found.list_id`)
 }
 
 export interface PublishedList {

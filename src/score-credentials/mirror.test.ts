@@ -9,7 +9,13 @@ import {
   signer,
   signerOf,
 } from '../../test/support/build/credentials.ts'
-import { issueOne, issuer, keySince, testRegistry } from '../../test/support/build/registry.ts'
+import {
+  issueOne,
+  issuer,
+  keySince,
+  revokeSigningKey,
+  testRegistry,
+} from '../../test/support/build/registry.ts'
 import type { Db } from '../platform/db/db.ts'
 import { tendLists } from './issue.ts'
 import { findOpenListIds } from './list-store.ts'
@@ -17,7 +23,7 @@ import { openMirror } from './mirror.ts'
 import { proofForms } from './proof.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { revokeCredentials } from './revoke.ts'
-import { createKey, revokeKey, rotateKeys } from './rotate-keys.ts'
+import { createKey, rotateKeys } from './rotate-keys.ts'
 import { listValiditySeconds } from './status-list.ts'
 
 const registry = await testRegistry()
@@ -154,7 +160,7 @@ test('a rotation and a revoked key are seen at the next refresh; arrays are repl
   await mirror.refresh()
   assert.equal(mirror.activeKey()?.kid, next.kid)
   assert.equal(keys.length, 1)
-  await revokeKey(db, next.kid, now)
+  await revokeSigningKey(db, next.kid, now)
   await mirror.refresh()
   assert.equal(mirror.activeKey(), undefined)
 })

@@ -1,5 +1,6 @@
 /** All that this room keeps of one person: to give it out, to take it back and to erase it. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { revokedAt } from './store.ts'
 
 /** A person's credentials: by what a score knows of, and by whose profile they are of. */
 export interface CredentialsOf {
@@ -23,12 +24,12 @@ export function findCredentialRecords(
   { vcSha256s, usernameSha256s }: CredentialsOf,
 ): Promise<CredentialRecord[]> {
   return db.rows<CredentialRecord>(sql`
-    select vc_sha256 as "vcSha256", payload, proof, issued_at as "issuedAt",
-      revoked_at as "revokedAt"
-    from score_credentials
-    where vc_sha256 = any(${vcSha256s}::bytea[])
-      or subject_name_sha256(subject) = any(${usernameSha256s}::bytea[])
-    order by issued_at, vc_sha256`)
+    select c.vc_sha256 as "vcSha256", c.payload, c.proof, c.issued_at as "issuedAt",
+      ${revokedAt} as "revokedAt"
+    from score_credentials c join signing_keys k using (kid)
+    where c.vc_sha256 = any(${vcSha256s}::bytea[])
+      or subject_name_sha256(c.subject) = any(${usernameSha256s}::bytea[])
+    order by c.issued_at, c.vc_sha256`)
 }
 
 /** Digests of what is not revoked, however it was issued. */

@@ -1,16 +1,9 @@
 /** The publisher: every revocation reaches its list, whatever runs at the same time, and no list is published for nothing. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { gunzipSync } from 'node:zlib'
+import { issuedAt, type Json, now, origin, signerOf } from '../../test/support/build/credentials.ts'
 import {
-  inside,
-  issuedAt,
-  type Json,
-  now,
-  origin,
-  signerOf,
-} from '../../test/support/build/credentials.ts'
-import {
+  bitIn,
   gatedDb,
   issueOne,
   issuer,
@@ -53,10 +46,7 @@ async function listOf({ credential }: IssuedCredential): Promise<ListRow> {
 }
 
 function bitOf({ payload }: ListRow, { credential }: IssuedCredential): boolean {
-  const index = Number(credential.credentialStatus.statusListIndex)
-  const encoded = String(inside(JSON.parse(payload), 'credentialSubject').encodedList)
-  const bits = gunzipSync(Buffer.from(encoded.slice(1), 'base64url'))
-  return (bits.readUInt8(index >> 3) & (0x80 >> (index & 7))) !== 0
+  return bitIn(JSON.parse(payload), credential)
 }
 
 function idsOf(...issued: IssuedCredential[]) {

@@ -2,13 +2,32 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { now, origin, signer, signerOf } from '../../test/support/build/credentials.ts'
-import { issueOne, issuer, keySince, liveVerdict } from '../../test/support/build/registry.ts'
+import {
+  issueOne,
+  issuer,
+  keySince,
+  liveVerdict,
+  newScores,
+  publishedBit,
+  revokeSigningKey,
+} from '../../test/support/build/registry.ts'
+import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
+import { inTurn, untilItWaits } from '../../test/support/fault/in-turn.ts'
 import { type TestDatabase, testDatabase } from '../../test/support/start/database.ts'
-import { tendLists } from './issue.ts'
+import { type Db, sql } from '../platform/db/db.ts'
+import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { findKeys } from './key-store.ts'
 import { publishDueLists } from './publish-lists.ts'
-import { createKey, publishedBeforeUseSeconds, revokeKey, rotateKeys } from './rotate-keys.ts'
+import { revokeCredentials } from './revoke.ts'
+import {
+  createKey,
+  publishedBeforeUseSeconds,
+  revokeCredentialsOfKey,
+  revokeKey,
+  rotateKeys,
+} from './rotate-keys.ts'
 import { kidOf } from './signing-key.ts'
+import { findStatuses } from './store.ts'
 
 const databases: TestDatabase[] = []
 afterEach(async () => {
@@ -22,6 +41,14 @@ async function emptyRegistry() {
 }
 
 const [second, third] = [signerOf(8), signerOf(9)]
+/** When the credential was revoked, as its status token tells. */
+async function statusOf(db: Db, { statusToken }: IssuedCredential): Promise<Date | null> {
+  const token = Buffer.from(statusToken, 'hex')
+  const [status] = await findStatuses(db, [{ token, vcSha256: token }])
+  if (status?.kind !== 'registered') throw new Error('the credential is not registered')
+  return status.revokedAt
+}
+
 const seconds = (from: Date, by: number) => new Date(from.getTime() + by * 1_000)
 
 test('the first key signs at once, the next waits as pending', async () => {
@@ -131,10 +158,12 @@ test('a revoked key: its credentials fail, the others do not, and no list rests 
   const sound = { ...issuer, signer: second }
   const kept = await issueOne(db, { issuedAt: now }, sound)
   assert.equal(await publishDueLists(db, sound, now), 0)
-  assert.equal(await revokeKey(db, signer.kid, now), true)
+  assert.equal(await revokeSigningKey(db, signer.kid, now), true)
   assert.equal((await liveVerdict(db, stolen.credential)).reason, 'key_revoked')
   assert.equal((await liveVerdict(db, kept.credential)).valid, true)
+  assert.deepEqual([await statusOf(db, stolen), await statusOf(db, kept)], [now, null])
   assert.equal(await publishDueLists(db, sound, now), 4, 'every list is signed anew')
+  assert.deepEqual([await publishedBit(db, stolen), await publishedBit(db, kept)], [true, false])
   const keyed = await db.rows<{ method: string }>({
     name: 'list_keys',
     text: `select distinct proofs #>> '{eddsa-rdfc-2022,verificationMethod}' as method from status_lists`,
@@ -146,23 +175,119 @@ test('a revoked key: its credentials fail, the others do not, and no list rests 
 test('a key is revoked once, for ever; an unknown one not at all', async () => {
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
-  assert.equal(await revokeKey(db, second.kid, now), false)
-  assert.equal(await revokeKey(db, signer.kid, now), true)
-  assert.equal(await revokeKey(db, signer.kid, seconds(now, 5)), false)
+  assert.equal(await revokeSigningKey(db, second.kid, now), false)
+  assert.equal(await revokeSigningKey(db, signer.kid, now), true)
+  assert.equal(await revokeSigningKey(db, signer.kid, seconds(now, 5)), false)
   const [key] = await findKeys(db)
   assert.deepEqual([key?.state, key?.revokedAt], ['revoked', now])
   const reopen = { name: 'reopen', text: 'update signing_keys set revoked_at = now()', values: [] }
   await assert.rejects(db.run(reopen), /stays revoked/)
 })
 
+/** A key that signed `stolen` and was rotated out, and the key that signs now. */
+async function rotatedRegistry() {
+  const db = await emptyRegistry()
+  await createKey(db, signer.kid, keySince)
+  await tendLists(db, issuer, now)
+  const stolen = await issueOne(db)
+  await createKey(db, second.kid, now)
+  await rotateKeys(db, now, { atOnce: true })
+  return { db, stolen, sound: { ...issuer, signer: second } }
+}
+
+test('credentials kept when their key is revoked are revoked later, once and for ever', async () => {
+  const { db, stolen, sound } = await rotatedRegistry()
+  const revokeKept = (at: Date) =>
+    db.transaction((tx) => revokeCredentialsOfKey(tx, signer.kid, at))
+  assert.equal(await revokeKept(now), false, 'the key is not revoked')
+  await db.transaction((tx) => revokeKey(tx, signer.kid, { now, keepCredentials: true }))
+  await publishDueLists(db, sound, now)
+  assert.equal((await liveVerdict(db, stolen.credential)).reason, 'key_revoked')
+  assert.deepEqual([await statusOf(db, stolen), await publishedBit(db, stolen)], [null, false])
+
+  const later = seconds(now, 5)
+  assert.equal(await revokeKept(later), true)
+  assert.equal(await revokeKept(seconds(now, 6)), false)
+  assert.equal(await publishDueLists(db, sound, later), 4)
+  assert.deepEqual([await statusOf(db, stolen), await publishedBit(db, stolen)], [later, true])
+  for (const at of [null, seconds(now, 9)])
+    await assert.rejects(
+      db.run(sql`update signing_keys set credentials_revoked_at = ${at} where kid = ${signer.kid}`),
+      /a revoked credential stays revoked/,
+    )
+})
+
+test('the first time counts: a credential revoked before its key, after it, or with it', async () => {
+  const { db, stolen } = await rotatedRegistry()
+  const [before, at, after] = [seconds(now, 1), seconds(now, 2), seconds(now, 3)]
+  const early = await issueOne(db, { issuedAt: now }, { ...issuer, signer: second })
+  const revokeAt = (issued: IssuedCredential, time: Date) =>
+    revokeCredentials(db, { vcSha256s: [Buffer.from(issued.vcSha256, 'hex')] }, time)
+  await revokeAt(early, before)
+  for (const kid of [signer.kid, second.kid]) await revokeSigningKey(db, kid, at)
+  const [row] = await revokeAt(stolen, after)
+  assert.deepEqual([row?.revokedAt, row?.now], [at, false], 'the key came first')
+  const [again] = await revokeAt(early, after)
+  assert.deepEqual([again?.revokedAt, again?.now], [before, false])
+  assert.deepEqual([await statusOf(db, early), await statusOf(db, stolen)], [before, at])
+})
+
+test('a revocation waits for a transaction that issues: the next lists hold the bits of its credentials', async () => {
+  const { db, sound } = await rotatedRegistry()
+  const [[issued], revoked] = await inTurn(
+    db,
+    (tx) => issueCredentials(tx, sound, newScores(1, { issuedAt: now })),
+    () => revokeSigningKey(db, second.kid, now),
+  )
+  assert.equal(revoked, true)
+  assert.ok(issued !== undefined)
+  await createKey(db, third.kid, now)
+  await publishDueLists(db, { ...issuer, signer: third }, now)
+  assert.deepEqual([await statusOf(db, issued), await publishedBit(db, issued)], [now, true])
+})
+
+test('a revocation that waits for an issuing transaction goes before later ones', async () => {
+  const { db, sound } = await rotatedRegistry()
+  const issueNow = () => issueOne(db, { issuedAt: now }, sound)
+  const { revoking, late } = await db.transaction(async (tx) => {
+    await issueCredentials(tx, sound, newScores(1, { issuedAt: now }))
+    await issueNow()
+    const revoking = revokeSigningKey(db, second.kid, now)
+    await untilItWaits(db, revoking)
+    return { revoking, late: assert.rejects(issueNow(), /is revoked, not active/) }
+  })
+  assert.equal(await revoking, true)
+  await late
+})
+
+test('cut off between any two statements: the key, its credentials and its lists are as before, or all revoked', async () => {
+  const { db, stolen } = await rotatedRegistry()
+  const look = async () => ({
+    key: (await findKeys(db))[0]?.state,
+    revokedAt: await statusOf(db, stolen),
+    due: await db.rows(sql`select from status_lists where revision > published_revision`),
+  })
+  const before = await look()
+  const cut = await cutOffEverywhere(
+    db,
+    (bounded) => revokeSigningKey(bounded, signer.kid, now),
+    async (cutOff) => {
+      if (cutOff) assert.deepEqual(await look(), before)
+    },
+  )
+  assert.ok(cut >= 4, `${cut} boundaries`)
+  const { key, revokedAt, due } = await look()
+  assert.deepEqual([key, revokedAt, due.length], ['revoked', now, 4])
+})
+
 test('after the active key was revoked the pending one takes over without waiting, or a new one signs at once', async () => {
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
   await createKey(db, second.kid, now)
-  await revokeKey(db, signer.kid, now)
+  await revokeSigningKey(db, signer.kid, now)
   const rotated = await rotateKeys(db, now, { atOnce: false })
   assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: null })
-  await revokeKey(db, second.kid, now)
+  await revokeSigningKey(db, second.kid, now)
   assert.equal((await createKey(db, third.kid, now)).state, 'active')
 })
 
@@ -170,7 +295,7 @@ test('after the active key was revoked a new one waits behind the one that is pe
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
   await createKey(db, second.kid, now)
-  await revokeKey(db, signer.kid, now)
+  await revokeSigningKey(db, signer.kid, now)
   assert.equal((await createKey(db, third.kid, seconds(now, 1))).state, 'pending')
   const rotated = await rotateKeys(db, seconds(now, 1), { atOnce: false })
   assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: null })

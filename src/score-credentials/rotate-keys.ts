@@ -3,8 +3,8 @@
  * The private half never enters the database: the caller keeps it where `signer` came from.
  */
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
-import { findKeys, insertKey, lockKeys, moveKey } from './key-store.ts'
-import { refreshAllLists } from './list-store.ts'
+import { findKeys, insertKey, lockKeys, markCredentialsRevoked, moveKey } from './key-store.ts'
+import { raiseAllRevisions } from './list-store.ts'
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from './signing-key.ts'
 import type { SigningKey } from './trust.ts'
 
@@ -70,18 +70,30 @@ export async function rotateKeysInside(
   return { outcome: 'rotated', active: next.kid, retired: active?.kid ?? null }
 }
 
-/** For a compromised key: everything it signed fails from now on, and the lists are signed anew. False where the key is unknown or was revoked before. */
-export function revokeKey(db: Db, kid: string, now: Date): Promise<boolean> {
-  return db.transaction((tx) => revokeKeyInside(tx, kid, now))
-}
-
-/** The same within the caller's transaction. */
-export async function revokeKeyInside(tx: Tx, kid: string, now: Date): Promise<boolean> {
+/**
+ * Revokes a compromised key and, unless `keepCredentials`, every credential that it signed (decision D57). All lists are due: those
+ * that the key signed, and those that hold its credentials. Waits for transactions that are issuing, so the lists miss no credential.
+ * Returns false if the key is unknown or revoked already.
+ */
+export async function revokeKey(
+  tx: Tx,
+  kid: string,
+  { now, keepCredentials = false }: { now: Date; keepCredentials?: boolean },
+): Promise<boolean> {
   await lockKeys(tx)
   const from = ['pending', 'active', 'retired'] as const
-  const revoked = await moveKey(tx, kid, { from, to: 'revoked', at: now })
-  if (revoked) await refreshAllLists(tx, now)
-  return revoked
+  if (!(await moveKey(tx, kid, { from, to: 'revoked', at: now }))) return false
+  if (!keepCredentials) await markCredentialsRevoked(tx, kid, now)
+  await raiseAllRevisions(tx, now)
+  return true
+}
+
+/** Revokes the credentials that were kept when their key was revoked. Returns false if there is nothing to do. */
+export async function revokeCredentialsOfKey(tx: Tx, kid: string, now: Date): Promise<boolean> {
+  await lockKeys(tx)
+  if (!(await markCredentialsRevoked(tx, kid, now))) return false
+  await raiseAllRevisions(tx, now)
+  return true
 }
 
 /** What a retired or revoked key signs would never verify: a process that has not noticed the rotation must not sign on. */

@@ -1,7 +1,13 @@
 /** All SQL of score_credentials. */
-import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
 import type { RegisteredStatus, StatusQuestion } from './verify.ts'
+
+/**
+ * When a credential `c` of the key `k` was revoked, or null: by itself or with all credentials of its key, whichever was first. No
+ * other expression decides this.
+ */
+export const revokedAt = fragment`least(c.revoked_at, k.credentials_revoked_at)`
 
 interface StatusRow {
   vcSha256: Buffer | null
@@ -18,7 +24,7 @@ export async function findStatuses(
   const tokens = bytesArray(questions.map(({ token }) => token?.toString('hex') ?? ''))
   const digests = bytesArray(questions.map(({ vcSha256 }) => vcSha256.toString('hex')))
   const rows = await db.rows<StatusRow>(sql`
-    select c.vc_sha256 as "vcSha256", c.revoked_at as "revokedAt",
+    select c.vc_sha256 as "vcSha256", ${revokedAt} as "revokedAt",
       c.superseded_at as "supersededAt", k.revoked_at as "keyRevokedAt"
     from unnest(${tokens}::bytea[], ${digests}::bytea[]) with ordinality as q(token, digest, place)
     left join lateral (
@@ -104,9 +110,10 @@ export function findIssued(
   vcSha256s: readonly Buffer[],
 ): Promise<RegisteredCredential[]> {
   return db.rows<RegisteredCredential>(sql`
-    select credential_id as "credentialId", payload, proof, subject, issued_at as "issuedAt",
-      valid_until as "validUntil", superseded_at as "supersededAt", revoked_at as "revokedAt"
-    from score_credentials where vc_sha256 = any(${vcSha256s}::bytea[])`)
+    select c.credential_id as "credentialId", c.payload, c.proof, c.subject,
+      c.issued_at as "issuedAt", c.valid_until as "validUntil", c.superseded_at as "supersededAt",
+      ${revokedAt} as "revokedAt"
+    from score_credentials c join signing_keys k using (kid) where c.vc_sha256 = any(${vcSha256s}::bytea[])`)
 }
 
 /** The one that no later one supersedes, revoked or not. */
@@ -159,13 +166,14 @@ export interface RevokedRow {
 export function markRevoked(tx: Tx, vcSha256s: readonly Buffer[], at: Date): Promise<RevokedRow[]> {
   return tx.rows<RevokedRow>(sql`
     with found as (
-      select vc_sha256, revoked_at from score_credentials
-      where vc_sha256 = any(${vcSha256s}::bytea[]) order by vc_sha256 for update
+      select c.vc_sha256, ${revokedAt} as revoked_at
+      from score_credentials c join signing_keys k using (kid)
+      where c.vc_sha256 = any(${vcSha256s}::bytea[]) order by c.vc_sha256 for update of c
     )
-    update score_credentials c set revoked_at = coalesce(c.revoked_at, ${at})
+    update score_credentials c set revoked_at = coalesce(c.revoked_at, found.revoked_at, ${at})
     from found where c.vc_sha256 = found.vc_sha256
     returning c.vc_sha256 as "vcSha256", c.credential_id as "credentialId", c.list_id as "listId",
-      c.revoked_at as "revokedAt", found.revoked_at is null as "now"`)
+      least(c.revoked_at, found.revoked_at) as "revokedAt", found.revoked_at is null as "now"`)
 }
 
 /** The digest behind a token, an id or itself. */
@@ -198,7 +206,12 @@ export function findTakenSlots(
 
 export async function findRevokedIndexes(db: Queryable, listId: string): Promise<number[]> {
   const rows = await db.rows<{ indexes: number[] }>(sql`
-    select coalesce(array_agg(list_index), '{}') as indexes from score_credentials
-    where list_id = ${listId} and revoked_at is not null`)
+    select coalesce(array_agg(list_index), '{}') as indexes from (
+      select list_index from score_credentials
+      where list_id = ${listId} and revoked_at is not null
+      union all
+      select c.list_index from score_credentials c join signing_keys k using (kid)
+      where c.list_id = ${listId} and k.credentials_revoked_at is not null
+    ) revoked`)
   return rows[0]?.indexes ?? []
 }

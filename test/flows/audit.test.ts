@@ -104,7 +104,23 @@ test('every action of an operator leaves an entry; what does nothing leaves none
   await run(['keys', 'revoke', first])
   assert.equal((await newest()).action, 'credentials.revoked', 'not confirmed: nothing is done')
   await report('keys', 'revoke', first, '--yes')
-  assert.deepEqual(await newest(), { action: 'keys.revoked', subjects: [first], details: {} })
+  assert.deepEqual(await newest(), {
+    action: 'keys.revoked',
+    subjects: [first],
+    details: { credentials: 'revoked' },
+  })
+
+  const ofKey = ['credentials', 'revoke', '--key', second]
+  assert.equal((await run(ofKey)).code, 1, 'the key is not revoked')
+  assert.equal((await run([...ofKey, '--id', String(ids[2])])).code, 2)
+  await report('keys', 'revoke', second, '--yes', '--keep-credentials')
+  assert.deepEqual((await newest()).details, { credentials: 'kept' })
+  assert.equal((await report(...ofKey)).outcome, 'revoked')
+  const revokedLater = { action: 'keys.credentials_revoked', subjects: [second], details: {} }
+  assert.deepEqual(await newest(), revokedLater)
+  assert.equal((await report(...ofKey)).outcome, 'already_revoked')
+  assert.equal((await listed('--action', 'keys.credentials_revoked')).length, 1)
+  assert.equal((await run(['credentials', 'revoke', '--key', `z6Mk${'A'.repeat(44)}`])).code, 1)
 })
 
 test('people, sources and evidence leave entries of ids and counts; the same again, and a dry run, leave none', async () => {
@@ -190,7 +206,11 @@ test('list: an entry is one line, whatever is in it, and nothing of it steers th
   const kid = `z6Mk${'A'.repeat(44)}`
   const at = new Date('2099-01-01T00:00:00Z')
   await database.db.transaction((tx) =>
-    recordAction(tx, { actor, action: 'keys.revoked', subjects: [kid], details: {} }, at),
+    recordAction(
+      tx,
+      { actor, action: 'keys.revoked', subjects: [kid], details: { credentials: 'revoked' } },
+      at,
+    ),
   )
   const { out } = await run(['audit', 'list', '--since', '2098-12-31'])
   assert.equal(out.split('\n').length, 2)

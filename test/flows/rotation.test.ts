@@ -1,7 +1,9 @@
 /** Keys over their whole life, by command and over HTTP, on two servers that run through all of it: pending, active, retired, revoked. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { publicUrl } from '../support/build/credentials.ts'
+import { bitIn } from '../support/build/registry.ts'
 import { testDatabase } from '../support/start/database.ts'
 import {
   get,
@@ -9,6 +11,7 @@ import {
   issue,
   listOf,
   scoreLine,
+  statusOf,
   verdictsByList,
   verify,
 } from '../support/start/deployment.ts'
@@ -155,7 +158,7 @@ test('after two rotations and a restart a credential of the first key is valid, 
   assert.deepEqual([all, asserting, revoked], [[first, second, third].toSorted(byText), all, []])
 })
 
-test('a revoked key: key_revoked at the very next call of a server that runs, and the DID document says so', async () => {
+test('a revoked key: verification and status of its credentials say so at the next call, then the list and the DID document', async () => {
   const unconfirmed = await assay(['keys', 'revoke', first], env)
   assert.equal(unconfirmed.ended, 2)
   assert.match(unconfirmed.out, /Nothing was done/)
@@ -166,7 +169,16 @@ test('a revoked key: key_revoked at the very next call of a server that runs, an
     const { body } = await verify(base, ofFirst)
     assert.deepEqual([body.valid, body.reason], [false, 'key_revoked'])
     assert.equal((await verify(base, ofSecond)).body.valid, true)
+    assert.equal((await statusOf(base, ofFirst)).body.status, 'revoked')
+    assert.equal((await statusOf(base, ofSecond)).body.status, 'active')
   }
+  await bothSee('the signed list', async ({ base }) => {
+    const bits = [ofFirst, ofSecond].map(async (credential) => {
+      const { body } = await listOf(base, credential)
+      return bitIn(body, credential)
+    })
+    return isDeepStrictEqual(await Promise.all(bits), [true, false])
+  })
   await bothSee('the DID document', async (server) => (await didOf(server)).revoked.length === 1)
   const { all, asserting, revoked } = await didOf(other)
   assert.deepEqual(

@@ -41,6 +41,7 @@ export function credentialsCommands(program: Command): void {
       '--from <file>',
       'ids, tokens, digests or credentials, one a line; - for standard input',
     )
+    .option('--key <kid>', 'every credential of a key that is revoked already, and nothing else')
     .action((flags) =>
       act(flags, async () =>
         (await import('../credentials-revoke.ts')).revokeCommand(settings(), flags),

@@ -24,6 +24,7 @@ export function keysCommands(program: Command): void {
   command(keys, 'revoke', 'Revoke a compromised key: all it signed becomes invalid, for ever')
     .argument('<kid>', 'z6Mk…, or a verification method that ends in it')
     .option('--yes', 'go ahead; without it the consequences are explained')
+    .option('--keep-credentials', 'leave the status of the credentials that it signed as it is')
     .action((kid, flags) =>
       act(flags, async () =>
         (await import('../keys-revoke.ts')).revokeKeyCommand(settings(), kid, flags),

@@ -1,6 +1,7 @@
 /** A registry of score credentials in a database of its own: the vector's key active, lists open. */
+import { gunzipSync } from 'node:zlib'
 import { Client } from 'pg'
-import type { Db, Statement, Tx } from '../../../src/platform/db/db.ts'
+import { type Db, type Statement, sql, type Tx } from '../../../src/platform/db/db.ts'
 import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
 import {
   type IssuedCredential,
@@ -10,14 +11,23 @@ import {
   tendLists,
 } from '../../../src/score-credentials/issue.ts'
 import { findKeys } from '../../../src/score-credentials/key-store.ts'
-import { createKey } from '../../../src/score-credentials/rotate-keys.ts'
+import { createKey, revokeKey } from '../../../src/score-credentials/rotate-keys.ts'
 import type { VerifyResult } from '../../../src/score-credentials/schema.ts'
 import { signatureCache } from '../../../src/score-credentials/signature-cache.ts'
 import { findStatuses } from '../../../src/score-credentials/store.ts'
 import { trustOf } from '../../../src/score-credentials/trust.ts'
 import { verifyCredential } from '../../../src/score-credentials/verify.ts'
 import { type TestDatabase, testDatabase } from '../start/database.ts'
-import { issuedAt, type Json, now, origin, publicUrl, score, signer } from './credentials.ts'
+import {
+  inside,
+  issuedAt,
+  type Json,
+  now,
+  origin,
+  publicUrl,
+  score,
+  signer,
+} from './credentials.ts'
 
 export const issuer: Issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }
 
@@ -43,6 +53,10 @@ export async function testRegistry(): Promise<TestRegistry> {
       await database.drop()
     },
   }
+}
+
+export function revokeSigningKey(db: Db, kid: string, at: Date): Promise<boolean> {
+  return db.transaction((tx) => revokeKey(tx, kid, { now: at }))
 }
 
 let people = 0
@@ -89,6 +103,27 @@ export async function liveVerdict(
       return status
     },
   })
+}
+
+interface Listed {
+  credentialStatus: Readonly<Record<string, string>>
+}
+
+/** The bit of a credential in a status list. */
+export function bitIn(list: Json, { credentialStatus }: Listed): boolean {
+  const index = Number(credentialStatus.statusListIndex)
+  const encoded = String(inside(list, 'credentialSubject').encodedList)
+  const bits = gunzipSync(Buffer.from(encoded.slice(1), 'base64url'))
+  return (bits.readUInt8(index >> 3) & (0x80 >> (index & 7))) !== 0
+}
+
+/** The bit of a credential in its list as last published. */
+export async function publishedBit(db: Db, { credential }: IssuedCredential): Promise<boolean> {
+  const url = String(credential.credentialStatus.statusListCredential)
+  const [list] = await db.rows<{ payload: string }>(sql`
+    select payload from status_lists where list_id = ${url.slice(origin.statusListUrlPrefix.length)}`)
+  if (list === undefined) throw new Error(`there is no list ${url}`)
+  return bitIn(JSON.parse(list.payload), credential)
 }
 
 /** Takes the places of a list from `from` on that are free, as credentials of nobody. */
