@@ -21,7 +21,8 @@ export function limitCommand(
 ): Promise<Outcome> {
   const limits = limitsOf(flags)
   return changeEndpoint(config, endpoint, async (tx, id) => {
-    if ((await lockEndpoint(tx, id)) === undefined) return refusalOf('no such endpoint')
+    if ((await lockEndpoint(tx, { endpointId: id, userId: null })) === undefined)
+      return refusalOf('no such endpoint')
     await setLimits(tx, id, limits)
     return {
       entry: { action: 'webhooks.limited', subjects: [id], details: limits },

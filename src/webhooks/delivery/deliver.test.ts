@@ -35,6 +35,9 @@ const { db } = database
 after(() => database.drop())
 beforeEach(() => forgetWebhooks(db))
 
+const attemptsAt = async (endpointId: string, limit: number) =>
+  (await findAttempts(db, { endpointId, userId: null, limit })) ?? assert.fail('no such endpoint')
+
 const delivering = (parts: Parameters<typeof startDelivering>[1] = {}) => startDelivering(db, parts)
 
 test('an event reaches each active endpoint that wants its type, and no other', async () => {
@@ -107,7 +110,7 @@ test('a receiver that fails is tried ten times over 75 h 35 m: same id and bytes
   worker.moveBy(1_000_000)
   await worker.deliver()
   assert.equal(received.length, 10)
-  const attempts = await findAttempts(db, id, 100)
+  const attempts = await attemptsAt(id, 100)
   assert.deepEqual(
     attempts.map((one) => one.attempt),
     [10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
@@ -140,6 +143,26 @@ test('by chance each wait is up to a fifth shorter or longer than the schedule, 
   assert.deepEqual(await statusesIn(db), ['exhausted'])
 })
 
+test('an attempt says when the next one follows, until its delivery has ended', async () => {
+  const answers = [500, 200]
+  const { url } = await receiver((response) => response.writeHead(answers.shift() ?? 500).end())
+  const { id } = await createEndpoint(db, url)
+  await happen(db)
+  const worker = delivering()
+  const following = async () => (await attemptsAt(id, 10)).map((one) => one.nextAttemptAt)
+  assert.deepEqual(await following(), [])
+  await worker.deliver()
+  assert.deepEqual(await following(), [new Date(began.getTime() + 5_000)])
+  worker.moveBy(5)
+  await worker.deliver()
+  assert.deepEqual(await following(), [null, null])
+  await happen(db, 'score.updated', { at: worker.now() })
+  await worker.deliver()
+  assert.notEqual((await following())[0], null)
+  await disable(db, id, worker.now())
+  assert.deepEqual(await following(), [null, null, null])
+})
+
 test('a receiver that fails once and then takes it: two attempts, and its failing is forgotten', async () => {
   const { url, received } = await receiver((response) =>
     response.writeHead(received.length === 1 ? 503 : 204).end(),
@@ -166,7 +189,7 @@ for (const status of [301, 302, 307, 308]) {
     await happen(db)
     await delivering().deliver()
     assert.equal(received.length, 1)
-    const [attempt] = await findAttempts(db, id, 1)
+    const [attempt] = await attemptsAt(id, 1)
     assert.deepEqual([attempt?.errorCode, attempt?.responseStatus], ['redirect', status])
   })
 }
@@ -225,7 +248,7 @@ test('a blocked address is a failure like any other, and nothing is sent', async
   const worker = delivering({ egress: { resolve: () => Promise.resolve(['10.0.0.1']) } })
   await worker.deliver()
   assert.equal(received.length, 0)
-  const [attempt] = await findAttempts(db, id, 1)
+  const [attempt] = await attemptsAt(id, 1)
   assert.deepEqual([attempt?.errorCode, attempt?.responseStatus], ['blocked_address', null])
   assert.match(await worker.metrics.text(), /webhook_blocked_total 1\n/)
 })
@@ -319,7 +342,7 @@ test('a worker that died: its lease runs out, the delivery is made again at once
   await worker.deliver()
   assert.equal(received.length, 1)
   assert.equal(received[0]?.headers['service-webhook-attempt'], '1')
-  const attempts = await findAttempts(db, id, 10)
+  const attempts = await attemptsAt(id, 10)
   assert.deepEqual(attempts.map((one) => one.status).sort(), ['interrupted', 'succeeded'])
 })
 

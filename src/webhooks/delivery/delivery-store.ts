@@ -1,5 +1,6 @@
 /** SQL of webhook_deliveries and webhook_attempts, but for placing, leasing and acknowledging. */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+import type { EndpointOf } from './endpoint-store.ts'
 
 /** Nothing more is sent to these endpoints; what is under way cannot come back. */
 export async function cancelDeliveries(
@@ -136,17 +137,30 @@ export interface ShownAttempt {
   nextAttemptAt: Date | null
 }
 
-/** The attempts at an endpoint, newest first. No secret and no signature is among what is kept. */
-export function findAttempts(
+export interface AttemptsWanted extends EndpointOf {
+  limit: number
+}
+
+/**
+ * Returns the attempts at an endpoint, newest first, or null if the account has no such endpoint. Of a delivery that has ended no further
+ * attempt is announced. No secret and no signature is among what is kept.
+ */
+export async function findAttempts(
   db: Queryable,
-  endpointId: string,
-  limit: number,
-): Promise<ShownAttempt[]> {
-  return db.rows<ShownAttempt>(sql`
-    select id, event_id as "eventId", event_type as "eventType", attempt, trigger,
-      result as status, response_status as "responseStatus", error_code as "errorCode",
-      duration_ms as "durationMs", response_body as "responseBody", started_at as "requestedAt",
-      next_attempt_at as "nextAttemptAt"
-    from webhook_attempts where endpoint_id = ${endpointId}::uuid
-    order by started_at desc, id desc limit ${limit}`)
+  { endpointId, userId, limit }: AttemptsWanted,
+): Promise<ShownAttempt[] | null> {
+  const rows = await db.rows<ShownAttempt | { id: null }>(sql`
+    select a.* from webhook_endpoints n left join lateral (
+      select a.id, a.event_id as "eventId", a.event_type as "eventType", a.attempt, a.trigger,
+        a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
+        a.duration_ms as "durationMs", a.response_body as "responseBody",
+        a.started_at as "requestedAt",
+        case when d.finished_at is null then a.next_attempt_at end as "nextAttemptAt"
+      from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id
+      where a.endpoint_id = n.id
+      order by a.started_at desc, a.id desc limit ${limit}
+    ) a on true
+    where n.id = ${endpointId}::uuid and (${userId}::uuid is null or n.user_id = ${userId}::uuid)
+    order by a."requestedAt" desc, a.id desc`)
+  return rows.length === 0 ? null : rows.filter((row) => row.id !== null)
 }

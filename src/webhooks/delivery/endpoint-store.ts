@@ -94,13 +94,27 @@ export interface EndpointState {
   testedAt: Date | null
 }
 
-/** Under its row lock, so that what is decided stays true until the end of the transaction. */
-export async function lockEndpoint(tx: Tx, id: string): Promise<EndpointState | undefined> {
+/** An endpoint on behalf of a caller: `userId` is the account that must own it, or null for the operator. */
+export interface EndpointOf {
+  endpointId: string
+  userId: string | null
+}
+
+/**
+ * Locks the endpoint's row, so that what is decided stays true until the end of the transaction. The endpoint of another account is
+ * answered like one that does not exist.
+ */
+export async function lockEndpoint(
+  tx: Tx,
+  { endpointId, userId }: EndpointOf,
+): Promise<EndpointState | undefined> {
   const [row] = await tx.rows<EndpointState>(sql`
     select id, user_id as "userId", url, event_types as "eventTypes", created_at as "createdAt",
       disabled_at as "disabledAt", disabled_reason as "disabledReason", paused_at as "pausedAt",
       tested_at as "testedAt"
-    from webhook_endpoints where id = ${id}::uuid for no key update`)
+    from webhook_endpoints
+    where id = ${endpointId}::uuid and (${userId}::uuid is null or user_id = ${userId}::uuid)
+    for no key update`)
   return row
 }
 

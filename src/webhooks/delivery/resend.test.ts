@@ -17,9 +17,11 @@ import {
 } from '../../../test/support/build/webhooks.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
+import { disableEndpoint } from '../endpoints/disable.ts'
 import { enableEndpoint } from '../endpoints/enable.ts'
 import { eventTypes } from '../events/event-types.ts'
 import { placeWaiting } from '../events/place.ts'
+import { findAttempts } from './delivery-store.ts'
 import { queueTestEvent, recoverSince, resendEvent } from './resend.ts'
 
 const database = await testDatabase()
@@ -35,9 +37,11 @@ const recover = (endpointId: string, at = began) =>
 
 test('a test event goes through the same queue, once, marked as one; one a minute', async () => {
   const { url, received } = await receiver(failing)
-  const { id, secret } = await createEndpoint(db, url, { types: ['score.updated'] })
+  const { id, userId, secret } = await createEndpoint(db, url, { types: ['score.updated'] })
   const queue = (at: Date) =>
-    db.transaction((tx) => queueTestEvent(tx, { endpointId: id, type: 'dispute.opened', at }))
+    db.transaction((tx) =>
+      queueTestEvent(tx, { endpointId: id, userId, type: 'dispute.opened', at }),
+    )
   const first = await queue(began)
   assert.equal(first.outcome, 'queued')
   const soon = await queue(new Date(began.getTime() + 20_500))
@@ -56,6 +60,23 @@ test('a test event goes through the same queue, once, marked as one; one a minut
   assert.ok(one && verifies(one, secret))
   assert.deepEqual(await statusesIn(db), ['exhausted'])
   assert.equal((await queue(new Date(began.getTime() + 60_000))).outcome, 'queued')
+})
+
+test('the endpoint of another account is not found: nothing is queued, shown or disabled', async () => {
+  const { id: endpointId } = await createEndpoint(db, 'https://hooks.example/')
+  const { userId } = await createEndpoint(db, 'https://hooks.example/')
+  const type = 'score.updated'
+  const queued = await db.transaction((tx) =>
+    queueTestEvent(tx, { endpointId, userId, type, at: began }),
+  )
+  assert.deepEqual(queued, { outcome: 'no such endpoint' })
+  assert.deepEqual(await statusesIn(db), [])
+  assert.equal(await findAttempts(db, { endpointId, userId, limit: 1 }), null)
+  const disabled = await db.transaction((tx) =>
+    disableEndpoint(tx, { endpointId, userId, reason: 'owner', now: began }),
+  )
+  assert.equal(disabled, null)
+  assert.deepEqual(await findAttempts(db, { endpointId, userId: null, limit: 1 }), [])
 })
 
 test('an event is sent again on request, as a delivery of its own', async () => {

@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import { envelopeText, eventId, eventIdRandomBytes } from '../events/envelope.ts'
 import { type EventType, eventTypes } from '../events/event-types.ts'
 import { insertRecovery, insertResend, insertTest } from './delivery-store.ts'
-import { lockEndpoint, setTested } from './endpoint-store.ts'
+import { type EndpointOf, lockEndpoint, setTested } from './endpoint-store.ts'
 
 export type Resent = 'queued' | 'no such endpoint' | 'disabled' | 'no such event'
 
@@ -13,7 +13,7 @@ export async function resendEvent(
   tx: Tx,
   { endpointId, eventId, at }: { endpointId: string; eventId: string; at: Date },
 ): Promise<Resent> {
-  const endpoint = await lockEndpoint(tx, endpointId)
+  const endpoint = await lockEndpoint(tx, { endpointId, userId: null })
   if (endpoint === undefined) return 'no such endpoint'
   if (endpoint.disabledAt !== null) return 'disabled'
   const ref = randomBytes(8).toString('hex')
@@ -35,7 +35,7 @@ export async function recoverSince(
   tx: Tx,
   { endpointId, since, at, limit = 1_000 }: Recovery,
 ): Promise<Recovered> {
-  const endpoint = await lockEndpoint(tx, endpointId)
+  const endpoint = await lockEndpoint(tx, { endpointId, userId: null })
   if (endpoint === undefined) return { outcome: 'no such endpoint' }
   if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
   const ref = `recovery ${at.toISOString()}`
@@ -62,9 +62,9 @@ export type TestQueued =
 /** Queues one synthetic event with the fictional data of the type's example. One attempt is made; its id begins with `evt_test_`. */
 export async function queueTestEvent(
   tx: Tx,
-  { endpointId, type, at }: { endpointId: string; type: EventType; at: Date },
+  { endpointId, userId, type, at }: EndpointOf & { type: EventType; at: Date },
 ): Promise<TestQueued> {
-  const endpoint = await lockEndpoint(tx, endpointId)
+  const endpoint = await lockEndpoint(tx, { endpointId, userId })
   if (endpoint === undefined) return { outcome: 'no such endpoint' }
   if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
   const waitMs = (endpoint.testedAt?.getTime() ?? Number.NEGATIVE_INFINITY) + testPauseMs - +at

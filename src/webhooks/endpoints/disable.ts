@@ -1,13 +1,15 @@
 /** Disables an endpoint: it stays, nothing is sent to it any more. Writes webhook_endpoints and webhook_deliveries. */
 import type { Tx } from '../../platform/db/db.ts'
 import { cancelDeliveries } from '../delivery/delivery-store.ts'
-import { type DisabledReason, lockEndpoint, setDisabled } from '../delivery/endpoint-store.ts'
+import {
+  type DisabledReason,
+  type EndpointOf,
+  lockEndpoint,
+  setDisabled,
+} from '../delivery/endpoint-store.ts'
 import { type EndpointRow, findEndpoints } from './store.ts'
 
-export interface Disabling {
-  endpointId: string
-  /** Whose it must be; null: whoever's. */
-  userId: string | null
+export interface Disabling extends EndpointOf {
   reason: DisabledReason
   now: Date
 }
@@ -21,8 +23,7 @@ export async function disableEndpoint(
   tx: Tx,
   { endpointId, userId, reason, now }: Disabling,
 ): Promise<{ endpoint: EndpointRow; changed: boolean } | null> {
-  const found = await lockEndpoint(tx, endpointId)
-  if (found === undefined || (userId !== null && found.userId !== userId)) return null
+  if ((await lockEndpoint(tx, { endpointId, userId })) === undefined) return null
   const disabled = await setDisabled(tx, [endpointId], { reason, at: now })
   await cancelDeliveries(tx, disabled, now)
   const [endpoint] = await findEndpoints(tx, [endpointId], now)

@@ -33,7 +33,7 @@ export async function rotateSecret(
   tx: Tx,
   { endpointId, ring, at, announcedHours = 24 }: Rotation,
 ): Promise<Rotated> {
-  const endpoint = await lockEndpoint(tx, endpointId)
+  const endpoint = await lockEndpoint(tx, { endpointId, userId: null })
   if (endpoint === undefined) return { outcome: 'no such endpoint' }
   if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
   const known = await findSecrets(tx, [endpointId], at)
@@ -68,7 +68,8 @@ export async function replaceSecret(
   { endpointId, ring }: Pick<Rotation, 'endpointId' | 'ring'>,
 ): Promise<Replaced> {
   const before = await findNewestSecretVersion(tx, endpointId)
-  if ((await lockEndpoint(tx, endpointId)) === undefined) return { outcome: 'no such endpoint' }
+  if ((await lockEndpoint(tx, { endpointId, userId: null })) === undefined)
+    return { outcome: 'no such endpoint' }
   if ((await findNewestSecretVersion(tx, endpointId)) !== before)
     return { outcome: 'replaced by another operator' }
   const version = before + 1
@@ -97,7 +98,7 @@ async function addSecret(
 
 /** The announced secret signs from now on. False where none is announced. */
 export async function promoteSecret(tx: Tx, endpointId: string, at: Date): Promise<boolean> {
-  const endpoint = await lockEndpoint(tx, endpointId)
+  const endpoint = await lockEndpoint(tx, { endpointId, userId: null })
   if (endpoint === undefined) return false
   const newest = (await findSecrets(tx, [endpointId], at)).at(-1)
   if (newest === undefined || newest.signsFrom <= at) return false

@@ -44,6 +44,8 @@ export function forgetWebhooks(db: Db): Promise<number> {
 
 export interface TestEndpoint {
   id: string
+  /** The account that owns it. */
+  userId: string
   secret: string
 }
 
@@ -53,11 +55,12 @@ export async function createEndpoint(
   { types = eventTypeNames, at = began }: { types?: readonly EventType[]; at?: Date } = {},
 ): Promise<TestEndpoint> {
   const id = randomUUID()
+  const userId = randomUUID()
   const secret = newSecret()
   await db.transaction(async (tx) => {
     await tx.run(sql`
       insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at)
-      values (${id}, ${randomUUID()}, ${url}, ${types}, ${at}, ${at})`)
+      values (${id}, ${userId}, ${url}, ${types}, ${at}, ${at})`)
     await insertSecret(tx, {
       endpointId: id,
       version: 1,
@@ -66,7 +69,7 @@ export async function createEndpoint(
       ...sealSecret(secret, { endpointId: id, version: 1 }, testRing),
     })
   })
-  return { id, secret }
+  return { id, userId, secret }
 }
 
 export const disable = (db: Db, endpointId: string, now: Date) =>
