@@ -1,4 +1,6 @@
 /** `assay credentials verify`: by the local registry, offline from files, or by asking a deployment. */
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
@@ -11,6 +13,7 @@ import { findStatuses } from '../score-credentials/store.ts'
 import { trustOf } from '../score-credentials/trust.ts'
 import { verifyBodyBytesMax, verifyPath } from '../score-credentials/verifier-endpoints.ts'
 import { type RegisteredStatus, verifyCredential } from '../score-credentials/verify.ts'
+import { keptEngines } from '../scores/engine.ts'
 import { readInput } from './lines.ts'
 import type { Outcome } from './output.ts'
 import { postJson } from './post.ts'
@@ -21,7 +24,8 @@ import { withDatabase } from './with-database.ts'
 
 export interface VerifyFlags {
   key?: string
-  list?: string
+  /** Files and folders. */
+  list?: string[]
   url?: string
 }
 
@@ -61,8 +65,7 @@ async function verified(
 ): Promise<VerifyResult> {
   if (flags.url !== undefined) return verifiedOnline(flags.url, presented)
   if (flags.key === undefined) return verifiedHere(settings(), presented)
-  const key = await jsonIn(flags.key)
-  const files = flags.list === undefined ? { key } : { key, list: await jsonIn(flags.list) }
+  const files = { key: await jsonIn(flags.key), lists: await listsIn(flags.list ?? []) }
   const { credential, ambiguity } = presented
   try {
     return verifyOffline(credential, ambiguity, { files, now: systemClock() })
@@ -70,6 +73,21 @@ async function verified(
     if (!(error instanceof Error) || !/^Key(File)?Refused$/.test(error.name)) throw error
     throw new UsageError(`${flags.key}: ${error.message}`, { cause: error })
   }
+}
+
+/** The status lists in files, and in every `.json` file of a folder. */
+async function listsIn(paths: readonly string[]): Promise<unknown[]> {
+  const lists: unknown[] = []
+  for (const path of paths) {
+    const isFolder = await stat(path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    )
+    const names = isFolder ? (await readdir(path)).filter((name) => name.endsWith('.json')) : null
+    const files = names?.map((name) => join(path, name)) ?? [path]
+    for (const file of files) lists.push(await jsonIn(file))
+  }
+  return lists
 }
 
 const documentBytesMax = 16 * 1024 * 1024
@@ -89,6 +107,7 @@ function verifiedHere(config: Config, { credential, ambiguity }: Presented): Pro
     verifyCredential(credential, ambiguity, {
       trust: trustOf([config.publicUrl, ...config.formerPublicUrls], await findKeys(db)),
       signatures: signatureCache(),
+      engines: new Set(keptEngines().map(({ binarySha256 }) => binarySha256)),
       now: systemClock(),
       statusOf: async (question): Promise<RegisteredStatus> => {
         try {

@@ -1,4 +1,4 @@
-/** Pure: reads a revocation list that somebody fetched, after checking that its issuer signed it and that it is not too old. */
+/** Pure: reads revocation lists from files, after checking that the issuer signed them and that they are not too old. */
 import { gunzipSync } from 'node:zlib'
 import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
@@ -9,7 +9,7 @@ import { signedWhileActive, type Trust, vcSha256Of } from '../score-credentials/
 
 type Json = Record<string, unknown>
 
-/** Whether the entry is set, or why the list does not tell. */
+/** Whether the entry is set, or a sentence that says why no list tells. */
 export type ListAnswer = { isRevoked: boolean } | { unusable: string }
 
 const skewMs = 300_000
@@ -17,25 +17,49 @@ const skewMs = 300_000
 const listBytesMax = 16 * 1024 * 1024
 const listBytesMin = 16_384
 
-export function askStatusList(
-  list: unknown,
+interface Asking {
+  trust: Trust
+  now: Date
+}
+
+/**
+ * Asks the list that the credential names. `lists` may hold it several times, fetched at different times:
+ * a revocation is final, so one copy that tells of it is enough.
+ */
+export function askStatusLists(
+  lists: readonly unknown[],
   credential: Json,
-  { trust, now }: { trust: Trust; now: Date },
+  asking: Asking,
 ): ListAnswer {
-  if (!isJsonObject(list)) return unusable('it is not a JSON object')
+  const { credentialStatus: entry } = credential
+  const url = isJsonObject(entry) ? entry.statusListCredential : undefined
+  if (typeof url !== 'string') return { unusable: 'The credential names no status list.' }
+  const answers = lists
+    .filter(isJsonObject)
+    .filter(({ id }) => id === url)
+    .map((list) => askStatusList(list, credential, asking))
+  const usable = answers.filter((answer) => 'isRevoked' in answer)
+  return (
+    usable.find(({ isRevoked }) => isRevoked) ??
+    usable[0] ??
+    answers[0] ?? {
+      unusable: `The status list ${url} is missing. Fetch it and name it with --list.`,
+    }
+  )
+}
+
+function askStatusList(list: Json, credential: Json, { trust, now }: Asking): ListAnswer {
   const why =
     notTheList(list, credential) ?? notSigned(list, credential, trust) ?? notCurrent(list, now)
   return why === null ? entryOf(list, credential) : unusable(why)
 }
 
-/** The list that the credential names, of its issuer and its purpose. */
+/** Why the list with the right id is not one of the credential's issuer and purpose. */
 function notTheList(list: Json, credential: Json): string | null {
   const { credentialStatus: entry } = credential
   const { '@context': context, type, credentialSubject: subject } = list
   if (!isJsonObject(entry)) return 'the credential names no list'
   if (!isJsonObject(subject)) return 'it is not a status list'
-  if (list.id !== entry.statusListCredential)
-    return `it is ${JSON.stringify(list.id)}, the credential names ${JSON.stringify(entry.statusListCredential)}`
   if (list.issuer !== credential.issuer) return 'it is of another issuer'
   if (!Array.isArray(context) || context.length !== 1 || context[0] !== w3cContext)
     return 'it has a context that our lists do not have'
@@ -94,5 +118,5 @@ function bitsOf(encodedList: unknown): Buffer | null {
 }
 
 function unusable(why: string): { unusable: string } {
-  return { unusable: why }
+  return { unusable: `The status list cannot be used: ${why}.` }
 }

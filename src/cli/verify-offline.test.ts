@@ -34,6 +34,12 @@ interface ListFacts {
   change?: (payload: Json) => void
 }
 
+interface Files {
+  key: unknown
+  list?: unknown
+  lists?: unknown[]
+}
+
 function listOf(facts: ListFacts = {}): Json {
   const { revoked = [], publishedAt = now, by = signer, form = 'eddsa-rdfc-2022' } = facts
   const listId = facts.listId ?? String(entry.statusListCredential).split('/').at(-1) ?? ''
@@ -42,8 +48,12 @@ function listOf(facts: ListFacts = {}): Json {
   return { ...payload, proof: statusListProofs(payload, origin, by)[form] }
 }
 
-function verified(files: { key: unknown; list?: unknown }, presented = credential, at = now) {
-  return verifyOffline(presented, null, { files, now: at })
+function verified(
+  { key, list, lists = list === undefined ? [] : [list] }: Files,
+  presented = credential,
+  at = now,
+) {
+  return verifyOffline(presented, null, { files: { key, lists }, now: at })
 }
 
 for (const [form, presented] of Object.entries(vectorCredentials))
@@ -65,6 +75,39 @@ test('status_unavailable: without a list nothing is valid, though issuer and sig
   assert.ok(result.issuerMatch && result.signatureValid)
   assert.equal(result.revocation.checked, false)
   assert.ok(result.notes.includes('revocation_not_checked'))
+  assert.equal(result.message, missing)
+})
+
+const missing = `The status list ${String(entry.statusListCredential)} is missing. Fetch it and name it with --list.`
+
+test('status_unavailable: lists that the credential does not name leave its own missing, and the message names it', () => {
+  const others = [listOf({ listId: 'aaaaaaaaaa' }), listOf({ listId: 'bbbbbbbbbb' }), did, [], null]
+  const result = verified({ key, lists: others })
+  assert.equal(result.reason, 'status_unavailable')
+  assert.equal(result.message, missing)
+  assert.deepEqual(result.revocation, { checked: false, revoked: false })
+})
+
+test('of several lists the one that the credential names is asked, wherever it stands', () => {
+  const others = [listOf({ listId: 'aaaaaaaaaa', revoked: [index] }), did]
+  assert.equal(verified({ key, lists: [...others, listOf()] }).valid, true)
+  assert.equal(
+    verified({ key, lists: [listOf({ revoked: [index] }), ...others] }).reason,
+    'revoked',
+  )
+})
+
+test('revoked: of several copies of the list, usable or not, one that tells of the revocation is enough', () => {
+  const old = listOf({ publishedAt: new Date(now.getTime() - 3_600_000) })
+  const late = listOf({ revoked: [index] })
+  const forged = listOf({ by: signerOf(8), revoked: [index] })
+  for (const lists of [
+    [old, late],
+    [late, old],
+    [forged, old, late],
+  ])
+    assert.equal(verified({ key, lists }).reason, 'revoked')
+  assert.equal(verified({ key, lists: [forged, old] }).valid, true, 'a forged copy says nothing')
 })
 
 for (const form of ['native', 'eddsa-jcs-2022', 'eddsa-rdfc-2022'] as const)

@@ -1,14 +1,14 @@
-/** Verification from files alone: the same checks as the service's, with a list in place of the registry. */
+/** Verification from files alone: the same checks as the service's, with status lists in place of the registry. */
 import type { VerifyResult } from '../score-credentials/schema.ts'
 import { signatureCache } from '../score-credentials/signature-cache.ts'
 import { checkCredential, verdict } from '../score-credentials/verify.ts'
 import { trustOfKeyFile } from './key-file.ts'
-import { askStatusList, type ListAnswer } from './status-list-file.ts'
+import { askStatusLists, type ListAnswer } from './status-list-file.ts'
 
 export interface OfflineFiles {
   key: unknown
-  /** Without one revocation is not checked, and so nothing is valid (decision D29). */
-  list?: unknown
+  /** Must hold the list that the credential names: unless revocation is checked, nothing is valid (decision D29). */
+  lists: readonly unknown[]
 }
 
 /** Throws `KeyFileRefused` or `KeyRefused` where the key file tells nothing. */
@@ -24,17 +24,16 @@ export function verifyOffline(
     now,
   })
   const { failures, notes } = findings
-  if (files.list === undefined)
-    failures.set('status_unavailable', 'Revocation was not checked: name the status list, --list.')
-  // Of a credential that is not this issuer's, or not as it was signed, the list tells nothing.
-  if (files.list === undefined || !findings.signatureValid) {
+  // A list says nothing of a credential that is not this issuer's, or not as it was signed.
+  if (!findings.signatureValid) {
     notes.push('revocation_not_checked')
     return verdict(findings, null)
   }
-  const answer = askStatusList(files.list, presented, { trust, now })
-  if ('unusable' in answer)
-    failures.set('status_unavailable', `The status list cannot be used: ${answer.unusable}.`)
-  else {
+  const answer = askStatusLists(files.lists, presented, { trust, now })
+  if ('unusable' in answer) {
+    notes.push('revocation_not_checked')
+    failures.set('status_unavailable', answer.unusable)
+  } else {
     notes.push('status_source:list')
     if (answer.isRevoked)
       failures.set('revoked', 'The issuer’s status list says that this credential is revoked.')

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -25,6 +26,7 @@ import { findKeys } from '../../src/score-credentials/key-store.ts'
 import { findPublications } from '../../src/score-credentials/list-store.ts'
 import { originOf } from '../../src/score-credentials/payload.ts'
 import { publishDueLists } from '../../src/score-credentials/publish-lists.ts'
+import { keptEngines } from '../../src/scores/engine.ts'
 import { issueOne, issuer, testRegistry } from '../support/build/registry.ts'
 import { holdInserts } from '../support/fault/hold.ts'
 import { assay, commandLine, ended } from '../support/start/command-line.ts'
@@ -220,7 +222,9 @@ test('issue: good lines in order, bad ones with their place and reason in the er
 
 test('issue: --json gives one object, --proof the other forms, and no file is emptied by mistake', async () => {
   const { run, file } = await placeWithKey()
-  writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1), scoreLine(2)]))
+  const [kept] = keptEngines()
+  const ofKeptEngine = scoreLine(2, { engineBinarySha256: kept?.binarySha256 })
+  writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1), ofKeptEngine]))
   const issue = ['credentials', 'issue', '--from', 'scores.ndjson']
   for (const form of ['native', 'eddsa-jcs-2022', 'eddsa-rdfc-2022']) {
     const { code, out } = await run([...issue, '--out', 'out', '--json', '--proof', form])
@@ -231,10 +235,14 @@ test('issue: --json gives one object, --proof the other forms, and no file is em
       [report.errors, existsSync(file('scores.ndjson.errors.ndjson'))],
       [null, false],
     )
-    const credential = readFileSync(file('out'), 'utf8').split('\n')[0]
-    const verified = await run(['credentials', 'verify', '-', '--json'], credential)
+    const credentials = readFileSync(file('out'), 'utf8').split('\n')
+    const verified = await run(['credentials', 'verify', '-', '--json'], credentials[0])
     assert.equal(verified.code, 0)
-    assert.ok(parsed(verified.out)[0].notes.includes(`proof:${form}`))
+    const notes = [`proof:${form}`, 'engine_not_kept', 'status_source:live']
+    assert.deepEqual(parsed(verified.out)[0].notes, notes, 'the same as over HTTP')
+    if (form !== 'native') continue
+    const ofKept = await run(['credentials', 'verify', '-', '--json'], credentials[1])
+    assert.deepEqual(parsed(ofKept.out)[0].notes, [`proof:${form}`, 'status_source:live'])
   }
   assert.equal((await run([...issue, '--json'])).code, 2)
   symlinkSync('scores.ndjson', file('soft'))
@@ -472,7 +480,29 @@ test('verify: offline from files alone, no database: 0, 1 or 2', async () => {
   const revoked = await run([...offline, '--list', 'after.json'])
   assert.equal(revoked.code, 1)
   assert.match(revoked.out, /^NOT VALID \(revoked\)/)
-  assert.equal((await run([...offline, '--list', 'did.json'])).code, 2)
+  const missing = await run([...offline, '--list', 'did.json'])
+  assert.equal(missing.code, 2)
+  assert.ok(
+    missing.out.includes(`list ${credential.credentialStatus.statusListCredential} is missing`),
+  )
+  const several = await run([...offline, '--list', 'did.json', '--list', 'after.json'])
+  assert.match(several.out, /^NOT VALID \(revoked\)/)
+  mkdirSync(file('lists'))
+  assert.match((await run([...offline, '--list', 'lists'])).out, /is missing/)
+  for (const name of ['before.json', 'did.json'])
+    copyFileSync(file(name), file(join('lists', name)))
+  writeFileSync(file('lists/notes.txt'), 'no JSON')
+  const folder = await run([
+    'credentials',
+    'verify',
+    '--key',
+    'did.json',
+    '--list',
+    'lists',
+    'credential.json',
+  ])
+  assert.equal(folder.code, 0, folder.err)
+  assert.equal((await run([...offline, '--list', 'nowhere'])).code, 2)
   assert.match((await run(offline)).out, /VALID[^]*revocation not checked/)
   for (const text of ['', '[]', 'no JSON'])
     assert.equal((await run(offline.with(2, '-'), text)).code, 2, text)

@@ -55,7 +55,12 @@ export function credentialsCommands(program: Command): void {
   )
     .argument('<file>', 'the credential; - for standard input')
     .option('--key <file>', 'offline: the issuer’s key document or did.json')
-    .option('--list <file>', 'offline: the status list that the credential names')
+    .option(
+      '--list <path>',
+      'offline: a status list, or a folder of them; repeat for several',
+      // Not variadic: `--list <path...>` would take the credential too, if it comes last.
+      (path: string, paths: string[] | undefined) => [...(paths ?? []), path],
+    )
     .option('--url <url>', 'online: ask this deployment')
     .action((file, flags) =>
       act(

@@ -101,10 +101,10 @@ export async function verdictsByList(
 ): Promise<VerifyResult[]> {
   const { body: key } = await get(base, '/.well-known/did.json')
   const oneOfEach = new Map(credentials.map((one) => [listUrlOf(one), one]))
-  const lists = new Map<string, Json>()
-  for (const [url, credential] of oneOfEach) lists.set(url, (await listOf(base, credential)).body)
+  const lists: Json[] = []
+  for (const credential of oneOfEach.values()) lists.push((await listOf(base, credential)).body)
   return credentials.map((credential) => {
-    const files = { key, list: lists.get(listUrlOf(credential)) }
+    const files = { key, lists }
     const result = verifyOffline(credential, null, { files, now: new Date() })
     assert.ok(result.notes.includes('status_source:list'), JSON.stringify(result))
     return result
