@@ -170,6 +170,52 @@ CREATE OR REPLACE FUNCTION public.rate_ms(from_time timestamp with time zone, to
  LANGUAGE sql
  IMMUTABLE
 AS $function$ select coalesce(ceil(extract(epoch from to_time - from_time) * 1000), 0)::integer $function$;
+CREATE OR REPLACE FUNCTION public.readable_refresh(touched uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  perform from workers where id = any(touched) order by id for no key update;
+  delete from readable_scores r where r.worker_id = any(touched)
+    and not exists (select from gate_scores g where g.worker_id = r.worker_id
+      and g.snapshot_id = r.snapshot_id and g.verified_until = r.verified_until);
+  delete from readable_profiles r where r.worker_id = any(touched)
+    and not exists (select from gate_profiles g where g.worker_id = r.worker_id and g.username = r.username);
+  insert into readable_profiles (worker_id, username)
+    select worker_id, username from gate_profiles where worker_id = any(touched)
+    on conflict (worker_id) do nothing;
+  insert into readable_scores (worker_id, snapshot_id, verified_until)
+    select worker_id, snapshot_id, verified_until from gate_scores where worker_id = any(touched)
+    on conflict (worker_id) do nothing;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.readable_refresh_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  touched uuid[] := array(select distinct worker_id from changed);
+begin
+  if cardinality(touched) > 0 then perform readable_refresh(touched); end if;
+  return null;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.readable_refresh_onboarded()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  touched uuid[] := array(
+    select after.id from changed after join unchanged before using (id)
+    where after.onboarded_at is distinct from before.onboarded_at);
+begin
+  if cardinality(touched) > 0 then perform readable_refresh(touched); end if;
+  return null;
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -675,6 +721,15 @@ create table rate_windows (
   hit_totals integer[] not null,
   hit_base integer not null
 ) with (fillfactor=50, toast_tuple_target=8160);
+create table readable_profiles (
+  worker_id uuid not null,
+  username text collate "C" not null
+);
+create table readable_scores (
+  worker_id uuid not null,
+  snapshot_id bytea not null,
+  verified_until timestamp with time zone not null
+);
 create table schema_migrations (
   name text not null,
   sha256 text not null,
@@ -1080,6 +1135,10 @@ alter table profiles add constraint profiles_member_since_check CHECK ((member_s
 alter table profiles add constraint profiles_title_check CHECK (((char_length(title) >= 1) AND (char_length(title) <= 120)));
 alter table profiles add constraint profiles_username_check CHECK (((username ~ '^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$'::text) AND (username <> 'search'::text)));
 alter table rate_windows add constraint rate_windows_pkey PRIMARY KEY (bucket);
+alter table readable_profiles add constraint readable_profiles_username_key UNIQUE (username);
+alter table readable_profiles add constraint readable_profiles_pkey PRIMARY KEY (worker_id);
+alter table readable_scores add constraint readable_scores_snapshot_id_verified_until_key UNIQUE (snapshot_id, verified_until);
+alter table readable_scores add constraint readable_scores_pkey PRIMARY KEY (worker_id);
 alter table schema_migrations add constraint schema_migrations_pkey PRIMARY KEY (name);
 alter table score_credentials add constraint score_credentials_credential_id_key UNIQUE (credential_id);
 alter table score_credentials add constraint score_credentials_place UNIQUE (list_id, list_index) INCLUDE (kid);
@@ -1242,6 +1301,8 @@ alter table identity_changes add constraint identity_changes_worker_id_fkey FORE
 alter table profile_skills add constraint profile_skills_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES profiles(worker_id) ON DELETE CASCADE;
 alter table profiles add constraint profiles_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table profiles add constraint profiles_worker_id_username_sha256_fkey FOREIGN KEY (worker_id, username_sha256) REFERENCES usernames(worker_id, username_sha256);
+alter table readable_profiles add constraint readable_profiles_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table readable_scores add constraint readable_scores_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table score_credentials add constraint score_credentials_kid_fkey FOREIGN KEY (kid) REFERENCES signing_keys(kid);
 alter table score_credentials add constraint score_credentials_list_id_fkey FOREIGN KEY (list_id) REFERENCES status_lists(list_id);
 alter table score_evaluations add constraint score_evaluations_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
@@ -1294,6 +1355,27 @@ CREATE INDEX x402_payments_open ON public.x402_payments USING btree (lease_until
 CREATE INDEX x402_payments_settled ON public.x402_payments USING btree (settled_at) WHERE (state = 'settled'::text);
 CREATE UNIQUE INDEX x402_purchases ON public.x402_payments USING btree (chain_id, payer, idempotency_key) WHERE ((state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text])) AND (idempotency_key IS NOT NULL));
 
+create view gate_profiles as
+ SELECT worker_id,
+    username
+   FROM profiles p
+  WHERE (( SELECT (w.onboarded_at IS NOT NULL)
+           FROM workers w
+          WHERE (w.id = p.worker_id)) AND ( SELECT c.granted
+           FROM consents c
+          WHERE ((c.worker_id = p.worker_id) AND (c.permission = 'public_profile'::text))));
+create view gate_scores as
+ SELECT g.worker_id,
+    n.snapshot_id,
+    i.verified_until
+   FROM ((gate_profiles g
+     JOIN score_snapshots n ON (((n.worker_id = g.worker_id) AND (n.state = 'active'::text))))
+     JOIN identities i ON (((i.worker_id = g.worker_id) AND (i.state = 'verified'::text))))
+  WHERE (( SELECT c.granted
+           FROM consents c
+          WHERE ((c.worker_id = g.worker_id) AND (c.permission = 'score_sharing'::text))) AND ( SELECT (count(*) = 0)
+           FROM disputes d
+          WHERE ((d.worker_id = g.worker_id) AND d.restricted AND (d.state = ANY (ARRAY['open'::text, 'under_review'::text])))));
 create view public_candidates as
  SELECT p.worker_id,
     p.username,
@@ -1332,10 +1414,111 @@ create view public_candidates as
      LEFT JOIN identities i ON ((i.worker_id = p.worker_id)))
      LEFT JOIN score_snapshots n ON (((n.worker_id = p.worker_id) AND (n.state = 'active'::text))))
      LEFT JOIN score_credentials v ON ((v.vc_sha256 = n.vc_sha256)));
+create view public_profiles as
+ SELECT r.worker_id,
+    r.username,
+    p.display_name,
+    p.title,
+    p.bio,
+    p.avatar_url,
+    p.member_since,
+    ( SELECT COALESCE(json_agg(json_build_object('name', s.name, 'verified', s.verified, 'level', s.level) ORDER BY s.place), '[]'::json) AS "coalesce"
+           FROM profile_skills s
+          WHERE (s.worker_id = r.worker_id)) AS skills
+   FROM (readable_profiles r
+     CROSS JOIN LATERAL ( SELECT profiles.worker_id,
+            profiles.username,
+            profiles.username_sha256,
+            profiles.display_name,
+            profiles.title,
+            profiles.bio,
+            profiles.avatar_url,
+            profiles.member_since,
+            profiles.updated_at
+           FROM profiles
+          WHERE (profiles.worker_id = r.worker_id)
+         OFFSET 0) p);
+create view public_scores as
+ SELECT r.worker_id,
+    p.username,
+    p.display_name,
+    p.avatar_url,
+    r.verified_until,
+    r.snapshot_id,
+    n.score,
+    n.confidence_low,
+    n.confidence_high,
+    n.band,
+    n.evidence_count,
+    n.engine_version,
+    n.issued_at,
+    n.vc_sha256,
+    n.status_token,
+    v.list_id,
+    v.payload,
+    v.proof
+   FROM (((readable_scores r
+     CROSS JOIN LATERAL ( SELECT profiles.worker_id,
+            profiles.username,
+            profiles.username_sha256,
+            profiles.display_name,
+            profiles.title,
+            profiles.bio,
+            profiles.avatar_url,
+            profiles.member_since,
+            profiles.updated_at
+           FROM profiles
+          WHERE (profiles.worker_id = r.worker_id)
+         OFFSET 0) p)
+     CROSS JOIN LATERAL ( SELECT score_snapshots.snapshot_id,
+            score_snapshots.worker_id,
+            score_snapshots.previous_id,
+            score_snapshots.state,
+            score_snapshots.change,
+            score_snapshots.reason,
+            score_snapshots.dispute_id,
+            score_snapshots.as_of,
+            score_snapshots.engine_id,
+            score_snapshots.engine_version,
+            score_snapshots.engine_sha256,
+            score_snapshots.vocabulary_sha256,
+            score_snapshots.evidence_root,
+            score_snapshots.score,
+            score_snapshots.confidence_low,
+            score_snapshots.confidence_high,
+            score_snapshots.band,
+            score_snapshots.evidence_count,
+            score_snapshots.source_count,
+            score_snapshots.issued_at,
+            score_snapshots.ended_at,
+            score_snapshots.vc_sha256,
+            score_snapshots.status_token
+           FROM score_snapshots
+          WHERE (score_snapshots.snapshot_id = r.snapshot_id)
+         OFFSET 0) n)
+     LEFT JOIN LATERAL ( SELECT score_credentials.vc_sha256,
+            score_credentials.status_token,
+            score_credentials.credential_id,
+            score_credentials.subject,
+            score_credentials.list_id,
+            score_credentials.list_index,
+            score_credentials.kid,
+            score_credentials.payload,
+            score_credentials.proof,
+            score_credentials.issued_at,
+            score_credentials.valid_until,
+            score_credentials.superseded_at,
+            score_credentials.revoked_at
+           FROM score_credentials
+          WHERE (score_credentials.vc_sha256 = n.vc_sha256)
+         OFFSET 0) v ON (true));
 
 CREATE TRIGGER api_keys_stay BEFORE DELETE OR UPDATE OF id, account_id OR TRUNCATE ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION keep_named_in_books();
 CREATE TRIGGER audit_log_only_grows BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_log();
 CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change_but_forget_actor();
+CREATE TRIGGER readable_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
+CREATE TRIGGER readable_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
@@ -1343,16 +1526,28 @@ CREATE TRIGGER credit_accounts_stay BEFORE DELETE OR UPDATE OF account_id OR TRU
 CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
 CREATE TRIGGER dispute_changes_stay BEFORE UPDATE ON public.dispute_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER disputes_stay_ended BEFORE UPDATE ON public.disputes FOR EACH ROW WHEN ((old.state = ANY (ARRAY['resolved'::text, 'withdrawn'::text]))) EXECUTE FUNCTION keep_dispute_ended();
+CREATE TRIGGER readable_deleted AFTER DELETE ON public.disputes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
+CREATE TRIGGER readable_inserted AFTER INSERT ON public.disputes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.disputes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
 CREATE TRIGGER engine_recalls_stay BEFORE DELETE OR UPDATE ON public.engine_recalls FOR EACH ROW EXECUTE FUNCTION keep_recall();
 CREATE TRIGGER evidence_stays_revoked BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION keep_evidence_revoked();
+CREATE TRIGGER readable_deleted AFTER DELETE ON public.identities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
+CREATE TRIGGER readable_inserted AFTER INSERT ON public.identities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.identities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
 CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change_but_forget_actor();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_inserted AFTER INSERT ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
+CREATE TRIGGER readable_deleted AFTER DELETE ON public.profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
+CREATE TRIGGER readable_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER score_credentials_stay_revoked BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
+CREATE TRIGGER readable_deleted AFTER DELETE ON public.score_snapshots REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
+CREATE TRIGGER readable_inserted AFTER INSERT ON public.score_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.score_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
 CREATE TRIGGER score_snapshots_stay_ended BEFORE UPDATE ON public.score_snapshots FOR EACH ROW WHEN (((old.state <> 'active'::text) AND (new.state <> old.state))) EXECUTE FUNCTION keep_snapshot_ended();
 CREATE TRIGGER score_workings_stay BEFORE UPDATE ON public.score_workings FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.search_entries REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
@@ -1363,5 +1558,6 @@ CREATE TRIGGER signing_keys_credentials_stay_revoked BEFORE UPDATE ON public.sig
 CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER source_changes_stay BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER usernames_stay BEFORE DELETE OR UPDATE ON public.usernames FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.workers REFERENCING OLD TABLE AS unchanged NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_onboarded();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.workers REFERENCING OLD TABLE AS unchanged NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_onboarded();
 CREATE TRIGGER x402_payments_stay_settled BEFORE UPDATE ON public.x402_payments FOR EACH ROW WHEN (((old.state = 'settled'::text) AND (new.state <> 'settled'::text))) EXECUTE FUNCTION keep_payment_settled();

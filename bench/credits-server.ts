@@ -111,16 +111,16 @@ function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Part
 }
 
 function singleReads(db: Db, publicUrl: string): CandidateReads {
-  const moment = () => ({ origin: originOf(publicUrl), now: new Date() })
+  const origin = originOf(publicUrl)
   return {
     search: (q, limit) => candidateSearch(db, skillNames([]))(q, limit),
     async candidate(username) {
-      const [row] = await findByUsername(db, [username])
-      return row === undefined ? null : candidateDetail(row, moment())
+      const [row] = await findByUsername(db, [username], new Date())
+      return row === undefined ? null : candidateDetail(row, origin)
     },
     async score(id) {
-      const [row] = await findBySnapshot(db, [id])
-      return row === undefined ? null : publicScore(row, moment())
+      const [row] = await findBySnapshot(db, [id], new Date())
+      return row === undefined ? null : publicScore(row, origin)
     },
     credential: () => Promise.resolve({ missing: 'score' }),
   }

@@ -12,6 +12,7 @@ const benches = [
   'agent-decisions',
   'recompute',
   'search',
+  'hidden',
   'credits',
   'webhooks',
   'x402',

@@ -1,6 +1,8 @@
 /**
- * Reads the view public_candidates: people with what the gate asks and the score that stands. Whether it may be told is not decided here.
- * Each is looked up by itself (`lateral … offset 0`): a plan for a list of them may be made while the tables are small, and read all people.
+ * Reads the views public_profiles and public_scores, which hold what the gate lets through (decision D33):
+ * a hidden row is not there, so a read takes the time that it takes for an absent one. Each is looked up by
+ * itself (`lateral … offset 0`): a plan for a list of them may be made while the tables are small, and then
+ * read all rows.
  */
 import { fragment, type Queryable, sql } from '../platform/db/db.ts'
 import { bytesArray, tokenArray } from '../platform/db/sql-arrays.ts'
@@ -8,65 +10,70 @@ import type { Credential } from '../score-credentials/in-form.ts'
 import type { PublicRow, ScoreRow, SnapshotColumns } from './public-read.ts'
 
 interface SnapshotRow extends Omit<SnapshotColumns, 'credential' | 'id'> {
-  snapshotId: string | null
+  snapshotId: string
   sha256: string | null
   statusToken: string
   listId: string
 }
 
-/** Of the person as far as a score names it, what the gate asks, and the score. */
-const scoredColumns = fragment`
-  username, display_name as "displayName", avatar_url as "avatarUrl", onboarded, array_to_string(granted, ' ') as granted,
-  identity_state as "identityState", verified_until as "verifiedUntil", encode(snapshot_id, 'hex') as "snapshotId", score,
-  confidence_low as low, confidence_high as high, band, evidence_count as "evidenceCount", engine_version as "engineVersion",
-  issued_at as "issuedAt", encode(vc_sha256, 'hex') as sha256, encode(status_token, 'hex') as "statusToken", list_id as "listId",
-  restricted`
+const snapshotColumns = fragment`
+  encode(snapshot_id, 'hex') as "snapshotId", score, confidence_low as low, confidence_high as high, band,
+  evidence_count as "evidenceCount", engine_version as "engineVersion", issued_at as "issuedAt",
+  encode(vc_sha256, 'hex') as sha256, encode(status_token, 'hex') as "statusToken", list_id as "listId"`
 
 export async function findByUsername(
   db: Queryable,
   usernames: readonly string[],
+  now: Date,
 ): Promise<PublicRow[]> {
-  const rows = await db.rows<Omit<PublicRow, 'snapshot'> & SnapshotRow>(sql`
-    select found.* from unnest(${tokenArray(usernames)}::text[]) as asked(username)
+  type Row = Omit<PublicRow, 'snapshot'> & (SnapshotRow | { snapshotId: null })
+  const rows = await db.rows<Row>(sql`
+    select profile.*, standing.* from unnest(${tokenArray(usernames)}::text[]) as asked(username)
     cross join lateral (
-      select ${scoredColumns}, title, bio, member_since as "memberSince", skills
-      from public_candidates where username = asked.username offset 0) as found`)
-  return rows.map(withSnapshot)
+      select worker_id as "workerId", username, display_name as "displayName", avatar_url as "avatarUrl", title, bio,
+        member_since as "memberSince", skills
+      from public_profiles where username = asked.username offset 0) as profile
+    left join lateral (
+      select ${snapshotColumns} from public_scores
+      where worker_id = profile."workerId" and verified_until > ${now} offset 0) as standing on true`)
+  return rows.map((row) =>
+    Object.assign(row, { snapshot: row.snapshotId === null ? null : snapshotOf(row) }),
+  )
 }
 
-/** Ids are 32 bytes in hex. Only a score that stands is found. */
+/** Ids are 32 bytes in hex. */
 export async function findBySnapshot(
   db: Queryable,
   snapshotIds: readonly string[],
+  now: Date,
 ): Promise<ScoreRow[]> {
   const rows = await db.rows<Omit<ScoreRow, 'snapshot'> & SnapshotRow>(sql`
     select found.* from unnest(${bytesArray(snapshotIds)}::bytea[]) as asked(snapshot_id)
     cross join lateral (
-      select ${scoredColumns} from public_candidates where snapshot_id = asked.snapshot_id offset 0) as found`)
-  return rows.map(withSnapshot)
+      select username, display_name as "displayName", avatar_url as "avatarUrl", ${snapshotColumns}
+      from public_scores
+      where snapshot_id = asked.snapshot_id and verified_until > ${now} offset 0) as found`)
+  return rows.map((row) => Object.assign(row, { snapshot: snapshotOf(row) }))
 }
 
-/** The credential of a score that stands, as it was issued: with the native proof. */
+/**
+ * Returns the credential of a public score as it was issued, with the native proof; null if the score has
+ * none, and undefined if there is no such score.
+ */
 export async function findIssuedCredential(
   db: Queryable,
   snapshotId: string,
-): Promise<Credential | null> {
-  const [row] = await db.rows<{ payload: string; proof: string }>(sql`
-    select payload, proof from public_candidates
-    where snapshot_id = ${Buffer.from(snapshotId, 'hex')} and payload is not null`)
-  return row === undefined ? null : { ...JSON.parse(row.payload), proof: JSON.parse(row.proof) }
+  now: Date,
+): Promise<Credential | null | undefined> {
+  const [row] = await db.rows<{ payload: string | null; proof: string }>(sql`
+    select payload, proof from public_scores
+    where snapshot_id = ${Buffer.from(snapshotId, 'hex')} and verified_until > ${now}`)
+  if (row === undefined) return undefined
+  return row.payload === null ? null : { ...JSON.parse(row.payload), proof: JSON.parse(row.proof) }
 }
 
-/** The row itself: a copy of so many columns would cost more than reading them did. */
-function withSnapshot<Row extends SnapshotRow>(
-  row: Row,
-): Row & { snapshot: SnapshotColumns | null } {
-  return Object.assign(row, { snapshot: snapshotOf(row) })
-}
-
-function snapshotOf(row: SnapshotRow): SnapshotColumns | null {
+function snapshotOf(row: SnapshotRow): SnapshotColumns {
   const { snapshotId, sha256, statusToken, listId } = row
-  if (snapshotId === null) return null
   const { score, low, high, band, evidenceCount, engineVersion, issuedAt } = row
   const said = { score, low, high, band, evidenceCount, engineVersion, issuedAt }
   const credential = sha256 === null ? null : { sha256, statusToken, listId }

@@ -1,4 +1,4 @@
-/** The public reads of real people. Look-ups of one turn of the event loop are one statement; who is hidden is found like who is absent. */
+/** The public reads of real people. Look-ups of one turn of the event loop are one statement. A hidden row is not read at all. */
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -43,7 +43,7 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
   const byUsername = coalesce<string, PublicRow | undefined>({
     name: 'candidates',
     run: async (usernames) => {
-      const rows = await findByUsername(db, [...new Set(usernames)])
+      const rows = await findByUsername(db, [...new Set(usernames)], clock())
       const found = new Map(rows.map((row) => [row.username, row]))
       return usernames.map((username) => found.get(username))
     },
@@ -51,26 +51,24 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
   const bySnapshot = coalesce<string, ScoreRow | undefined>({
     name: 'scores',
     run: async (ids) => {
-      const rows = await findBySnapshot(db, [...new Set(ids)])
-      const found = new Map(rows.map((row) => [row.snapshot?.id, row]))
+      const rows = await findBySnapshot(db, [...new Set(ids)], clock())
+      const found = new Map(rows.map((row) => [row.snapshot.id, row]))
       return ids.map((id) => found.get(id))
     },
   })
-  async function score(id: string): Promise<PublicScore | null> {
-    const row = await bySnapshot(id)
-    return row === undefined ? null : publicScore(row, { origin, now: clock() })
-  }
   return {
     search: candidateSearch(db, names),
     async candidate(username) {
       const row = await byUsername(username)
-      return row === undefined ? null : candidateDetail(row, { origin, now: clock() })
+      return row === undefined ? null : candidateDetail(row, origin)
     },
-    score,
+    async score(id) {
+      const row = await bySnapshot(id)
+      return row === undefined ? null : publicScore(row, origin)
+    },
     async credential(id, form) {
-      const issued = await findIssuedCredential(db, id)
-      // Last, so that who has withdrawn meanwhile is not shown.
-      if ((await score(id)) === null) return { missing: 'score' }
+      const issued = await findIssuedCredential(db, id, clock())
+      if (issued === undefined) return { missing: 'score' }
       if (issued === null) return { missing: 'credential' }
       const made = await inForm(issued, form, { origins: [origin, ...formerOrigins], signers })
       return 'credential' in made ? made : { missing: 'key' }

@@ -7,7 +7,7 @@ import { now, publicLine, register } from '../../test/support/build/workers.ts'
 import { ask, type Reply } from '../../test/support/start/ask.ts'
 import { seen, startCandidates } from '../../test/support/start/candidate-edge.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
-import { type Db, type Statement, sql } from '../platform/db/db.ts'
+import { sql } from '../platform/db/db.ts'
 import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
 import { changeConsent } from '../workers/consent.ts'
 
@@ -133,21 +133,6 @@ test('a test key gets credentials of the sandbox in every form, and nobody real'
   assert.equal(await errorOf(scoreless), 'score_not_found')
   assert.equal(await errorOf(scoreId), 'score_not_found')
   assert.equal((await get(`${fictional}/credential`)).status, 404)
-})
-
-test('404: whose consent ends while the credential is looked up is not shown', async () => {
-  const withdrawing: Db = {
-    ...db,
-    async rows<Row>(statement: Statement) {
-      const rows = await db.rows<Row>(statement)
-      if (statement.text.includes('select payload, proof')) await withdraw()
-      return rows
-    },
-  }
-  const edge = await startCandidates({ db: withdrawing })
-  const reply = await get(`${scoreId}/credential`, edge)
-  await edge.stop()
-  assert.equal(reply.status, 404)
 })
 
 test('404: a hidden score has the bytes of an absent one, and of the score itself', async () => {

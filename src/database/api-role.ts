@@ -65,6 +65,12 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   search_changes: read,
   search_epoch: read,
   public_candidates: read,
+  readable_profiles: nothing,
+  readable_scores: nothing,
+  gate_profiles: nothing,
+  gate_scores: nothing,
+  public_profiles: read,
+  public_scores: read,
   x402_payments: ['select', 'insert', 'update'],
   x402_prices: ['select', 'insert', 'update'],
 }

@@ -1,6 +1,11 @@
 /** The paid reads as test keys see them: fictional people in the same shapes, searched in the same order. Nothing is read but this file's room. */
 import { lookThrough } from '../candidates/look.ts'
-import { candidateDetail, type PublicRow, publicScore } from '../candidates/public-read.ts'
+import {
+  candidateDetail,
+  type PublicRow,
+  publicScore,
+  type ScoreRow,
+} from '../candidates/public-read.ts'
 import type { CandidateReads } from '../candidates/reads.ts'
 import { previewOf, searchOf } from '../candidates/search.ts'
 import type { SkillNames } from '../candidates/skill-names.ts'
@@ -25,7 +30,6 @@ export function sandboxReads(names: SkillNames): CandidateReads {
   const rows = people.map(({ row }) => row)
   const byUsername = new Map(rows.map((row) => [row.username, row]))
   const byScore = new Map(people.map((person) => [person.id, person]))
-  const moment = { origin: sandboxOrigin, now: sandboxIssuedAt }
   return {
     async search(q, limit) {
       const search = searchOf(q, limit)
@@ -35,11 +39,11 @@ export function sandboxReads(names: SkillNames): CandidateReads {
     },
     async candidate(username) {
       const row = byUsername.get(username)
-      return row === undefined ? null : candidateDetail(row, moment)
+      return row === undefined ? null : candidateDetail(row, sandboxOrigin)
     },
     async score(id) {
-      const person = byScore.get(id)
-      return person === undefined ? null : publicScore(person.row, moment)
+      const row = byScore.get(id)?.row
+      return row !== undefined && hasScore(row) ? publicScore(row, sandboxOrigin) : null
     },
     async credential(id, form) {
       const person = byScore.get(id)
@@ -57,15 +61,7 @@ const engineVersion = '1.0.0'
 /** Everybody in the sandbox is public in every way; whoever has no score shares none. */
 function rowOf(fictional: FictionalPerson, own: IssuedCredential | null): PublicRow {
   const { profile, score } = fictional
-  const person = {
-    ...profile,
-    skills: [...profile.skills],
-    onboarded: true,
-    granted: 'public_profile search_listing score_sharing',
-    identityState: 'verified' as const,
-    verifiedUntil: new Date('2126-01-01T00:00:00Z'),
-    restricted: false,
-  }
+  const person = { ...profile, skills: [...profile.skills] }
   if (score === null) return { ...person, snapshot: null }
   const { low, high, evidenceCount } = score
   return {
@@ -86,6 +82,10 @@ function rowOf(fictional: FictionalPerson, own: IssuedCredential | null): Public
       },
     },
   }
+}
+
+function hasScore(row: PublicRow): row is PublicRow & ScoreRow {
+  return row.snapshot !== null
 }
 
 function scoreIdOf({ profile }: FictionalPerson): string {

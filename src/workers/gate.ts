@@ -1,4 +1,8 @@
-/** Pure: the public gate. What of a person anybody may read, decided here and nowhere else (decision D33). */
+/**
+ * Pure: the public gate (decision D33). The database keeps what it lets through in readable_profiles and
+ * readable_scores, for the reads; the views gate_profiles and gate_scores say the same as `readable`, and
+ * a test compares them over all combinations.
+ */
 import type { StoredIdentity } from './identity-state.ts'
 import type { Permission } from './schema.ts'
 
