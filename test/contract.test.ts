@@ -66,6 +66,8 @@ const fictionalScore = sha256Hex('sandbox score chidi-eze')
 const fictionalCredential = `/api/v1/scores/${fictionalScore}/credential`
 
 const statusPath = '/standard/v1/score-vc-status'
+const sandboxLists = '/sandbox/standard/v1/status-lists/score-vc-revocation'
+const fictionalToken = sha256Hex('sandbox status greta-holm')
 const absent = '0'.repeat(64)
 const json = { 'Content-Type': 'application/json' }
 const verify = (body: string | Buffer, headers: Record<string, string> = {}): Question => ({
@@ -94,6 +96,8 @@ const open: Record<string, Question> = {
   getScoreCredentialStatusList: { path: listPath },
   verifyScoreCredential: verify(JSON.stringify(valid.credential)),
   describeScoreCredentialVerifier: { path: '/api/v1/score-vc/verify' },
+  getSandboxCredentialStatus: { path: `/sandbox${statusPath}/${fictionalToken}` },
+  getSandboxStatusList: { path: `${sandboxLists}/sandbox000` },
   searchCandidates: {
     path: '/api/v1/candidates/search?q=java',
     headers: sandboxKey.headers,
@@ -288,6 +292,21 @@ const drives: Drive[] = [
     sent: `the list ${listId}`,
     question: { path: `/standard/v1/status-lists/score-vc-revocation/${listId}` },
     error: 'status_list_not_found',
+  })),
+
+  refused('getSandboxCredentialStatus', 400, 'a digest that is none', '?vcSha256=abc'),
+  refused('getSandboxStatusList', 400, 'an unknown proof form', '?proof=rsa'),
+  ...(
+    [
+      ['getSandboxCredentialStatus', `/sandbox${statusPath}/${absent}`, 'status_token_not_found'],
+      ['getSandboxStatusList', `${sandboxLists}/aaaaaaaaaa`, 'status_list_not_found'],
+    ] as const
+  ).map(([operation, path, error]) => ({
+    operation,
+    status: 404,
+    sent: 'one that is unknown',
+    question: { path },
+    error,
   })),
 
   ...paid.flatMap((operation): Drive[] => {

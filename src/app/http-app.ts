@@ -14,7 +14,8 @@ import type { Db } from '../platform/db/db.ts'
 import type { Endpoint } from '../platform/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
-import { sandboxReads } from '../sandbox/reads.ts'
+import { sandboxEndpoints } from '../sandbox/endpoints.ts'
+import { openSandbox } from '../sandbox/open.ts'
 import { scoreCredentialEndpoints } from '../score-credentials/endpoints.ts'
 import { type Mirror, mirrorRefreshMs, openMirror } from '../score-credentials/mirror.ts'
 import { originOf } from '../score-credentials/payload.ts'
@@ -66,6 +67,7 @@ export function createService(parts: ServiceParts): Service {
   const signing = signingHere({ config, mirror, signers })
   const vocabulary = loadReleasedVocabulary()
   const names = skillNames(vocabulary.records)
+  const sandbox = openSandbox({ publicUrl, names, clock })
   const watch = watchEngine(engine, db, log)
   const endpoints: Endpoint[] = [
     ...skillStandardEndpoints({ publicUrl, vocabulary }),
@@ -87,10 +89,11 @@ export function createService(parts: ServiceParts): Service {
     }),
     ...candidateEndpoints({
       live: candidateReads({ db, names, origin, formerOrigins, signers, clock }),
-      sandbox: sandboxReads(names),
+      sandbox: sandbox.reads,
       origin,
       limits: config.keyLimits,
     }),
+    ...sandboxEndpoints({ sandbox, clock }),
     ...webhookEndpoints({
       db,
       clock,

@@ -75,6 +75,8 @@ test('contract: the operations of the specification and the extensions', () => {
       'GET /api/v1/webhooks/events',
       'GET /docs/errors/{name}',
       'GET /docs/{page}',
+      'GET /sandbox/standard/v1/score-vc-status/{statusToken}',
+      'GET /sandbox/standard/v1/status-lists/score-vc-revocation/{listId}',
       'GET /standard/v1/context.jsonld',
       'GET /standard/v1/score-bands.jsonld',
       'GET /standard/v1/score-vc-status/{statusToken}',
@@ -209,6 +211,8 @@ const extensions = new Set([
   'GET /docs/errors/{name}',
   'GET /.well-known/service-score-core-provenance.json',
   'GET /docs/{page}',
+  'GET /sandbox/standard/v1/score-vc-status/{statusToken}',
+  'GET /sandbox/standard/v1/status-lists/score-vc-revocation/{listId}',
 ])
 
 test('contract: what names no scope declares no authentication; verify takes a key or none, paid reads a key or a payment', () => {
@@ -233,7 +237,7 @@ test('contract: JSON-LD is served as application/ld+json, pages as Markdown, all
     const { 200: ok, 201: created = ok } = Object(responses)
     const { content } = resolved(contract, created)
     const isLinked =
-      (path.startsWith('/standard/v1/') && !path.includes('/score-vc-status/')) ||
+      (path.includes('/standard/v1/') && !path.includes('/score-vc-status/')) ||
       path.endsWith('/credential')
     const expected = isLinked ? 'application/ld+json' : 'application/json'
     const isPage = path === '/docs/{page}'

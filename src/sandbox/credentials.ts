@@ -1,23 +1,41 @@
 /**
  * Credentials of people who do not exist. Their issuer is an address that can never be anybody's (RFC 2606), and their private key stands
- * here for all to read: whatever is signed with it proves nothing, and no verifier that pins its issuer takes it for real.
+ * here for all to read: whatever is signed with it proves nothing, and no verifier that pins its issuer takes it for real. Only their
+ * status and their list have addresses that answer, so that a developer can try the whole way.
  */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { sha256, sha256Hex } from '../platform/crypto/bytes.ts'
 import { type IssuedCredential, signCredential } from '../score-credentials/issue.ts'
-import { originOf, type Score } from '../score-credentials/payload.ts'
+import {
+  type Origin,
+  originOf,
+  type Score,
+  statusListPath,
+  statusPath,
+} from '../score-credentials/payload.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import { kidOf, rawPublicKey, type Signer } from '../score-credentials/signing-key.ts'
 
-export const sandboxOrigin = originOf('https://sandbox.invalid')
+export const sandboxStatusPath = `/sandbox${statusPath}`
+export const sandboxListPath = `/sandbox${statusListPath}`
+
+/** The origin of the sandbox of one deployment. */
+export function sandboxOriginOf(publicUrl: string): Origin {
+  const { origin } = new URL(publicUrl)
+  return {
+    ...originOf('https://sandbox.invalid'),
+    statusUrlPrefix: `${origin}${sandboxStatusPath}`,
+    statusListUrlPrefix: `${origin}${sandboxListPath}`,
+  }
+}
 
 export const sandboxListId = 'sandbox000'
 export const sandboxIssuedAt = new Date('2026-05-14T09:00:00Z')
 /** The ASN.1 of an Ed25519 private key, up to its 32 bytes (RFC 8410). */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** The `place`th credential of the sandbox: the same bytes whenever it is made. */
-export function sandboxCredential(score: Score, place: number): IssuedCredential {
+/** The `place`th credential of a deployment's sandbox: the same bytes whenever it is made. */
+export function sandboxCredential(origin: Origin, score: Score, place: number): IssuedCredential {
   const slot = {
     token: sha256Hex(`sandbox status ${score.username}`),
     listId: sandboxListId,
@@ -25,7 +43,7 @@ export function sandboxCredential(score: Score, place: number): IssuedCredential
   }
   const id = uuidOf(sha256(`sandbox credential ${score.username}`))
   const { issued } = signCredential(
-    { origin: sandboxOrigin, signer: signer(), validityDays: 36_500, supersedeRevokes: false },
+    { origin, signer: sandboxSigner(), validityDays: 36_500, supersedeRevokes: false },
     { ...score, id, issuedAt: sandboxIssuedAt },
     slot,
   )
@@ -33,9 +51,9 @@ export function sandboxCredential(score: Score, place: number): IssuedCredential
 }
 
 /** Of the one key there is. */
-export const sandboxSigners: Signers = { of: async () => signer() }
+export const sandboxSigners: Signers = { of: async () => sandboxSigner() }
 
-function signer(): Signer {
+export function sandboxSigner(): Signer {
   const seed = sha256('sandbox: this key is public and proves nothing')
   const key = createPrivateKey({
     key: Buffer.concat([pkcs8Prefix, seed]),

@@ -12,13 +12,13 @@ export interface FictionalScore {
   low: number
   high: number
   evidenceCount: number
-  /** `none`: a public score without a credential. */
-  credential: 'issued' | 'none'
+  /** `none`: a public score without a credential. `revoked`: its status and its list say so. */
+  credential: 'issued' | 'revoked' | 'none'
 }
 
 /**
  * username | name | title | skills | score low high evidence. A skill: its name, a level's first letter or -, * where it is verified.
- * No score: the person shares none. A score with ! has no credential.
+ * No score: the person shares none. A score with ! has no credential, one with x a revoked one.
  */
 const table = `
 amara-okoye | Amara Okoye | Software Engineer | TypeScript a*, React a*, JavaScript e*, Automated testing i | 742 690 791 21
@@ -37,7 +37,7 @@ esther-kim | Esther Kim | Nurse | Medication administration a*, Infection preven
 farid-haddad | Farid Haddad | Network Technician | Computer networking a*, IT support a*, Linux administration i | 529 431 622 8
 freya-lind | Freya Lind | Graphic Designer | Graphic design a*, Illustration a, Typography a*, Visual composition i | 583 492 666 10
 gael-moreau | Gaël Moreau | Backend Developer | Java a*, SQL i*, API design a*, Software architecture i | 637 571 700 15
-greta-holm | Greta Holm | Teacher | Classroom teaching e*, Instructional design i*, Giving feedback a | 601 512 681 9
+greta-holm | Greta Holm | Teacher | Classroom teaching e*, Instructional design i*, Giving feedback a | 601 512 681 9 x
 hana-sato | Hana Satō | Illustrator | Illustration e*, Animation i, Visual composition a* | 560 455 655 7
 henrik-maas | Henrik Maas | Solar Installer | Solar PV installation a*, Electrical installation i*, First aid - | 474 371 573 6
 imani-odhiambo | Imani Odhiambo | Customer Service Lead | Customer service a*, De-escalation a*, Team leadership i | 488 384 588 6
@@ -97,5 +97,6 @@ function skillOf(text: string): ProfileSkill {
 
 function scoreOf(text: string): FictionalScore {
   const [score = 0, low = 0, high = 0, evidenceCount = 0] = text.split(' ').map(Number)
-  return { score, low, high, evidenceCount, credential: text.endsWith('!') ? 'none' : 'issued' }
+  const credential = text.endsWith('!') ? 'none' : text.endsWith('x') ? 'revoked' : 'issued'
+  return { score, low, high, evidenceCount, credential }
 }

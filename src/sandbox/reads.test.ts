@@ -1,22 +1,32 @@
 /** The sandbox: the shapes of real people, the order of real search, and nothing that could pass as real. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { Compile } from 'typebox/compile'
 import { searchByHand } from '../../test/support/oracle/search-oracle.ts'
 import type { SearchResult } from '../candidates/schema.ts'
 import { candidateDetail, publicScore, searchResult } from '../candidates/schema.ts'
 import { skillNames } from '../candidates/skill-names.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
+import type { PublicDocument } from '../platform/http/document.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
+import { proofForms } from '../score-credentials/proof.ts'
 import { signatureCache } from '../score-credentials/signature-cache.ts'
 import { trustOf } from '../score-credentials/trust.ts'
 import { checkCredential } from '../score-credentials/verify.ts'
 import { loadVocabulary } from '../skill-standard/vocabulary.ts'
-import { sandboxCredential } from './credentials.ts'
+import { sandboxCredential, sandboxOriginOf } from './credentials.ts'
+import { openSandbox } from './open.ts'
 import { fictionalPeople } from './people.ts'
-import { sandboxReads } from './reads.ts'
 
 const { records } = loadVocabulary('vocabulary')
-const reads = sandboxReads(skillNames(records))
+const publicUrl = 'https://scores.example.org'
+const time = { now: new Date('2026-06-02T08:30:00Z') }
+const { reads, statuses } = openSandbox({
+  publicUrl,
+  names: skillNames(records),
+  clock: () => time.now,
+})
 const people = fictionalPeople.map(({ profile }) => profile)
 const shapes = {
   detail: Compile(candidateDetail),
@@ -104,11 +114,12 @@ test('a credential of the sandbox is the same whenever it is made, and its issue
     engineVersion: '1.0.0',
     engineBinarySha256: '0'.repeat(64),
   }
-  const credential = sandboxCredential(score, 6)
-  assert.deepEqual(credential, sandboxCredential(score, 6))
+  const origin = sandboxOriginOf(publicUrl)
+  const credential = sandboxCredential(origin, score, 6)
+  assert.deepEqual(credential, sandboxCredential(origin, score, 6))
   assert.equal(credential.credential.issuer, 'did:web:sandbox.invalid')
   const { failures, issuerMatch } = checkCredential({ ...credential.credential }, null, {
-    trust: trustOf(['https://scores.example.org'], []),
+    trust: trustOf([publicUrl], []),
     signatures: signatureCache(),
     now: new Date('2026-06-01T00:00:00Z'),
   })
@@ -123,3 +134,52 @@ test('what docs/search.md says to try', async () => {
   assert.equal((await reads.candidate('oriol-serra'))?.score?.scoreVc, null)
   assert.ok((await reads.candidate('chidi-eze'))?.score?.scoreVc)
 })
+
+test('every credential has a status at its address, and exactly one is revoked: by token and in the list', async () => {
+  const revoked: string[] = []
+  for (const { username } of people) {
+    const read = await reads.credential(sha256Hex(`sandbox score ${username}`), 'native')
+    if (!('credential' in read)) continue
+    const { id, statusListIndex, statusListCredential } = Object(read.credential.credentialStatus)
+    assert.ok(id.startsWith(`${publicUrl}/sandbox/standard/v1/score-vc-status/`))
+    const token = id.slice(-64)
+    const { proof: _, ...payload } = read.credential
+    const revokedAt = statuses.revokedAt(token, sha256Hex(canonicalJson(payload)))
+    assert.notEqual(revokedAt, undefined, username)
+    assert.equal(statuses.revokedAt(token, '0'.repeat(64)), undefined)
+    const listId = statusListCredential.slice(
+      `${publicUrl}/sandbox/standard/v1/status-lists/score-vc-revocation/`.length,
+    )
+    for (const form of proofForms) {
+      const { credentialSubject } = listIn(statuses.list(listId, form))
+      assert.equal(isBitSet(credentialSubject.encodedList, Number(statusListIndex)), !!revokedAt)
+    }
+    if (revokedAt) revoked.push(username)
+  }
+  assert.deepEqual(revoked, ['greta-holm'])
+  assert.equal(statuses.revokedAt('0'.repeat(64), undefined), undefined)
+  assert.equal(statuses.list('k3x7qzm2ab', 'native'), null)
+})
+
+test('the list of the sandbox is valid at any time, the same on every node, and signed by its issuer', () => {
+  const other = openSandbox({ publicUrl, names: skillNames(records), clock: () => time.now })
+  for (const hours of [0, 5, 6, 24, 1_000]) {
+    time.now = new Date(Date.parse('2026-06-02T08:30:00Z') + hours * 3_600_000)
+    const list = listIn(statuses.list('sandbox000', 'eddsa-jcs-2022'))
+    assert.deepEqual(list, listIn(other.statuses.list('sandbox000', 'eddsa-jcs-2022')))
+    assert.ok(Date.parse(list.validFrom) <= time.now.getTime())
+    assert.ok(Date.parse(list.validUntil) > time.now.getTime() + 3_600_000)
+    assert.equal(list.issuer, 'did:web:sandbox.invalid')
+    assert.ok(list.proof.verificationMethod.startsWith('did:web:sandbox.invalid#z6Mk'))
+  }
+})
+
+function listIn(document: PublicDocument | null) {
+  const [identity] = document?.representations ?? []
+  return JSON.parse(String(identity?.bytes))
+}
+
+function isBitSet(encodedList: string, index: number): boolean {
+  const bits = gunzipSync(Buffer.from(encodedList.slice(1), 'base64url'))
+  return (((bits[index >> 3] ?? 0) << (index & 7)) & 0x80) !== 0
+}

@@ -1,6 +1,7 @@
 /** Wire shapes of score credentials (spec §2.7). */
 import { type Static, Type } from 'typebox'
 import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
+import { type ProofForm, proofForms } from './proof.ts'
 
 const hex64 = { pattern: '^[0-9a-f]{64}$' }
 const dateTime = { format: 'date-time' }
@@ -27,8 +28,27 @@ export const credentialStatus = Type.Object(
     revokedAt: Type.Optional(Type.String({ ...dateTime, description: 'Only when revoked.' })),
     checkedAt: Type.String(dateTime),
   },
-  closed,
+  { title: 'ScoreCredentialStatus', ...closed },
 )
+
+export const statusListPathParameters = Type.Object({
+  listId: Type.String({ minLength: 1, description: 'As in statusListCredential.' }),
+})
+
+const listFormDefault: ProofForm = 'eddsa-rdfc-2022'
+
+export const statusListQuery = Type.Object({
+  proof: Type.Optional(
+    Type.Union(
+      proofForms.map((form) => Type.Literal(form)),
+      { description: `One of ${proofForms.join(', ')}; ${listFormDefault} unless given.` },
+    ),
+  ),
+})
+
+export function listFormOf(query: Static<typeof statusListQuery>): ProofForm {
+  return query.proof ?? listFormDefault
+}
 
 export const publicKeyDocument = Type.Object(
   {
@@ -57,15 +77,18 @@ export const didDocument = Type.Object({
   assertionMethod: Type.Array(Type.String()),
 })
 
-export const statusListCredential = Type.Object({
-  '@context': Type.Array(Type.String()),
-  type: Type.Array(Type.String()),
-  issuer: Type.String(),
-  validFrom: Type.String(dateTime),
-  validUntil: Type.Optional(Type.String(dateTime)),
-  credentialSubject: Type.Object({}),
-  proof: Type.Object({}),
-})
+export const statusListCredential = Type.Object(
+  {
+    '@context': Type.Array(Type.String()),
+    type: Type.Array(Type.String()),
+    issuer: Type.String(),
+    validFrom: Type.String(dateTime),
+    validUntil: Type.Optional(Type.String(dateTime)),
+    credentialSubject: Type.Object({}),
+    proof: Type.Object({}),
+  },
+  { title: 'StatusListCredential' },
+)
 
 /** Published in the contract. Its absence in a body is a finding of the verification, never a 400 (spec §4.3 rule 3). */
 export const verifyRequest = Type.Object(

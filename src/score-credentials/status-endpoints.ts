@@ -1,5 +1,4 @@
 /** The routes of revocation: by the token of one credential, and as signed lists (spec §4.3). */
-import { Type } from 'typebox'
 import { type Clock, wireTime } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import { type Answer, commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
@@ -8,10 +7,12 @@ import { schemaVersion } from '../platform/http/identifiers.ts'
 import { exampleStatusList, examplesFor } from './examples.ts'
 import type { Mirror } from './mirror.ts'
 import { type Origin, statusListPath, statusPath } from './payload.ts'
-import { type ProofForm, proofForms } from './proof.ts'
 import {
   credentialStatus,
+  listFormOf,
   statusListCredential,
+  statusListPathParameters,
+  statusListQuery,
   statusTokenPath,
   statusTokenQuery,
 } from './schema.ts'
@@ -92,17 +93,8 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
       policy: { kind: 'open' },
       document: true,
       shed: 1,
-      pathParameters: Type.Object({
-        listId: Type.String({ minLength: 1, description: 'As in statusListCredential.' }),
-      }),
-      queryParameters: Type.Object({
-        proof: Type.Optional(
-          Type.Union(
-            proofForms.map((form) => Type.Literal(form)),
-            { description: `One of ${proofForms.join(', ')}; eddsa-rdfc-2022 unless given.` },
-          ),
-        ),
-      }),
+      pathParameters: statusListPathParameters,
+      queryParameters: statusListQuery,
       responses: {
         200: {
           description: 'The signed list.',
@@ -120,7 +112,8 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
       },
       answer({ path, query }) {
         if (mirror.activeKey() === undefined) return refuse('signing_not_configured')
-        const listed = (): Answer => listAnswer(mirror.list(path.listId, formOf(query), clock()))
+        const listed = (): Answer =>
+          listAnswer(mirror.list(path.listId, listFormOf(query), clock()))
         const found = listed()
         const mayBeYounger = 'refusal' in found && listIdPattern.test(path.listId)
         // A list that the mirror has is answered in this turn; one it lacks may be younger than the mirror.
@@ -128,10 +121,6 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
       },
     }),
   ]
-}
-
-function formOf(query: { proof?: ProofForm }): ProofForm {
-  return query.proof ?? 'eddsa-rdfc-2022'
 }
 
 /** Throws `UnavailableError` for a list that could not be renewed in time. */
@@ -142,7 +131,7 @@ function listAnswer(list: ReturnType<Mirror['list']>): Answer {
 }
 
 /** Exactly the closed shape: `revokedAt` only when revoked. */
-function statusBody(revokedAt: Date | null, checkedAt: Date): Record<string, unknown> {
+export function statusBody(revokedAt: Date | null, checkedAt: Date): Record<string, unknown> {
   return {
     schemaVersion: schemaVersion('score_vc_status'),
     status: revokedAt === null ? 'active' : 'revoked',

@@ -2,7 +2,7 @@
 import { candidateEndpoints } from '../../../src/candidates/endpoints.ts'
 import { candidateReads, type ReadsOptions } from '../../../src/candidates/reads.ts'
 import type { PresentedKey } from '../../../src/platform/http/callers.ts'
-import { sandboxReads } from '../../../src/sandbox/reads.ts'
+import { openSandbox } from '../../../src/sandbox/open.ts'
 import type { ServerOptions } from '../../../src/server/server.ts'
 import { names } from '../build/candidates.ts'
 import { origin } from '../build/credentials.ts'
@@ -19,6 +19,7 @@ const keys: Record<string, PresentedKey> = {
   'Bearer live': keyOf('live'),
   'Bearer test': keyOf('test'),
 }
+const { reads: sandbox } = openSandbox({ publicUrl: origin.url, names, clock: () => now })
 const limits = { perMinute: 60_000, perDay: 1_000_000 }
 
 /** The caller's: `after(() => edge.stop())`. */
@@ -35,7 +36,7 @@ export function startCandidates(
     ...reads,
   })
   return startEdge({
-    endpoints: candidateEndpoints({ live, sandbox: sandboxReads(names), origin, limits }),
+    endpoints: candidateEndpoints({ live, sandbox, origin, limits }),
     authenticate: (authorization) => Promise.resolve(keys[authorization] ?? null),
     ...server,
   })
