@@ -690,6 +690,12 @@ create table identity_changes (
   actor text not null,
   changed_at timestamp with time zone not null
 );
+create table memberships (
+  user_id uuid not null,
+  account_id uuid not null,
+  role text not null,
+  created_at timestamp with time zone not null
+);
 create table profile_skills (
   worker_id uuid not null,
   name text not null,
@@ -826,6 +832,17 @@ create table search_vocabulary (
   singleton boolean default true not null,
   sha256 bytea not null
 );
+create table sessions (
+  id uuid not null,
+  digest bytea not null,
+  user_id uuid not null,
+  account_id uuid not null,
+  created_at timestamp with time zone not null,
+  last_seen_at timestamp with time zone not null,
+  ends_at timestamp with time zone not null,
+  browser text not null,
+  network text not null
+);
 create table signing_keys (
   kid text not null,
   public_key bytea not null,
@@ -877,6 +894,13 @@ create table usernames (
   username_sha256 bytea not null,
   worker_id uuid not null,
   taken_at timestamp with time zone not null
+);
+create table users (
+  id uuid not null,
+  email text not null,
+  name text,
+  created_at timestamp with time zone not null,
+  disabled_at timestamp with time zone
 );
 create table webhook_attempts (
   id uuid not null,
@@ -1120,6 +1144,8 @@ alter table identity_changes add constraint identity_changes_change_check CHECK 
 alter table identity_changes add constraint identity_changes_check CHECK (((state = 'verified'::text) = (verified_until IS NOT NULL)));
 alter table identity_changes add constraint identity_changes_check1 CHECK (((verified_until IS NULL) OR (verified_until > changed_at)));
 alter table identity_changes add constraint identity_changes_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'verified'::text, 'revoked'::text])));
+alter table memberships add constraint memberships_pkey PRIMARY KEY (user_id, account_id);
+alter table memberships add constraint memberships_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'member'::text])));
 alter table profile_skills add constraint profile_skills_worker_id_place_key UNIQUE (worker_id, place);
 alter table profile_skills add constraint profile_skills_pkey PRIMARY KEY (worker_id, name);
 alter table profile_skills add constraint profile_skills_level_check CHECK ((level = ANY (ARRAY['novice'::text, 'intermediate'::text, 'advanced'::text, 'expert'::text])));
@@ -1183,6 +1209,12 @@ alter table search_queue add constraint search_queue_pkey PRIMARY KEY (worker_id
 alter table search_terms add constraint search_terms_pkey PRIMARY KEY (kind, term, rank, username);
 alter table search_vocabulary add constraint search_vocabulary_pkey PRIMARY KEY (singleton);
 alter table search_vocabulary add constraint search_vocabulary_singleton_check CHECK (singleton);
+alter table sessions add constraint sessions_digest_key UNIQUE (digest);
+alter table sessions add constraint sessions_pkey PRIMARY KEY (id);
+alter table sessions add constraint sessions_browser_check CHECK (((char_length(browser) >= 1) AND (char_length(browser) <= 60)));
+alter table sessions add constraint sessions_check CHECK ((ends_at > created_at));
+alter table sessions add constraint sessions_digest_check CHECK ((length(digest) = 32));
+alter table sessions add constraint sessions_network_check CHECK (((char_length(network) >= 1) AND (char_length(network) <= 60)));
 alter table signing_keys add constraint signing_keys_public_key_key UNIQUE (public_key);
 alter table signing_keys add constraint signing_keys_pkey PRIMARY KEY (kid);
 alter table signing_keys add constraint signing_keys_check CHECK (((state = 'revoked'::text) = (revoked_at IS NOT NULL)));
@@ -1208,6 +1240,10 @@ alter table status_lists add constraint status_lists_list_id_check CHECK ((list_
 alter table usernames add constraint usernames_worker_id_username_sha256_key UNIQUE (worker_id, username_sha256);
 alter table usernames add constraint usernames_pkey PRIMARY KEY (username_sha256);
 alter table usernames add constraint usernames_username_sha256_check CHECK ((length(username_sha256) = 32));
+alter table users add constraint users_email_key UNIQUE (email);
+alter table users add constraint users_pkey PRIMARY KEY (id);
+alter table users add constraint users_email_check CHECK (((email = lower(email)) AND (char_length(email) <= 254) AND (email ~ '^[^\s<>@]{1,64}@[a-z0-9.-]{1,253}$'::text)));
+alter table users add constraint users_name_check CHECK ((((char_length(name) >= 1) AND (char_length(name) <= 120)) AND (name !~ '[[:cntrl:]]'::text)));
 alter table webhook_attempts add constraint webhook_attempts_pkey PRIMARY KEY (id);
 alter table webhook_attempts add constraint webhook_attempts_result_check CHECK ((result = ANY (ARRAY['succeeded'::text, 'failed'::text, 'interrupted'::text])));
 alter table webhook_deliveries add constraint webhook_deliveries_event_seq_endpoint_id_trigger_ref_key UNIQUE (event_seq, endpoint_id, trigger_ref);
@@ -1298,6 +1334,8 @@ alter table evidence_private add constraint evidence_private_evidence_id_fkey FO
 alter table identities add constraint identities_worker_id_change_state_fkey FOREIGN KEY (worker_id, change, state) REFERENCES identity_changes(worker_id, change, state);
 alter table identities add constraint identities_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table identity_changes add constraint identity_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table memberships add constraint memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
+alter table memberships add constraint memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table profile_skills add constraint profile_skills_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES profiles(worker_id) ON DELETE CASCADE;
 alter table profiles add constraint profiles_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table profiles add constraint profiles_worker_id_username_sha256_fkey FOREIGN KEY (worker_id, username_sha256) REFERENCES usernames(worker_id, username_sha256);
@@ -1312,6 +1350,7 @@ alter table score_snapshots add constraint score_snapshots_vc_sha256_fkey FOREIG
 alter table score_snapshots add constraint score_snapshots_vocabulary_sha256_fkey FOREIGN KEY (vocabulary_sha256) REFERENCES scoring_vocabularies(vocabulary_sha256);
 alter table score_snapshots add constraint score_snapshots_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table score_workings add constraint score_workings_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES score_snapshots(snapshot_id);
+alter table sessions add constraint sessions_user_id_account_id_fkey FOREIGN KEY (user_id, account_id) REFERENCES memberships(user_id, account_id) ON DELETE CASCADE;
 alter table source_changes add constraint source_changes_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(source_id);
 alter table usernames add constraint usernames_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table webhook_attempts add constraint webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE;
@@ -1328,6 +1367,7 @@ CREATE INDEX disputes_due ON public.disputes USING btree (due_at, id) WHERE (sta
 CREATE INDEX disputes_worker ON public.disputes USING btree (worker_id);
 CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE ((state = 'active'::text) AND (expires_on IS NOT NULL));
 CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
+CREATE INDEX memberships_account ON public.memberships USING btree (account_id);
 CREATE INDEX score_credentials_name ON public.score_credentials USING btree (subject_name_sha256(subject));
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
 CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);
@@ -1337,6 +1377,8 @@ CREATE UNIQUE INDEX score_snapshots_one_active ON public.score_snapshots USING b
 CREATE INDEX score_snapshots_worker ON public.score_snapshots USING btree (worker_id);
 CREATE INDEX search_queue_marked_in ON public.search_queue USING btree (marked_in);
 CREATE INDEX search_terms_walk ON public.search_terms USING btree ("left"(term, 2), kind, rank, username, term);
+CREATE INDEX sessions_end ON public.sessions USING btree (ends_at);
+CREATE INDEX sessions_user ON public.sessions USING btree (user_id, account_id);
 CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
 CREATE INDEX webhook_attempts_delivery ON public.webhook_attempts USING btree (delivery_id);
 CREATE INDEX webhook_attempts_endpoint ON public.webhook_attempts USING btree (endpoint_id, started_at DESC, id DESC);

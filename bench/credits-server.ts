@@ -58,6 +58,7 @@ async function serve(order: CreditsServerOrder): Promise<void> {
     endpoints,
     publicUrl,
     ...parts,
+    authenticateSession: () => Promise.resolve(null),
     failedKeyLimits: limits,
     missLimits: limits,
     trustedProxies: [],

@@ -16,6 +16,8 @@ import { revokeCredentials } from '../src/score-credentials/revoke.ts'
 import { score } from './support/build/credentials.ts'
 import { keyedDrives } from './support/build/keyed-drives.ts'
 import { newKey } from './support/build/keys.ts'
+import { sessionDrives } from './support/build/session-drives.ts'
+import { newSession } from './support/build/sessions.ts'
 import { ask, type Question, type Reply } from './support/start/ask.ts'
 import { startIssuing, startService } from './support/start/service.ts'
 
@@ -27,6 +29,8 @@ interface Operation {
   path: string
   /** Whether it is for anybody. */
   isOpen: boolean
+  /** Whether it is for the session of a signed-in user alone. */
+  isSession: boolean
   responses: Record<string, Json>
 }
 
@@ -112,7 +116,8 @@ const open: Record<string, Question> = {
 
 const paid = ['searchCandidates', 'getCandidate', 'getScore', 'getScoreCredential']
 const keyed = await keyedDrives(service)
-const good = { ...open, ...keyed.good }
+const own = await sessionDrives(service)
+const good = { ...open, ...keyed.good, ...own.good }
 
 interface Drive {
   operation: string
@@ -361,6 +366,7 @@ const drives: Drive[] = [
 
   ...verifyDrives(),
   ...keyed.drives,
+  ...own.drives,
 ]
 
 /** Listed, and not to be caused by a client of a sound service. */
@@ -378,7 +384,7 @@ const notDriven: Record<string, string> = {
     ]),
   ),
   ...Object.fromEntries(
-    Object.keys(keyed.good).flatMap((name) => [
+    Object.keys({ ...keyed.good, ...own.good }).flatMap((name) => [
       [`${name} 500`, 'a defect of ours'],
       [`${name} 503`, 'the database is gone: the tests of faults cause it'],
     ]),
@@ -394,7 +400,7 @@ test('the table drives every operation and every listed status, or says why not'
   assert.ok(listed.length >= 40, `${listed.length} statuses are listed`)
   const driven = new Set(drives.map(({ operation, status }) => `${operation} ${status}`))
   driven.add('verifyScoreCredential 429')
-  for (const name of Object.keys(keyed.good)) driven.add(`${name} 429`)
+  for (const name of Object.keys({ ...keyed.good, ...own.good })) driven.add(`${name} 429`)
   for (const each of listed)
     assert.ok(driven.has(each) !== each in notDriven, `${each}: driven or excused, not both`)
   for (const each of [...driven, ...Object.keys(notDriven)])
@@ -437,6 +443,17 @@ for (const [name, question] of Object.entries(keyed.good))
     assert.equal(reply.status, 429)
     assert.equal(conforms(name, reply).error, 'rate_limited')
     assert.ok((await askAs(caller, question)).status < 300)
+  })
+
+for (const [name, question] of Object.entries(own.good))
+  test(`429 ${name}: the 301st call of one session within a minute; another session is served`, async () => {
+    const { headers } = await newSession(db)
+    await useUp(headers)
+    const reply = await ask(service.base, withHeaders(question, headers))
+    assert.equal(reply.status, 429)
+    assert.equal(conforms(name, reply).error, 'rate_limited')
+    assert.match(String(reply.headers['ratelimit-policy']), /^"minute";q=300;w=60, /)
+    assert.equal((await ask(service.base, good.listSessions as Question)).status, 200)
   })
 
 const isOpenGet = ({ method, isOpen }: Operation) => method === 'GET' && isOpen
@@ -504,7 +521,8 @@ for (const path of new Set(operations.map((operation) => operation.path))) {
     }
   })
 
-  test(`204 ${path}: a preflight from any origin is granted`, async () => {
+  const isSession = atPath.every((each) => each.isSession)
+  test(`204 ${path}: a preflight from another origin is ${isSession ? 'granted nothing' : 'granted'}`, async () => {
     const reply = await ask(service.base, {
       method: 'OPTIONS',
       path: asked,
@@ -516,6 +534,11 @@ for (const path of new Set(operations.map((operation) => operation.path))) {
     })
     assert.equal(reply.status, 204)
     assert.equal(reply.body.length, 0)
+    if (isSession) {
+      const cors = Object.keys(reply.headers).filter((name) => name.startsWith('access-control-'))
+      assert.deepEqual(cors, [])
+      return
+    }
     assert.equal(reply.headers['access-control-allow-origin'], '*')
     const granted = String(reply.headers['access-control-allow-methods'])
     for (const method of allow) assert.ok(granted.includes(method), method)
@@ -645,6 +668,14 @@ function refused(operation: string, status: 400 | 404, sent: string, query: stri
   return { operation, status, sent, question: { ...question, path: question.path + query }, error }
 }
 
+/** Makes as many calls as a session may make in a minute. */
+async function useUp(headers: Record<string, string>): Promise<void> {
+  const calls = Array.from({ length: 300 }, () =>
+    ask(service.base, { path: '/api/account/sessions', headers }),
+  )
+  for (const { status } of await Promise.all(calls)) assert.equal(status, 200)
+}
+
 function withHeaders(question: Question, headers: Record<string, string>): Question {
   return { ...question, headers: { ...question.headers, ...headers } }
 }
@@ -733,7 +764,9 @@ function operationsOf({ paths }: Json): Operation[] {
       const { operationId, security, responses } = Object(operation)
       const needed: object[] = security
       const isOpen = needed.length === 0 || needed.some((each) => Object.keys(each).length === 0)
-      return { name: operationId, method: method.toUpperCase(), path, isOpen, responses }
+      const isSession = needed.some((each) => 'session' in each)
+      const name = String(operationId)
+      return { name, method: method.toUpperCase(), path, isOpen, isSession, responses }
     }),
   )
 }

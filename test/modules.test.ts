@@ -8,6 +8,7 @@ import { test } from 'node:test'
 const allowed: Record<string, readonly string[]> = {
   platform: [],
   'scoring-core': [],
+  accounts: ['platform'],
   access: ['platform'],
   credits: ['platform'],
   x402: ['platform'],
@@ -60,6 +61,7 @@ const allowed: Record<string, readonly string[]> = {
   ],
   app: [
     'platform',
+    'accounts',
     'access',
     'credits',
     'x402',

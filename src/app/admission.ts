@@ -1,5 +1,6 @@
 /** Keys, credits and payments put together: how callers are admitted, and what serving processes do for it. */
 import { openKeyDesk } from '../access/authenticate.ts'
+import { openSessions } from '../accounts/sessions.ts'
 import type { Config } from '../config/config.ts'
 import { openCreditDesk } from '../credits/metering.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -23,7 +24,15 @@ export interface Admitting {
 }
 
 export type Admission = Required<
-  Pick<ServerOptions, 'authenticate' | 'metering' | 'payments' | 'failedKeyLimits' | 'missLimits'>
+  Pick<
+    ServerOptions,
+    | 'authenticate'
+    | 'authenticateSession'
+    | 'metering'
+    | 'payments'
+    | 'failedKeyLimits'
+    | 'missLimits'
+  >
 >
 
 export interface AdmittingParts {
@@ -35,7 +44,7 @@ export interface AdmittingParts {
 }
 
 export function admitting({ config, db, log, clock, payments }: AdmittingParts): Admitting {
-  const { metering, prices, failedKeyLimits, missLimits } = config
+  const { metering, prices, failedKeyLimits, missLimits, publicUrl } = config
   const peppers = () => peppersHere(config)
   const keys = openKeyDesk({ db, peppers, clock })
   const credits = openCreditDesk({ db, prices, clock })
@@ -47,9 +56,11 @@ export function admitting({ config, db, log, clock, payments }: AdmittingParts):
     for (const { kid: pepper, message } of missing) log.error(message, null, { pepper })
     if (missing.length === 0) log.info('the peppers of all active API keys are on this machine')
   }
+  const sessions = openSessions({ db, clock, publicUrl, rules: config.sessions })
   return {
     admission: {
       authenticate: keys.authenticate,
+      authenticateSession: sessions.authenticate,
       metering: metering ? credits : undefined,
       payments: metering ? payments : undefined,
       failedKeyLimits,
@@ -58,6 +69,7 @@ export function admitting({ config, db, log, clock, payments }: AdmittingParts):
     admissionJobs: [
       { name: 'uses of API keys', everyMs: 30_000, run: () => keys.recordUses() },
       { name: 'examine peppers', everyMs: 30_000, run: examinePeppers },
+      { name: 'uses of sessions', everyMs: 30_000, run: () => sessions.recordLastSeen() },
       { name: 'void charges', everyMs: 5_000, run: () => credits.settleVoids() },
     ],
     keysState() {
@@ -69,6 +81,7 @@ export function admitting({ config, db, log, clock, payments }: AdmittingParts):
       const lost = (what: string) => (error: unknown) => log.error(`${what}: lost`, error)
       await Promise.all([
         keys.recordUses().catch(lost('when API keys were used last')),
+        sessions.recordLastSeen().catch(lost('when sessions were used last')),
         credits.close().catch(lost('calls that were not answered, and may stay charged')),
       ])
     },

@@ -1,5 +1,5 @@
 /** The composition root of whatever serves: it brings the rooms that answer together, opens nothing by itself and listens to nothing. */
-
+import { accountEndpoints } from '../accounts/endpoints.ts'
 import { agentDecisionEndpoints } from '../agent-decisions/endpoints.ts'
 import { candidateEndpoints } from '../candidates/endpoints.ts'
 import { candidateReads } from '../candidates/reads.ts'
@@ -104,6 +104,7 @@ export function createService(parts: ServiceParts): Service {
       onSecretShown: (endpointId) =>
         log.info('a repeated creation showed its secret again', { endpointId }),
     }),
+    ...accountEndpoints({ db, clock, rules: config.sessions }),
     ...agentDecisionEndpoints({
       db,
       clock,

@@ -3,6 +3,7 @@
  * them. The tables of `docs/operate.md` are made from these. All errors are told at once, before anything is opened.
  */
 import { type AccessConfig, accessSettings, readAccess } from './access.ts'
+import { type AccountsConfig, accountsSettings, readAccounts } from './accounts.ts'
 import { type CredentialsConfig, credentialsSettings, readCredentials } from './credentials.ts'
 import { type ReportsConfig, readReports, reportsSettings } from './reports.ts'
 import { readScores, type ScoresConfig, scoresSettings } from './scores.ts'
@@ -21,6 +22,7 @@ export const settingAreas: Readonly<Record<string, SettingTable>> = {
   Credentials: credentialsSettings,
   'Scores and disputes': scoresSettings,
   'API keys and credits': accessSettings,
+  'Users and sessions': accountsSettings,
   'Payments on the spot': x402Settings,
   Webhooks: webhooksSettings,
   'Agent decision reports': reportsSettings,
@@ -33,6 +35,7 @@ export interface Config
     CredentialsConfig,
     ScoresConfig,
     AccessConfig,
+    AccountsConfig,
     X402Config,
     WebhooksConfig,
     ReportsConfig {}
@@ -60,6 +63,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     ...readCredentials(reading, storage),
     ...readScores(reading),
     ...access,
+    ...readAccounts(reading),
     ...readX402(reading, access),
     ...readWebhooks(reading),
     ...readReports(reading),

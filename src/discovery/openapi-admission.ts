@@ -1,11 +1,12 @@
 /** Pure: who may call an operation, as the contract says it. */
-import type { Endpoint } from '../platform/http/endpoint.ts'
+import { type Endpoint, sessionLimits } from '../platform/http/endpoint.ts'
 
 const key = { apiKey: [] }
 
 export function securityOf({ policy }: Endpoint): object[] {
   if (policy.kind === 'open') return []
   if (policy.kind === 'optional-key') return [{}, key]
+  if (policy.kind === 'session') return [{ session: [] }]
   if (policy.kind === 'keyed') return [key]
   return [key, { payment: [] }, { paymentSignature: [] }]
 }
@@ -13,6 +14,8 @@ export function securityOf({ policy }: Endpoint): object[] {
 /** Beyond what OpenAPI can say: scope, meter and limits. */
 export function admissionOf({ policy }: Endpoint): Record<string, object> {
   if (policy.kind === 'open') return {}
+  if (policy.kind === 'session')
+    return { 'x-rate-limits': { session: { perMinute: sessionLimits.perMinute } } }
   const limits = { apiKey: policy.limits }
   return {
     'x-rate-limits':

@@ -5,10 +5,11 @@ import { interfaceVersion } from '../platform/http/identifiers.ts'
 
 const errorNames = Object.keys(errorTable) as ErrorName[]
 
-type Shape = Pick<Endpoint, 'body' | 'policy' | 'idempotencyKey'>
+type Shape = Pick<Endpoint, 'method' | 'body' | 'policy' | 'idempotencyKey'>
 
 const isPaid = ({ policy }: Shape): boolean => policy.kind === 'paid'
 const isMetered = ({ policy }: Shape): boolean => 'meter' in policy
+const isSession = ({ policy }: Shape): boolean => policy.kind === 'session'
 const isKeyed = ({ policy }: Shape): boolean => policy.kind === 'keyed'
 
 /** Values that only some endpoints can answer with. */
@@ -25,6 +26,11 @@ const onlyWhere: Partial<Record<ErrorName, (endpoint: Shape) => boolean>> = {
   invalid_payment: isPaid,
   purchase_key_reused: isMetered,
   missing_api_key: (endpoint) => isKeyed(endpoint) || isPaid(endpoint),
+  invalid_api_key: (endpoint) => !isSession(endpoint),
+  insufficient_scope: (endpoint) => !isSession(endpoint),
+  session_required: isSession,
+  session_not_found: () => false,
+  cross_origin: (endpoint) => isSession(endpoint) && endpoint.method !== 'GET',
   test_key: isKeyed,
   metering_suspended: isMetered,
   payment_facilitator_unavailable: isPaid,

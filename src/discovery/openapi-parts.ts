@@ -45,7 +45,7 @@ export function answerHeaders(endpoint: Endpoint, status: number): Record<string
   if (endpoint.policy.kind === 'paid' && status === 402) names.push('PAYMENT-REQUIRED')
   if (endpoint.policy.kind === 'paid' && (status === 200 || status === 402))
     names.push('PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE')
-  if (status === 401) names.push('WWW-Authenticate')
+  if (status === 401 && endpoint.policy.kind !== 'session') names.push('WWW-Authenticate')
   if (status === 429 || status === 503) names.push('Retry-After')
   return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]))
 }
@@ -53,7 +53,7 @@ export function answerHeaders(endpoint: Endpoint, status: number): Record<string
 /** Whether the answer is, or may be, given after the call was counted (decision D18). The work of a keyed route may refuse with 403 too. */
 function isCounted({ policy }: Endpoint, status: number): boolean {
   if (policy.kind === 'open' || status === 401) return false
-  if (status === 403) return policy.kind === 'keyed'
+  if (status === 403) return policy.kind === 'keyed' || policy.kind === 'session'
   return policy.kind !== 'optional-key' || status !== 415
 }
 
@@ -104,6 +104,12 @@ export const fixedComponents = {
     IdempotencyKey: {
       ...idempotencyKey,
       required: true,
+      description:
+        'Names this request: a repeat under the same key is not done twice, and other content under it is refused.',
+    },
+    OptionalIdempotencyKey: {
+      ...idempotencyKey,
+      required: false,
       description:
         'Names this request: a repeat under the same key is not done twice, and other content under it is refused.',
     },
@@ -190,6 +196,13 @@ export const fixedComponents = {
       type: 'http',
       scheme: 'bearer',
       description: 'Authorization: Bearer <API_KEY>. A key that is presented is never ignored.',
+    },
+    session: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: '__Host-session',
+      description:
+        'The session of a signed-in browser. A request that changes something must come from a page of this service. An Authorization header is ignored.',
     },
     payment: {
       type: 'apiKey',

@@ -61,6 +61,9 @@ test('contract: the operations of the specification and the extensions', () => {
       'GET /.well-known/service-score-core-provenance.json',
       'GET /.well-known/service-score-core-release-manifest.json',
       'GET /.well-known/service-score-vc-public-key.json',
+      'DELETE /api/account/sessions',
+      'GET /api/account/sessions',
+      'DELETE /api/account/sessions/{sessionId}',
       'POST /api/v1/agent-decisions',
       'GET /api/v1/candidates/search',
       'GET /api/v1/candidates/{username}',
@@ -205,6 +208,9 @@ test('contract: every example fits its schema, closed as declared', () => {
 })
 
 const extensions = new Set([
+  'GET /api/account/sessions',
+  'DELETE /api/account/sessions',
+  'DELETE /api/account/sessions/{sessionId}',
   'GET /api/v1/scores/{scoreId}/credential',
   'GET /.well-known/did.json',
   'GET /api/v1/webhooks/events',
@@ -215,15 +221,18 @@ const extensions = new Set([
   'GET /sandbox/standard/v1/status-lists/score-vc-revocation/{listId}',
 ])
 
-test('contract: what names no scope declares no authentication; verify takes a key or none, paid reads a key or a payment', () => {
+test('contract: what names no scope declares no authentication; verify takes a key or none, paid reads a key or a payment, account routes a session', () => {
   const key = { apiKey: [] }
   for (const [name, , operation] of operationsOf(contract)) {
     const { scope, meter } = Object(operation['x-api-key'])
     const isVerify = name === 'POST /api/v1/score-vc/verify'
     const paid = [key, { payment: [] }, { paymentSignature: [] }]
     const expected = isVerify ? [{}, key] : meter !== undefined ? paid : [key]
-    assert.deepEqual(operation.security, scope === undefined ? [] : expected, name)
-    const { anonymous, apiKey } = Object(operation['x-rate-limits'])
+    const isAccount = name.includes(' /api/account/')
+    const unscoped = isAccount ? [{ session: [] }] : []
+    assert.deepEqual(operation.security, scope === undefined ? unscoped : expected, name)
+    const { anonymous, apiKey, session } = Object(operation['x-rate-limits'])
+    assert.deepEqual(session, isAccount ? { perMinute: 300 } : undefined, name)
     assert.deepEqual(anonymous, isVerify ? { perMinute: 60, perDay: 1_000 } : undefined, name)
     assert.equal(apiKey === undefined, scope === undefined, name)
     if (name.includes('/standard/') || name.includes('/.well-known/'))

@@ -120,6 +120,7 @@ function parametersOf(
 function headerParameters({ document, idempotencyKey, policy }: Endpoint): Json[] {
   const names = document ? ['ServiceVersion', 'IfNoneMatch', 'AcceptEncoding'] : ['ServiceVersion']
   if (idempotencyKey === 'required') names.push('IdempotencyKey')
+  if (idempotencyKey === 'optional') names.push('OptionalIdempotencyKey')
   if ('meter' in policy) names.push('PurchaseKey')
   return names.map((name) => refTo('parameters', name))
 }

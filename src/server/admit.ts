@@ -1,12 +1,18 @@
 /** Who may come in: key, scope and rate limit, in this order (decisions D16–D18, D24). */
 import type { IncomingMessage } from 'node:http'
-import type { Authenticate, KeyRights, SeenKey } from '../platform/http/admission.ts'
-import type { PresentedKey } from '../platform/http/callers.ts'
+import type {
+  Authenticate,
+  AuthenticateSession,
+  KeyRights,
+  SeenKey,
+} from '../platform/http/admission.ts'
+import type { PresentedKey, SessionCaller } from '../platform/http/callers.ts'
 import {
   type Endpoint,
   idempotencyKeyPattern,
   type Policy,
   type RateLimits,
+  sessionLimits,
 } from '../platform/http/endpoint.ts'
 import { errorTable, type Refusal, refuse } from '../platform/http/errors.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limit/limiter.ts'
@@ -17,6 +23,7 @@ import type { EndpointRoute, Exchange } from './exchange.ts'
 export interface AdmitParts {
   limiter: RateLimiter
   authenticate: Authenticate
+  authenticateSession: AuthenticateSession
   /** Presented keys that are not valid, of one address: beyond it they are answered with 429. */
   failedKeyLimits: RateLimits
   /** 404s of one key, or of who pays on the spot, of all routes. */
@@ -26,8 +33,13 @@ export interface AdmitParts {
   network(exchange: Exchange): ClientNetwork
 }
 
-/** Null: nobody in particular, where the route is for anybody or for who pays on the spot. */
-export type Admitted = { key: PresentedKey | null }
+/** Without a key and without a session: an anonymous caller, or one that pays for the call by x402. */
+export interface Admitted {
+  key: PresentedKey | null
+  session: SessionCaller | null
+}
+
+const anonymous: Admitted = { key: null, session: null }
 
 /**
  * What may be done for a key that was valid the last time and whose call is being counted, before it is looked up. Null, or whether a charge
@@ -42,17 +54,30 @@ export async function admit(
   headStart: HeadStart = () => null,
 ): Promise<Admitted | Refusal> {
   const { policy } = route.endpoint
-  if (policy.kind === 'open') return { key: null }
+  if (policy.kind === 'open') return anonymous
+  if (policy.kind === 'session') return admitSession(edge, route, exchange)
   const { authorization } = exchange.request.headers
   if (authorization !== undefined) {
     const presented = { exchange, policy, authorization, headStart }
     return admitKey(edge, route, presented)
   }
   if (policy.kind === 'keyed') return challenged('missing_api_key')
-  if (policy.kind === 'paid') return { key: null }
-  return (
-    (await rateProblem(edge, countedByAddress(edge, { route, exchange }, policy))) ?? { key: null }
-  )
+  if (policy.kind === 'paid') return anonymous
+  return (await rateProblem(edge, countedByAddress(edge, { route, exchange }, policy))) ?? anonymous
+}
+
+/** Looks at the cookie alone: an Authorization header or a payment is ignored (decision D17). */
+async function admitSession(
+  edge: AdmitParts,
+  route: EndpointRoute,
+  exchange: Exchange,
+): Promise<Admitted | Refusal> {
+  const session = await edge.authenticateSession(exchange.request.headers.cookie)
+  if (session === null) return refuse('session_required')
+  const caller = { buckets: [{ key: session.sessionId, factor: 1 }] }
+  const limits = { name: 'sessions', ...sessionLimits }
+  const refusal = await rateProblem(edge, { route, exchange, caller, limits })
+  return refusal ?? { key: null, session }
 }
 
 type Called = Pick<Counted, 'route' | 'exchange'>
@@ -80,7 +105,7 @@ function countedByKey(
 
 interface Presented {
   exchange: Exchange
-  policy: Exclude<Policy, { kind: 'open' }>
+  policy: Exclude<Policy, { kind: 'open' | 'session' }>
   authorization: string
   headStart: HeadStart
 }
@@ -121,7 +146,7 @@ async function admitKey(
   }
   const verdict = await (early.counted ?? count(key))
   if (!verdict.allowed) noteFull(edge, verdict)
-  return verdictProblem({ route, exchange }, verdict) ?? { key }
+  return verdictProblem({ route, exchange }, verdict) ?? { key, session: null }
 }
 
 function outOfPlace({ kind, scope }: Presented['policy'], key: KeyRights): Refusal | null {
@@ -253,7 +278,7 @@ export function idempotencyKeyOf(
   const isPaidByKey = policy.kind === 'optional-key' && headers.authorization !== undefined
   if (declared === undefined && policy.kind !== 'paid' && !isPaidByKey) return null
   const text = headers['idempotency-key']
-  if (text === undefined && declared === undefined) return null
+  if (text === undefined && declared !== 'required') return null
   return typeof text === 'string' && idempotencyKeyForm.test(text)
     ? text
     : refuse('invalid_idempotency_key')

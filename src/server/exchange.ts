@@ -12,6 +12,8 @@ export interface Route {
   /** As declared, or `unmatched`. */
   readonly path: string
   readonly meter: RouteMeter
+  /** Whether its answers are for pages of our own origin: no other origin may read them, and none is stored. */
+  readonly isSameOrigin?: boolean
 }
 
 export interface EndpointRoute extends Route {

@@ -11,6 +11,8 @@ export interface HeaderSets {
   common: readonly string[]
   /** On every answer that is not a public document: `common`, never stored, and what it may depend on (decision D9). */
   private: readonly string[]
+  /** On every answer that only pages of our own origin may read (decision D10): never stored, without CORS. */
+  sameOrigin: readonly string[]
   /** For preflight requests. */
   preflight: readonly string[]
   /** The page that explains an error. */
@@ -36,15 +38,24 @@ const exposed = [
 const allowed = `Authorization, Content-Type, Idempotency-Key, If-None-Match, ${versionHeader}, X-PAYMENT, PAYMENT-SIGNATURE`
 
 export function headerSets(publicUrl: string): HeaderSets {
-  const common = [
+  const always = [
     [versionHeader, interfaceVersion],
     ['X-Content-Type-Options', 'nosniff'],
     ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
     ['Referrer-Policy', 'no-referrer'],
+    ...(publicUrl.startsWith('https:') ? [['Strict-Transport-Security', 'max-age=31536000']] : []),
+  ]
+  const common = [
+    ...always,
     ['Cross-Origin-Resource-Policy', 'cross-origin'],
     ['Access-Control-Allow-Origin', '*'],
     ['Access-Control-Expose-Headers', exposed],
-    ...(publicUrl.startsWith('https:') ? [['Strict-Transport-Security', 'max-age=31536000']] : []),
+  ].flat()
+  const sameOrigin = [
+    ...always,
+    ['Cross-Origin-Resource-Policy', 'same-origin'],
+    ['Cache-Control', 'private, no-store'],
+    ['Vary', `Cookie, ${versionHeader}`],
   ].flat()
   const unstored = [
     ['Cache-Control', 'private, no-store'],
@@ -57,6 +68,7 @@ export function headerSets(publicUrl: string): HeaderSets {
   return {
     common,
     private: [...common, ...unstored],
+    sameOrigin,
     preflight,
     helpLink: (error) => `<${publicUrl}/docs/errors/${error}>; rel="help"`,
   }

@@ -2,7 +2,6 @@
  * What a call costs (decisions D19–D22): credits of the key's account, or an x402 payment. The answer is made and written out first, then
  * charged, then sent: whatever is not a 200 costs nothing, and a 200 that was not charged never leaves.
  */
-
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import type { Charge, MeteredCall, Metering, SeenKey } from '../platform/http/admission.ts'
 import type { Caller, MeterName, PresentedKey } from '../platform/http/callers.ts'
@@ -55,7 +54,7 @@ export async function answerAdmitted(edge: PayParts, call: PaidCall, work: Work)
   if (key === null)
     return policy.kind === 'paid'
       ? answerKeyless(edge, { ...call, policy }, work)
-      : work({ kind: 'anonymous' })
+      : work(call.admitted.session ?? { kind: 'anonymous' })
   const answer =
     'meter' in policy
       ? await answerMetered(edge, { ...call, key, meter: policy.meter }, work)

@@ -7,6 +7,7 @@ import {
   UnavailableError,
 } from '../platform/http/errors.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
+import type { Route } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 
 export interface RenderedRefusal {
@@ -19,6 +20,7 @@ export interface RenderedRefusal {
 export function renderRefusal(
   sets: HeaderSets,
   { refusal, message, headers }: Refusal,
+  { isSameOrigin }: Pick<Route, 'isSameOrigin'> = {},
 ): RenderedRefusal {
   const row = errorTable[refusal]
   const told = row.status === 503 ? { ...operatorsTurn, ...headers } : { ...headers }
@@ -26,7 +28,7 @@ export function renderRefusal(
   return {
     status: row.status,
     headers: [
-      ...sets.private,
+      ...(isSameOrigin ? sets.sameOrigin : sets.private),
       'Content-Type',
       'application/json',
       'Link',

@@ -61,9 +61,12 @@ function pathHandlers({ edge, sets, open }: RouterOptions, path: PathRoutes): Pa
     methods.set(route.endpoint.method, handler)
     if (answersHead(route.endpoint)) methods.set('HEAD', handler)
   }
-  const preflight = ['Allow', path.allow, 'Access-Control-Allow-Methods', path.allow]
+  // Another origin is granted nothing on a route for pages of our own.
+  const granted = path.other.isSameOrigin
+    ? []
+    : ['Access-Control-Allow-Methods', path.allow, ...sets.preflight]
   methods.set('OPTIONS', (request, response) =>
-    edge.writer.empty(open(request, response, path.other), [...preflight, ...sets.preflight]),
+    edge.writer.empty(open(request, response, path.other), ['Allow', path.allow, ...granted]),
   )
   return { methods, other: wrongMethod({ edge, open }, path.other, path.allow) }
 }

@@ -24,7 +24,11 @@ export function pathRoutes(endpoints: readonly Endpoint[], metrics: Metrics): Pa
   return [...byPath].map(([path, declared]) => ({
     path,
     endpoints: declared.map((endpoint) => endpointRoute(endpoint, metrics)),
-    other: { path, meter: metrics.route(`OTHER ${path}`) },
+    other: {
+      path,
+      meter: metrics.route(`OTHER ${path}`),
+      isSameOrigin: declared.every(isSameOrigin),
+    },
     allow: allowed(declared).join(', '),
   }))
 }
@@ -32,6 +36,10 @@ export function pathRoutes(endpoints: readonly Endpoint[], metrics: Metrics): Pa
 /** Reads without a price answer HEAD as well; on a paid read it would be a free look (decision D9). */
 export function answersHead({ method, policy }: Endpoint): boolean {
   return method === 'GET' && policy.kind === 'open'
+}
+
+function isSameOrigin({ policy }: Endpoint): boolean {
+  return policy.kind === 'session'
 }
 
 /** `{name}` as the router writes it. */
@@ -43,6 +51,7 @@ function endpointRoute(endpoint: Endpoint, metrics: Metrics): EndpointRoute {
   return {
     path: endpoint.path,
     meter: metrics.route(`${endpoint.method} ${endpoint.path}`),
+    isSameOrigin: isSameOrigin(endpoint),
     endpoint,
     checkPath: parameterCheck(endpoint.pathParameters),
     checkQuery: parameterCheck(endpoint.queryParameters),
@@ -69,8 +78,10 @@ function faultsOf(endpoint: Endpoint): string[] {
     if (!described.includes(name)) faults.push(`has no schema for path parameter ${name}`)
   for (const name of described)
     if (!named.includes(name)) faults.push(`describes ${name}, which is not in its path`)
-  if (endpoint.idempotencyKey !== undefined && policy?.kind !== 'keyed')
+  if (endpoint.idempotencyKey === 'required' && policy?.kind !== 'keyed')
     faults.push('requires an Idempotency-Key without being keyed')
+  if (endpoint.idempotencyKey === 'optional' && policy?.kind !== 'session')
+    faults.push('takes an optional Idempotency-Key without a session')
   if ((method === 'POST') !== (body !== undefined)) faults.push('must have a body exactly if POST')
   return faults.map((fault) => `${operationId} ${fault}`)
 }

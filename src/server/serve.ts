@@ -5,6 +5,7 @@
  * - keyed: key → scope → rate limit → Idempotency-Key → [media type → size → JSON →] parameters → work
  * - paid: key → scope → rate limit → Idempotency-Key → parameters → credits → work → charge
  * - paid, without a key: Idempotency-Key → parameters → challenge or payment
+ * - session: same origin → version → session → rate limit → [Idempotency-Key →] [media type → size → JSON →] parameters → work
  */
 import type { Caller } from '../platform/http/callers.ts'
 import { type Answer, anybody, type Endpoint } from '../platform/http/endpoint.ts'
@@ -19,12 +20,15 @@ import { acceptsMediaType } from './media-type.ts'
 import { isRefusal, type Parameters, queryOf } from './parameters.ts'
 import { answerAdmitted, type PayParts, proveByCharge } from './pay.ts'
 import { refusalOf } from './refusals.ts'
+import { isFromOwnOrigin } from './same-origin.ts'
 import type { Writer } from './write.ts'
 
 /** What the checks need of the server. */
 export interface Edge extends AdmitParts, PayParts {
   writer: Writer
   log: Log
+  /** Of the pages that may send a request which changes something (decision D49), such as `https://scores.example.org`. */
+  origin: string
   /** Null, or the refusal, where the endpoint's class is shed just now. */
   shed(endpoint: Endpoint): Refusal | null
   /** Exchanges under way, for their deadline and for the drain. */
@@ -73,6 +77,8 @@ function decide(
   path: Parameters,
 ): Answer | Promise<Answer | null> {
   const { endpoint } = route
+  if (route.isSameOrigin && !isFromOwnOrigin(exchange.request, edge.origin))
+    return refuse('cross_origin')
   const shed = edge.shed(endpoint)
   if (shed !== null) {
     route.meter.shed++

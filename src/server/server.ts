@@ -10,7 +10,7 @@ import {
 } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Authenticate, Metering } from '../platform/http/admission.ts'
+import type { Authenticate, AuthenticateSession, Metering } from '../platform/http/admission.ts'
 import type { Endpoint, RateLimits } from '../platform/http/endpoint.ts'
 import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
@@ -46,6 +46,8 @@ export interface ServerOptions {
   metrics: Metrics
   /** What a presented API key is worth. */
   authenticate: Authenticate
+  /** Looks up the session of a browser. */
+  authenticateSession: AuthenticateSession
   /** Credits; without it calls with a key cost nothing (decision D21). */
   metering?: Metering | undefined
   /** Payment on the spot; without it paid reads need a key. */
@@ -70,8 +72,8 @@ export interface Server {
 /** Throws where a declaration or the list of trusted proxies is not acceptable. */
 export function createServer(options: ServerOptions): Server {
   const limits = { ...patientLimits(), ...options.limits }
-  const { log, metrics, limiter, authenticate, metering, payments } = options
-  const { failedKeyLimits, missLimits } = options
+  const { log, metrics, limiter, authenticate, authenticateSession } = options
+  const { metering, payments, failedKeyLimits, missLimits } = options
   const sets = headerSets(options.publicUrl)
   const paths = pathRoutes(options.endpoints, metrics)
   const pending = new Set<Exchange>()
@@ -90,6 +92,7 @@ export function createServer(options: ServerOptions): Server {
     log,
     limiter,
     authenticate,
+    authenticateSession,
     failedKeyLimits,
     missLimits,
     spent: new RecentMap(spentRememberedMax),
@@ -97,6 +100,7 @@ export function createServer(options: ServerOptions): Server {
     payments,
     shed,
     network,
+    origin: new URL(options.publicUrl).origin,
     pending,
   }
   const route = (path: string): Route => ({ path, meter: metrics.route(path) })

@@ -47,7 +47,7 @@ export function createWriter(options: WriterOptions): Writer {
     }
     const { status, body, text, contentType = 'application/json', headers } = given
     const error = status >= 400 ? errorOf(body) : undefined
-    const lines = [...(headers?.['Cache-Control'] === undefined ? sets.private : sets.common)]
+    const lines = [...headerSet(exchange, headers)]
     lines.push('Content-Type', contentType)
     if (error !== undefined) lines.push('Link', sets.helpLink(error))
     for (const name in headers) lines.push(name, headers[name] as string)
@@ -55,8 +55,13 @@ export function createWriter(options: WriterOptions): Writer {
     record(exchange, status, error)
   }
 
+  function headerSet({ route }: Exchange, headers: Record<string, string> = {}): readonly string[] {
+    if (route.isSameOrigin) return sets.sameOrigin
+    return headers['Cache-Control'] === undefined ? sets.private : sets.common
+  }
+
   function writeRefusal(exchange: Exchange, refusal: Refusal): void {
-    const { status, headers, body } = renderRefusal(sets, refusal)
+    const { status, headers, body } = renderRefusal(sets, refusal, exchange.route)
     writeText(exchange, status, headers, body)
     record(exchange, status, refusal.refusal)
   }
@@ -127,7 +132,7 @@ export function createWriter(options: WriterOptions): Writer {
     answer,
     record,
     empty(exchange, headers) {
-      send(exchange, 204, [...sets.private, ...headers, 'X-Request-Id', exchange.requestId])
+      send(exchange, 204, [...headerSet(exchange), ...headers, 'X-Request-Id', exchange.requestId])
       record(exchange, 204)
     },
   }

@@ -72,15 +72,28 @@ async function headersByState(
 }
 
 /** What the door says: null where it lets the request through. */
-function expected({ policy }: Endpoint, granted: readonly Scope[], state: string): string | null {
+function expected(
+  { policy, method }: Endpoint,
+  granted: readonly Scope[],
+  state: string,
+): string | null {
   if (policy.kind === 'open') return null
+  // Whatever the key: an Authorization header is ignored there.
+  if (policy.kind === 'session') return method === 'GET' ? 'session_required' : 'cross_origin'
   if (state === 'absent') return policy.kind === 'optional-key' ? null : 'missing_api_key'
   if (state !== 'valid' && state !== 'test') return 'invalid_api_key'
   if (!granted.includes(policy.scope)) return 'insufficient_scope'
   return state === 'test' && policy.kind === 'keyed' ? 'test_key' : null
 }
 
-const doors = new Set(['missing_api_key', 'invalid_api_key', 'insufficient_scope', 'test_key'])
+const doors = new Set([
+  'missing_api_key',
+  'invalid_api_key',
+  'insufficient_scope',
+  'test_key',
+  'session_required',
+  'cross_origin',
+])
 
 test('every route × every set of scopes × every state of a key: let in, 401 or 403, as the declarations say', async () => {
   let tried = 0
@@ -101,7 +114,8 @@ test('every route × every set of scopes × every state of a key: let in, 401 or
         if (said === 'missing_api_key' || said === 'invalid_api_key') {
           assert.equal(reply.status, 401)
           assert.equal(reply.headers['www-authenticate'], 'Bearer')
-        } else if (said !== null) assert.equal(reply.status, 403)
+        } else if (said === 'session_required') assert.equal(reply.status, 401)
+        else if (said !== null) assert.equal(reply.status, 403)
         tried++
       }
   }

@@ -1,4 +1,6 @@
 /** What a worker does in the background, webhooks apart: those are `delivering.ts`. */
+import { deleteEndedSessions } from '../../accounts/session-store.ts'
+import { sessionTimes } from '../../accounts/sessions.ts'
 import { sweepReports } from '../../agent-decisions/retention.ts'
 import { renewSearchEpoch, searchIndexer } from '../../candidates/keep-index.ts'
 import { skillNames } from '../../candidates/skill-names.ts'
@@ -38,6 +40,11 @@ export function workerJobs(
       name: 'sweep agent decision reports',
       everyMs: 3_600_000,
       run: () => sweepReports(db, { days: config.agentReportsDays, now: clock() }),
+    },
+    {
+      name: 'delete ended sessions',
+      everyMs: 3_600_000,
+      run: () => deleteEndedSessions(db, sessionTimes(config.sessions, clock())),
     },
     ...workerPaymentJobs(x402),
   ]

@@ -1,5 +1,5 @@
 /** What the HTTP edge asks of the rooms that know keys and money; it orders the questions itself (decision D18). */
-import type { KeyCaller, MeterName, PresentedKey, Scope } from './callers.ts'
+import type { KeyCaller, MeterName, PresentedKey, Scope, SessionCaller } from './callers.ts'
 import type { Refusal } from './errors.ts'
 
 /**
@@ -10,6 +10,12 @@ export type Authenticate = (
   authorization: string,
   presenting: Presenting,
 ) => Promise<PresentedKey | null>
+
+/**
+ * Returns the valid session of a Cookie header, or null. An absent, unknown, ended and malformed session are one answer, as is the session
+ * of a disabled user or a removed member. Throws `UnavailableError` if the database does not answer.
+ */
+export type AuthenticateSession = (cookies: string | undefined) => Promise<SessionCaller | null>
 
 export interface Presenting {
   /** Where it comes from, as far as that is known. */

@@ -25,11 +25,32 @@ export interface KeyCaller {
   environment: Environment
 }
 
+/** What a user may do in an account: an owner manages members, keys and billing data, a member everything else. */
+export const roles = ['owner', 'member'] as const
+export type Role = (typeof roles)[number]
+
+/** A signed-in user, acting for one of their accounts. All ids are UUIDs. */
+export interface SessionCaller {
+  kind: 'session'
+  sessionId: string
+  /** The human being who signed in; the wire's `userId` is `accountId`. */
+  userId: string
+  accountId: string
+  role: Role
+}
+
 export type Caller =
   | KeyCaller
+  | SessionCaller
   /** Paid for this one call by x402; `address` is 0x and 40 hex characters in lower case. */
   | { kind: 'payer'; address: string }
   | { kind: 'anonymous' }
+
+/** The session of a route with the policy `session`: the server lets no other caller in. */
+export function sessionOf(caller: Caller): SessionCaller {
+  if (caller.kind !== 'session') throw new Error('a session route was called without a session')
+  return caller
+}
 
 /** An API key that is valid now, with what decides whether it may make a call. */
 export interface PresentedKey {

@@ -31,6 +31,14 @@ export type Policy =
   | { kind: 'keyed'; scope: Scope; limits: RateLimits }
   /** A read that costs: an API key whose account has credits, or an x402 payment (spec §5 rules 1, 2). `limits` are those of each key. */
   | { kind: 'paid'; scope: Scope; meter: MeterName; limits: RateLimits }
+  /**
+   * The session of a signed-in user (spec §4.7), limited as in `sessionLimits`. The server ignores `Authorization` and payments, and
+   * rejects a request that changes something unless it comes from our own origin (decision D49).
+   */
+  | { kind: 'session' }
+
+/** Calls of one session to all routes together. A day has no limit of its own. */
+export const sessionLimits: RateLimits = { perMinute: 300, perDay: 300 * 1_440 }
 
 export interface BodyDeclaration<Body extends TSchema = TSchema> {
   mediaTypes: readonly string[]
@@ -97,8 +105,8 @@ export interface Endpoint<Path extends TObject = TObject, Query extends TObject 
   /** Not in the specification: marked so in the contract. */
   extension?: boolean
   policy: Policy
-  /** The Idempotency-Key header must be sent. Routes that cost take one without saying so. */
-  idempotencyKey?: 'required'
+  /** Whether the Idempotency-Key header must be sent, or may be. Routes that cost take one without saying so. */
+  idempotencyKey?: 'required' | 'optional'
   /** 200 answers a public document: with ETag, 304, HEAD and compressed bytes (decision D9). */
   document?: boolean
   /** Under overload the higher number is shed first (decision D12). */

@@ -69,6 +69,11 @@ export const errorTable = {
     message: 'The API key is not valid.',
     advice: 'Check the key, or leave the Authorization header out where the route needs none.',
   },
+  session_required: {
+    status: 401,
+    message: 'This route needs a signed-in session.',
+    advice: 'Sign in at /sign-in with a browser. An API key is not accepted here.',
+  },
   insufficient_credits: {
     status: 402,
     message: 'The account of this API key has too few credits.',
@@ -88,6 +93,12 @@ export const errorTable = {
     status: 403,
     message: 'A test key reaches sandbox data alone.',
     advice: 'Use a key that begins with svc_live_.',
+  },
+  cross_origin: {
+    status: 403,
+    message: 'This request does not come from a page of this service.',
+    advice:
+      'Send it from a page of this service: with Sec-Fetch-Site: same-origin, or with an Origin header that names it.',
   },
   not_found: {
     status: 404,
@@ -125,6 +136,11 @@ export const errorTable = {
     status: 404,
     message: 'There is no such status list.',
     advice: 'Use the statusListCredential of the credential exactly as issued.',
+  },
+  session_not_found: {
+    status: 404,
+    message: 'You have no such session.',
+    advice: 'List your sessions and use one of their ids. It may have ended already.',
   },
   webhook_endpoint_not_found: {
     status: 404,

@@ -32,6 +32,7 @@ export async function startEdge(options: Partial<ServerOptions> = {}): Promise<T
     publicUrl,
     // No key is valid here.
     authenticate: () => Promise.resolve(null),
+    authenticateSession: () => Promise.resolve(null),
     failedKeyLimits: { perMinute: 30, perDay: 2_000 },
     missLimits: { perMinute: 60, perDay: 20_000 },
     // So that a test can be many callers.

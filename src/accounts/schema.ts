@@ -1,0 +1,38 @@
+/** Wire shapes of the account routes that sign-in brings along. They are extensions of the specification. */
+import { Type } from 'typebox'
+import { schemaVersion } from '../platform/http/identifiers.ts'
+
+const closed = { additionalProperties: false }
+const uuid = Type.String({ format: 'uuid' })
+const time = Type.String({ format: 'date-time' })
+
+const session = Type.Object(
+  {
+    id: uuid,
+    current: Type.Boolean({ description: 'Whether this request was made with it.' }),
+    browser: Type.String({ description: 'Such as `Firefox on Linux`.' }),
+    network: Type.String({
+      description: 'The network that it began from, with the last bits of the address cut off.',
+    }),
+    createdAt: time,
+    lastSeenAt: Type.String({ format: 'date-time', description: 'Up to two minutes behind.' }),
+    endsAt: Type.String({
+      format: 'date-time',
+      description: 'It ends then at the latest, and earlier if it is not used.',
+    }),
+  },
+  { ...closed, title: 'Session' },
+)
+
+export const sessionList = Type.Object(
+  { schemaVersion: Type.Literal(schemaVersion('sessions')), sessions: Type.Array(session) },
+  { ...closed, title: 'SessionList' },
+)
+
+export const sessionsEnded = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('sessions_ended')),
+    ended: Type.Integer({ minimum: 0, description: 'How many sessions this request has ended.' }),
+  },
+  { ...closed, title: 'SessionsEnded' },
+)

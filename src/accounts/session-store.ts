@@ -1,0 +1,113 @@
+/** All SQL of sessions. */
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { bytesArray } from '../platform/db/sql-arrays.ts'
+import type { Role } from '../platform/http/callers.ts'
+
+export interface NewSession {
+  id: string
+  digest: Buffer
+  userId: string
+  accountId: string
+  createdAt: Date
+  endsAt: Date
+  browser: string
+  network: string
+}
+
+export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
+  await tx.run(sql`
+    insert into sessions (id, digest, user_id, account_id, created_at, last_seen_at, ends_at, browser, network)
+    values (${session.id}, ${session.digest}, ${session.userId}, ${session.accountId}, ${session.createdAt},
+      ${session.createdAt}, ${session.endsAt}, ${session.browser}, ${session.network})`)
+}
+
+export interface ValidSession {
+  /** Lowercase hex. */
+  digest: string
+  id: string
+  userId: string
+  accountId: string
+  role: Role
+  /** Whether `last_seen_at` is to be brought up to date. */
+  isStale: boolean
+}
+
+/** A session was seen after `idleSince`; its `last_seen_at` is stale before `staleBefore`. */
+export interface SessionTimes {
+  now: Date
+  idleSince: Date
+  staleBefore: Date
+}
+
+/** Returns the valid sessions of these digests, in lowercase hex. Each costs one probe of three indexes. */
+export function findValidSessions(
+  db: Queryable,
+  digests: readonly string[],
+  { now, idleSince, staleBefore }: SessionTimes,
+): Promise<ValidSession[]> {
+  return db.rows<ValidSession>(sql`
+    select encode(s.digest, 'hex') as digest, s.id, s.user_id as "userId", s.account_id as "accountId", m.role,
+      s.last_seen_at < ${staleBefore} as "isStale"
+    from unnest(${bytesArray(digests)}::bytea[]) as presented(digest)
+    join sessions s on s.digest = presented.digest
+    join memberships m on m.user_id = s.user_id and m.account_id = s.account_id
+    join users u on u.id = s.user_id
+    where s.ends_at > ${now} and s.last_seen_at > ${idleSince} and u.disabled_at is null`)
+}
+
+/** Never moves a session back, and writes each at most once a minute however many nodes have seen it. */
+export async function updateLastSeen(
+  db: Queryable,
+  lastSeen: ReadonlyMap<string, Date>,
+): Promise<void> {
+  const ids = [...lastSeen.keys()].sort()
+  const times = ids.map((id) => lastSeen.get(id))
+  await db.run(sql`
+    update sessions s set last_seen_at = seen.at
+    from unnest(${ids}::uuid[], ${times}::timestamptz[]) as seen(id, at)
+    where s.id = seen.id and s.last_seen_at <= seen.at - interval '1 minute'`)
+}
+
+export interface OwnSession {
+  id: string
+  createdAt: Date
+  lastSeenAt: Date
+  endsAt: Date
+  browser: string
+  network: string
+}
+
+/** Returns the sessions of a user that are valid, the latest seen first. */
+export function findOwnSessions(
+  db: Queryable,
+  userId: string,
+  { now, idleSince }: Pick<SessionTimes, 'now' | 'idleSince'>,
+): Promise<OwnSession[]> {
+  return db.rows<OwnSession>(sql`
+    select s.id, s.created_at as "createdAt", s.last_seen_at as "lastSeenAt",
+      s.ends_at as "endsAt", s.browser, s.network
+    from sessions s
+    where s.user_id = ${userId} and s.ends_at > ${now} and s.last_seen_at > ${idleSince}
+    order by s.last_seen_at desc, s.id`)
+}
+
+/** Deletes a session of this user. Returns false if the user has no such session. */
+export async function deleteOwnSession(
+  db: Queryable,
+  { id, userId }: { id: string; userId: string },
+): Promise<boolean> {
+  return (await db.run(sql`delete from sessions where id = ${id} and user_id = ${userId}`)) === 1
+}
+
+/** Returns how many there were. */
+export function deleteSessionsOf(db: Queryable, userId: string): Promise<number> {
+  return db.run(sql`delete from sessions where user_id = ${userId}`)
+}
+
+/** Deletes sessions that can never be valid again. */
+export function deleteEndedSessions(
+  db: Queryable,
+  { now, idleSince }: Pick<SessionTimes, 'now' | 'idleSince'>,
+): Promise<number> {
+  return db.run(sql`delete from sessions where ends_at <= ${now} or last_seen_at <= ${idleSince}`)
+}

@@ -1,0 +1,64 @@
+/** Users with a session, made by the module that owns them. */
+import { createAccount } from '../../../src/access/manage.ts'
+import { sessionCookieName } from '../../../src/accounts/session-cookie.ts'
+import { beginSession } from '../../../src/accounts/sessions.ts'
+import { insertMembership, insertUser } from '../../../src/accounts/store.ts'
+import type { Db } from '../../../src/platform/db/db.ts'
+import { uuidV7 } from '../../../src/platform/db/uuid-v7.ts'
+import type { Role } from '../../../src/platform/http/callers.ts'
+
+export interface TestSession {
+  accountId: string
+  userId: string
+  email: string
+  sessionId: string
+  /** The value of the cookie. */
+  value: string
+  /** For `Question.headers` of a request that changes nothing. */
+  headers: { Cookie: string }
+  /** For `Question.headers` of a request from one of our own pages. */
+  ownOrigin: { Cookie: string; 'Sec-Fetch-Site': 'same-origin' }
+}
+
+export interface NewTestSession {
+  /** Of an account of its own unless given, such as that of a key. */
+  accountId?: string
+  role?: Role
+  publicUrl?: string
+  now?: Date
+}
+
+let users = 0
+
+/** Signs a new user in. `publicUrl` is that of the server: over http the cookie has another name. */
+export async function newSession(
+  db: Db,
+  {
+    publicUrl = 'https://scores.example.org',
+    role = 'owner',
+    now = new Date(),
+    ...over
+  }: NewTestSession = {},
+): Promise<TestSession> {
+  return db.transaction(async (tx) => {
+    const name = `user ${process.pid} ${++users}`
+    const email = `${name.replaceAll(' ', '-')}@example.com`
+    const accountId = over.accountId ?? (await createAccount(tx, name, now))?.id
+    if (accountId === undefined) throw new Error('the account was not made')
+    const userId = uuidV7(now)
+    await insertUser(tx, { id: userId, email, name: null, createdAt: now })
+    await insertMembership(tx, { userId, accountId, role, createdAt: now })
+    const from = { userId, accountId, browser: 'Test', network: '192.0.2.0/24' }
+    const session = await beginSession(tx, from, { rules: { idleDays: 7, days: 30 }, now })
+    const headers = { Cookie: `${sessionCookieName(publicUrl)}=${session.value}` }
+    return {
+      accountId,
+      userId,
+      email,
+      sessionId: session.id,
+      value: session.value,
+      headers,
+      ownOrigin: { ...headers, 'Sec-Fetch-Site': 'same-origin' },
+    }
+  })
+}
