@@ -20,6 +20,7 @@ after(async () => {
 })
 
 const sources = globSync('src/**/*.ts').filter((file) => !file.endsWith('.test.ts'))
+const fragments = fragmentsOf(sources.map((file) => readFileSync(file, 'utf8')))
 const statements = sources.flatMap((file) => statementsOf(file, readFileSync(file, 'utf8')))
 
 test('the check finds the statements: templates, parameters, and templates inside parameters', () => {
@@ -27,6 +28,10 @@ test('the check finds the statements: templates, parameters, and templates insid
   assert.deepEqual(found, [
     { where: 'x.ts:2', text: 'select $1, $2' },
     { where: 'x.ts:2', text: 'select 1' },
+  ])
+  const shared = fragmentsOf(['const columns = fragment`a, b`'])
+  assert.deepEqual(statementsOf('x.ts', 'sql`select ${columns}, ${c}`', shared), [
+    { where: 'x.ts:1', text: 'select a, b, $1' },
   ])
   const tags = sources.flatMap(
     (file) => readFileSync(file, 'utf8').match(/(?<![\w`\\])sql`/g) ?? [],
@@ -63,25 +68,43 @@ async function prepare({ text }: Written): Promise<string | null> {
   }
 }
 
-function statementsOf(file: string, source: string): Written[] {
+type Fragments = ReadonlyMap<string, string>
+
+/** Returns the text of each fragment by the name of its constant. */
+function fragmentsOf(texts: readonly string[]): Fragments {
+  const found = new Map<string, string>()
+  for (const text of texts)
+    for (const [, name = '', inside = ''] of text.matchAll(/const (\w+) = fragment`([^`]*)`/g)) {
+      assert.ok(!found.has(name), `two fragments have the name ${name}`)
+      found.set(name, inside)
+    }
+  return found
+}
+
+function statementsOf(file: string, source: string, known: Fragments = fragments): Written[] {
   const found: Written[] = []
   for (const tag of source.matchAll(/(?<![\w`\\])sql`/g)) {
     const where = `${file}:${source.slice(0, tag.index).split('\n').length}`
-    found.push({ where, text: templateText(source, tag.index + 'sql`'.length) })
+    found.push({ where, text: templateText(source, tag.index + 'sql`'.length, known) })
   }
   return found
 }
 
-/** The template that begins at `from`, its interpolations as $1, $2, …: what `sql` makes of it. */
-function templateText(source: string, from: number): string {
+/**
+ * Returns the template that begins at `from` as `sql` sends it: a fragment becomes its text, any
+ * other interpolation $1, $2, ….
+ */
+function templateText(source: string, from: number, known: Fragments): string {
   let text = ''
   let parameters = 0
   for (let i = from; source[i] !== '`'; i++) {
     assert.ok(i < source.length, 'the template ends')
     if (source.startsWith('${', i)) {
-      parameters++
-      text += `$${parameters}`
-      i = endOfInterpolation(source, i + 2)
+      const end = endOfInterpolation(source, i + 2)
+      const shared = known.get(source.slice(i + 2, end))
+      if (shared === undefined) parameters++
+      text += shared ?? `$${parameters}`
+      i = end
     } else if (source[i] === '\\') {
       i++
       text += source[i] === 'n' ? '\n' : source[i]

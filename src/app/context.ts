@@ -37,7 +37,7 @@ export async function openParts(
   closing.defer(() => db.close())
   const x402 = await openPayments(config, { db, log, closing, metrics })
   const payeeWarning = missingPayee(config)
-  if (payeeWarning !== null) log.warn(payeeWarning)
+  if (payeeWarning !== null) log.info(payeeWarning)
   const secrets = await openSecretsKeyring(config)
   if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
   const release = await readReleaseFacts(root)

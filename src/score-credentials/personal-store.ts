@@ -1,6 +1,6 @@
 /** All that this room keeps of one person: to give it out, to take it back and to erase it. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import { revokedAt } from './store.ts'
+import { credentialRevokedAt } from './store.ts'
 
 /** A person's credentials: by what a score knows of, and by whose profile they are of. */
 export interface CredentialsOf {
@@ -25,7 +25,7 @@ export function findCredentialRecords(
 ): Promise<CredentialRecord[]> {
   return db.rows<CredentialRecord>(sql`
     select c.vc_sha256 as "vcSha256", c.payload, c.proof, c.issued_at as "issuedAt",
-      ${revokedAt} as "revokedAt"
+      ${credentialRevokedAt} as "revokedAt"
     from score_credentials c join signing_keys k using (kid)
     where c.vc_sha256 = any(${vcSha256s}::bytea[])
       or subject_name_sha256(c.subject) = any(${usernameSha256s}::bytea[])

@@ -7,7 +7,7 @@ import type { RegisteredStatus, StatusQuestion } from './verify.ts'
  * When a credential `c` of the key `k` was revoked, or null: by itself or with all credentials of its key, whichever was first. No
  * other expression decides this.
  */
-export const revokedAt = fragment`least(c.revoked_at, k.credentials_revoked_at)`
+export const credentialRevokedAt = fragment`least(c.revoked_at, k.credentials_revoked_at)`
 
 interface StatusRow {
   vcSha256: Buffer | null
@@ -24,7 +24,7 @@ export async function findStatuses(
   const tokens = bytesArray(questions.map(({ token }) => token?.toString('hex') ?? ''))
   const digests = bytesArray(questions.map(({ vcSha256 }) => vcSha256.toString('hex')))
   const rows = await db.rows<StatusRow>(sql`
-    select c.vc_sha256 as "vcSha256", ${revokedAt} as "revokedAt",
+    select c.vc_sha256 as "vcSha256", ${credentialRevokedAt} as "revokedAt",
       c.superseded_at as "supersededAt", k.revoked_at as "keyRevokedAt"
     from unnest(${tokens}::bytea[], ${digests}::bytea[]) with ordinality as q(token, digest, place)
     left join lateral (
@@ -112,7 +112,7 @@ export function findIssued(
   return db.rows<RegisteredCredential>(sql`
     select c.credential_id as "credentialId", c.payload, c.proof, c.subject,
       c.issued_at as "issuedAt", c.valid_until as "validUntil", c.superseded_at as "supersededAt",
-      ${revokedAt} as "revokedAt"
+      ${credentialRevokedAt} as "revokedAt"
     from score_credentials c join signing_keys k using (kid) where c.vc_sha256 = any(${vcSha256s}::bytea[])`)
 }
 
@@ -166,7 +166,7 @@ export interface RevokedRow {
 export function markRevoked(tx: Tx, vcSha256s: readonly Buffer[], at: Date): Promise<RevokedRow[]> {
   return tx.rows<RevokedRow>(sql`
     with found as (
-      select c.vc_sha256, ${revokedAt} as revoked_at
+      select c.vc_sha256, ${credentialRevokedAt} as revoked_at
       from score_credentials c join signing_keys k using (kid)
       where c.vc_sha256 = any(${vcSha256s}::bytea[]) order by c.vc_sha256 for update of c
     )

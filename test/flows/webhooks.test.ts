@@ -88,7 +88,7 @@ test('an event arrives within a second of its commit, signed; the commands show 
   await command('resume', endpoint.id)
   await arrived(3)
 
-  const rotated = await command('rotate', endpoint.id)
+  const rotated = await command('rotate-secret', endpoint.id)
   await happen()
   const announced = await arrived(4)
   assert.ok(verifies(announced, signingSecret))
@@ -145,7 +145,7 @@ test('commands say what is wrong: no id, no endpoint, a time too far back', asyn
     [['resend', nobody, 'evt_1'], 1, /no such webhook endpoint/],
     [['recover', nobody, '--since', 'yesterday'], 2, /--since/],
     [['recover', nobody, '--since', '2020-01-01'], 2, /14 days/],
-    [['rotate', nobody, '--hours', '169'], 2, /--hours/],
+    [['rotate-secret', nobody, '--hours', '169'], 2, /--hours/],
     [['promote', nobody], 1, /announced/],
     [['limit', nobody, '--per-second', '5'], 1, /no such webhook endpoint/],
     [['limit', nobody], 2, /--per-second/],

@@ -31,6 +31,7 @@ import {
   terms,
 } from '../support/start/paid-loop.ts'
 import { payTo } from '../support/start/paid-server.ts'
+import { eventually } from '../support/start/processes.ts'
 import { payWithX402Fetch } from '../support/start/x402-fetch.ts'
 
 const loop = await startPaidLoop()
@@ -374,8 +375,13 @@ chainTest(
       assertRefused(reply, 'invalid_exact_evm_payload_signature')
     const payer = wallet.address.toLowerCase()
     const { db } = loop.database
-    const rows = await db.rows(sql`select state from x402_payments where payer = ${payer}`)
-    assert.deepEqual(rows, [{ state: 'settled' }])
+    const states = () =>
+      db.rows<{ state: string }>(sql`select state from x402_payments where payer = ${payer}`)
+    assert.equal((await states()).length, 1)
+    // The answer leaves while the ledger is told that the payment is settled.
+    await eventually('the payment is settled', {
+      see: async () => (await states())[0]?.state === 'settled',
+    })
     assert.equal(await loop.spent(wallet), 10_000)
   },
 )
