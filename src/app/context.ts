@@ -30,6 +30,7 @@ export async function openParts(
 ): Promise<ServiceParts> {
   const db = openDb({
     url,
+    pooling: config.databasePooling,
     connectionsMax: config.databaseConnectionsMax,
     applicationName: 'assay',
     onError: (error) => log.warn('a database connection was lost', { why: error.message }),

@@ -15,6 +15,7 @@ export async function demoHere(parts: ServiceParts, url: string): Promise<boolea
   const db = openDb({
     url,
     connectionsMax: 2,
+    pooling: config.databasePooling,
     applicationName: 'assay demo',
     statementTimeoutMs: 0,
     onError: (error) => log.warn('a database connection was lost', { why: error.message }),

@@ -37,6 +37,7 @@ export async function listen(
 ): Promise<Listener> {
   const limiterDb = openDb({
     url,
+    pooling: config.databasePooling,
     connectionsMax: 2,
     applicationName: 'assay limits',
     synchronousCommit: 'off',

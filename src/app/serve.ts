@@ -44,7 +44,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const database = await openDatabase(config, (line) => log.info(line))
   closing.defer(() => database.stop())
   if (stopping.asked.aborted) return
-  if (database.embedded || options.demo) await migrateDatabase(database.url)
+  if (database.embedded || options.demo) await migrateDatabase(database.url, config.databasePooling)
   const metrics = createMetrics()
   const parts = await openParts(config, { url: database.url, log, closing, signers, metrics })
   await refuseUnfitDatabase(parts.db)

@@ -57,13 +57,16 @@ async function database(config: Config, signers: ReadonlyMap<string, Signer>): P
   try {
     return await withServer(config, async ({ url }) => {
       await using closing = new AsyncDisposableStack()
-      const db = openCommandDb(url)
+      const db = openCommandDb({ url, pooling: config.databasePooling })
       closing.defer(() => db.close())
       return await databaseFindings(db, config, signers)
     })
   } catch (error) {
     const { message, cause } = error instanceof Error ? error : new Error(String(error))
     const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : ''
-    return [fail('database', `${message}${why}. Check DATABASE_URL and that PostgreSQL runs.`)]
+    const advice = why.includes('DATABASE_POOLING')
+      ? ''
+      : ' Check DATABASE_URL and that PostgreSQL runs.'
+    return [fail('database', `${message}${why}.${advice}`)]
   }
 }

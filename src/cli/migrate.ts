@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { grantApiRole } from '../database/api-role.ts'
 import { pendingMigrations } from '../database/migrate.ts'
 import { migrateDatabase, migrationsDirectory } from '../database/open.ts'
+import type { Pooling } from '../platform/db/session-settings.ts'
 import { done, type Outcome } from './output.ts'
 import { CommandError, UsageError } from './run.ts'
 import { openCommandDb, withServer } from './with-database.ts'
@@ -19,21 +20,29 @@ export function migrateCommand(config: Config, flags: MigrateFlags): Promise<Out
     throw new UsageError('--status changes nothing: leave --api-role out.')
   if (apiRole !== undefined && config.databaseUrl === undefined)
     throw new UsageError('--api-role needs DATABASE_URL: the embedded database has one user.')
-  return withServer(config, ({ url }) => (asked ? status(url) : apply(url, apiRole)))
+  const { databasePooling: pooling } = config
+  return withServer(config, ({ url }) =>
+    asked ? status({ url, pooling }) : apply({ url, pooling }, apiRole),
+  )
 }
 
-async function apply(url: string, apiRole: string | undefined): Promise<Outcome> {
-  const applied = await migrateDatabase(url)
+interface Server {
+  url: string
+  pooling: Pooling
+}
+
+async function apply(server: Server, apiRole: string | undefined): Promise<Outcome> {
+  const applied = await migrateDatabase(server.url, server.pooling)
   const lines = applied.map((name) => `applied ${name}`)
   if (lines.length === 0) lines.push('The database is up to date.')
   if (apiRole === undefined) return done({ ok: true, applied }, lines)
-  await grant(url, apiRole)
+  await grant(server, apiRole)
   return done({ ok: true, applied, apiRole }, [...lines, `${apiRole} may do what a server needs.`])
 }
 
-async function grant(url: string, role: string): Promise<void> {
+async function grant(server: Server, role: string): Promise<void> {
   await using closing = new AsyncDisposableStack()
-  const db = openCommandDb(url)
+  const db = openCommandDb(server)
   closing.defer(() => db.close())
   const answer = await grantApiRole(db, role)
   if (answer.outcome === 'no such role')
@@ -47,9 +56,9 @@ async function grant(url: string, role: string): Promise<void> {
 }
 
 /** 1 when something is pending, so that a script can ask. */
-async function status(url: string): Promise<Outcome> {
+async function status(server: Server): Promise<Outcome> {
   await using closing = new AsyncDisposableStack()
-  const db = openCommandDb(url)
+  const db = openCommandDb(server)
   closing.defer(() => db.close())
   const pending = await pendingMigrations(db, migrationsDirectory)
   const lines = pending.map((name) => `pending ${name}`)

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { pendingMigrations } from '../database/migrate.ts'
 import { migrateDatabase, migrationsDirectory, openDatabase } from '../database/open.ts'
 import { type Db, openDb } from '../platform/db/db.ts'
+import type { Pooling } from '../platform/db/session-settings.ts'
 import { note } from './output.ts'
 import { releasedSkillNames } from './released-vocabulary.ts'
 import { CommandError, Interrupted } from './run.ts'
@@ -25,9 +26,9 @@ export async function withDatabase<Result>(
   { watchesSignal, connectionsMax }: HowToWork = { watchesSignal: false },
 ): Promise<Result> {
   return withServer(config, async ({ url, embedded }, signal) => {
-    if (embedded) await migrateDatabase(url)
+    if (embedded) await migrateDatabase(url, config.databasePooling)
     await using closing = new AsyncDisposableStack()
-    const db = openCommandDb(url, connectionsMax)
+    const db = openCommandDb({ url, pooling: config.databasePooling, connectionsMax })
     closing.defer(() => db.close())
     const pending = await pendingMigrations(db, migrationsDirectory)
     if (pending.length > 0)
@@ -56,9 +57,18 @@ export async function withServer<Result>(
 }
 
 /** Bulk statements may take longer than a request would wait. Whom a command changes is in the search index when it commits. */
-export function openCommandDb(url: string, connectionsMax = 2): Db {
+export function openCommandDb({
+  url,
+  pooling,
+  connectionsMax = 2,
+}: {
+  url: string
+  pooling: Pooling
+  connectionsMax?: number | undefined
+}): Db {
   const db = openDb({
     url,
+    pooling,
     connectionsMax,
     applicationName: 'assay command line',
     statementTimeoutMs: 60_000,

@@ -1,6 +1,15 @@
 /** Settings: where everything is kept. */
 import { resolve } from 'node:path'
-import { integer, path, type Reading, readerOf, type SettingTable, setting } from './setting.ts'
+import { type Pooling, poolings } from '../platform/db/session-settings.ts'
+import {
+  integer,
+  oneOf,
+  path,
+  type Reading,
+  readerOf,
+  type SettingTable,
+  setting,
+} from './setting.ts'
 
 export const storageSettings = {
   DATABASE_URL: setting({
@@ -13,6 +22,13 @@ export const storageSettings = {
       if (!/^postgres(ql)?:\/\//.test(text)) throw new Error('a postgres:// URL')
       return text
     },
+  }),
+  DATABASE_POOLING: setting({
+    default: 'session',
+    unit: 'session, transaction or transaction-prepared',
+    effect:
+      'transaction: DATABASE_URL leads to PgBouncer in transaction mode. transaction-prepared: the same from PgBouncer 1.21 on with max_prepared_statements above 0; calls cost less. session: everything else.',
+    parse: oneOf(...poolings),
   }),
   DATABASE_CONNECTIONS_MAX: setting({
     default: '10',
@@ -31,6 +47,7 @@ export const storageSettings = {
 export interface StorageConfig {
   /** Undefined: the embedded database. */
   databaseUrl: string | undefined
+  databasePooling: Pooling
   databaseConnectionsMax: number
   dataDir: string
 }
@@ -39,6 +56,7 @@ export function readStorage(reading: Reading): StorageConfig {
   const { read, readOr } = readerOf(storageSettings, reading)
   return {
     databaseUrl: read('DATABASE_URL'),
+    databasePooling: readOr('DATABASE_POOLING'),
     databaseConnectionsMax: readOr('DATABASE_CONNECTIONS_MAX'),
     dataDir:
       read('ASSAY_DATA_DIR') ?? (process.getuid?.() === 0 ? '/var/lib/assay' : resolve('.data')),

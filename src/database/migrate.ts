@@ -4,9 +4,11 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from 'pg'
+import { setTimeout as wait } from 'node:timers/promises'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
-import { columnTypes, type Queryable, sql, type Tx, txOf } from '../platform/db/db.ts'
+import { type Db, openDb, type Queryable, sql, sqlState, type Tx } from '../platform/db/db.ts'
+import type { Pooling } from '../platform/db/session-settings.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
 
 interface Migration {
   name: string
@@ -32,31 +34,37 @@ export interface Recorded {
   directory: string
   /** Called in the transaction of each migration, with the names of all that the database has then. */
   record(tx: Tx, names: readonly string[]): Promise<void>
+  pooling?: Pooling
 }
+
+const connectionWaitMs = 10_000
 
 /** The same, and what is recorded of a migration is committed with it. */
 export async function migrateRecorded(
   url: string,
-  { directory, record }: Recorded,
+  { directory, record, pooling = 'session' }: Recorded,
   now: Date,
 ): Promise<string[]> {
   const migrations = readMigrations(directory)
-  const client = new Client({
-    connectionString: url,
-    application_name: 'assay migrate',
-    types: columnTypes,
+  const db = openDb({
+    url,
+    pooling,
+    connectionsMax: 1,
+    applicationName: 'assay migrate',
+    statementTimeoutMs: 0,
+    connectionWaitMs,
+    onError: () => {},
   })
-  await client.connect()
   try {
     const done: string[] = []
     for (const _ of migrations) {
-      const name = await applyNext(client, { migrations, record }, now)
+      const name = await applyNext(db, { migrations, record }, now)
       if (name === null) break
       done.push(name)
     }
     return done
   } finally {
-    await client.end()
+    await db.close()
   }
 }
 
@@ -71,37 +79,60 @@ export async function pendingMigrations(db: Queryable, directory: string): Promi
   return pendingOf(readMigrations(directory), applied).map((migration) => migration.name)
 }
 
-async function applyNext(
-  client: Client,
-  { migrations, record }: Pick<Recorded, 'record'> & { migrations: Migration[] },
-  now: Date,
-) {
-  await client.query('begin')
-  try {
-    await client.query('select pg_advisory_xact_lock($1)', [lockId])
-    await client.query(`set local client_min_messages = warning;
-      create table if not exists schema_migrations (
-        name text primary key, sha256 text not null, applied_at timestamptz not null
-      )`)
-    const applied = await client.query<Applied>(
-      'select name, sha256 from schema_migrations order by name',
-    )
-    const [next] = pendingOf(migrations, applied.rows)
-    if (next !== undefined) {
-      await client.query(next.text)
-      await client.query('insert into schema_migrations values ($1, $2, $3)', [
-        next.name,
-        next.sha256,
-        now,
-      ])
-      await record(txOf(client), [...applied.rows.map(({ name }) => name), next.name])
+type Applying = Pick<Recorded, 'record'> & { migrations: Migration[] }
+
+/**
+ * A migration that waits for a table makes every later statement on that table wait behind it. So it gives up before callers do, lets
+ * them pass, and tries again.
+ */
+const lockTimeoutMs = 200
+const lockAttemptsMax = 1_000
+
+async function applyNext(db: Db, applying: Applying, now: Date): Promise<string | null> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction((tx) => applyInside(tx, applying, now))
+    } catch (error) {
+      if (!isLockTimeout(error) || attempt === lockAttemptsMax) throw error
+      await wait(lockTimeoutMs + Math.random() * lockTimeoutMs)
     }
-    await client.query('commit')
-    return next?.name ?? null
-  } catch (error) {
-    await client.query('rollback').catch(() => {})
-    throw error
   }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof UnavailableError && sqlState(error.cause) === '55P03'
+}
+
+async function applyInside(
+  tx: Tx,
+  { migrations, record }: Applying,
+  now: Date,
+): Promise<string | null> {
+  // Other processes that migrate take their turn without a limit of time.
+  await tx.run(sql`select pg_advisory_xact_lock(${lockId})`)
+  await runScript(
+    tx,
+    `set local lock_timeout = ${lockTimeoutMs}; set local client_min_messages = warning;
+    create table if not exists schema_migrations (
+      name text primary key, sha256 text not null, applied_at timestamptz not null
+    )`,
+  )
+  const applied = await tx.rows<Applied>(
+    sql`select name, sha256 from schema_migrations order by name`,
+  )
+  const [next] = pendingOf(migrations, applied)
+  if (next === undefined) return null
+  await runScript(tx, next.text)
+  await tx.run(
+    sql`insert into schema_migrations (name, sha256, applied_at) values (${next.name}, ${next.sha256}, ${now})`,
+  )
+  await record(tx, [...applied.map(({ name }) => name), next.name])
+  return next.name
+}
+
+/** Several statements in one text, which cannot be prepared. */
+async function runScript(tx: Tx, text: string): Promise<void> {
+  await tx.run({ text, name: '', values: [] })
 }
 
 function pendingOf(migrations: Migration[], applied: Applied[]): Migration[] {

@@ -4,6 +4,7 @@ import { recordMigrations } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
+import type { Pooling } from '../platform/db/session-settings.ts'
 import type { Job } from '../platform/job-runner.ts'
 import { startEmbeddedPostgres } from './embedded/embedded-postgres.ts'
 import { migrateRecorded } from './migrate.ts'
@@ -40,10 +41,10 @@ export async function openDatabase(
 export const migrationsDirectory = join(import.meta.dirname, '../../migrations')
 
 /** Applies what is missing, as the audit log then tells, and returns the names. Throws as `migrate` does. */
-export function migrateDatabase(url: string): Promise<string[]> {
+export function migrateDatabase(url: string, pooling: Pooling): Promise<string[]> {
   const now = systemClock()
   const record = (tx: Tx, names: readonly string[]) => recordMigrations(tx, names, now)
-  return migrateRecorded(url, { directory: migrationsDirectory, record }, now)
+  return migrateRecorded(url, { directory: migrationsDirectory, record, pooling }, now)
 }
 
 /** An embedded database that was killed is started again, within a second or two. `silentMs`: for how long it has not answered. */

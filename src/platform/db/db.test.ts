@@ -51,6 +51,37 @@ test('a statement has one name for each text, and is prepared under it', async (
   assert.ok(prepared.some((statement) => statement.name === name))
 })
 
+test('pooling by transaction: settings end with the transaction, and names are prepared only where a pooler keeps them', async () => {
+  const mode = sql`select current_setting('plan_cache_mode') as mode`
+  for (const pooling of ['transaction', 'transaction-prepared'] as const) {
+    const pooled = openDb({
+      url: database.url,
+      pooling,
+      connectionsMax: 1,
+      applicationName: 'pooled',
+      onError: () => {},
+    })
+    assert.deepEqual(await pooled.rows(mode), [{ mode: 'force_generic_plan' }])
+    const prepared = await pooled.rows<{ name: string }>(
+      sql`select name from pg_prepared_statements`,
+    )
+    assert.equal(
+      prepared.some(({ name }) => name === mode.name),
+      pooling === 'transaction-prepared',
+    )
+    // What is left of the connection's own settings shows outside our transactions alone.
+    await pooled.run({
+      text: "commit; select set_config('x.mode', current_setting('plan_cache_mode'), false)",
+      name: '',
+      values: [],
+    })
+    assert.deepEqual(await pooled.rows(sql`select current_setting('x.mode') as mode`), [
+      { mode: 'auto' },
+    ])
+    await pooled.close()
+  }
+})
+
 test('a fragment is text of its statement, before, between and behind its parameters', async () => {
   const columns = fragment`id, text`
   const all = fragment`true`

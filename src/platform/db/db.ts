@@ -6,6 +6,8 @@ import pg from 'pg'
 import { sha256Hex } from '../crypto/bytes.ts'
 import { UnavailableError } from '../http/errors.ts'
 import { patient } from '../patience.ts'
+import { refuseSharedSessions } from './pooling.ts'
+import { type Pooling, type SessionLimits, settingStatement } from './session-settings.ts'
 
 export interface Statement {
   text: string
@@ -97,15 +99,13 @@ columnTypes.setTypeParser(pg.types.builtins.INT8, (text: string) => {
   return number
 })
 
-export interface DbOptions {
+export interface DbOptions extends Partial<SessionLimits> {
   url: string
+  /** `session` unless given. */
+  pooling?: Pooling
   connectionsMax: number
   /** Shown in pg_stat_activity. */
   applicationName: string
-  /** `off` only for what may be lost in a crash of the database server (rate limit windows). */
-  synchronousCommit?: 'on' | 'off'
-  /** Milliseconds, of which a statement waits for a lock at most half; 0 for none. */
-  statementTimeoutMs?: number
   /** How long a statement waits for one of the connections, in milliseconds. */
   connectionWaitMs?: number
   /** Called with connection errors outside any query. */
@@ -114,21 +114,27 @@ export interface DbOptions {
 
 export function openDb(options: DbOptions): Db {
   const { statementTimeoutMs = patient(2_000), connectionWaitMs = patient(500) } = options
+  const { url, pooling = 'session', synchronousCommit = 'on' } = options
+  const limits = { statementTimeoutMs, synchronousCommit }
   const pool = new pg.Pool({
-    connectionString: options.url,
+    connectionString: url,
     max: options.connectionsMax,
+    // The one startup parameter of ours: PgBouncer refuses all that it does not track.
     application_name: options.applicationName,
     connectionTimeoutMillis: connectionWaitMs,
     idleTimeoutMillis: 30_000,
-    statement_timeout: statementTimeoutMs,
     // The server may be frozen rather than slow: then only our own deadline ends the wait.
     query_timeout: statementTimeoutMs === 0 ? 0 : statementTimeoutMs + 500,
-    // Who may work for long meets others who do.
-    lock_timeout: Math.ceil(statementTimeoutMs / 2),
-    options: `-c synchronous_commit=${options.synchronousCommit ?? 'on'} -c timezone=UTC -c plan_cache_mode=force_generic_plan`,
     keepAlive: true,
+    pipeline: pooling !== 'session',
     types: columnTypes,
   })
+  const send = pooling === 'transaction' ? sendUnnamed : sendNamed
+  const isSession = pooling === 'session'
+  const begin = isSession ? 'begin' : `${beginText}; ${settingStatement(limits, 'transaction')}`
+  const sendAlone: Send = isSession
+    ? send
+    : (client, statement) => inOne(client, begin, send, statement)
   let closing = false
   // A server that stops right after us may cut what we are hanging up ourselves.
   pool.on('error', (error) => {
@@ -138,16 +144,45 @@ export function openDb(options: DbOptions): Db {
   // The pool listens to idle connections alone. One that is lost between two statements tells the next statement; unheard, it would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
 
-  async function withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>) {
+  const prepared = new WeakSet<pg.PoolClient>()
+  let sessionsChecked: Promise<void> | undefined
+
+  async function connected(): Promise<pg.PoolClient> {
+    const client = await pool.connect()
+    if (!isSession || prepared.has(client)) return client
+    try {
+      await prepare(client)
+      prepared.add(client)
+      return client
+    } catch (error) {
+      client.release(error as Error)
+      throw error
+    }
+  }
+
+  async function prepare(client: pg.PoolClient): Promise<void> {
+    const text = settingStatement(limits, 'session')
+    const asked = { text, query_timeout: connectionWaitMs }
+    const { rows } = await client.query<{ pid: number }>(asked)
+    // A pooler names a process of its own. If none stands between, nothing can be lost.
+    if (rows[0]?.pid === Reflect.get(client, 'processID')) return
+    sessionsChecked ??= refuseSharedSessions(url, patient(5_000)).catch((error: unknown) => {
+      sessionsChecked = undefined
+      throw error
+    })
+    await sessionsChecked
+  }
+
+  async function withClient<Result>(use: (client: pg.PoolClient) => Promise<Result>) {
     let client: pg.PoolClient
     try {
-      client = await pool.connect()
+      client = await connected()
     } catch (error) {
       throw new UnavailableError('no database connection', { cause: error })
     }
     let broken: Error | undefined
     try {
-      return await work(client)
+      return await use(client)
     } catch (error) {
       if (isConnectionError(error)) {
         broken = error as Error
@@ -162,9 +197,12 @@ export function openDb(options: DbOptions): Db {
   }
 
   return {
-    rows: (statement) => retrying(() => withClient((client) => rowsOf(client, statement))),
-    run: (statement) => retrying(() => withClient((client) => countOf(client, statement))),
-    transaction: (work) => retrying(() => withClient((client) => transact(client, work))),
+    rows: (statement) =>
+      retrying(() => withClient(async (client) => rowsOf(await sendAlone(client, statement)))),
+    run: (statement) =>
+      retrying(() => withClient(async (client) => countOf(await sendAlone(client, statement)))),
+    transaction: (work) =>
+      retrying(() => withClient((client) => transact(client, { begin, send }, work))),
     close() {
       closing = true
       return pool.end()
@@ -172,20 +210,40 @@ export function openDb(options: DbOptions): Db {
   }
 }
 
-async function rowsOf<Row>(client: pg.ClientBase, statement: Statement): Promise<Row[]> {
-  const result = await client.query(statement)
-  return result.rows as Row[]
+type Send = (client: pg.ClientBase, statement: Statement) => Promise<pg.QueryResult>
+
+const sendNamed: Send = (client, statement) => client.query(statement)
+
+/** A pooler may give the next transaction a connection that does not know the name, or knows it already. */
+const sendUnnamed: Send = (client, { text, values }) => client.query({ text, values })
+
+const beginText = 'begin isolation level read committed'
+
+/** Sends a transaction of one statement without waiting between its parts, so it costs one round trip. */
+async function inOne(client: pg.ClientBase, begin: string, send: Send, statement: Statement) {
+  const parts = [client.query(begin), send(client, statement), client.query('commit')]
+  // If the statement fails, the commit rolls back. The connection is free when all three are answered.
+  const [begun, done, ended] = await Promise.allSettled(parts)
+  for (const part of [begun, done, ended]) if (part?.status === 'rejected') throw part.reason
+  return (done as PromiseFulfilledResult<pg.QueryResult>).value
 }
 
-async function countOf(client: pg.ClientBase, statement: Statement): Promise<number> {
-  const result = await client.query(statement)
-  return result.rowCount ?? 0
+function rowsOf<Row>({ rows }: pg.QueryResult): Row[] {
+  return rows
 }
 
-async function transact<Result>(client: pg.ClientBase, work: (tx: Tx) => Promise<Result>) {
-  await client.query('begin')
+function countOf({ rowCount }: pg.QueryResult): number {
+  return rowCount ?? 0
+}
+
+async function transact<Result>(
+  client: pg.ClientBase,
+  { begin, send }: { begin: string; send: Send },
+  work: (tx: Tx) => Promise<Result>,
+) {
+  await client.query(begin)
   try {
-    const result = await work(txOf(client))
+    const result = await work(txOf(client, send))
     await client.query('commit')
     return result
   } catch (error) {
@@ -196,11 +254,11 @@ async function transact<Result>(client: pg.ClientBase, work: (tx: Tx) => Promise
 }
 
 /** For whoever has a connection of their own, made with `columnTypes`, and has begun a transaction on it. */
-export function txOf(client: pg.ClientBase): Tx {
+export function txOf(client: pg.ClientBase, send = sendNamed): Tx {
   return {
     inTransaction: true,
-    rows: (statement) => rowsOf(client, statement),
-    run: (statement) => countOf(client, statement),
+    rows: async (statement) => rowsOf(await send(client, statement)),
+    run: async (statement) => countOf(await send(client, statement)),
   }
 }
 

@@ -1,0 +1,142 @@
+/**
+ * PostgreSQL and PgBouncer as Debian packages them, with their default settings, for tests of a database that is not ours. Neither
+ * package is needed to run the tests: `missingPostgres` and `missingPgBouncer` are the reason to skip a test, or false.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  openSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { postgresUser } from '../../../src/database/embedded/binaries.ts'
+import { eventually, freePort } from './processes.ts'
+
+const versions = globSync('/usr/lib/postgresql/*/bin/postgres')
+  .map((path) => Number(path.split('/')[4]))
+  .filter((version) => version >= 15)
+const version = Math.max(...versions)
+const bin = `/usr/lib/postgresql/${version}/bin`
+const pgBouncer = '/usr/sbin/pgbouncer'
+
+export const missingPostgres =
+  versions.length === 0 &&
+  'no PostgreSQL 15 or newer in /usr/lib/postgresql: install the package postgresql'
+export const missingPgBouncer =
+  missingPostgres || (!existsSync(pgBouncer) && 'no pgbouncer: install the package pgbouncer')
+
+export interface OwnPostgres {
+  socketFolder: string
+  port: number
+  /** Of its database `postgres`, as its superuser. */
+  url: string
+}
+
+/**
+ * Starts a server in `folder`, which `temporaryFolder` made: it ends with that folder. Nothing is configured but where it listens. Its
+ * collation is that of a language, as on most servers and unlike the embedded one.
+ */
+export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
+  const place = join(folder, 'own')
+  const data = join(place, 'postgres')
+  ownedFolder(place)
+  const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US']
+  const cluster = ['-D', data, '-U', 'assay', '--auth=trust', '--no-sync', '--encoding=UTF8']
+  execFileSync(join(bin, 'initdb'), [...cluster, ...locale], {
+    ...runAs(),
+    cwd: place,
+    stdio: 'pipe',
+  })
+  const port = await freePort()
+  const log = openSync(join(place, 'log'), 'a')
+  const listening = ['-p', String(port), '-k', place, '-h', '']
+  spawn(join(bin, 'postgres'), ['-D', data, ...listening], {
+    ...runAs(),
+    cwd: place,
+    stdio: ['ignore', log, log],
+  })
+  closeSync(log)
+  const url = socketUrl('postgres', { socketFolder: place, port })
+  await untilItAnswers('PostgreSQL', url)
+  return { socketFolder: place, port, url }
+}
+
+export interface Pooler {
+  /** The database `name` of the server behind it, in this mode. */
+  url(name: string, mode: 'session' | 'transaction'): string
+  stop(): Promise<void>
+}
+
+/** Starts PgBouncer in front of a server. The caller's: `after(() => pooler.stop())`. */
+export async function startPgBouncer(
+  folder: string,
+  server: OwnPostgres,
+  databases: readonly string[],
+): Promise<Pooler> {
+  const place = join(folder, 'pooler')
+  ownedFolder(place)
+  const port = await freePort()
+  const behind = `host=${server.socketFolder} port=${server.port} user=assay`
+  const rows = databases.flatMap((name) =>
+    (['session', 'transaction'] as const).map(
+      (mode) => `${name}_${mode} = ${behind} dbname=${name} pool_mode=${mode}`,
+    ),
+  )
+  const settings = ['listen_addr =', `unix_socket_dir = ${place}`, `listen_port = ${port}`]
+  const file = join(place, 'pgbouncer.ini')
+  const text = ['[databases]', ...rows, '[pgbouncer]', ...settings, 'auth_type = any', '']
+  writeFileSync(file, text.join('\n'))
+  const log = openSync(join(place, 'log'), 'a')
+  // The shell ends it as soon as its own input ends, so it outlives no test run, not even one that is killed.
+  const guard = '"$0" -q "$1" & pid=$!; read -r _; kill $pid; wait $pid'
+  const pooler = spawn('/bin/sh', ['-c', guard, pgBouncer, file], {
+    ...runAs(),
+    cwd: place,
+    stdio: ['pipe', log, log],
+  })
+  closeSync(log)
+  const url = (name: string, mode: string) =>
+    socketUrl(`${name}_${mode}`, { socketFolder: place, port })
+  await untilItAnswers('PgBouncer', url(databases[0] as string, 'session'))
+  const stop = async (): Promise<void> => {
+    const ended = once(pooler, 'exit')
+    pooler.stdin?.end()
+    await ended
+  }
+  return { url, stop }
+}
+
+/** Neither program runs as root. */
+function runAs(): { uid?: number; gid?: number } {
+  const { uid, gid } = postgresUser() ?? {}
+  return uid === undefined || gid === undefined ? {} : { uid, gid }
+}
+
+function ownedFolder(path: string): void {
+  mkdirSync(path)
+  const { uid, gid } = runAs()
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
+}
+
+function socketUrl(name: string, at: Pick<OwnPostgres, 'socketFolder' | 'port'>): string {
+  return `postgresql://assay@localhost:${at.port}/${name}?host=${encodeURIComponent(at.socketFolder)}`
+}
+
+async function untilItAnswers(what: string, url: string): Promise<void> {
+  await eventually(`${what} answers`, {
+    see: async () => {
+      const client = new Client({ connectionString: url })
+      client.on('error', () => {})
+      return client.connect().then(
+        () => client.end().then(() => true),
+        () => false,
+      )
+    },
+  })
+}
