@@ -11,6 +11,7 @@ import type { Signer } from '../score-credentials/signing-key.ts'
 import { keptEngines, releasedEngine } from '../scores/engine.ts'
 import { recalledEngines } from '../scores/recall-engine.ts'
 import { secretFindings } from './doctor-secrets.ts'
+import { serverFindings } from './doctor-server.ts'
 import { webhookFinding } from './doctor-webhooks.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
@@ -20,7 +21,9 @@ export async function databaseFindings(
   config: Config,
   signers: ReadonlyMap<string, Signer>,
 ): Promise<Finding[]> {
-  const findings = [await version(db), await clock(db)]
+  const supported = await version(db)
+  if (supported.level === 'fail') return [supported]
+  const findings = [supported, ...(await serverFindings(db, config)), await clock(db)]
   const migrations = await migrated(db)
   findings.push(migrations)
   if (migrations.level === 'ok')

@@ -78,7 +78,7 @@ async function everythingWorks(over: Env, username: string): Promise<void> {
   assert.equal(await server.ended, 0)
 }
 
-describe('on a PostgreSQL with default settings', { skip: missingPostgres }, () => {
+void describe('on a PostgreSQL with default settings', { skip: missingPostgres }, () => {
   let server: OwnPostgres
   let database: string
   before(async () => {
@@ -103,7 +103,7 @@ describe('on a PostgreSQL with default settings', { skip: missingPostgres }, () 
   test('every connection sets what the code relies on, whatever the database says', () =>
     inForce({ url: databaseUrl(server.url, 'contrary'), pooling: 'session' }))
 
-  describe('behind PgBouncer', { skip: missingPgBouncer }, () => {
+  void describe('behind PgBouncer', { skip: missingPgBouncer }, () => {
     let pooler: Pooler
     before(async () => {
       pooler = await startPgBouncer(folder, server, ['flow', 'contrary'])

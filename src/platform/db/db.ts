@@ -92,7 +92,7 @@ export async function planAnew(tx: Tx): Promise<void> {
 }
 
 /** A parameter for `unnest($1::text[])` and the like is a plain array; timestamps come back as `Date`, bigint as a safe number. */
-export const columnTypes = new pg.TypeOverrides()
+const columnTypes = new pg.TypeOverrides()
 columnTypes.setTypeParser(pg.types.builtins.INT8, (text: string) => {
   const number = Number(text)
   if (!Number.isSafeInteger(number)) throw new Error(`bigint ${text} is not a safe integer`)

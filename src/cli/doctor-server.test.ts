@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { databaseUrl, emptyDatabase, onServer } from '../../test/support/start/database.ts'
+import { openDb } from '../platform/db/db.ts'
+import { serverFindings } from './doctor-server.ts'
+
+const { url, drop } = await emptyDatabase()
+after(() => drop())
+const name = new URL(url).pathname.slice(1)
+/** A connection to the database itself may have become read-only. */
+const server = databaseUrl(url, 'postgres')
+
+const one = {
+  databaseConnectionsMax: 10,
+  processes: 1,
+  nodes: 1,
+  databasePooling: 'session',
+} as const
+
+/** As a command sees it that starts now: a line a finding. */
+async function examine(scale: Parameters<typeof serverFindings>[1] = one, at = url) {
+  const db = openDb({ url: at, connectionsMax: 1, applicationName: 'doctor', onError: () => {} })
+  try {
+    const findings = await serverFindings(db, scale)
+    return findings.map(({ level, told }) => `${level} ${told}`).join('\n')
+  } finally {
+    await db.close()
+  }
+}
+
+const alter = (text: string): Promise<void> => onServer(server, `alter database ${name} ${text}`)
+
+for (const [text, told] of [
+  [`set log_statement = 'mod'`, /^warn log_statement is mod: .*personal data/m],
+  [`set log_min_duration_statement = 99`, /^warn log_min_duration_statement is 99: /m],
+  [`set idle_in_transaction_session_timeout = '9s'`, /^warn idle_in_\w+ is 9000: /m],
+  [`set zero_damaged_pages = on`, /^warn zero_damaged_pages is on: /m],
+  [`set search_path = pg_catalog`, /^fail .*schema pg_catalog, not in public/m],
+  [`set default_transaction_read_only = on`, /^fail .*nothing can be written/m],
+] as const)
+  test(`doctor names the server's setting that does harm: ${text}`, async () => {
+    assert.doesNotMatch(await examine(), told)
+    await alter(text)
+    try {
+      assert.match(await examine(), told)
+    } finally {
+      await alter(`reset ${/set (\w+)/.exec(text)?.[1]}`)
+    }
+  })
+
+test('doctor says nothing of settings at the edge of what does harm, or that each connection sets itself', async () => {
+  const harmless: Record<string, string> = {
+    log_statement: `'ddl'`,
+    log_min_duration_statement: '100',
+    idle_in_transaction_session_timeout: `'10s'`,
+    jit: 'on',
+    synchronous_commit: 'off',
+    default_transaction_isolation: `'serializable'`,
+    timezone: `'Asia/Kathmandu'`,
+  }
+  const before = await examine()
+  for (const [setting, value] of Object.entries(harmless)) await alter(`set ${setting} = ${value}`)
+  assert.equal(await examine(), before)
+  assert.match(before, /^ok all \d+ that the code needs are in force/m)
+})
+
+test('doctor warns if the deployment may open more connections than the server gives it', async () => {
+  const words = /^warn it has (\d+) connections for this role, and up to (\d+) may be used/m
+  await alter('connection limit 13')
+  assert.deepEqual(words.exec(await examine())?.slice(1), ['13', '14'])
+  assert.doesNotMatch(await examine({ ...one, databasePooling: 'transaction' }), words)
+  await alter('connection limit 14')
+  assert.doesNotMatch(await examine(), words)
+  const two = { ...one, databaseConnectionsMax: 2, processes: 2 }
+  assert.doesNotMatch(await examine(two), words)
+  assert.deepEqual(words.exec(await examine({ ...two, nodes: 2 }))?.slice(1), ['14', '22'])
+})
+
+test('doctor fails a database that is not in UTF-8', async () => {
+  const latin1 = `${name}_latin1`
+  await onServer(
+    server,
+    `create database ${latin1} encoding 'LATIN1' locale 'C' template template0`,
+  )
+  try {
+    const told = await examine(one, databaseUrl(url, latin1))
+    assert.match(told, /^fail the encoding of the database is LATIN1/m)
+  } finally {
+    await onServer(server, `drop database ${latin1}`)
+  }
+})

@@ -1,0 +1,160 @@
+/** What `assay doctor` says of the database server: settings of ours that are not in force, and settings of the server that do harm. */
+import type { Config } from '../config/config.ts'
+import { type Queryable, sql } from '../platform/db/db.ts'
+import { requiredSettings } from '../platform/db/session-settings.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+
+/** Settings that only the server's configuration decides: the value that does harm, what follows, and what to do. */
+const harmful: Readonly<Record<string, { is: (value: string) => boolean; so: string }>> = {
+  fsync: {
+    is: isOff,
+    so: 'a crash of the machine loses commits or the whole database. Set it to on and restart PostgreSQL.',
+  },
+  full_page_writes: {
+    is: isOff,
+    so: 'a crash of the machine can leave pages half written. Set it to on and reload PostgreSQL.',
+  },
+  autovacuum: {
+    is: isOff,
+    so: 'tables grow without end and plans rest on old counts. Set it to on and reload PostgreSQL.',
+  },
+  track_counts: {
+    is: isOff,
+    so: 'autovacuum finds no work, so tables grow without end. Set it to on and reload PostgreSQL.',
+  },
+  zero_damaged_pages: {
+    is: (value) => value === 'on',
+    so: 'damaged pages are read as empty, so rows disappear without an error. Set it to off and restore a backup.',
+  },
+  log_statement: {
+    is: (value) => value === 'mod' || value === 'all',
+    so: 'the server logs personal data that statements carry. Set it to none or ddl.',
+  },
+  log_min_duration_statement: {
+    is: (value) => Number(value) >= 0 && Number(value) < 100,
+    so: 'the server logs nearly every statement, with the personal data in it. Set it to -1.',
+  },
+  idle_in_transaction_session_timeout: {
+    is: (value) => Number(value) > 0 && Number(value) < 10_000,
+    so: 'an import on a busy machine is cut off. Set it to 10s or more, or to 0.',
+  },
+}
+
+function isOff(value: string): boolean {
+  return value === 'off'
+}
+
+interface ServerFacts {
+  settings: { name: string; value: string }[]
+  isStandby: boolean
+  isReadOnly: boolean
+  encoding: string
+  schema: string | null
+  hasStaleCollation: boolean
+  connectionsMax: number
+}
+
+/** `scale` is the deployment that the settings describe. */
+export async function serverFindings(
+  db: Queryable,
+  scale: Pick<Config, 'databaseConnectionsMax' | 'processes' | 'nodes' | 'databasePooling'>,
+): Promise<Finding[]> {
+  const facts = await readFacts(db)
+  return [inForce(facts), ...serverFaults(facts), ...tooFewConnections(facts, scale)]
+}
+
+async function readFacts(db: Queryable): Promise<ServerFacts> {
+  const names = [...Object.keys(requiredSettings), ...Object.keys(harmful)]
+  const [row] = await db.rows<ServerFacts>(sql`
+    select
+      (select json_agg(json_build_object('name', name, 'value', setting) order by name)
+        from pg_settings where name = any(${names}::text[])) as settings,
+      pg_is_in_recovery() as "isStandby",
+      current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
+      pg_encoding_to_char(d.encoding) as encoding,
+      current_schema() as schema,
+      d.datcollversion is distinct from pg_database_collation_actual_version(d.oid) as "hasStaleCollation",
+      least(
+        (select sum(setting::int * case name when 'max_connections' then 1 else -1 end)::int from pg_settings
+          where name in ('max_connections', 'superuser_reserved_connections', 'reserved_connections')),
+        nullif(d.datconnlimit, -1), nullif(r.rolconnlimit, -1)) as "connectionsMax"
+    from pg_database d, pg_roles r
+    where d.datname = current_database() and r.rolname = current_user`)
+  if (row === undefined) throw new Error('the database says nothing of itself')
+  return row
+}
+
+/** A connection sets these itself. If a pooler loses one, it has the server's own value. */
+function inForce({ settings }: ServerFacts): Finding {
+  const check = 'settings kept'
+  const ours = settings.filter(({ name }) => Object.hasOwn(requiredSettings, name))
+  const lost = ours.filter(({ name, value }) => value !== requiredSettings[name])
+  if (lost.length > 0)
+    return fail(
+      check,
+      `${lost.map(({ name, value }) => `${name} is ${value}`).join(', ')}: what stands between this machine and PostgreSQL loses settings. Set DATABASE_POOLING=transaction.`,
+    )
+  return ok(check, `all ${ours.length} that the code needs are in force, whatever the server's are`)
+}
+
+function serverFaults(facts: ServerFacts): Finding[] {
+  const { settings, encoding, schema, isStandby, isReadOnly, hasStaleCollation } = facts
+  const findings = settings.flatMap(({ name, value }) =>
+    harmful[name]?.is(value) ? [warn('server', `${name} is ${value}: ${harmful[name].so}`)] : [],
+  )
+  if (isStandby)
+    findings.push(fail('server', 'it is a standby, which takes no writes: connect to the primary.'))
+  else if (isReadOnly)
+    findings.push(
+      fail('server', 'default_transaction_read_only is on: nothing can be written. Set it to off.'),
+    )
+  if (encoding !== 'UTF8')
+    findings.push(
+      fail(
+        'server',
+        `the encoding of the database is ${encoding}, so most names cannot be stored. Create one with \`encoding 'UTF8' template template0\` and move.`,
+      ),
+    )
+  if (schema !== 'public')
+    findings.push(
+      fail(
+        'server',
+        `tables are looked for in the schema ${schema ?? 'of nobody'}, not in public. Run \`alter role … set search_path = public\`.`,
+      ),
+    )
+  if (hasStaleCollation)
+    findings.push(
+      warn(
+        'server',
+        'the collation has another version than the indexes were built with, so rows may not be found. Run `reindex database`, then `alter database … refresh collation version`.',
+      ),
+    )
+  return findings
+}
+
+const limiterConnections = 2
+const commandConnections = 2
+
+/** A pooler has its own limit of clients, and shares the server's connections out. */
+function tooFewConnections(
+  { connectionsMax }: ServerFacts,
+  {
+    databaseConnectionsMax,
+    processes,
+    nodes,
+    databasePooling,
+  }: Parameters<typeof serverFindings>[1],
+): Finding[] {
+  if (databasePooling !== 'session') return []
+  const serving = processes * (databaseConnectionsMax + limiterConnections)
+  // With several processes the parent does the background work on connections of its own.
+  const parent = processes > 1 ? databaseConnectionsMax : 0
+  const needed = nodes * (serving + parent) + commandConnections
+  if (needed <= connectionsMax) return []
+  return [
+    warn(
+      'server',
+      `it has ${connectionsMax} connections for this role, and up to ${needed} may be used (NODES, PROCESSES, DATABASE_CONNECTIONS_MAX): calls will wait and be answered with 503. Raise max_connections, or lower DATABASE_CONNECTIONS_MAX.`,
+    ),
+  ]
+}
