@@ -888,7 +888,8 @@ create table status_lists (
   refresh_at timestamp with time zone not null,
   valid_until timestamp with time zone not null,
   payload text not null,
-  proofs jsonb not null
+  proofs jsonb not null,
+  issuer text generated always as ("substring"(payload, '"issuer":"([^"]*)"'::text)) stored not null
 );
 create table usernames (
   username_sha256 bytea not null,

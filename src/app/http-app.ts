@@ -60,21 +60,22 @@ export interface Service extends Pick<Admitting, 'keysState'> {
 /** What answers requests. */
 export function createService(parts: ServiceParts): Service {
   const { config, db, log, clock, release, engine, signers, secrets, x402 } = parts
-  const { publicUrl } = config
+  const { publicUrl, formerPublicUrls } = config
   const origin = originOf(publicUrl)
-  const formerOrigins = config.formerPublicUrls.map(originOf)
-  const mirror = openMirror(db, [publicUrl, ...config.formerPublicUrls])
+  const formerOrigins = formerPublicUrls.map(originOf)
+  const mirror = openMirror(db, [publicUrl, ...formerPublicUrls])
   const signing = signingHere({ config, mirror, signers })
   const vocabulary = loadReleasedVocabulary()
   const names = skillNames(vocabulary.records)
   const sandbox = openSandbox({ publicUrl, names, clock })
   const watch = watchEngine(engine, db, log)
   const endpoints: Endpoint[] = [
-    ...skillStandardEndpoints({ publicUrl, vocabulary }),
+    ...skillStandardEndpoints({ publicUrl, formerPublicUrls, vocabulary }),
     ...scoreCredentialEndpoints({
       db,
       mirror,
       publicUrl,
+      formerPublicUrls,
       clock,
       keyLimits: config.keyLimits,
       engines: keptEngines(release),

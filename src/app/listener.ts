@@ -54,6 +54,7 @@ export async function listen(
         parts.log.warn('limits are counted in this process alone', { why: error.message }),
     }),
     publicUrl: config.publicUrl,
+    formerPublicUrls: config.formerPublicUrls,
     ...service.admission,
     trustedProxies: config.trustedProxies,
     readiness: async () => ({

@@ -14,7 +14,10 @@ import type { Signers } from '../score-credentials/signers.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 
 export interface SigningParts {
-  config: Pick<Config, 'publicUrl' | 'credentialValidityDays' | 'supersedeRevokes'>
+  config: Pick<
+    Config,
+    'publicUrl' | 'formerPublicUrls' | 'credentialValidityDays' | 'supersedeRevokes'
+  >
   /** Knows which key is active. */
   mirror: Mirror
   /** The private keys of this machine. */
@@ -31,6 +34,7 @@ export interface Signing {
 
 export function signingHere({ config, mirror, signers }: SigningParts): Signing {
   const origin = originOf(config.publicUrl)
+  const formerOrigins = config.formerPublicUrls.map(originOf)
   const { issuer } = origin
   const { credentialValidityDays: validityDays, supersedeRevokes } = config
   const activeSigner = async (): Promise<Signer | undefined> => {
@@ -49,7 +53,7 @@ export function signingHere({ config, mirror, signers }: SigningParts): Signing 
     },
     async issuer() {
       const signer = await activeSigner()
-      return signer && { origin, signer, validityDays, supersedeRevokes }
+      return signer && { origin, formerOrigins, signer, validityDays, supersedeRevokes }
     },
   }
 }

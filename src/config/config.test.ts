@@ -96,6 +96,17 @@ test('any free port needs an address that is said beforehand', () => {
   assert.deepEqual(problemsOf({ PORT: '0', PUBLIC_URL: 'https://scores.example.org' }), [])
 })
 
+test('former addresses: the current one is left out, a second address of one host is refused', () => {
+  const readFormer = (text: string) => {
+    const env = { PUBLIC_URL: 'https://a.example', FORMER_PUBLIC_URLS: text }
+    return problemsOf(env).length > 0 ? 'refused' : readConfig(env).formerPublicUrls
+  }
+  assert.deepEqual(readFormer('https://b.example,https://a.example'), ['https://b.example'])
+  assert.deepEqual(readFormer('https://a.example:8443'), ['https://a.example:8443'])
+  assert.equal(readFormer('http://a.example'), 'refused')
+  assert.equal(readFormer('https://b.example,http://b.example'), 'refused')
+})
+
 const paying = {
   X402_FACILITATOR: 'remote',
   X402_PAY_TO: '0x00000000000000000000000000000000000000AA',

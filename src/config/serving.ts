@@ -35,7 +35,8 @@ export const servingSettings = {
   FORMER_PUBLIC_URLS: setting({
     default: '',
     unit: 'origins, comma-separated',
-    effect: 'Earlier values of PUBLIC_URL. Credentials issued under them keep verifying here.',
+    effect:
+      'Earlier values of PUBLIC_URL. Credentials issued under them keep verifying here. A request that names the host of one is answered with its keys, context and status lists.',
     parse: (text) => list(text).map(originUrl),
   }),
   PROCESSES: setting({
@@ -108,11 +109,17 @@ export function readServing(reading: Reading): ServingConfig {
     reading.problems.push(
       'PUBLIC_URL must be set where PORT is 0: nobody could know the address before',
     )
+  const current = publicUrl ?? `http://localhost:${port}`
+  const formerPublicUrls = readOr('FORMER_PUBLIC_URLS').filter((url) => url !== current)
+  for (const host of repeated([current, ...formerPublicUrls].map((url) => new URL(url).host)))
+    reading.problems.push(
+      `FORMER_PUBLIC_URLS: two addresses have the host ${host}. An issuer is named by its host alone: list one of them.`,
+    )
   return {
     port,
     host: readOr('HOST'),
-    publicUrl: publicUrl ?? `http://localhost:${port}`,
-    formerPublicUrls: readOr('FORMER_PUBLIC_URLS'),
+    publicUrl: current,
+    formerPublicUrls,
     processes: readOr('PROCESSES'),
     nodes: readOr('NODES'),
     trustedProxies: readOr('TRUSTED_PROXIES'),
@@ -121,4 +128,9 @@ export function readServing(reading: Reading): ServingConfig {
     patience: readOr('PATIENCE'),
     drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
   }
+}
+
+/** Returns each text that occurs more than once. */
+function repeated(texts: readonly string[]): Set<string> {
+  return new Set(texts.filter((text, place) => texts.indexOf(text) !== place))
 }

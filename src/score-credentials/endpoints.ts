@@ -11,17 +11,28 @@ import type { RegisteredStatus, StatusQuestion } from './verify.ts'
 
 export interface ScoreCredentialsOptions extends Omit<VerifierParts, 'origin' | 'askStatus'> {
   db: Db
+  /** Former values of `publicUrl`. */
+  formerPublicUrls?: readonly string[]
 }
 
 /** A database that is frozen costs a caller this and what the limiter waited for it, together less than a second (decision D13). */
 const answerWithinMs = 450
 
-export function scoreCredentialEndpoints({ db, ...options }: ScoreCredentialsOptions): Endpoint[] {
+export function scoreCredentialEndpoints({
+  db,
+  formerPublicUrls = [],
+  ...options
+}: ScoreCredentialsOptions): Endpoint[] {
   const askStatus = coalesce<StatusQuestion, RegisteredStatus>({
     name: 'credential status',
     run: (questions) => findStatuses(db, questions),
     deadlineMs: answerWithinMs,
   })
   const parts = { ...options, origin: originOf(options.publicUrl), askStatus, answerWithinMs }
-  return [...keyEndpoints(parts), ...statusEndpoints(parts), ...verifierEndpoints(parts)]
+  const formerOrigins = formerPublicUrls.map(originOf)
+  return [
+    ...keyEndpoints({ ...parts, formerOrigins }),
+    ...statusEndpoints(parts),
+    ...verifierEndpoints(parts),
+  ]
 }

@@ -203,13 +203,13 @@ test('a signer whose key is not active issues nothing: what it signs would never
 test('tending opens as many lists as are wanted, also when several processes tend at once', async () => {
   await client.query('update status_lists set closed_at = $1, dies_at = $1', [now])
   await Promise.all(Array.from({ length: 6 }, () => tendLists(db, issuer, now)))
-  assert.equal((await findOpenListIds(db)).length, openListsWanted)
+  assert.equal((await findOpenListIds(db, origin.issuer)).length, openListsWanted)
 })
 
 test('issuing without any open list opens them first', async () => {
   await client.query('update status_lists set closed_at = $1, dies_at = $1', [now])
   await Promise.all([issueOne(db), issueOne(db)])
-  assert.equal((await findOpenListIds(db)).length, openListsWanted)
+  assert.equal((await findOpenListIds(db, origin.issuer)).length, openListsWanted)
 })
 
 /** Filled to where a list is closed, and used by the tests that follow. */
@@ -244,7 +244,7 @@ test('a list that is three quarters full takes 2,000 at once, from two at once: 
   assert.equal(new Set(indexes).size, 4_000)
   assert.equal(await count('score_credentials where list_id = $1', filledList), listFillMax + 4_000)
   assert.equal(await count('status_lists'), lists)
-  assert.deepEqual(await findOpenListIds(db), [filledList])
+  assert.deepEqual(await findOpenListIds(db, origin.issuer), [filledList])
 })
 
 test('when every open list is full to the last place, issuing opens a new one', async () => {

@@ -16,17 +16,15 @@ import {
 } from './list-store.ts'
 import {
   credentialPayload,
-  type Origin,
   type Payload,
   type Score,
   type StatusSlot,
   subjectUrl,
 } from './payload.ts'
 import { makeProof, type Proof } from './proof.ts'
-import { signList } from './publish-lists.ts'
+import { type ListSigner, signList } from './publish-lists.ts'
 import { revokeDigests } from './revoke.ts'
 import { requireActiveKey } from './rotate-keys.ts'
-import type { Signer } from './signing-key.ts'
 import { listAfterlifeDays, listFillMax, listLength, openListsWanted } from './status-list.ts'
 import {
   type CredentialRow,
@@ -37,10 +35,8 @@ import {
   supersedeReplaced,
 } from './store.ts'
 
-/** Who issues: the deployment's addresses, its signer and its policy. */
-export interface Issuer {
-  origin: Origin
-  signer: Signer
+/** The deployment's addresses, its signer and its policy. */
+export interface Issuer extends ListSigner {
   validityDays: number
   /** Whether a newer score revokes the older credential (decision D28). */
   supersedeRevokes: boolean
@@ -169,7 +165,7 @@ const fruitlessRoundsBeforeNewList = 8
 
 /** Random places in random open lists: neither list nor index tells the order of issue. */
 async function freeSlots(tx: Tx, issuer: Issuer, wanted: number): Promise<StatusSlot[]> {
-  let listIds = await findOpenListIds(tx)
+  let listIds = await findOpenListIds(tx, issuer.origin.issuer)
   if (listIds.length === 0) listIds = await tendListsInside(tx, issuer, new Date())
   const free = new Map<string, StatusSlot>()
   for (let fruitless = 0; free.size < wanted; ) {
@@ -206,7 +202,7 @@ export function tendLists(db: Db, issuer: Issuer, now: Date): Promise<string[]> 
 async function tendListsInside(tx: Tx, issuer: Issuer, now: Date): Promise<string[]> {
   await lockStatusLists(tx)
   const open: string[] = []
-  for (const { listId, credentials } of await findOpenLists(tx)) {
+  for (const { listId, credentials } of await findOpenLists(tx, issuer.origin.issuer)) {
     if (credentials < listFillMax) open.push(listId)
     else await closeList(tx, listId, { at: now, afterlifeDays: listAfterlifeDays })
   }

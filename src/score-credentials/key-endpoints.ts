@@ -11,23 +11,19 @@ import { didDocument, publicKeyDocument } from './schema.ts'
 
 const maxAgeSeconds = 300
 
-export function keyEndpoints({ mirror, origin }: { mirror: Mirror; origin: Origin }): Endpoint[] {
-  const examples = examplesFor(origin)
-  const documents = new WeakMap<object, PublicDocument>()
+export interface KeyParts {
+  mirror: Mirror
+  origin: Origin
+  /** Origins that this deployment had before: their documents are served to requests that name their host (decision D55). */
+  formerOrigins: readonly Origin[]
+}
 
-  /** Made once for each state of the mirror: its arrays are replaced, never changed. */
-  function remembered(
-    of: object,
-    make: () => Record<string, unknown>,
-  ): { document: PublicDocument } {
-    let document = documents.get(of)
-    if (document === undefined) {
-      const body = JSON.stringify(make())
-      document = publicDocument({ body, contentType: 'application/json', maxAgeSeconds })
-      documents.set(of, document)
-    }
-    return { document }
-  }
+export function keyEndpoints({ mirror, origin, formerOrigins }: KeyParts): Endpoint[] {
+  const examples = examplesFor(origin)
+  const own = originDocuments(origin)
+  const former = new Map(formerOrigins.map((each) => [each.url, originDocuments(each)]))
+  const documentsFor = (formerOrigin: string | null): OriginDocuments =>
+    former.get(formerOrigin ?? '') ?? own
 
   return [
     endpoint({
@@ -58,14 +54,14 @@ export function keyEndpoints({ mirror, origin }: { mirror: Mirror; origin: Origi
           errors: ['signing_not_configured', 'overloaded'],
         },
       },
-      answer({ query }) {
+      answer({ query, formerOrigin }) {
         const active = mirror.activeKey()
         if (active === undefined) return refuse('signing_not_configured')
         // The closed shape has no place to say that a key was revoked.
         const sound = mirror.keys().filter((key) => key.state !== 'revoked')
         const key = query.kid === undefined ? active : sound.find((k) => k.kid === query.kid)
         if (key === undefined) return refuse('not_found', { message: 'No key has this kid.' })
-        return remembered(key, () => publicKeyDocumentOf(origin, key))
+        return documentsFor(formerOrigin)(key, publicKeyDocumentOf)
       },
     }),
     endpoint({
@@ -88,11 +84,30 @@ export function keyEndpoints({ mirror, origin }: { mirror: Mirror; origin: Origi
           errors: ['signing_not_configured', 'overloaded'],
         },
       },
-      answer() {
+      answer({ formerOrigin }) {
         const keys = mirror.keys()
         if (keys.length === 0) return refuse('signing_not_configured')
-        return remembered(keys, () => didDocumentOf(origin, keys))
+        return documentsFor(formerOrigin)(keys, didDocumentOf)
       },
     }),
   ]
+}
+
+type OriginDocuments = <State extends object>(
+  state: State,
+  make: (origin: Origin, state: State) => Record<string, unknown>,
+) => { document: PublicDocument }
+
+/** Makes each document of an origin once for each state of the mirror: its arrays are replaced, never changed. */
+function originDocuments(origin: Origin): OriginDocuments {
+  const made = new WeakMap<object, PublicDocument>()
+  return (state, make) => {
+    let document = made.get(state)
+    if (document === undefined) {
+      const body = JSON.stringify(make(origin, state))
+      document = publicDocument({ body, contentType: 'application/json', maxAgeSeconds })
+      made.set(state, document)
+    }
+    return { document }
+  }
 }

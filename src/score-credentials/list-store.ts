@@ -20,16 +20,18 @@ export interface OpenList {
   credentials: number
 }
 
-export function findOpenLists(db: Queryable): Promise<OpenList[]> {
+/** Lists of this issuer that take credentials. A list never holds credentials of two issuers. */
+export function findOpenLists(db: Queryable, issuer: string): Promise<OpenList[]> {
   return db.rows<OpenList>(sql`
     select list_id as "listId",
       (select count(*) from score_credentials c where c.list_id = l.list_id) as credentials
-    from status_lists l where closed_at is null order by list_id`)
+    from status_lists l where closed_at is null and issuer = ${issuer} order by list_id`)
 }
 
-export async function findOpenListIds(db: Queryable): Promise<string[]> {
+export async function findOpenListIds(db: Queryable, issuer: string): Promise<string[]> {
   const rows = await db.rows<{ listId: string }>(sql`
-    select list_id as "listId" from status_lists where closed_at is null order by list_id`)
+    select list_id as "listId" from status_lists
+    where closed_at is null and issuer = ${issuer} order by list_id`)
   return rows.map((row) => row.listId)
 }
 
@@ -70,14 +72,24 @@ export async function insertList(tx: Tx, list: Publication): Promise<void> {
       ${list.refreshAt}, ${list.validUntil}, ${list.payload}, ${JSON.stringify(list.proofs)})`)
 }
 
-/** The next list that is due, held until the transaction ends; another publisher skips it, issuing goes on. */
+export interface DueList {
+  listId: string
+  revision: number
+  issuer: string
+}
+
+/**
+ * Returns the next list of these issuers that is due, held until the transaction ends. Another publisher skips it, and issuing goes
+ * on.
+ */
 export async function takeDueList(
   tx: Tx,
+  issuers: readonly string[],
   now: Date,
-): Promise<{ listId: string; revision: number } | undefined> {
-  const [row] = await tx.rows<{ listId: string; revision: number }>(sql`
-    select list_id as "listId", revision from status_lists
-    where (revision > published_revision or refresh_at <= ${now})
+): Promise<DueList | undefined> {
+  const [row] = await tx.rows<DueList>(sql`
+    select list_id as "listId", revision, issuer from status_lists
+    where issuer = any(${issuers}::text[]) and (revision > published_revision or refresh_at <= ${now})
       and (dies_at is null or dies_at > ${now})
     order by refresh_at limit 1 for no key update skip locked`)
   return row

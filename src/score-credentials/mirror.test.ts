@@ -30,7 +30,7 @@ const registry = await testRegistry()
 const { db } = registry
 after(() => registry.drop())
 
-const [listId = ''] = await findOpenListIds(db)
+const [listId = ''] = await findOpenListIds(db, origin.issuer)
 const validUntil = new Date(issuedAt.getTime() + listValiditySeconds * 1_000)
 const before = (seconds: number) => new Date(validUntil.getTime() - seconds * 1_000)
 
@@ -169,7 +169,7 @@ test('while the database is away the mirror serves what it has, and refresh says
   const own = await testRegistry()
   const mirror = openMirror(own.db, [publicUrl])
   await mirror.refresh()
-  const [ownList = ''] = await findOpenListIds(own.db)
+  const [ownList = ''] = await findOpenListIds(own.db, origin.issuer)
   const keys = mirror.keys()
   await own.client.end()
   const { client } = registry

@@ -13,6 +13,7 @@ import {
 } from '../../test/support/build/registry.ts'
 import { peerStatusBit, verifierSuite } from '../../test/support/oracle/peer.ts'
 import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
+import { originOf } from './payload.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { revokeCredentials } from './revoke.ts'
 import { createKey, rotateKeys } from './rotate-keys.ts'
@@ -38,9 +39,7 @@ interface ListRow {
 }
 
 async function listOf({ credential }: IssuedCredential): Promise<ListRow> {
-  const listId = String(credential.credentialStatus.statusListCredential).slice(
-    origin.statusListUrlPrefix.length,
-  )
+  const listId = String(credential.credentialStatus.statusListCredential).split('/').at(-1)
   const { rows } = await client.query('select * from status_lists where list_id = $1', [listId])
   return rows[0]
 }
@@ -246,6 +245,27 @@ test('100 revocations while publishers run all the time: all bits are set when n
   await Promise.all(publishers)
   await publishDueLists(db, issuer, soon)
   for (const one of issued) assert.equal(bitOf(await listOf(one), one), true)
+})
+
+test('a list keeps its issuer: another origin opens its own lists, and signs the former ones only if they are listed', async () => {
+  const moved = originOf('https://moved.example.org')
+  const by = { ...issuer, origin: moved }
+  const before = await issueOne(db)
+  const after = await issueOne(db, {}, by)
+  await revokeCredentials(db, idsOf(before, after), now)
+  const issuerIn = async (issued: IssuedCredential) =>
+    JSON.parse((await listOf(issued)).payload).issuer
+  assert.equal(await publishDueLists(db, by, soon), 1)
+  assert.equal(bitOf(await listOf(before), before), false, 'its issuer is not listed')
+  assert.equal(await publishDueLists(db, { ...by, formerOrigins: [origin] }, soon), 1)
+  assert.equal(await publishDueLists(db, { ...issuer, formerOrigins: [moved] }, soon), 0)
+  for (const [issued, { issuer }] of [
+    [before, origin],
+    [after, moved],
+  ] as const) {
+    assert.equal(bitOf(await listOf(issued), issued), true)
+    assert.equal(await issuerIn(issued), issuer)
+  }
 })
 
 test('a publisher whose key is not active publishes nothing, and the lists stay due', async () => {

@@ -19,25 +19,36 @@ import { findRevokedIndexes } from './store.ts'
 
 export interface ListSigner {
   origin: Origin
+  /** Origins that this deployment had before. A list keeps the origin of its credentials, because they name it. */
+  formerOrigins?: readonly Origin[]
   signer: Signer
 }
 
-/** Publishes every list that is due; gives their number. Throws where the signer's key is not the active one. */
+/** Publishes every list of these origins that is due; gives their number. Throws where the signer's key is not the active one. */
 export async function publishDueLists(db: Db, by: ListSigner, now: Date): Promise<number> {
   let published = 0
   while (await publishNextList(db, by, now)) published++
   return published
 }
 
-function publishNextList(db: Db, by: ListSigner, now: Date): Promise<boolean> {
+function publishNextList(
+  db: Db,
+  { origin, formerOrigins = [], signer }: ListSigner,
+  now: Date,
+): Promise<boolean> {
+  const origins = new Map([origin, ...formerOrigins].map((each) => [each.issuer, each]))
   return db.transaction(async (tx) => {
-    const due = await takeDueList(tx, now)
-    if (due === undefined) return false
+    const due = await takeDueList(tx, [...origins.keys()], now)
+    const listOrigin = origins.get(due?.issuer ?? '')
+    if (due === undefined || listOrigin === undefined) return false
     // After the row is held: whoever revokes the key marks the row, and so waits for us, or is seen here.
-    await requireActiveKey(tx, by.signer.kid)
+    await requireActiveKey(tx, signer.kid)
     // Read after the row is held: a revocation raises the revision under the same lock, so all of `revision` is in these indexes.
     const indexes = await findRevokedIndexes(tx, due.listId)
-    await updatePublication(tx, signList(by, { ...due, indexes, publishedAt: now }))
+    await updatePublication(
+      tx,
+      signList({ origin: listOrigin, signer }, { ...due, indexes, publishedAt: now }),
+    )
     return true
   })
 }

@@ -16,6 +16,7 @@ import type { Log } from '../platform/observability/log.ts'
 import { type AdmitParts, type Admitted, admit, idempotencyKeyOf } from './admit.ts'
 import { readBody } from './body.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
+import { type FormerOrigins, formerOriginOf } from './former-origins.ts'
 import { acceptsMediaType } from './media-type.ts'
 import { isRefusal, type Parameters, queryOf } from './parameters.ts'
 import { answerAdmitted, type PayParts, proveByCharge } from './pay.ts'
@@ -31,6 +32,7 @@ export interface Edge extends AdmitParts, PayParts {
   origin: string
   /** Null, or the refusal, where the endpoint's class is shed just now. */
   shed(endpoint: Endpoint): Refusal | null
+  formerOrigins: FormerOrigins
   /** Exchanges under way, for their deadline and for the drain. */
   pending: Set<Exchange>
 }
@@ -99,6 +101,7 @@ function decide(
           caller: anybody.caller,
           idempotencyKey: null,
           requestId: exchange.requestId,
+          formerOrigin: formerOriginOf(edge.formerOrigins, exchange.request.headers.host),
         })
   }
   return checked(edge, route, exchange, path)
@@ -140,12 +143,20 @@ async function checked(
   const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
   const parameters = parametersOf(route, exchange, path)
   const { requestId } = exchange
+  const formerOrigin = formerOriginOf(edge.formerOrigins, exchange.request.headers.host)
   const early: { begun?: Promise<Answer>; paid?: Promise<Answer | null> | null } = {}
   const admitted: Admitted | Refusal = await admit(edge, route, exchange, (key, counted) => {
     if (policy.kind !== 'paid' || isMalformed(idempotencyKey) || isRefusal(parameters)) return null
     const { caller } = key
     const begun = begin(() =>
-      endpoint.answer({ ...parameters, ...noBody, caller, idempotencyKey, requestId }),
+      endpoint.answer({
+        ...parameters,
+        ...noBody,
+        caller,
+        idempotencyKey,
+        requestId,
+        formerOrigin,
+      }),
     )
     early.begun = begun
     // A repeated purchase is not charged.
@@ -166,7 +177,8 @@ async function checked(
   if (isRefusal(parameters)) return parameters
   const { ambiguousBytes, ...body } = read
   const work = async (caller: Caller): Promise<Answer> =>
-    early.begun ?? endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId })
+    early.begun ??
+    endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId, formerOrigin })
   const asked = { ...parameters, body: ambiguousBytes ?? body.body }
   const call = { route, exchange, admitted, idempotencyKey, ...asked }
   return answerAdmitted(edge, call, work)

@@ -21,6 +21,7 @@ import { RecentMap } from '../platform/recent-map.ts'
 import { trustedProxies } from './client-network.ts'
 import { trackConnections } from './connections.ts'
 import type { Connection, Exchange, Route, Trace } from './exchange.ts'
+import { formerOriginsOf } from './former-origins.ts'
 import { requestProblem } from './front-door.ts'
 import { headerSets } from './headers.ts'
 import { liveness, type Readiness, readiness } from './health.ts'
@@ -39,6 +40,8 @@ export interface ServerOptions {
   limiter: RateLimiter
   /** Base of every absolute URL, without a slash at the end (decision D3). */
   publicUrl: string
+  /** Former values of `publicUrl`; a request that names the host of one gets its documents (decision D55). */
+  formerPublicUrls?: readonly string[]
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[]
   readiness: () => Promise<Readiness>
@@ -101,6 +104,7 @@ export function createServer(options: ServerOptions): Server {
     shed,
     network,
     origin: new URL(options.publicUrl).origin,
+    formerOrigins: formerOriginsOf(options.formerPublicUrls ?? []),
     pending,
   }
   const route = (path: string): Route => ({ path, meter: metrics.route(path) })

@@ -23,14 +23,20 @@ const maxAgeSeconds = 3_600
 export interface SkillStandardOptions {
   /** Without a trailing slash, e.g. `https://scores.example.org` (decision D3). */
   publicUrl: string
+  /** Former values of `publicUrl`, for which the context is served as well: credentials issued under them name it. */
+  formerPublicUrls?: readonly string[]
   vocabulary: Vocabulary
 }
 
 export function skillStandardEndpoints({
   publicUrl,
+  formerPublicUrls = [],
   vocabulary,
 }: SkillStandardOptions): Endpoint[] {
   const context = contextDocument(publicUrl)
+  const formerContexts = new Map(
+    formerPublicUrls.map((url) => [url, jsonLdDocument(url, contextDocument(url))]),
+  )
   const catalog = skillCatalogOf(vocabulary, publicUrl)
   const bands = scoreBandDefinitions(publicUrl)
   const skills = skillDocuments(catalog.skills, { publicUrl, vocabulary })
@@ -59,7 +65,9 @@ export function skillStandardEndpoints({
         ...commonResponses,
         200: { ...jsonLd, description: 'The context.', schema: jsonLdContext, example: context },
       },
-      answer: () => ({ document: documents.context }),
+      answer: ({ formerOrigin }) => ({
+        document: formerContexts.get(formerOrigin ?? '') ?? documents.context,
+      }),
     }),
     endpoint({
       ...shared,

@@ -72,10 +72,16 @@ export interface EndpointRequest<Path, Query> {
   /** As sent, of sound form; null where none was. */
   idempotencyKey: string | null
   requestId: string
+  /** Former value of PUBLIC_URL whose host the request names (decision D55), or null. */
+  formerOrigin: string | null
 }
 
 /** What the request says of its caller on a route that asks nobody. */
-export const anybody = { caller: { kind: 'anonymous' }, idempotencyKey: null } as const
+export const anybody = {
+  caller: { kind: 'anonymous' },
+  idempotencyKey: null,
+  formerOrigin: null,
+} as const
 
 export type Answer =
   | { document: PublicDocument }

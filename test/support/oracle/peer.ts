@@ -119,6 +119,40 @@ export async function peerVerifies(
   return result.verified || errorText(result)
 }
 
+/**
+ * What the peers find with nothing but `fetchUrl`: signature, dates and status. Resolves `did:web` and its keys, contexts and status
+ * lists by it; only the contexts of the W3C are local.
+ */
+export async function peerVerdict(
+  credential: Json,
+  { suites, now, fetchUrl }: { suites: Suite[]; now: Date; fetchUrl(url: string): Promise<Json> },
+): Promise<'valid' | 'revoked' | { error: string }> {
+  const suite = suites.map((one) => one.suite)
+  const documentLoader = async (documentUrl: string) => {
+    const document = w3c.contexts.get(documentUrl) ?? (await resolve(documentUrl, fetchUrl))
+    return { contextUrl: null, documentUrl, document }
+  }
+  const options = { credential, suite, documentLoader }
+  const signed = await vc.verifyCredential({ ...options, now, checkStatus: noStatusCheck })
+  if (!signed.verified) return { error: errorText(signed) }
+  const status = await statusLists.checkStatus(options)
+  if (!status.verified) return { error: errorText(status) }
+  return status.results?.[0]?.status === false ? 'valid' : 'revoked'
+}
+
+/** did:web (port percent-encoded), a key of it by its fragment, or a URL. */
+async function resolve(url: string, fetchUrl: (url: string) => Promise<Json>): Promise<unknown> {
+  if (!url.startsWith('did:web:')) return fetchUrl(url)
+  const [did = '', fragment] = url.split('#')
+  const host = decodeURIComponent(did.slice('did:web:'.length))
+  const document = await fetchUrl(`https://${host}/.well-known/did.json`)
+  if (fragment === undefined) return document
+  const methods = document.verificationMethod as Json[]
+  const method = methods.find(({ id }) => id === url)
+  if (method === undefined) throw new Error(`${did} has no key ${fragment}`)
+  return { '@context': 'https://w3id.org/security/multikey/v1', ...method }
+}
+
 /** `documents`: contexts that the payload names, beside those of the W3C and ours. */
 export function peerIssues(
   payload: Json,

@@ -1,0 +1,25 @@
+/** Pure: which former origin a request is for (decision D55). */
+
+/** Former values of PUBLIC_URL by each Host header that names them. */
+export type FormerOrigins = ReadonlyMap<string, string>
+
+/** A client may spell out the port that the scheme has anyway. */
+export function formerOriginsOf(publicUrls: readonly string[]): FormerOrigins {
+  return new Map(
+    publicUrls.flatMap((url): [string, string][] => {
+      const { host, port, protocol } = new URL(url)
+      const defaultPort = protocol === 'https:' ? 443 : 80
+      const spelledOut: [string, string][] = port === '' ? [[`${host}:${defaultPort}`, url]] : []
+      return [[host, url], ...spelledOut]
+    }),
+  )
+}
+
+/** Returns the former origin that the Host header names, or null. A host that is not configured never becomes part of an answer. */
+export function formerOriginOf(
+  formerOrigins: FormerOrigins,
+  host: string | undefined,
+): string | null {
+  if (formerOrigins.size === 0 || host === undefined) return null
+  return formerOrigins.get(host.toLowerCase()) ?? null
+}
