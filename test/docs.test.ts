@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -112,6 +113,14 @@ test('the scores that README and pages issue for are lines that are accepted, th
   const lines = readFileSync('docs/scores.ndjson', 'utf8').trimEnd().split('\n')
   for (const line of lines) assert.ok('username' in readScoreLine(Buffer.from(line)), line)
   assert.ok(readFileSync('docs/operate.md', 'utf8').includes(`\n    ${lines[0]}\n`))
+})
+
+test('no page puts the invented people and scores of the examples into the database of its reader', () => {
+  const example = /bin\/assay .*docs\/\w+\.ndjson/
+  const pages = ['README.md', ...globSync('docs/*.md')].filter((file) =>
+    example.test(readFileSync(file, 'utf8')),
+  )
+  assert.deepEqual(pages, ['docs/issue-scores.md'], 'a page with a database of its own')
 })
 
 test('the TypeScript verifier of the page gives every case its verdict', async () => {

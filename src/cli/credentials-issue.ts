@@ -8,7 +8,7 @@ import { originOf } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
 import { activeSigner, type Issuing } from './issue-batch.ts'
-import { checkLines, issueLines, type Tally } from './issue-lines.ts'
+import { checkLines, type DryRun, type DryTally, issueLines, type Tally } from './issue-lines.ts'
 import { type Input, openInput } from './lines.ts'
 import type { Outcome } from './output.ts'
 import { showProgress } from './progress.ts'
@@ -25,6 +25,7 @@ export interface IssueFlags {
   proof: string
   json?: boolean
   dryRun?: boolean
+  replaceComputed?: boolean
 }
 
 export async function issueCommand(config: Config, flags: IssueFlags): Promise<Outcome> {
@@ -35,9 +36,16 @@ export async function issueCommand(config: Config, flags: IssueFlags): Promise<O
   const errorsFile = errorsFileOf(flags)
   refuseSameFile({ '--from': flags.from, '--out': flags.out, '--errors': errorsFile })
   const input = await openInput(flags.from)
-  if (flags.dryRun) return dryRun(input, { flags, errorsFile })
-  const issuing: Issuing = {
+  const previewing = {
     origin: originOf(config.publicUrl),
+    replacesComputed: flags.replaceComputed ?? false,
+  }
+  if (flags.dryRun)
+    return withDatabase(config, (db) =>
+      dryRun({ db, previewing }, input, { config, flags, errorsFile }),
+    )
+  const issuing: Issuing = {
+    ...previewing,
     validityDays: config.credentialValidityDays,
     supersedeRevokes: config.supersedeRevokes,
     signers: await openSigners(config.signingKeysDir),
@@ -65,16 +73,37 @@ export async function issueCommand(config: Config, flags: IssueFlags): Promise<O
 }
 
 async function dryRun(
+  on: Pick<DryRun, 'db' | 'previewing'>,
   input: Input,
-  { flags, errorsFile }: Omit<Circumstances, 'ms'>,
+  { config, flags, errorsFile }: Omit<Circumstances, 'ms'> & { config: Config },
 ): Promise<Outcome> {
   await using closing = new AsyncDisposableStack()
   const errors = closed(await errorSink(errorsFile), closing)
   const progress = showProgress(input.bytesTotal)
   closing.defer(() => progress.end())
   const startedAt = performance.now()
-  const tally = await checkLines({ errors, progress }, input.chunks)
-  return summary(tally, { flags, errorsFile, ms: performance.now() - startedAt })
+  const tally = await checkLines({ ...on, errors, progress }, input.chunks)
+  const { lines, ...outcome } = summary(tally, {
+    flags,
+    errorsFile,
+    ms: performance.now() - startedAt,
+  })
+  return { ...outcome, lines: [...lines, ...renderSuperseded(tally, config)] }
+}
+
+function renderSuperseded({ supersedes }: DryTally, { supersedeRevokes }: Config): string[] {
+  const { credentials, computed, first } = supersedes
+  if (credentials === 0) return []
+  const verb = supersedeRevokes ? 'supersede and revoke' : 'supersede'
+  const more = credentials - first.length
+  return [
+    `Credentials that this would ${verb}: ${credentials}, of computed scores: ${computed}.`,
+    ...first.map(
+      ({ username, score, credentialId, computed }) =>
+        `  ${username}: score ${String(score)}${computed ? ', computed' : ''}, credential ${credentialId}`,
+    ),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ]
 }
 
 interface Circumstances {

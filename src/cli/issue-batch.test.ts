@@ -4,6 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { origin, publicUrl, score, verdictOn } from '../../test/support/build/credentials.ts'
+import {
+  addEvidence,
+  addPeople,
+  addSources,
+  enough,
+  scoredPerson,
+  scoringBy,
+} from '../../test/support/build/scores.ts'
+import { publicLine, register } from '../../test/support/build/workers.ts'
+import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { inForm } from '../score-credentials/in-form.ts'
 import { makeKeyFile } from '../score-credentials/key-files.ts'
@@ -11,7 +21,8 @@ import { findKeys } from '../score-credentials/key-store.ts'
 import { createKey, rotateKeys } from '../score-credentials/rotate-keys.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { trustOf, vcSha256Of } from '../score-credentials/trust.ts'
-import { type Issued, type Issuing, issueBatch } from './issue-batch.ts'
+import { scoreWorkers } from '../scores/score-workers.ts'
+import { activeSigner, type Issued, type Issuing, issueBatch, previewBatch } from './issue-batch.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -24,7 +35,14 @@ const now = new Date('2026-05-14T09:00:00Z')
 const since = new Date('2026-05-01T00:00:00Z')
 await createKey(db, await makeKeyFile(keysFolder), since)
 const signers = await openSigners(keysFolder)
-const issuing: Issuing = { origin, validityDays: 365, supersedeRevokes: false, signers, keysFolder }
+const issuing: Issuing = {
+  origin,
+  validityDays: 365,
+  supersedeRevokes: false,
+  replacesComputed: false,
+  signers,
+  keysFolder,
+}
 
 function idOf(n: number): string {
   return `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
@@ -57,6 +75,80 @@ test('an id that is in use for another content is refused, in the registry and w
   assert.deepEqual(credentialOf(third).credential, credentialOf(first).credential)
   const [again] = await issueBatch(db, issuing, { scores: [other], now })
   assert.equal((again as { refused: { field: string } }).refused.field, 'id')
+})
+
+const computing = scoringBy({ ...issuing, signer: await activeSigner(db, issuing) })
+await addSources(db)
+const refused = {
+  refused: {
+    field: 'username',
+    reason: 'has a computed score: with --replace-computed the line supersedes it',
+  },
+}
+
+test('a worker with a computed score keeps it, under every name the worker had, unless the run replaces computed scores', async () => {
+  await scoredPerson(db, { by: computing, over: { username: 'scored', externalId: 'hr-scored' } })
+  await register(db, [publicLine({ username: 'scored-now', externalId: 'hr-scored' })])
+  await addPeople(db, 1, { username: 'unscored' })
+  const scores = ['scored', 'scored-now', 'unscored', 'stranger'].map((username, i) => ({
+    ...score({ username }),
+    id: idOf(50 + i),
+  }))
+  const preview = await previewBatch(db, issuing, scores)
+  assert.deepEqual(preview, [refused, refused, { supersedes: null }, { supersedes: null }])
+  const [first, second, ...others] = await issueBatch(db, issuing, { scores, now })
+  assert.deepEqual([first, second], [refused, refused])
+  assert.deepEqual(
+    others.map(credentialOf).map((one) => one.now),
+    [true, true],
+  )
+
+  const replacing = { ...issuing, replacesComputed: true }
+  const replaced = await previewBatch(db, replacing, scores)
+  assert.partialDeepStrictEqual(replaced, [
+    { supersedes: { username: 'scored', computed: true } },
+    { supersedes: null },
+    { existing: true },
+    { existing: true },
+  ])
+  const all = (await issueBatch(db, replacing, { scores, now })).map(credentialOf)
+  assert.deepEqual(
+    all.map((one) => one.now),
+    [true, true, false, false],
+  )
+  const again = await issueBatch(db, issuing, { scores, now })
+  assert.deepEqual(
+    again.map(credentialOf).map((one) => one.now),
+    [false, false, false, false],
+  )
+})
+
+test('a preview refuses an id in use and names what would be superseded, by a score of the file or a computed one', async () => {
+  const one = { ...score({ username: 'previewed', score: 700, confidenceLow: 600 }), id: idOf(60) }
+  const [issued] = (await issueBatch(db, issuing, { scores: [one], now })).map(credentialOf)
+  const other = { ...one, score: 650 }
+  assert.deepEqual(
+    await previewBatch(db, issuing, [other, one, score({ username: 'previewed' })]),
+    [
+      { refused: { field: 'id', reason: 'is in use for another content' } },
+      { existing: true },
+      {
+        supersedes: { username: 'previewed', credentialId: idOf(60), score: 700, computed: false },
+      },
+    ],
+  )
+  assert.equal(issued?.now, true)
+})
+
+test('a score that is computed at the same moment is waited for, and kept', async () => {
+  const [workerId = ''] = await addPeople(db, 1, { username: 'scored-meanwhile' })
+  await addEvidence(db, workerId, enough)
+  const [, answers] = await inTurn(
+    db,
+    (tx) => scoreWorkers(tx, computing, [{ workerId, correction: null }], now),
+    () => issueBatch(db, issuing, { scores: [score({ username: 'scored-meanwhile' })], now }),
+  )
+  assert.deepEqual(answers, [refused])
 })
 
 test('two runs over the same lines at once issue each of them once', async () => {

@@ -6,15 +6,18 @@ import type { Fault } from '../platform/json/shape-fault.ts'
 import type { Credential } from '../score-credentials/in-form.ts'
 import { type IssuedCredential, type Issuer, issueCredentials } from '../score-credentials/issue.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
-import { credentialPayload } from '../score-credentials/payload.ts'
+import { credentialPayload, subjectUrl } from '../score-credentials/payload.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
-import { findCredentials } from '../score-credentials/store.ts'
+import { findCredentials, findStandingCredentials } from '../score-credentials/store.ts'
+import { findComputedScores, lockComputedScores } from '../scores/computed-scores.ts'
 import { CommandError } from './run.ts'
 import type { ScoreToIssue } from './score-line.ts'
 
 export interface Issuing extends Omit<Issuer, 'signer'> {
   signers: Signers
+  /** Whether a score from the file may take the place of a computed one. */
+  replacesComputed: boolean
   /** Said where it lacks the active key. */
   keysFolder: string
 }
@@ -64,10 +67,14 @@ async function issueInside(
   // Looked up for each batch: a key may be rotated during a long run.
   const signer = await activeSigner(tx, issuing)
   const known = await idsInUse(tx, scores)
-  const fresh = scores.filter(
-    ({ id }, i) =>
-      id === undefined || (!known.has(id) && scores.findIndex((other) => other.id === id) === i),
+  const unissued = unissuedOf(scores, known)
+  const computed = await lockComputedScores(
+    tx,
+    unissued.map(({ username }) => username),
   )
+  const isRefused = ({ username }: ScoreToIssue) =>
+    computed.has(username) && !issuing.replacesComputed
+  const fresh = unissued.filter((score) => !isRefused(score))
   const issued = await issueCredentials(
     tx,
     { ...issuing, signer },
@@ -79,9 +86,73 @@ async function issueInside(
   return scores.map((score): Issued => {
     const credential = made.get(score)
     if (credential !== undefined) return { credential: { ...credential }, now: true }
-    const existing = known.get(score.id ?? '') as Credential
-    if (isSame(existing, score, issuing)) return { credential: existing, now: false }
-    return { refused: { field: 'id', reason: 'is in use for another content' } }
+    const existing = known.get(score.id ?? '')
+    if (existing === undefined && isRefused(score)) return { refused: hasComputedScore }
+    if (existing === undefined || !isSame(existing, score, issuing)) return { refused: idIsInUse }
+    return { credential: existing, now: false }
+  })
+}
+
+const idIsInUse: Fault = { field: 'id', reason: 'is in use for another content' }
+const hasComputedScore: Fault = {
+  field: 'username',
+  reason: 'has a computed score: with --replace-computed the line supersedes it',
+}
+
+/** The scores whose id no credential and no earlier line has. */
+function unissuedOf(
+  scores: readonly ScoreToIssue[],
+  known: ReadonlyMap<string, Credential>,
+): ScoreToIssue[] {
+  return scores.filter(
+    ({ id }, i) =>
+      id === undefined || (!known.has(id) && scores.findIndex((other) => other.id === id) === i),
+  )
+}
+
+/** A credential whose place the line's credential would take. */
+export interface Superseded {
+  username: string
+  credentialId: string
+  score: unknown
+  /** Whether it states a computed score. */
+  computed: boolean
+}
+
+export type Preview = { supersedes: Superseded | null } | { existing: true } | { refused: Fault }
+
+/** One answer for each score, in order: what `issueBatch` would do with it. Writes nothing and takes no lock. */
+export async function previewBatch(
+  db: Queryable,
+  { origin, replacesComputed }: Pick<Issuing, 'origin' | 'replacesComputed'>,
+  scores: readonly ScoreToIssue[],
+): Promise<Preview[]> {
+  const known = await idsInUse(db, scores)
+  const unissued = new Set(unissuedOf(scores, known))
+  const usernames = [...unissued].map(({ username }) => username)
+  const computed = await findComputedScores(db, usernames)
+  const subjects = usernames.map((username) => subjectUrl(origin, username))
+  const standing = new Map(
+    (await findStandingCredentials(db, subjects)).map((current) => [current.subject, current]),
+  )
+  return scores.map((score): Preview => {
+    const { username } = score
+    const existing = known.get(score.id ?? '')
+    if (existing !== undefined && !isSame(existing, score, { origin }))
+      return { refused: idIsInUse }
+    if (!unissued.has(score)) return { existing: true }
+    if (computed.has(username) && !replacesComputed) return { refused: hasComputedScore }
+    const current = standing.get(subjectUrl(origin, username))
+    if (current === undefined) return { supersedes: null }
+    const { vcSha256, credentialId, payload } = current
+    return {
+      supersedes: {
+        username,
+        credentialId,
+        score: JSON.parse(payload).credentialSubject.score,
+        computed: computed.get(username)?.equals(vcSha256) ?? false,
+      },
+    }
   })
 }
 
@@ -117,7 +188,11 @@ async function idsInUse(
 }
 
 /** Whether the score, issued today, would state the same of the same person. */
-function isSame(existing: Credential, score: ScoreToIssue, { origin }: Issuing): boolean {
+function isSame(
+  existing: Credential,
+  score: ScoreToIssue,
+  { origin }: Pick<Issuing, 'origin'>,
+): boolean {
   const facts = { id: '', slot: { token: '', listId: '', index: 0 } }
   const dates = { validFrom: new Date(0), validUntil: new Date(0) }
   const { credentialSubject } = credentialPayload(origin, score, { ...facts, ...dates })

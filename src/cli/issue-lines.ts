@@ -4,7 +4,15 @@ import type { Db } from '../platform/db/db.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { tendLists } from '../score-credentials/issue.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'
-import { activeSigner, type Issued, type Issuing, issueBatch } from './issue-batch.ts'
+import {
+  activeSigner,
+  type Issued,
+  type Issuing,
+  issueBatch,
+  type Preview,
+  previewBatch,
+  type Superseded,
+} from './issue-batch.ts'
 import { type Line, type LineBatch, lineBatches } from './lines.ts'
 import type { Progress } from './progress.ts'
 import { inFormGiven } from './proof-form.ts'
@@ -54,23 +62,52 @@ export async function issueLines(run: IssueRun, chunks: AsyncIterable<Uint8Array
   return tally
 }
 
-/** Only reads the lines: `issued` stays 0. */
+/** What a dry run finds: `issued` stays 0. */
+export interface DryTally extends Tally {
+  /** Credentials whose place a line would take, and how many of them state a computed score. */
+  supersedes: { credentials: number; computed: number; first: Superseded[] }
+}
+
+/** Named of those that would be superseded; a file may hold any number. */
+const supersededShownMax = 20
+
+export interface DryRun extends Pick<IssueRun, 'db' | 'errors' | 'progress'> {
+  previewing: Pick<Issuing, 'origin' | 'replacesComputed'>
+}
+
+/** Says what would become of the lines, and issues nothing. */
 export async function checkLines(
-  { errors, progress }: Pick<IssueRun, 'errors' | 'progress'>,
+  { db, previewing, errors, progress }: DryRun,
   chunks: AsyncIterable<Uint8Array>,
-): Promise<Tally> {
-  const tally = { lines: 0, issued: 0, existing: 0, rejected: 0, interrupted: false }
+): Promise<DryTally> {
+  const supersedes: DryTally['supersedes'] = { credentials: 0, computed: 0, first: [] }
+  const tally = { lines: 0, issued: 0, existing: 0, rejected: 0, interrupted: false, supersedes }
+  // Only the first line for a worker takes the place of what is there now.
+  const counted = new Set<string>()
   for await (const batch of lineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
-    for (const line of batch.lines) {
-      const read = readLine(line)
+    const read = batch.lines.map(readLine)
+    const previews = (await previewBatch(db, previewing, scoresIn(read))).values()
+    for (const [i, line] of read.entries()) {
+      const preview = 'refused' in line ? line : (previews.next().value as Preview)
       tally.lines++
-      if (!('refused' in read)) continue
-      tally.rejected++
-      await errors.write(refusalLine(line, read.refused))
+      if ('refused' in preview) {
+        tally.rejected++
+        await errors.write(refusalLine(batch.lines[i] as Line, preview.refused))
+      } else if ('existing' in preview) tally.existing++
+      else if (preview.supersedes !== null && !counted.has(preview.supersedes.credentialId)) {
+        counted.add(preview.supersedes.credentialId)
+        supersedes.credentials++
+        if (preview.supersedes.computed) supersedes.computed++
+        if (supersedes.first.length < supersededShownMax) supersedes.first.push(preview.supersedes)
+      }
     }
     progress.at(tally.lines, batch.bytesRead)
   }
   return tally
+}
+
+function scoresIn(read: readonly (ScoreToIssue | { refused: Fault })[]): ScoreToIssue[] {
+  return read.filter((line): line is ScoreToIssue => !('refused' in line))
 }
 
 async function tend({ db, issuing }: IssueRun): Promise<void> {
@@ -82,8 +119,7 @@ async function issueOneBatch(run: IssueRun, batch: LineBatch, tally: Tally): Pro
   const { db, issuing, form, out, errors, progress } = run
   const { signers, origin } = issuing
   const read = batch.lines.map(readLine)
-  const scores = read.filter((line): line is ScoreToIssue => !('refused' in line))
-  const issued = await issueBatch(db, issuing, { scores, now: systemClock() })
+  const issued = await issueBatch(db, issuing, { scores: scoresIn(read), now: systemClock() })
   const answers = issued.values()
   let credentials = ''
   let refusals = ''

@@ -116,6 +116,27 @@ export function findIssued(
     from score_credentials c join signing_keys k using (kid) where c.vc_sha256 = any(${vcSha256s}::bytea[])`)
 }
 
+export interface CurrentCredential {
+  vcSha256: Buffer
+  credentialId: string
+  subject: string
+  /** Canonical JSON. */
+  payload: string
+}
+
+/** Returns what a newer credential of these subjects would supersede: their current credentials that are not revoked. */
+export function findStandingCredentials(
+  db: Queryable,
+  subjects: readonly string[],
+): Promise<CurrentCredential[]> {
+  return db.rows<CurrentCredential>(sql`
+    select c.vc_sha256 as "vcSha256", c.credential_id as "credentialId", c.subject, c.payload
+    from score_credentials c join signing_keys k using (kid)
+    where c.subject = any(${subjects}::text[]) and c.superseded_at is null
+      and ${credentialRevokedAt} is null
+    order by c.subject`)
+}
+
 /** The one that no later one supersedes, revoked or not. */
 export async function findCurrentCredential(
   db: Queryable,

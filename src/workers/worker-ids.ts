@@ -1,5 +1,6 @@
 /** Whom another room means by a name: the one question that rooms with rows about workers have for this one. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { usernameDigest } from './username.ts'
 
 export interface WorkerNames {
   workerIds: readonly string[]
@@ -25,6 +26,18 @@ export function findWorkerIds(db: Queryable, names: WorkerNames): Promise<FoundW
     from workers where external_id = any(${externalIds}::text[])
     union all
     select 'username', username, worker_id from profiles where username = any(${usernames}::text[])`)
+}
+
+/** Returns the worker of each username that a worker has or had. */
+export function findUsernameOwners(
+  db: Queryable,
+  usernames: readonly string[],
+): Promise<{ username: string; workerId: string }[]> {
+  return db.rows(sql`
+    select n.username, u.worker_id as "workerId"
+    from unnest(${usernames}::text[], ${usernames.map(usernameDigest)}::bytea[])
+      as n(username, username_sha256)
+    join usernames u using (username_sha256)`)
 }
 
 /**

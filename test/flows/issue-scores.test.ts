@@ -1,7 +1,7 @@
 /** docs/issue-scores.md: its commands, exactly as they are printed there, from an empty database to a credential that verifies. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { programs, temporaryFolder } from '../support/start/processes.ts'
@@ -12,9 +12,13 @@ const page = readFileSync('docs/issue-scores.md', 'utf8')
 const [first = '', second = ''] = page.split('## What each one does')
 const indented = (text: string): string[] =>
   [...text.matchAll(/^ {4}(.*)$/gm)].map(([, line = '']) => line)
-const commands = indented(first)
+/** The example's own database is named first and deleted last. */
+const lines = indented(first)
+const surroundings = lines.slice(0, 2)
+const commands = lines.slice(2, -2)
+const deleting = lines.slice(-2)
 
-/** A fresh clone, but for the installation: `bin/assay`, `docs` and an empty data directory. */
+/** A fresh clone, but for the installation: `bin/assay` and `docs`. */
 function clone(): string {
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'bin'))
@@ -25,17 +29,23 @@ function clone(): string {
 }
 
 function shell(folder: string, command: string) {
-  const env = { ...programs, ASSAY_DATA_DIR: join(folder, 'data') }
-  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', command], {
-    cwd: folder,
-    env,
-    encoding: 'utf8',
-  })
+  // What the page must not touch: the reader's own database.
+  const env = {
+    ...programs,
+    ASSAY_DATA_DIR: join(folder, 'own'),
+    DATABASE_URL: 'postgres://127.0.0.1:1/own',
+  }
+  const { status, stdout, stderr } = spawnSync(
+    '/bin/sh',
+    ['-c', [...surroundings, command].join('\n')],
+    { cwd: folder, env, encoding: 'utf8' },
+  )
   return { status, said: `${stdout}${stderr}`, stdout }
 }
 
 test('five commands, as printed, take an empty database to a signed score that verifies', () => {
   assert.equal(commands.length, 6, 'five, and the one that verifies')
+  assert.ok(surroundings.includes('unset DATABASE_URL'))
   const folder = clone()
   for (const command of commands) {
     const { status, said } = shell(folder, command)
@@ -56,6 +66,10 @@ test('five commands, as printed, take an empty database to a signed score that v
     assert.equal(status, 0, said)
     assert.doesNotMatch(said, /[1-9]\d* (created|updated|registered|changed|added|issued)/, command)
   }
+  assert.ok(existsSync(join(folder, '.data-example')))
+  assert.equal(shell(folder, deleting.join('\n')).status, 0)
+  for (const data of ['.data-example', 'own', '.data'])
+    assert.ok(!existsSync(join(folder, data)), data)
 })
 
 test('the lines that the page shows are lines of its files', () => {

@@ -1,8 +1,11 @@
 /** What an operator asks about scores: real commands on a real database. */
 import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
+import { pemOfSeed, score } from '../support/build/credentials.ts'
 import { testRegistry } from '../support/build/registry.ts'
 import {
   addEvidence,
@@ -31,11 +34,11 @@ const evidence = await addEvidence(db, workerId, [
   { value: 555 },
 ])
 await addEvidence(db, poor, [{ value: 900 }])
-const score = (now: Date) =>
+const compute = (now: Date) =>
   db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], now))
-await score(scoredAt)
+await compute(scoredAt)
 await addEvidence(db, workerId, [{ value: 300 }])
-await score(daysAfter(1))
+await compute(daysAfter(1))
 const [first, second] = await scoresOf(db, workerId)
 assert.ok(first !== undefined && second !== undefined)
 
@@ -122,6 +125,58 @@ test('explain --now: what was set aside since is not counted, and says why', asy
   await db.run(sql`update evidence set state = 'active' where evidence_id = ${evidence[0]}`)
   const found = after.items.find(({ id }: { id: string }) => id === evidence[0])
   assert.deepEqual([found.reason, found.mass], ['excluded', 0])
+})
+
+test('credentials issue: a worker keeps the computed score unless --replace-computed; --dry-run names what would be superseded', async () => {
+  const keys = join(line.folder, 'data/keys')
+  mkdirSync(keys, { recursive: true })
+  writeFileSync(join(keys, 'key.pem'), pemOfSeed(Buffer.alloc(32, 7)))
+  const { username: _, ...invented } = score({ score: 1, confidenceLow: 0, scoreBand: 'emerging' })
+  const lines = [username, await usernameOf(poor), 'not-registered'].map((name) =>
+    JSON.stringify({ ...invented, username: name }),
+  )
+  const issue = async (...flags: string[]) => {
+    const out = flags.includes('--dry-run') ? [] : ['--out', join(line.folder, 'issued')]
+    const args = ['credentials', 'issue', '--from', '-', '--json', ...out, ...flags]
+    const ended = await line.run(args, lines.join('\n'))
+    return { ...ended, report: JSON.parse(ended.out) }
+  }
+  const shown = async () => JSON.parse((await line.run(['credentials', 'show', username])).out)
+  const computed = await shown()
+  assert.equal(computed.credentialSubject.score, second.score)
+
+  const dry = await issue('--dry-run')
+  assert.deepEqual([dry.code, dry.report.rejected, dry.report.issued], [1, 1, 0])
+  assert.match(dry.err, /"line":1,"field":"username","reason":"has a computed score/)
+  assert.equal(dry.report.supersedes.credentials, 0)
+  const replacing = await issue('--dry-run', '--replace-computed')
+  const credentialId = computed.id.replace('urn:uuid:', '')
+  assert.deepEqual(
+    [replacing.code, replacing.report.supersedes],
+    [
+      0,
+      {
+        credentials: 1,
+        computed: 1,
+        first: [{ username, credentialId, score: second.score, computed: true }],
+      },
+    ],
+  )
+  const told = await line.run(
+    ['credentials', 'issue', '--from', '-', '--dry-run', '--replace-computed'],
+    lines.join('\n'),
+  )
+  assert.match(told.err, /would supersede: 1, of computed scores: 1\./)
+  assert.ok(
+    told.err.includes(`  ${username}: score ${second.score}, computed, credential ${credentialId}`),
+  )
+
+  const kept = await issue()
+  assert.deepEqual([kept.code, kept.report.issued, kept.report.rejected], [1, 2, 1])
+  assert.deepEqual(await shown(), computed)
+  const replaced = await issue('--replace-computed')
+  assert.deepEqual([replaced.code, replaced.report.issued], [0, 3])
+  assert.equal((await shown()).credentialSubject.score, 1)
 })
 
 test('replay: 0 where a score comes out again, by its id in either case; 2 for what is none', async () => {

@@ -9,7 +9,14 @@ export function credentialsCommands(program: Command): void {
     .option('--out <file>', 'where the credentials go, one a line in the order of the scores', '-')
     .option('--errors <file>', 'where refused lines go (default: FROM.errors.ndjson)')
     .option('--proof <form>', 'native, eddsa-jcs-2022 or eddsa-rdfc-2022', 'native')
-    .option('--dry-run', 'only check the lines: needs neither key nor database, and issues nothing')
+    .option(
+      '--replace-computed',
+      'also issue for workers who have a computed score, and supersede its credential',
+    )
+    .option(
+      '--dry-run',
+      'only check the lines, and say what they would supersede: needs no key, issues nothing',
+    )
     .addHelpText(
       'after',
       '\nA run that was cut off can be run again: a line with an `id` is issued once, however often it is read.',
