@@ -1,4 +1,4 @@
-/** Pure: what the audit log knows of an action, and the forms that subjects and details are made of. */
+/** Pure: what the audit log knows of an action, and the schemas of subjects and details. */
 import { type TObject, type TString, Type } from 'typebox'
 
 interface ActionFacts<Details extends TObject = TObject> {

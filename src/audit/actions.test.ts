@@ -11,7 +11,9 @@ interface Shape {
   additionalProperties?: boolean
 }
 
-/** Where free text could get in: a text without a form, or an object that takes unknown members. */
+/**
+ * Returns the places that would accept free text: a string without a pattern, or an open object.
+ */
 function openings(shape: Shape, path: string): string[] {
   if (shape.enum !== undefined) return []
   if (shape.anyOf !== undefined) return shape.anyOf.flatMap((one) => openings(one, path))
@@ -25,12 +27,15 @@ function openings(shape: Shape, path: string): string[] {
   return ['integer', 'boolean', 'null'].includes(shape.type ?? '') ? [] : [path]
 }
 
-/** Without escaped points, and those that a class of characters lists: one that is left takes any character. */
+/**
+ * Removes escaped points and points in character classes. A point that is left matches any
+ * character.
+ */
 function unescaped(pattern = ''): string {
   return pattern.replaceAll(/\\\.|\[[^\]^][^\]]*\]/g, '')
 }
 
-test('the check sees what is open: free text, an open object, an unknown type', () => {
+test('the check finds free text, an open object and an unknown type', () => {
   assert.deepEqual(openings({ type: 'string' }, 'a'), ['a'])
   for (const pattern of ['^.*$', '^[a-z].$', '^[^.]*$'])
     assert.deepEqual(openings({ type: 'string', pattern }, 'a'), ['a'])
@@ -42,7 +47,7 @@ test('the check sees what is open: free text, an open object, an unknown type', 
   assert.deepEqual(openings({}, 'a'), ['a'])
 })
 
-test('no action has room for free text: subjects and details are ids, counts and words of closed lists', () => {
+test('no action accepts free text: subjects and details are ids, counts and words of closed lists', () => {
   assert.ok(actionNames.length >= 6)
   for (const name of actionNames) {
     const { subject, details, meaning } = actions[name]

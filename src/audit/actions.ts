@@ -1,11 +1,12 @@
 /**
- * Pure: every action that the audit log knows, one row each: what it means, whom or what it concerns, and its details. All of it is ids,
- * counts and words of closed lists: never a secret, a token, a claim or a person's name.
+ * Pure: every action of the audit log, one row each: its meaning, its subjects and its details. All
+ * of it is ids, counts and words of closed lists: never a secret, a token, a claim or a worker's
+ * name.
  */
 import type { Static } from 'typebox'
 import { accountActions } from './account-actions.ts'
-import { peopleActions } from './people-actions.ts'
 import { signingActions } from './signing-actions.ts'
+import { peopleActions } from './worker-actions.ts'
 
 export const actions = { ...signingActions, ...peopleActions, ...accountActions } as const
 

@@ -33,7 +33,7 @@ test('the hash is SHA-256 of the documented text, so that another program can co
   assert.equal(hash, createHash('sha256').update(text).digest('hex'))
 })
 
-test('a chain is followed in runs of any length to the same head', () => {
+test('a chain that is verified in pages of any length gives the same head', () => {
   const entries = chainOf(20)
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 21 }), (length) => {
@@ -48,7 +48,7 @@ test('a chain is followed in runs of any length to the same head', () => {
   )
 })
 
-test('any change of any field of any entry is found, at that entry', () => {
+test('a change of any field of any entry is found at that entry', () => {
   const field = fc.constantFrom(
     'at',
     'actor',
@@ -71,7 +71,7 @@ test('any change of any field of any entry is found, at that entry', () => {
   )
 })
 
-test('an entry that was made anew with its own right hash is found: the next one does not follow it', () => {
+test('an altered entry with a correct hash of its own is found, because the next entry does not follow it', () => {
   const entries = chainOf(3)
   entries[1] = entryAfter(entries[0] as Entry, { actor: 'eve@assay-1' })
   assert.deepEqual(followChain(genesis, entries), {
@@ -79,7 +79,7 @@ test('an entry that was made anew with its own right hash is found: the next one
   })
 })
 
-test('a missing entry is named, at the start, in the middle, and several at once', () => {
+test('a missing entry is named: the first, one in the middle, or several at once', () => {
   for (const [first, count] of [
     [1, 1],
     [4, 1],
@@ -93,7 +93,7 @@ test('a missing entry is named, at the start, in the middle, and several at once
   }
 })
 
-test('a number below the first, or one twice, is named', () => {
+test('a number below the first, or a number that occurs twice, is named', () => {
   const [one] = chainOf(1) as [Entry]
   const zero = entryAfter({ seq: -1, hash: genesis.hash })
   for (const entries of [

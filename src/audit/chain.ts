@@ -1,13 +1,14 @@
 /**
- * Pure: the chain of the audit log. The hash of an entry is SHA-256 over the canonical JSON (RFC 8785) of
- * `{"action","actor","at","details","prevHash","seq","subjects"}`, all as the row holds them: `seq` a number, `details` and `subjects` the
- * texts they are, `prevHash` 64 hex characters. Who recomputes it needs nothing of ours.
+ * Pure: the hash chain of the audit log. The hash of an entry is SHA-256 over the canonical JSON
+ * (RFC 8785) of `{"action","actor","at","details","prevHash","seq","subjects"}`, with the values of
+ * the row: `seq` as a number, `details` and `subjects` as their texts, `prevHash` as 64 hex
+ * characters. Any program can recompute it from the row alone.
  */
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 
 export interface Entry {
-  /** From 1, without gaps. */
+  /** Counts from 1 without gaps. */
   seq: number
   /** UTC, with milliseconds. */
   at: string
@@ -17,7 +18,7 @@ export interface Entry {
   subjects: string
   /** Canonical JSON: an object. */
   details: string
-  /** 64 lowercase hex characters; of the first entry `genesis.hash`. */
+  /** 64 lowercase hex characters. The first entry has `genesis.hash`. */
   prevHash: string
   hash: string
 }
@@ -25,7 +26,7 @@ export interface Entry {
 /** The last entry of a chain. */
 export type Head = Pick<Entry, 'seq' | 'hash'>
 
-/** What the first entry follows. */
+/** The head of an empty chain: the first entry follows it. */
 export const genesis: Head = { seq: 0, hash: '0'.repeat(64) }
 
 export function hashOf(entry: Omit<Entry, 'hash'>): string {
@@ -33,13 +34,16 @@ export function hashOf(entry: Omit<Entry, 'hash'>): string {
   return sha256Hex(canonicalJson({ seq, at, actor, action, subjects, details, prevHash }))
 }
 
-/** The first entry that is not as it was written, or not where it was. */
+/** The first entry that was altered, moved or removed. */
 export interface Break {
   seq: number
   reason: string
 }
 
-/** Whether the entries, in order of `seq`, follow `head` without a gap and unchanged; and the head after them. */
+/**
+ * Returns the head after `entries`, or the first break. `entries` must be in order of `seq` and
+ * follow `head` without a gap.
+ */
 export function followChain(
   head: Head,
   entries: readonly Entry[],

@@ -27,7 +27,7 @@ const details = { credentials: 'revoked' } as const
 const revoked: Action = { action: 'keys.revoked', subjects: [kid], details }
 const actor = 'ada@assay-1'
 
-/** As an intruder with all rights would: no trigger, no foreign key. */
+/** Runs a statement without triggers and foreign keys, as an intruder with all rights would. */
 async function unguarded(statement: string): Promise<void> {
   await owner.query('begin; set local session_replication_role = replica')
   try {
@@ -51,14 +51,14 @@ async function brokenAt(expected: string | null = null): Promise<number> {
   return verification.broken.seq
 }
 
-test('an empty log is whole; so is one of several pages, and its head is the last entry', async () => {
+test('an empty log and a log of several pages verify, and the head is the last entry', async () => {
   assert.deepEqual(await verify(), { whole: true, head: genesis, since: null })
   await record(7)
   assert.deepEqual(await verify(), { whole: true, head: await head(), since: null })
   assert.equal((await head()).seq, 7)
 })
 
-test('any column of any row changed by SQL is found, and the row is named', async () => {
+test('a change of any column of any row by SQL is found, and the row is named', async () => {
   await record(7)
   const changes = {
     at: `'2026-05-14T09:00:00.751Z'`,
@@ -77,7 +77,7 @@ test('any column of any row changed by SQL is found, and the row is named', asyn
   assert.deepEqual(names, [...Object.keys(changes), 'seq'].sort())
   for (let seq = 1; seq <= 7; seq++)
     for (const [column, value] of Object.entries(changes)) {
-      // The first row's prev_hash cannot be changed at all: a check says what it is.
+      // A check constraint fixes prev_hash of the first row.
       if (seq === 1 && column === 'prev_hash') continue
       await unguarded(`create temp table kept as select * from audit_log where seq = ${seq}`)
       await unguarded(`update audit_log set ${column} = ${value} where seq = ${seq}`)
@@ -88,7 +88,7 @@ test('any column of any row changed by SQL is found, and the row is named', asyn
     }
 })
 
-test('a row with another number, and a row removed in the middle: the number that is missing is named', async () => {
+test('a renumbered row and a row removed in the middle are found, and the missing number is named', async () => {
   await record(7)
   await unguarded('update audit_log set seq = 70 where seq = 5')
   assert.equal(await brokenAt(), 5)
@@ -98,7 +98,7 @@ test('a row with another number, and a row removed in the middle: the number tha
   assert.equal(await brokenAt(), 3)
 })
 
-test('an end cut off is not seen by the chain alone; with a head kept elsewhere it is', async () => {
+test('a cut-off end is found only with a head that was kept elsewhere', async () => {
   await record(7)
   const { hash } = await head()
   assert.deepEqual(await verify(hash), { whole: true, head: await head(), since: 0 })
@@ -107,7 +107,7 @@ test('an end cut off is not seen by the chain alone; with a head kept elsewhere 
   assert.equal(await brokenAt(hash), 6)
 })
 
-test('a head kept elsewhere stays good while the log grows, also the one of an empty log', async () => {
+test('a head that was kept elsewhere stays valid while the log grows, also the head of an empty log', async () => {
   await record(2)
   const { hash } = await head()
   await record(5)
@@ -115,7 +115,7 @@ test('a head kept elsewhere stays good while the log grows, also the one of an e
   assert.deepEqual(await verify(genesis.hash), { whole: true, head: await head(), since: 7 })
 })
 
-test('a log written anew as a whole, in itself sound, is found by a head kept elsewhere', async () => {
+test('a log that was rewritten as a whole is found only with a head that was kept elsewhere', async () => {
   await record(3)
   const { hash } = await head()
   await unguarded('delete from audit_log')
@@ -147,7 +147,7 @@ test('ten connections that append at once make one unbroken chain', async () => 
   assert.equal((await head()).seq, 200)
 })
 
-test('a transaction that rolls back leaves no entry and no gap', async () => {
+test('a transaction that rolls back leaves neither an entry nor a gap', async () => {
   await record(1)
   const failing = db.transaction(async (tx) => {
     await recordAction(tx, { ...revoked, actor }, at)
@@ -159,7 +159,7 @@ test('a transaction that rolls back leaves no entry and no gap', async () => {
   assert.deepEqual(await verify(), { whole: true, head: await head(), since: null })
 })
 
-test('UPDATE, DELETE and TRUNCATE are refused, of rows that are there and of none', async () => {
+test('UPDATE, DELETE and TRUNCATE are refused, with and without matching rows', async () => {
   await record(1)
   const refused = [
     sql`update audit_log set actor = 'eve'`,
@@ -171,7 +171,7 @@ test('UPDATE, DELETE and TRUNCATE are refused, of rows that are there and of non
     await assert.rejects(db.run(statement), /only ever added to/, statement.text)
 })
 
-test('a gap and a fork are refused by the table itself', async () => {
+test('a gap and a fork are refused by constraints of the table', async () => {
   await record(2)
   const insert = (seq: number, prevHash: string) =>
     db.run(sql`
@@ -188,7 +188,7 @@ test('a gap and a fork are refused by the table itself', async () => {
   await assert.rejects(insert(1, 'ab'.repeat(32)), /check constraint|duplicate key/)
 })
 
-test('subjects or details that the action does not declare throw, and nothing of them is kept or said', async () => {
+test('undeclared subjects or details throw, and the message repeats nothing of them', async () => {
   const secret = 'svc_live_secret'
   const wrong = [
     { ...revoked, subjects: [secret] },
@@ -204,7 +204,7 @@ test('subjects or details that the action does not declare throw, and nothing of
 
 test('the operator is USER@HOST', () => assert.match(operator(), /^.+@.+$/))
 
-test('migrations are recorded with the one that brings the log, each once; a later one with itself', async () => {
+test('migrations are recorded by the migration that creates the log, each once; a later migration records itself', async () => {
   const fresh = await emptyDatabase()
   try {
     const directory = 'migrations'
@@ -231,7 +231,7 @@ test('migrations are recorded with the one that brings the log, each once; a lat
   }
 })
 
-test('a database that was migrated without a log being kept tells of it at the next migration', async () => {
+test('migrations that were applied without an entry are recorded by the next migration', async () => {
   const fresh = await emptyDatabase()
   try {
     const names = await migrate(fresh.url, 'migrations', at)

@@ -1,6 +1,7 @@
 /**
- * The audit log: what an operator did is written in the transaction that does it, so that neither is ever there without the other.
- * Writes audit_log. Who appends holds a lock until the end of its transaction: record last, when nothing but the commit is left to do.
+ * The audit log: an operator's action and its entry are written in one transaction, so neither
+ * exists without the other. Writes audit_log. Appending takes a lock that lasts until the end of
+ * the transaction: record last, just before the commit.
  */
 import { hostname, userInfo } from 'node:os'
 import { Compile } from 'typebox/compile'
@@ -11,7 +12,10 @@ import { type Action, actionNames, actions } from './actions.ts'
 import { genesis, hashOf } from './chain.ts'
 import { findHead, findSubjects, hasLog, insertEntry, lockAppending } from './store.ts'
 
-/** Appends one entry. Throws on subjects or details that are not exactly what the action declares: that is our defect. */
+/**
+ * Appends one entry. Throws if subjects or details are not exactly those that the action declares,
+ * which is a defect of the caller.
+ */
 export async function recordAction(
   tx: Tx,
   done: Action & { actor: string },
@@ -32,17 +36,17 @@ export async function recordAction(
   await insertEntry(tx, { ...entry, hash: hashOf(entry) })
 }
 
-/** The actor of what the service does by itself, without anybody's command. */
+/** The actor of actions that the service takes by itself. */
 export const theService = 'service'
 
-/** Whoever runs this process: USER@HOST. A user without a name in the system is its number. */
+/** Returns USER@HOST of this process. A system user without a name is named by its number. */
 export function operator(): string {
   return `${userName()}@${hostname()}`
 }
 
 /**
- * Records which of the migrations, all those that the database has, no entry tells of yet: that is also what was applied before the
- * log itself was there.
+ * Records every migration of the database that has no entry yet. This includes migrations that were
+ * applied before the log existed.
  */
 export async function recordMigrations(tx: Tx, names: readonly string[], at: Date): Promise<void> {
   if (!(await hasLog(tx))) return

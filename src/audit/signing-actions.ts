@@ -1,4 +1,4 @@
-/** Pure: actions on the database, on signing keys and on credentials as such. */
+/** Pure: actions on the database, on signing keys and on credentials. */
 import { Type } from 'typebox'
 import { closed, count, digest, facts, uuid } from './action-facts.ts'
 

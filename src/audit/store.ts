@@ -3,12 +3,15 @@ import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { ActionName } from './actions.ts'
 import type { Entry, Head } from './chain.ts'
 
-/** One transaction appends at a time, until its end. A statement of its own: what follows must see what the holder before has committed. */
+/**
+ * Lets one transaction append at a time, until its end. This is a statement of its own, so that the
+ * next statement sees the commit of the previous holder.
+ */
 export async function lockAppending(tx: Tx): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('audit_log'))`)
 }
 
-/** Under the lock of `lockAppending` the entry that the next one follows. */
+/** Returns the last entry. Under the lock of `lockAppending`, the next entry follows it. */
 export async function findHead(db: Queryable): Promise<Head | undefined> {
   const [head] = await db.rows<Head>(sql`
     select seq, encode(hash, 'hex') as hash from audit_log order by seq desc limit 1`)
@@ -23,7 +26,7 @@ export async function insertEntry(tx: Tx, entry: Entry): Promise<void> {
       decode(${prevHash}, 'hex'), decode(${hash}, 'hex'))`)
 }
 
-/** In the order of the chain. */
+/** Returns entries in the order of the chain. */
 export function findEntriesAfter(
   db: Queryable,
   { after, limit }: { after: number; limit: number },
@@ -35,13 +38,13 @@ export function findEntriesAfter(
 }
 
 export interface EntryFilter {
-  /** As the log writes times. Null for all. */
+  /** A time as the log writes it, or null for all entries. */
   since: string | null
   action: ActionName | null
   limit: number
 }
 
-/** The newest first. */
+/** Returns entries, newest first. */
 export function findEntries(
   db: Queryable,
   { since, action, limit }: EntryFilter,
@@ -54,7 +57,7 @@ export function findEntries(
     order by seq desc limit ${limit}`)
 }
 
-/** Which of these subjects have an entry of this action. */
+/** Returns those of `subjects` that have an entry of this action. */
 export async function findSubjects(
   db: Queryable,
   action: ActionName,
@@ -68,7 +71,7 @@ export async function findSubjects(
   return rows.map(({ subject }) => subject)
 }
 
-/** False on a database that is older than its audit log. */
+/** Returns false if the database is older than its audit log. */
 export async function hasLog(db: Queryable): Promise<boolean> {
   const [row] = await db.rows<{ exists: boolean }>(
     sql`select to_regclass('audit_log') is not null as "exists"`,

@@ -1,15 +1,15 @@
-/** Verifies the audit log from its first entry, page by page: memory does not grow with it. */
+/** Verifies the audit log page by page from its first entry, in constant memory. */
 import type { Queryable } from '../platform/db/db.ts'
 import { type Break, followChain, genesis, type Head } from './chain.ts'
 import { findEntriesAfter } from './store.ts'
 
 export type Verification =
-  /** `since` is how many entries came after the expected one. */
+  /** `since` counts the entries after the expected one. */
   { whole: true; head: Head; since: number | null } | { whole: false; broken: Break }
 
 /**
- * Follows the chain. That alone cannot see an end that was cut off, nor a log that was written anew as a whole: `expected`, the hash of an
- * entry that was noted elsewhere, must be found on the way.
+ * Verifies the chain. The chain alone cannot show a cut-off end or a log that was rewritten as a
+ * whole: `expected`, the hash of an entry that was kept elsewhere, must occur in it.
  */
 export async function verifyLog(
   db: Queryable,
@@ -30,7 +30,9 @@ export async function verifyLog(
   return { whole: true, head, since: head.seq - expectedSeq }
 }
 
-/** Where the entry stood is not known: most likely behind what is left. */
+/**
+ * The position of the missing entry is unknown; most likely it followed the last one that is left.
+ */
 function notFound({ seq }: Head): Break {
   return {
     seq: seq + 1,

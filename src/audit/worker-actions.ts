@@ -1,4 +1,4 @@
-/** Pure: actions on people, on what is known of them, and on their scores. */
+/** Pure: actions on workers, on their data and on their scores. */
 import { Type } from 'typebox'
 import { closed, count, digest, facts, uuid } from './action-facts.ts'
 
