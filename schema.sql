@@ -530,7 +530,8 @@ create table agent_unlock_reviews (
   user_id uuid not null,
   requested_at timestamp with time zone not null,
   decided_at timestamp with time zone,
-  decision text
+  decision text,
+  note text
 );
 create table api_key_moves (
   key_id uuid not null,
@@ -1048,6 +1049,7 @@ alter table agent_reporting add constraint agent_reporting_state_check CHECK ((s
 alter table agent_unlock_reviews add constraint agent_unlock_reviews_pkey PRIMARY KEY (id);
 alter table agent_unlock_reviews add constraint agent_unlock_reviews_check CHECK (((decided_at IS NULL) = (decision IS NULL)));
 alter table agent_unlock_reviews add constraint agent_unlock_reviews_decision_check CHECK ((decision = ANY (ARRAY['approved'::text, 'declined'::text])));
+alter table agent_unlock_reviews add constraint agent_unlock_reviews_note_check CHECK ((char_length(note) <= 1000));
 alter table api_key_moves add constraint api_key_moves_pkey PRIMARY KEY (key_id);
 alter table api_key_moves add constraint api_key_moves_digest_check CHECK ((length(digest) = 32));
 alter table api_key_moves add constraint api_key_moves_pepper_check CHECK (((char_length(pepper) >= 1) AND (char_length(pepper) <= 64)));

@@ -13,6 +13,7 @@ import { systemClock } from '../src/platform/clock.ts'
 import { sha256Hex } from '../src/platform/crypto/bytes.ts'
 import { interfaceVersion } from '../src/platform/http/identifiers.ts'
 import { revokeCredentials } from '../src/score-credentials/revoke.ts'
+import { accountDrives } from './support/build/account-drives.ts'
 import { score } from './support/build/credentials.ts'
 import { keyedDrives } from './support/build/keyed-drives.ts'
 import { newKey } from './support/build/keys.ts'
@@ -116,7 +117,12 @@ const open: Record<string, Question> = {
 
 const paid = ['searchCandidates', 'getCandidate', 'getScore', 'getScoreCredential']
 const keyed = await keyedDrives(service)
-const own = await sessionDrives(service)
+const signedIn = await sessionDrives(service)
+const dashboard = await accountDrives(service)
+const own = {
+  good: { ...signedIn.good, ...dashboard.good },
+  drives: [...signedIn.drives, ...dashboard.drives],
+}
 const good = { ...open, ...keyed.good, ...own.good }
 
 interface Drive {

@@ -4,10 +4,10 @@ import { type Clock, wireTime } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import { sessionOf } from '../platform/http/callers.ts'
 import {
-  commonResponses,
+  crossOriginResponse,
   type Endpoint,
   endpoint,
-  type ResponseDeclaration,
+  sessionResponses,
 } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
@@ -35,16 +35,6 @@ const common = {
   shed: 6,
 } as const
 
-const refusals = {
-  ...commonResponses,
-  401: { description: 'There is no session, or it has ended.' },
-  429: { description: 'Too many calls of this session; retry after Retry-After seconds.' },
-  500: { description: 'Unexpected.' },
-  503: { description: 'Sessions or the database are not available.' },
-} as const satisfies Record<number, ResponseDeclaration>
-
-const crossOrigin = { description: 'The request does not come from a page of this service.' }
-
 export function accountEndpoints({ db, clock, rules }: AccountsOptions): Endpoint[] {
   return [
     endpoint({
@@ -55,7 +45,7 @@ export function accountEndpoints({ db, clock, rules }: AccountsOptions): Endpoin
       summary: 'List the sessions of the signed-in user',
       responses: {
         200: { description: 'The sessions.', schema: sessionList, example: exampleList },
-        ...refusals,
+        ...sessionResponses,
       },
       async answer({ caller }) {
         const { sessionId, userId } = sessionOf(caller)
@@ -72,8 +62,8 @@ export function accountEndpoints({ db, clock, rules }: AccountsOptions): Endpoin
       description: 'Ends every session of the signed-in user, this one among them.',
       responses: {
         200: { description: 'They have ended.', schema: sessionsEnded, example: wireEnded(3) },
-        ...refusals,
-        403: crossOrigin,
+        ...sessionResponses,
+        403: crossOriginResponse,
       },
       async answer({ caller }) {
         const { userId } = sessionOf(caller)
@@ -94,8 +84,8 @@ export function accountEndpoints({ db, clock, rules }: AccountsOptions): Endpoin
       }),
       responses: {
         200: { description: 'It has ended.', schema: sessionsEnded, example: wireEnded(1) },
-        ...refusals,
-        403: crossOrigin,
+        ...sessionResponses,
+        403: crossOriginResponse,
         404: {
           description: 'The user has no such session.',
           errors: ['session_not_found'],

@@ -146,17 +146,19 @@ const exampleRequest = {
   metadata: { run: 'r-1842' },
 } as const
 
+export const exampleReport: ReportRow = {
+  id: '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f',
+  userId: '5a1c2d3e-0f1a-4b2c-8d3e-4f5a6b7c8d9e',
+  apiKeyId: '7c8d9e0f-1a2b-4c3d-8e4f-5a6b7c8d9e0f',
+  ...exampleRequest,
+  reasonCodes: [...exampleRequest.reasonCodes],
+  outcome: 'pending',
+  notes: null,
+  createdAt: new Date('2026-05-14T09:00:00Z'),
+}
+
 const exampleCreated = {
   schemaVersion: schemaVersion('agent_decision_report_create'),
-  report: wireReport({
-    id: '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f',
-    userId: '5a1c2d3e-0f1a-4b2c-8d3e-4f5a6b7c8d9e',
-    apiKeyId: '7c8d9e0f-1a2b-4c3d-8e4f-5a6b7c8d9e0f',
-    ...exampleRequest,
-    reasonCodes: [...exampleRequest.reasonCodes],
-    outcome: 'pending',
-    notes: null,
-    createdAt: new Date('2026-05-14T09:00:00Z'),
-  }),
+  report: wireReport(exampleReport),
   replayed: false,
 }

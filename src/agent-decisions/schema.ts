@@ -121,3 +121,25 @@ export const agentDecisionReportCreated = Type.Object(
   },
   { title: 'AgentDecisionReportCreated', ...closed },
 )
+
+export const agentDecisionReportList = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('agent_decision_reports')),
+    reports: Type.Array(agentDecisionReport),
+  },
+  { title: 'AgentDecisionReportList', ...closed },
+)
+
+export const unlockReviewRequest = Type.Object(
+  { note: Type.Optional(Type.String(notesText)) },
+  { title: 'UnlockReviewRequest', ...closed },
+)
+
+export const unlockReview = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('agent_unlock_review')),
+    status: Type.Literal('pending'),
+    requestedAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'UnlockReview', ...closed },
+)

@@ -31,11 +31,13 @@ export interface UnlockReview {
   id: string
   userId: string
   requestedAt: Date
+  /** What the owner says with the request. */
+  note: string | null
 }
 
 export async function findOpenReview(tx: Tx, userId: string): Promise<UnlockReview | undefined> {
   const [row] = await tx.rows<UnlockReview>(sql`
-    select id, user_id as "userId", requested_at as "requestedAt" from agent_unlock_reviews
+    select id, user_id as "userId", requested_at as "requestedAt", note from agent_unlock_reviews
     where user_id = ${userId} and decided_at is null`)
   return row
 }
@@ -43,17 +45,17 @@ export async function findOpenReview(tx: Tx, userId: string): Promise<UnlockRevi
 /** The oldest first. */
 export function findOpenReviews(db: Queryable, limit: number): Promise<UnlockReview[]> {
   return db.rows<UnlockReview>(sql`
-    select id, user_id as "userId", requested_at as "requestedAt" from agent_unlock_reviews
+    select id, user_id as "userId", requested_at as "requestedAt", note from agent_unlock_reviews
     where decided_at is null order by requested_at, id limit ${limit}`)
 }
 
 export async function insertReview(
   tx: Tx,
-  { id, userId, requestedAt }: UnlockReview,
+  { id, userId, requestedAt, note }: UnlockReview,
 ): Promise<void> {
   await tx.run(sql`
-    insert into agent_unlock_reviews (id, user_id, requested_at)
-    values (${id}, ${userId}, ${requestedAt})`)
+    insert into agent_unlock_reviews (id, user_id, requested_at, note)
+    values (${id}, ${userId}, ${requestedAt}, ${note})`)
 }
 
 /** Decides the account's open request; false where there is none. */

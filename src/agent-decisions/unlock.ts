@@ -21,6 +21,7 @@ export interface Asking {
   userId: string
   /** Of accounts about which the operator has said nothing. */
   stateUnlessSet: ReportingState
+  note?: string | null
   now: Date
 }
 
@@ -31,7 +32,7 @@ export type Asked =
 /** The owner asks the operator to unlock the account. */
 export function requestUnlockReview(
   db: Db,
-  { userId, stateUnlessSet, now }: Asking,
+  { userId, stateUnlessSet, note = null, now }: Asking,
 ): Promise<Asked> {
   return db.transaction(async (tx) => {
     await lockAccount(tx, userId)
@@ -39,7 +40,7 @@ export function requestUnlockReview(
     if (state === 'unlocked') return { outcome: 'unlocked_already' }
     const open = await findOpenReview(tx, userId)
     if (open !== undefined) return { outcome: 'open_already', review: open }
-    const review = { id: uuidV7(now), userId, requestedAt: now }
+    const review = { id: uuidV7(now), userId, requestedAt: now, note }
     await insertReview(tx, review)
     return { outcome: 'requested', review }
   })

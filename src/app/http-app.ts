@@ -1,5 +1,6 @@
 /** The composition root of whatever serves: it brings the rooms that answer together, opens nothing by itself and listens to nothing. */
 import { accountEndpoints } from '../accounts/endpoints.ts'
+import { accountDecisionEndpoints } from '../agent-decisions/account-routes.ts'
 import { agentDecisionEndpoints } from '../agent-decisions/endpoints.ts'
 import { candidateEndpoints } from '../candidates/endpoints.ts'
 import { candidateReads } from '../candidates/reads.ts'
@@ -23,6 +24,10 @@ import type { Signers } from '../score-credentials/signers.ts'
 import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
 import { skillStandardEndpoints } from '../skill-standard/endpoints.ts'
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
+import {
+  type AccountWebhooksOptions,
+  accountWebhookEndpoints,
+} from '../webhooks/endpoints/account-routes.ts'
 import { webhookEndpoints } from '../webhooks/endpoints/routes.ts'
 import { webhookDeclarations } from '../webhooks/events/declarations.ts'
 import type { X402 } from '../x402/settlement/open.ts'
@@ -69,6 +74,15 @@ export function createService(parts: ServiceParts): Service {
   const names = skillNames(vocabulary.records)
   const sandbox = openSandbox({ publicUrl, names, clock })
   const watch = watchEngine(engine, db, log)
+  const webhooks: AccountWebhooksOptions = {
+    db,
+    clock,
+    ring: secrets,
+    rules: config.webhooks.rules,
+    activeMax: config.webhookEndpointsMax,
+    onSecretShown: (endpointId) =>
+      log.info('a repeated creation showed its secret again', { endpointId }),
+  }
   const endpoints: Endpoint[] = [
     ...skillStandardEndpoints({ publicUrl, formerPublicUrls, vocabulary }),
     ...scoreCredentialEndpoints({
@@ -95,22 +109,20 @@ export function createService(parts: ServiceParts): Service {
       limits: config.keyLimits,
     }),
     ...sandboxEndpoints({ sandbox, clock }),
-    ...webhookEndpoints({
-      db,
-      clock,
-      ring: secrets,
-      rules: config.webhooks.rules,
-      activeMax: config.webhookEndpointsMax,
-      limits: config.keyLimits,
-      onSecretShown: (endpointId) =>
-        log.info('a repeated creation showed its secret again', { endpointId }),
-    }),
+    ...webhookEndpoints({ ...webhooks, limits: config.keyLimits }),
+    ...accountWebhookEndpoints(webhooks),
     ...accountEndpoints({ db, clock, rules: config.sessions }),
     ...agentDecisionEndpoints({
       db,
       clock,
       stateUnlessSet: config.agentReportingDefault,
       limits: { ...config.keyLimits, perDay: config.agentReportsPerDay },
+    }),
+    ...accountDecisionEndpoints({
+      db,
+      clock,
+      publicUrl,
+      stateUnlessSet: config.agentReportingDefault,
     }),
   ]
   endpoints.push(

@@ -5,7 +5,7 @@ import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { accountNamed } from './accounts.ts'
-import { done, type Outcome } from './output.ts'
+import { done, type Outcome, withoutControls } from './output.ts'
 import { withDatabase } from './with-database.ts'
 
 const reviewsMax = 1_000
@@ -13,14 +13,23 @@ const reviewsMax = 1_000
 export function listReviewsCommand(config: Config): Promise<Outcome> {
   return withDatabase(config, async (db) => {
     const open = await findOpenReviews(db, reviewsMax)
-    const reviews = open.map(({ id, userId, requestedAt }) => ({
+    const reviews = open.map(({ id, userId, requestedAt, note: text }) => ({
       id,
       userId,
       requestedAt: wireTime(requestedAt),
+      note: text,
     }))
-    const lines = reviews.map(({ userId, requestedAt }) => `${requestedAt}  account ${userId}`)
+    const lines = reviews.map(
+      ({ userId, requestedAt, note: text }) =>
+        `${requestedAt}  account ${userId}${text === null ? '' : `  ${oneLine(text)}`}`,
+    )
     return done({ ok: true, reviews }, lines.length > 0 ? lines : ['No review is open.'])
   })
+}
+
+/** The owner of the account wrote it: it must neither end the line nor steer the terminal. */
+function oneLine(text: string): string {
+  return withoutControls(text).replace(/\s+/gu, ' ')
 }
 
 export function unlockReportingCommand(config: Config, account: string): Promise<Outcome> {

@@ -37,6 +37,7 @@ export const errorSchema = {
 /** The headers of an answer that callers may rely on, by reference. */
 export function answerHeaders(endpoint: Endpoint, status: number): Record<string, object> {
   const names: string[] = [versionHeader, 'X-Request-Id', 'Cache-Control']
+  const hasNextLink = endpoint.responses[status]?.hasNextLink ?? false
   if (endpoint.document && (status === 200 || status === 304)) names.push('ETag')
   if (status >= 400) names.push('Link')
   if (isCounted(endpoint, status)) names.push('RateLimit', 'RateLimit-Policy')
@@ -47,7 +48,8 @@ export function answerHeaders(endpoint: Endpoint, status: number): Record<string
     names.push('PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE')
   if (status === 401 && endpoint.policy.kind !== 'session') names.push('WWW-Authenticate')
   if (status === 429 || status === 503) names.push('Retry-After')
-  return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]))
+  const headers = Object.fromEntries(names.map((name) => [name, refTo('headers', name)]))
+  return hasNextLink ? { ...headers, Link: refTo('headers', 'NextLink') } : headers
 }
 
 /** Whether the answer is, or may be, given after the call was counted (decision D18). The work of a keyed route may refuse with 403 too. */
@@ -170,6 +172,11 @@ export const fixedComponents = {
     Link: {
       description: 'On errors the explanation, with rel="help".',
       required: true,
+      schema: text,
+    },
+    NextLink: {
+      description:
+        'With rel="next" the address of the next page of the list. Absent on the last page.',
       schema: text,
     },
     'Retry-After': {

@@ -61,9 +61,18 @@ test('contract: the operations of the specification and the extensions', () => {
       'GET /.well-known/service-score-core-provenance.json',
       'GET /.well-known/service-score-core-release-manifest.json',
       'GET /.well-known/service-score-vc-public-key.json',
+      'GET /api/account/agent-decisions',
+      'POST /api/account/agent-decisions/unlock-review',
+      'GET /api/account/developer/sandbox/candidates/search',
+      'GET /api/account/developer/sandbox/candidates/{username}',
+      'GET /api/account/developer/sandbox/scores/{scoreId}',
       'DELETE /api/account/sessions',
       'GET /api/account/sessions',
       'DELETE /api/account/sessions/{sessionId}',
+      'GET /api/account/webhooks/endpoints',
+      'POST /api/account/webhooks/endpoints',
+      'GET /api/account/webhooks/endpoints/{endpointId}/deliveries',
+      'POST /api/account/webhooks/endpoints/{endpointId}/test',
       'POST /api/v1/agent-decisions',
       'GET /api/v1/candidates/search',
       'GET /api/v1/candidates/{username}',
@@ -243,7 +252,7 @@ test('contract: what names no scope declares no authentication; verify takes a k
 
 test('contract: JSON-LD is served as application/ld+json, pages as Markdown, all else as application/json', () => {
   for (const [name, path, { responses }] of operationsOf(contract)) {
-    const { 200: ok, 201: created = ok } = Object(responses)
+    const { 200: ok, 202: accepted, 201: created = ok ?? accepted } = Object(responses)
     const { content } = resolved(contract, created)
     const isLinked =
       (path.includes('/standard/v1/') && !path.includes('/score-vc-status/')) ||

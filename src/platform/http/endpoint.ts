@@ -57,6 +57,8 @@ export interface ResponseDeclaration {
   /** Which `error` values the status carries here; every value of the status unless given. */
   errors?: readonly ErrorName[]
   contentType?: string
+  /** A list that comes in pages: a Link header with rel="next" leads to the next one. */
+  hasNextLink?: boolean
   /** Made when the service starts, for it may hold absolute URLs. */
   example?: unknown
 }
@@ -130,6 +132,33 @@ export function endpoint<Path extends TObject, Query extends TObject>(
   declaration: Endpoint<Path, Query>,
 ): Endpoint {
   return declaration
+}
+
+/** Responses that every session route shares. A route that changes something also answers 403 to another origin. */
+export const sessionResponses = {
+  400: { description: 'Unsupported version, or an invalid parameter.' },
+  401: { description: 'There is no session, or it has ended.' },
+  429: { description: 'Too many calls of this session; retry after Retry-After seconds.' },
+  500: { description: 'Unexpected error; nothing was changed.' },
+  503: { description: 'Sessions or the database are not available.' },
+} as const satisfies Record<number, ResponseDeclaration>
+
+export const crossOriginResponse = {
+  description: 'The request does not come from a page of this service.',
+} as const satisfies ResponseDeclaration
+
+/** Responses that session routes share whose body is JSON of at most `bytesMax` bytes. */
+export function sessionBodyResponses(bytesMax: number) {
+  return {
+    ...sessionResponses,
+    400: {
+      description: 'Unsupported version, or an invalid parameter or body.',
+      errors: ['unsupported_version', 'invalid_parameter', 'invalid_json', 'invalid_field'],
+    },
+    403: crossOriginResponse,
+    413: { description: `The body is larger than ${bytesMax} bytes.` },
+    415: { description: 'The content type is not JSON.' },
+  } as const satisfies Record<number, ResponseDeclaration>
 }
 
 /** Responses every open endpoint shares. */

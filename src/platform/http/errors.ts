@@ -167,6 +167,16 @@ export const errorTable = {
     message: 'What was made with this Idempotency-Key has been deleted since.',
     advice: 'Use a new key. Nothing was made.',
   },
+  webhook_endpoint_disabled: {
+    status: 409,
+    message: 'The webhook endpoint is disabled.',
+    advice: 'Nothing is sent to it. Create another endpoint, or ask the operator to enable it.',
+  },
+  agent_reporting_unlocked: {
+    status: 409,
+    message: 'Agent reporting is not locked for this account.',
+    advice: 'Send your reports. There is nothing to review.',
+  },
   webhook_endpoints_maximum: {
     status: 409,
     message: 'The account has as many active webhook endpoints as it may have.',

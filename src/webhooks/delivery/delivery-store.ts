@@ -1,6 +1,8 @@
 /** SQL of webhook_deliveries and webhook_attempts, but for placing, leasing and acknowledging. */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+import type { EventType } from '../events/event-types.ts'
 import type { EndpointOf } from './endpoint-store.ts'
+import type { attemptResults, triggers } from './outcome.ts'
 
 /** Nothing more is sent to these endpoints; what is under way cannot come back. */
 export async function cancelDeliveries(
@@ -125,10 +127,10 @@ export async function deleteFinishedDeliveries(
 export interface ShownAttempt {
   id: string
   eventId: string
-  eventType: string
+  eventType: EventType
   attempt: number
-  trigger: string
-  status: 'succeeded' | 'failed' | 'interrupted'
+  trigger: (typeof triggers)[number]
+  status: (typeof attemptResults)[number]
   responseStatus: number | null
   errorCode: string | null
   durationMs: number | null

@@ -6,6 +6,12 @@ import { retryAfterOf } from './retry.ts'
 /** In attempts and metrics. */
 export type DeliveryErrorCode = EgressFailure | 'redirect' | 'http_status'
 
+/** What caused a delivery: its event, `manual` a resend, `recovery` the replay of what was missed, `test` a test event. */
+export const triggers = ['event', 'manual', 'recovery', 'test'] as const
+
+/** `interrupted`: the process that sent it died, so that the attempt is made again. */
+export const attemptResults = ['succeeded', 'failed', 'interrupted'] as const
+
 export interface Outcome {
   succeeded: boolean
   errorCode: DeliveryErrorCode | null

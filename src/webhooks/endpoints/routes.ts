@@ -7,9 +7,11 @@ import type { EgressRules } from '../../platform/egress/rules.ts'
 import type { Caller } from '../../platform/http/callers.ts'
 import {
   type Answer,
+  type BodyDeclaration,
   type Endpoint,
   endpoint,
   type RateLimits,
+  type ResponseDeclaration,
 } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import { schemaVersion } from '../../platform/http/identifiers.ts'
@@ -46,10 +48,10 @@ export interface WebhooksOptions {
 
 export const endpointsPath = '/api/v1/webhooks/endpoints'
 export const eventsPath = '/api/v1/webhooks/events'
-const bodyBytesMax = 32_768
+export const bodyBytesMax = 32_768
 
 export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
-  const { db, clock, ring, rules, activeMax, limits, onSecretShown } = options
+  const { db, clock, limits } = options
   const common = {
     area: 'webhooks',
     policy: { kind: 'keyed', scope: 'webhooks:write', limits },
@@ -64,21 +66,11 @@ export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
       path: endpointsPath,
       summary: 'The active webhook endpoints of the account',
       responses: {
-        200: {
-          description: 'The endpoints, the oldest first.',
-          schema: webhookEndpointList,
-          example: listOf([exampleEndpoint]),
-        },
+        200: listedResponse,
         ...refusals,
         400: { description: 'The version is not supported, or a parameter is not valid.' },
       },
-      async answer({ caller }) {
-        const ids = await findActiveIds(db, accountOf(caller))
-        const found = await findEndpoints(db, ids, clock())
-        // One may have been disabled between the two.
-        const active = found.filter(({ disabledAt }) => disabledAt === null)
-        return { status: 200, body: listOf(active.map(wireEndpoint)) }
-      },
+      answer: ({ caller }) => listActive(options, accountOf(caller)),
     }),
     endpoint({
       ...common,
@@ -89,51 +81,9 @@ export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
       description:
         'The signing secret is in this answer alone. A repeat with the same Idempotency-Key and the same content gives the same endpoint and secret, also when it was disabled since and also at the maximum.',
       idempotencyKey: 'required',
-      body: {
-        mediaTypes: ['application/json'],
-        schema: createRequest,
-        bytesMax: bodyBytesMax,
-        ambiguousReachesHandler: false,
-        examples: { endpoint: exampleRequest },
-      },
-      responses: {
-        201: {
-          description: 'The endpoint and its secret.',
-          schema: webhookEndpointCreated,
-          example: exampleCreated,
-        },
-        ...refusals,
-        400: {
-          description: 'The URL, events, description, JSON or Idempotency-Key is not valid.',
-          errors: [
-            'unsupported_version',
-            'invalid_parameter',
-            'invalid_idempotency_key',
-            'invalid_json',
-            'invalid_field',
-          ],
-        },
-        409: {
-          description: 'The account has its maximum of active endpoints, or the key was used.',
-          errors: ['webhook_endpoints_maximum', 'idempotency_key_reused'],
-        },
-        413: { description: `The body is larger than ${bodyBytesMax} bytes.` },
-        415: { description: 'The content type is not JSON.' },
-        503: {
-          description: 'Webhooks, keys or the database are not available.',
-          errors: ['overloaded', 'unavailable', 'webhooks_not_configured'],
-        },
-      },
-      async answer({ caller, idempotencyKey, body }) {
-        if (ring === null) return refuse('webhooks_not_configured')
-        const read = readEndpointRequest(body, rules)
-        if ('fault' in read) return refuse('invalid_field', { message: read.fault })
-        const userId = accountOf(caller)
-        const wish = { userId, request: read.request, idempotencyKey, now: clock() }
-        const creation = await createEndpoint(db, { ring, activeMax }, wish)
-        if (creation.outcome === 'replayed') onSecretShown(creation.endpoint.id)
-        return creationAnswer(creation)
-      },
+      body: createBody,
+      responses: { ...refusals, ...createdResponses },
+      answer: ({ caller, ...request }) => createFor(options, accountOf(caller), request),
     }),
     endpoint({
       ...common,
@@ -143,13 +93,7 @@ export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
       summary: 'Disable a webhook endpoint',
       description:
         'Once this has answered, no delivery begins; one that had begun ends within 15 seconds. An endpoint that is disabled already is answered as it is.',
-      pathParameters: Type.Object({
-        endpointId: Type.String({
-          format: 'uuid',
-          pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-          description: 'The id of an endpoint of the account: a UUID.',
-        }),
-      }),
+      pathParameters: endpointIdPath,
       responses: {
         200: {
           description: 'The endpoint, disabled.',
@@ -158,10 +102,7 @@ export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
         },
         ...refusals,
         400: { description: 'The id is no UUID, or the version is not supported.' },
-        404: {
-          description: 'The account has no such endpoint.',
-          errors: ['webhook_endpoint_not_found'],
-        },
+        404: notFoundResponse,
       },
       async answer({ caller, path: { endpointId } }) {
         const userId = accountOf(caller)
@@ -203,6 +144,90 @@ export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
 
 const skippedMessage =
   'after: events behind it are too old and were deleted. Leave it out to begin with the oldest that is kept.'
+
+/** Either case of a UUID names the same endpoint. */
+export const endpointIdPath = Type.Object({
+  endpointId: Type.String({
+    format: 'uuid',
+    pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+    description: 'The id of an endpoint of the account: a UUID.',
+    oneSpelling: (id: string) => id.toLowerCase(),
+  }),
+})
+
+export const notFoundResponse = {
+  description: 'The account has no such endpoint.',
+  errors: ['webhook_endpoint_not_found'],
+} as const
+
+export const listedResponse = {
+  description: 'The endpoints, the oldest first.',
+  schema: webhookEndpointList,
+  example: listOf([exampleEndpoint]),
+}
+
+export const createBody: BodyDeclaration = {
+  mediaTypes: ['application/json'],
+  schema: createRequest,
+  bytesMax: bodyBytesMax,
+  ambiguousReachesHandler: false,
+  examples: { endpoint: exampleRequest },
+}
+
+/** What a creation can answer with, beside what every route of its kind can. */
+export const createdResponses = {
+  201: {
+    description: 'The endpoint and its secret.',
+    schema: webhookEndpointCreated,
+    example: exampleCreated,
+  },
+  400: {
+    description: 'The URL, events, description, JSON or Idempotency-Key is not valid.',
+    errors: [
+      'unsupported_version',
+      'invalid_parameter',
+      'invalid_idempotency_key',
+      'invalid_json',
+      'invalid_field',
+    ],
+  },
+  409: {
+    description: 'The account has its maximum of active endpoints, or the key was used.',
+    errors: ['webhook_endpoints_maximum', 'idempotency_key_reused'],
+  },
+  413: { description: `The body is larger than ${bodyBytesMax} bytes.` },
+  415: { description: 'The content type is not JSON.' },
+  503: {
+    description: 'Webhooks, the database, or the check of the caller are not available.',
+    errors: ['overloaded', 'unavailable', 'webhooks_not_configured'],
+  },
+} as const satisfies Record<number, ResponseDeclaration>
+
+export async function listActive(
+  { db, clock }: Pick<WebhooksOptions, 'db' | 'clock'>,
+  userId: string,
+): Promise<Answer> {
+  const ids = await findActiveIds(db, userId)
+  const found = await findEndpoints(db, ids, clock())
+  // One may have been disabled between the two.
+  const active = found.filter(({ disabledAt }) => disabledAt === null)
+  return { status: 200, body: listOf(active.map(wireEndpoint)) }
+}
+
+/** Creates an endpoint for the account. Keys and sessions share one space of Idempotency-Keys. */
+export async function createFor(
+  { db, clock, ring, rules, activeMax, onSecretShown }: Omit<WebhooksOptions, 'limits'>,
+  userId: string,
+  { idempotencyKey, body }: { idempotencyKey: string | null; body: unknown },
+): Promise<Answer> {
+  if (ring === null) return refuse('webhooks_not_configured')
+  const read = readEndpointRequest(body, rules)
+  if ('fault' in read) return refuse('invalid_field', { message: read.fault })
+  const wish = { userId, request: read.request, idempotencyKey, now: clock() }
+  const creation = await createEndpoint(db, { ring, activeMax }, wish)
+  if (creation.outcome === 'replayed') onSecretShown(creation.endpoint.id)
+  return creationAnswer(creation)
+}
 
 /** What every route here can answer with; the rest is declared beside it. */
 const refusals = {

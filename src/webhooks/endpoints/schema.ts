@@ -1,6 +1,7 @@
 /** Wire shapes of webhook endpoints (spec §2.2). */
 import { type Static, Type } from 'typebox'
 import { schemaVersion } from '../../platform/http/identifiers.ts'
+import { attemptResults, triggers } from '../delivery/outcome.ts'
 import { type EventType, eventTypeNames } from '../events/event-types.ts'
 import { closed, oneOf, orNull, time, uuid } from '../events/schema.ts'
 
@@ -34,7 +35,7 @@ export const createRequest = Type.Object(
       }),
     ),
   },
-  closed,
+  { title: 'WebhookEndpointRequest', ...closed },
 )
 
 const webhookEndpoint = Type.Object(
@@ -80,6 +81,56 @@ export const webhookEndpointCreated = Type.Object(
 export const webhookEndpointChanged = Type.Object(
   { endpoint: webhookEndpoint },
   { title: 'WebhookEndpointChanged', ...closed },
+)
+
+export const testRequest = Type.Object(
+  {
+    eventType: Type.Enum([...eventTypeNames], {
+      type: 'string',
+      description: `must be one of ${eventTypeNames.join(', ')}`,
+    }),
+  },
+  { title: 'WebhookTestRequest', ...closed },
+)
+
+export const testQueued = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('webhook_test')),
+    eventId: Type.String({ description: 'Of the test event: begins with `evt_test_`.' }),
+    eventType: oneOf(eventTypeNames, 'The type that was asked for.'),
+    endpointId: uuid('Of the endpoint.'),
+    queuedAt: time('When the event was queued.'),
+  },
+  { title: 'WebhookTestQueued', ...closed },
+)
+
+const delivery = Type.Object(
+  {
+    id: uuid('Of the attempt, as in the header of the request.'),
+    eventId: Type.String({ description: 'Of the event.' }),
+    eventType: oneOf(eventTypeNames, 'The type of the event.'),
+    attempt: Type.Integer({ minimum: 1, description: 'The first attempt is 1.' }),
+    trigger: oneOf(
+      triggers,
+      'What caused the delivery: the event itself, a resend (`manual`), a replay of what was missed (`recovery`), or a test.',
+    ),
+    status: oneOf(attemptResults, '`interrupted`: the attempt is made again.'),
+    requestedAt: time('When the attempt began.'),
+    durationMs: orNull(Type.Integer({ minimum: 0 })),
+    responseStatus: orNull(Type.Integer({ description: 'The HTTP status of the receiver.' })),
+    responseBody: orNull(Type.String({ description: 'At most 2 KiB of the response.' })),
+    errorCode: orNull(Type.String({ description: 'Why the attempt failed.' })),
+    nextAttemptAt: orNull(time('When the next attempt follows; null once the delivery has ended.')),
+  },
+  { title: 'WebhookDelivery', ...closed },
+)
+
+export const deliveryList = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('webhook_deliveries')),
+    deliveries: Type.Array(delivery),
+  },
+  { title: 'WebhookDeliveryList', ...closed },
 )
 
 /** What a creation asks for, in its one form. */

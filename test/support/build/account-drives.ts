@@ -1,0 +1,221 @@
+/** What the contract test sends to the routes of specification 4.7: a good request for each, and one for each refusal. */
+import { randomUUID } from 'node:crypto'
+import { lockReporting } from '../../../src/agent-decisions/unlock.ts'
+import { sha256Hex } from '../../../src/platform/crypto/bytes.ts'
+import { ask, type Question } from '../start/ask.ts'
+import type { TestService } from '../start/service.ts'
+import type { KeyedDrive } from './keyed-drives.ts'
+import { newKey } from './keys.ts'
+import { newSession, type TestSession } from './sessions.ts'
+
+const sandboxPath = '/api/account/developer/sandbox'
+const endpointsPath = '/api/account/webhooks/endpoints'
+const decisionsPath = '/api/account/agent-decisions'
+const bodyBytesMax = 32_768
+const endpointBody = { url: 'https://hooks.example.com/in', events: ['score.updated'] }
+const absent = '0'.repeat(64)
+
+interface AccountRequests {
+  /** Of a webhook endpoint. */
+  endpointId: string
+  username?: string
+  scoreId?: string
+  idempotencyKey?: string
+}
+
+/** A good request for each route, by operation, made with `headers`. */
+function accountRequests(
+  headers: Record<string, string>,
+  {
+    endpointId,
+    username = 'chidi-eze',
+    scoreId = sha256Hex('sandbox score chidi-eze'),
+    idempotencyKey = randomUUID(),
+  }: AccountRequests,
+): Record<string, Question> {
+  const get = (path: string): Question => ({ path, headers })
+  const post = (path: string, body: object, more: Record<string, string> = {}): Question => ({
+    method: 'POST',
+    path,
+    headers: { 'Content-Type': 'application/json', ...headers, ...more },
+    body: JSON.stringify(body),
+  })
+  return {
+    searchSandboxCandidates: get(`${sandboxPath}/candidates/search?q=java`),
+    getSandboxCandidate: get(`${sandboxPath}/candidates/@${username}`),
+    getSandboxScore: get(`${sandboxPath}/scores/${scoreId}`),
+    listAccountWebhookEndpoints: get(endpointsPath),
+    createAccountWebhookEndpoint: post(endpointsPath, endpointBody, {
+      'Idempotency-Key': idempotencyKey,
+    }),
+    sendTestEvent: post(`${endpointsPath}/${endpointId}/test`, { eventType: 'score.updated' }),
+    listWebhookDeliveries: get(`${endpointsPath}/${endpointId}/deliveries`),
+    listAgentDecisions: get(decisionsPath),
+    requestUnlockReview: post(`${decisionsPath}/unlock-review`, {}),
+  }
+}
+
+/** The status of a good request, where it is not 200. */
+const goodStatus: Readonly<Record<string, number>> = {
+  createAccountWebhookEndpoint: 201,
+  sendTestEvent: 202,
+  requestUnlockReview: 202,
+}
+
+/** An account with the session of a member and webhook endpoints, whose agent reporting is locked. */
+async function lockedAccount(
+  service: TestService,
+  endpoints: number,
+): Promise<{ session: TestSession; endpointIds: string[] }> {
+  const { db } = service.database
+  const session = await newSession(db, { role: 'member' })
+  await db.transaction((tx) => lockReporting(tx, { userId: session.accountId, now: new Date() }))
+  const endpointIds: string[] = []
+  while (endpointIds.length < endpoints) endpointIds.push(await createdBy(service, session))
+  return { session, endpointIds }
+}
+
+/** The id of a new endpoint. */
+async function createdBy(
+  { base }: Pick<TestService, 'base'>,
+  { ownOrigin }: TestSession,
+): Promise<string> {
+  const { createAccountWebhookEndpoint: question } = accountRequests(ownOrigin, { endpointId: '' })
+  const { body } = await ask(base, question as Question)
+  return JSON.parse(body.toString()).endpoint.id
+}
+
+/** `good` by operation; each is answered with its first listed success. */
+export async function accountDrives(
+  service: TestService,
+): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {
+  const { db } = service.database
+  const { session, endpointIds } = await lockedAccount(service, 3)
+  const [endpointId = '', tested = '', disabled = ''] = endpointIds
+  const full = await lockedAccount(service, 20)
+  const unlocked = await newSession(db)
+  const key = await newKey(db, { accountId: session.accountId })
+  await ask(service.base, {
+    method: 'DELETE',
+    path: `/api/v1/webhooks/endpoints/${disabled}`,
+    headers: key.headers,
+  })
+  const good = accountRequests(session.ownOrigin, { endpointId })
+  const drives: KeyedDrive[] = []
+  const drive = (operation: string, status: number, sent: string, more: Partial<Question> = {}) => {
+    const { headers, ...asked } = { ...(good[operation] as Question), ...more }
+    const question = { ...asked, headers: { ...good[operation]?.headers, ...headers } }
+    return (error?: string) =>
+      drives.push({ operation, status, sent, question, ...(error && { error }) })
+  }
+
+  for (const [operation, { method, path }] of Object.entries(good)) {
+    drive(operation, goodStatus[operation] ?? 200, 'a good request')()
+    drive(operation, 400, 'the version 2025-01-01', {
+      headers: { 'Service-Version': '2025-01-01' },
+    })('unsupported_version')
+    drive(operation, 400, 'a query parameter twice', {
+      path: `${path}${path.includes('?') ? '&' : '?'}a=1&a=1`,
+    })('invalid_parameter')
+    drive(operation, 401, 'no session', { headers: { Cookie: '' } })('session_required')
+    drive(operation, 401, 'a key in place of a session', {
+      headers: { ...key.headers, Cookie: '' },
+    })('session_required')
+    if (method !== 'POST') continue
+    const site = { 'Sec-Fetch-Site': 'cross-site' }
+    drive(operation, 403, 'another site', { headers: site })('cross_origin')
+    drive(operation, 400, 'no JSON', { body: '{' })('invalid_json')
+    drive(operation, 400, 'a member twice', { body: '{"a":1,"a":2}' })('invalid_json')
+    drive(operation, 400, 'an unknown field', { body: '{"x":1}' })('invalid_field')
+    const largest = ' '.repeat(bodyBytesMax)
+    drive(operation, 400, `${bodyBytesMax} bytes of nothing`, { body: largest })('invalid_json')
+    drive(operation, 413, `${bodyBytesMax + 1} bytes`, { body: `${largest} ` })('payload_too_large')
+    const plain = { 'Content-Type': 'text/plain' }
+    drive(operation, 415, 'plain text', { headers: plain })('unsupported_media_type')
+  }
+
+  for (const limit of ['0', '51', '1e1', ''])
+    drive('searchSandboxCandidates', 400, `the limit “${limit}”`, {
+      path: `${sandboxPath}/candidates/search?q=java&limit=${limit}`,
+    })('invalid_parameter')
+  drive('searchSandboxCandidates', 400, 'one letter', {
+    path: `${sandboxPath}/candidates/search?q=j`,
+  })('invalid_parameter')
+  drive('getSandboxCandidate', 400, 'capitals', { path: `${sandboxPath}/candidates/Ada` })(
+    'invalid_parameter',
+  )
+  drive('getSandboxCandidate', 404, 'nobody', { path: `${sandboxPath}/candidates/nobody` })(
+    'candidate_not_found',
+  )
+  drive('getSandboxScore', 400, 'an id that is none', { path: `${sandboxPath}/scores/abc` })(
+    'invalid_parameter',
+  )
+  drive('getSandboxScore', 404, 'an unknown id', { path: `${sandboxPath}/scores/${absent}` })(
+    'score_not_found',
+  )
+  drive('getSandboxScore', 200, 'a score without a credential', {
+    path: `${sandboxPath}/scores/${sha256Hex('sandbox score oriol-serra').toUpperCase()}`,
+  })()
+
+  const used = { 'Idempotency-Key': randomUUID() }
+  drive('createAccountWebhookEndpoint', 201, 'a fresh key', { headers: used })()
+  drive('createAccountWebhookEndpoint', 201, 'the same again', { headers: used })()
+  drive('createAccountWebhookEndpoint', 409, 'the key with other content', {
+    headers: used,
+    body: JSON.stringify({ ...endpointBody, description: 'other' }),
+  })('idempotency_key_reused')
+  drive('createAccountWebhookEndpoint', 400, 'a short key', {
+    headers: { 'Idempotency-Key': 'short' },
+  })('invalid_idempotency_key')
+  drive('createAccountWebhookEndpoint', 409, 'one endpoint more than the maximum', {
+    headers: full.session.ownOrigin,
+  })('webhook_endpoints_maximum')
+
+  for (const [operation, rest] of [
+    ['sendTestEvent', 'test'],
+    ['listWebhookDeliveries', 'deliveries'],
+  ] as const)
+    for (const [status, sent, id, error] of [
+      [400, 'an id that is none', 'x', 'invalid_parameter'],
+      [404, 'an unknown id', randomUUID(), 'webhook_endpoint_not_found'],
+      [404, 'the endpoint of another account', full.endpointIds[0], 'webhook_endpoint_not_found'],
+    ] as const)
+      drive(operation, status, sent, { path: `${endpointsPath}/${id}/${rest}` })(error)
+  const testing = (id: string) => `${endpointsPath}/${id}/test`
+  drive('sendTestEvent', 400, 'an unknown event type', { body: '{"eventType":"score.deleted"}' })(
+    'invalid_field',
+  )
+  drive('sendTestEvent', 409, 'a disabled endpoint', { path: testing(disabled) })(
+    'webhook_endpoint_disabled',
+  )
+  drive('sendTestEvent', 202, 'the id in upper case', { path: testing(tested.toUpperCase()) })()
+  drive('sendTestEvent', 429, 'a second one within a minute', { path: testing(tested) })(
+    'rate_limited',
+  )
+  for (const [operation, path] of [
+    ['listWebhookDeliveries', `${endpointsPath}/${endpointId}/deliveries`],
+    ['listAgentDecisions', decisionsPath],
+  ] as const) {
+    for (const limit of ['1', '100'])
+      drive(operation, 200, `the limit ${limit}`, { path: `${path}?limit=${limit}` })()
+    for (const limit of ['0', '101', '020', '1e1', ''])
+      drive(operation, 400, `the limit “${limit}”`, { path: `${path}?limit=${limit}` })(
+        'invalid_parameter',
+      )
+  }
+  for (const cursor of ['', 'abc', 'A'.repeat(21), `${'A'.repeat(21)}B`])
+    drive('listAgentDecisions', 400, `the cursor “${cursor}”`, {
+      path: `${decisionsPath}?cursor=${cursor}`,
+    })('invalid_parameter')
+
+  drive('requestUnlockReview', 200, 'a second request while one is open', {
+    body: JSON.stringify({ note: '✎'.repeat(1_000) }),
+  })()
+  drive('requestUnlockReview', 400, 'a note of 1,001 characters', {
+    body: JSON.stringify({ note: 'x'.repeat(1_001) }),
+  })('invalid_field')
+  drive('requestUnlockReview', 409, 'an account that is not locked', {
+    headers: unlocked.ownOrigin,
+  })('agent_reporting_unlocked')
+  return { good, drives }
+}
