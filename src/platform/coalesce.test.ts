@@ -5,7 +5,7 @@ import fc from '../../test/support/oracle/fc.ts'
 import { coalesce } from './coalesce.ts'
 import { UnavailableError } from './http/errors.ts'
 
-/** Batches that end when the test says so, and by themselves once it has let go. */
+/** Makes batches that end when the test ends them, or by themselves once it has let go. */
 function held() {
   let isHeld = true
   const batches: {
@@ -26,7 +26,10 @@ function held() {
   return { batches, run, letGo }
 }
 
-/** The answer, soon or late: where the machine stands still for as long as a deadline, a call is refused that would be served. */
+/**
+ * Returns the answer, also if the first call misses its deadline: a machine that stands still for
+ * that long makes the call fail.
+ */
 async function served(call: () => Promise<number>): Promise<number> {
   for (let attempt = 1; ; attempt++)
     try {
@@ -40,7 +43,7 @@ const manyTurns = async () => {
   for (let i = 0; i < 5; i++) await nextTurn()
 }
 
-test('a single call is a batch of its own and waits for nobody', async () => {
+test('a single call is a batch of its own and waits for no other', async () => {
   const { batches, run } = held()
   const result = coalesce({ name: 'double', run })(21)
   await nextTurn()
@@ -79,7 +82,7 @@ test('calls of one turn go out together; calls that come meanwhile wait and form
   assert.deepEqual(await Promise.all(second), [6, 8])
 })
 
-test('whatever the schedule, every call gets its own answer, in batches of at most batchMax, one at a time or batchesMax', async () => {
+test('on every schedule each call gets its own answer, in batches of at most batchMax, at most batchesMax at a time', async () => {
   const turns = fc.array(fc.integer({ min: 0, max: 7 }), { minLength: 1, maxLength: 12 })
   const small = fc.integer({ min: 1, max: 5 })
   await fc.assert(
@@ -114,7 +117,7 @@ test('whatever the schedule, every call gets its own answer, in batches of at mo
   )
 })
 
-test('where two batches may be out, calls that come while one is out go out as the second, and the next wait', async () => {
+test('if two batches may be out, calls that arrive while one is out leave as the second, and later ones wait', async () => {
   const { batches, run } = held()
   const double = coalesce({ name: 'double', batchesMax: 2, run })
   const results: Promise<number>[] = []
@@ -132,7 +135,7 @@ test('where two batches may be out, calls that come while one is out go out as t
   assert.deepEqual(await Promise.all(results), [2, 4, 6])
 })
 
-test('a batch that fails fails its calls with the same error, and the next batch goes out', async () => {
+test('a failed batch fails its calls with the same error, and the next batch leaves', async () => {
   const { batches, run } = held()
   const double = coalesce({ name: 'double', run })
   const failing = [double(1), double(2)]
@@ -176,7 +179,7 @@ test('503: one call more than may wait is refused at once, and those before it a
   assert.deepEqual(await Promise.all([first, ...waiting]), [0, 2, 4, 6])
 })
 
-test('503: a call that gets no answer is refused at its deadline, out or waiting; later calls are served again', async () => {
+test('503: a call without an answer is refused at its deadline, sent or waiting; later calls are served', async () => {
   const { run, letGo } = held()
   const double = coalesce({ name: 'double', run, deadlineMs: 40 })
   const started = performance.now()

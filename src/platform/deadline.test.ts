@@ -5,13 +5,13 @@ import { orLate } from './deadline.ts'
 const never = new Promise<never>(() => {})
 const tooLate = () => assert.fail('it was not late')
 
-test('what comes in time is given, and what failed fails', async () => {
+test('a result in time is returned, and a failure is thrown', async () => {
   assert.equal(await orLate(Promise.resolve(7), 60_000, tooLate), 7)
   const error = new Error('no')
   await assert.rejects(orLate(Promise.reject(error), 60_000, tooLate), (thrown) => thrown === error)
 })
 
-test('what does not is given up for what is said in its place, or fails', async () => {
+test('a result that is late is replaced by the result or failure of `late`', async () => {
   assert.equal(await orLate(never, 1, () => 'late'), 'late')
   const error = new Error('late')
   await assert.rejects(

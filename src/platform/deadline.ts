@@ -1,4 +1,7 @@
-/** What `work` gives, or what `late` gives where that takes longer; the work goes on. */
+/**
+ * Returns the result of `work`, or that of `late` if the work takes longer than `ms`. The work goes
+ * on.
+ */
 export async function orLate<Result, Late>(
   work: Promise<Result>,
   ms: number,

@@ -1,6 +1,7 @@
 /**
- * Background work: each job runs at once and then again after its pause, until the signal. A failure is logged and the job goes on;
- * every job is a transaction that a crash leaves undone or done, so any number of workers may run.
+ * Background jobs: each job runs at once and again after its pause, until the signal. A failure is
+ * logged and the job goes on. Every job is a transaction that a crash leaves undone or done, so any
+ * number of processes may run the same jobs.
  */
 import { type Bell, createBell } from './bell.ts'
 import type { Log } from './observability/log.ts'
@@ -11,7 +12,7 @@ export interface Job {
   everyMs: number
   /** Ends the pause early. */
   bell?: Bell
-  /** A long one ends early, in good order, when the signal comes. */
+  /** A long run ends early, at the next safe point, when the signal comes. */
   run(signal: AbortSignal): Promise<unknown>
 }
 
@@ -29,7 +30,7 @@ async function runJob(job: Job, log: Log, signal: AbortSignal): Promise<void> {
       if (failing) log.info('a job works again', { job: job.name })
       failing = false
     } catch (error) {
-      // Said once for each outage, not twice a second.
+      // Logged once for each outage.
       if (!failing) log.error('a job fails', error, { job: job.name })
       failing = true
     }

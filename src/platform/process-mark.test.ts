@@ -12,7 +12,7 @@ function folder(): string {
   return path
 }
 
-test('of twenty that want to be alone at once, each is, and all come to their turn', async () => {
+test('of twenty contenders for the lock one holds it at a time, and all get their turn', async () => {
   const lock = folder()
   let inside = 0
   let turns = 0
@@ -30,7 +30,7 @@ test('of twenty that want to be alone at once, each is, and all come to their tu
   assert.deepEqual(readdirSync(lock), [])
 })
 
-test('the lock is free again after the work failed', async () => {
+test('the lock is free after its work failed', async () => {
   const lock = folder()
   await assert.rejects(
     alone(lock, 1_000, () => Promise.reject(new Error('broken'))),
@@ -39,7 +39,7 @@ test('the lock is free again after the work failed', async () => {
   assert.equal(await alone(lock, 1_000, () => Promise.resolve('fine')), 'fine')
 })
 
-test('a mark of a dead process, and of another process that had our id, is removed and counts for nothing', () => {
+test('a mark of a dead process, or of another process that had its id, is removed and does not count', () => {
   const marks = folder()
   const mine = leaveMark(marks)
   const second = leaveMark(marks)
@@ -55,7 +55,7 @@ test('a mark of a dead process, and of another process that had our id, is remov
   assert.deepEqual(otherMarks(mine), [])
 })
 
-test('who waits longer than the deadline is told which process holds the lock', async () => {
+test('a process that waits beyond the deadline learns which process holds the lock', async () => {
   const lock = folder()
   leaveMark(lock)
   await assert.rejects(

@@ -1,6 +1,7 @@
 /**
- * Files by which the processes of one machine know of each other. A mark is a file named after its process, so a dead process's
- * mark is told apart (by id and start time) and may be removed by anyone without ever removing a living one's.
+ * Files by which the processes of one machine know each other. A mark is a file that is named after
+ * its process id and start time. So any process can recognise and remove the mark of a dead
+ * process, and never removes a living one's.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,7 +13,10 @@ export interface Mark {
   name: string
 }
 
-/** Leaves this process's mark in `directory`, which is made when missing. One process may leave several. `text`: what the mark says. */
+/**
+ * Writes this process's mark into `directory`, which is created if missing. A process may leave
+ * several marks. `text` is the content of the mark.
+ */
 export function leaveMark(directory: string, text = ''): Mark {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const name = `${process.pid}-${processStart(process.pid)}-${randomUUID()}`
@@ -24,7 +28,10 @@ export function removeMark(mark: Mark): void {
   rmSync(join(mark.directory, mark.name), { force: true })
 }
 
-/** The marks of living processes other than `own`, in the order of their names; those of dead ones are removed. */
+/**
+ * Returns the marks of living processes other than `own`, sorted by name. Removes marks of dead
+ * processes.
+ */
 export function otherMarks(own: Mark): string[] {
   return readdirSync(own.directory)
     .filter((name) => name !== own.name)
@@ -36,7 +43,10 @@ export function otherMarks(own: Mark): string[] {
     .sort()
 }
 
-/** Returns the process ids and texts of the marks in `directory` whose processes are alive. Removes nothing. */
+/**
+ * Returns the process ids and texts of the marks in `directory` whose processes are alive. Removes
+ * nothing.
+ */
 export function readMarks(directory: string): { pid: number; text: string }[] {
   if (!existsSync(directory)) return []
   return readdirSync(directory)
@@ -61,8 +71,9 @@ function isAlive(name: string): boolean {
 }
 
 /**
- * Runs `work` while no other process does so for the same directory. Everybody leaves a mark before looking round, so of two that
- * arrive together at least one sees the other; the one with the smaller name stays, the other steps back and tries again.
+ * Runs `work` while no other process does so for the same directory. Each process leaves a mark
+ * before it looks for others, so of two that arrive together at least one sees the other. The one
+ * with the smaller name continues; the other steps back and tries again.
  */
 export async function alone<Result>(
   directory: string,
@@ -87,10 +98,13 @@ export async function alone<Result>(
   }
 }
 
-/** Stands for the start time where the system does not tell it: then the process id alone decides. */
+/** Used if the system does not give a start time: then the process id alone decides. */
 const unknownStart = '0'
 
-/** When a process started, in the kernel's ticks, or null once it is gone: tells it from a later one with the same id. */
+/**
+ * Returns the start time of a process in kernel ticks, or null once it is gone. A later process
+ * with the same id has another start time.
+ */
 export function processStart(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -102,7 +116,10 @@ export function processStart(pid: number): string | null {
   }
 }
 
-/** Whether the system still holds the id: also that of a process that ended and that its parent has not buried yet. */
+/**
+ * Returns whether the system still holds the id, also for a process that ended and was not yet
+ * reaped by its parent.
+ */
 export function answersSignals(pid: number): boolean {
   try {
     return process.kill(pid, 0)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RecentMap } from './recent-map.ts'
 
-test('it never holds more than it may, and forgets what was set longest ago', () => {
+test('the map never exceeds its size and forgets the oldest value', () => {
   const map = new RecentMap<number>(2)
   for (const [i, key] of ['a', 'b', 'a', 'c'].entries()) map.set(key, i)
   assert.equal(map.size, 2)
@@ -12,7 +12,7 @@ test('it never holds more than it may, and forgets what was set longest ago', ()
   )
 })
 
-test('where values have sizes it holds as much as it may, and nothing that is larger by itself', () => {
+test('with sizes of values the map keeps as much as fits, and no value that is larger than the whole map', () => {
   const map = new RecentMap<string>(5, (value, key) => value.length + key.length - 1)
   const held = () => ['a', 'b', 'c'].filter((key) => map.get(key) !== undefined)
   map.set('a', '123')

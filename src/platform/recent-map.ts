@@ -1,11 +1,11 @@
-/** Pure: a map of bounded size that forgets what was set longest ago. */
+/** Pure: a map of bounded size that forgets the value that was set longest ago. */
 export class RecentMap<Value> {
   readonly #values = new Map<string, Value>()
   readonly #sizeMax: number
   readonly #sizeOf: (value: Value, key: string) => number
   #size = 0
 
-  /** Every value counts as one unless `sizeOf` says otherwise. */
+  /** Every value counts as one unless `sizeOf` gives its size. */
   constructor(sizeMax: number, sizeOf: (value: Value, key: string) => number = () => 1) {
     this.#sizeMax = sizeMax
     this.#sizeOf = sizeOf
@@ -23,7 +23,8 @@ export class RecentMap<Value> {
     this.delete(key)
     this.#values.set(key, value)
     this.#size += this.#sizeOf(value, key)
-    // Where nothing must go, the oldest is not looked for: what was set again has left holes before it.
+    // The search for the oldest value is not free: values that were set again leave holes before
+    // it.
     if (this.#size <= this.#sizeMax) return
     for (const oldest of this.#values.keys()) {
       this.delete(oldest)

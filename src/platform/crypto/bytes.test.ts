@@ -24,14 +24,14 @@ const base58Vectors: readonly [hex: string, text: string][] = [
   ],
 ]
 
-test('base58 gives and takes the published vectors', () => {
+test('base58 encodes and decodes the published vectors', () => {
   for (const [hex, text] of base58Vectors) {
     assert.equal(base58Encode(Buffer.from(hex, 'hex')), text)
     assert.deepEqual(Buffer.from(base58Decode(text) ?? 'null'), Buffer.from(hex, 'hex'))
   }
 })
 
-/** The definition: one number, digit by digit. */
+/** Encodes by definition: one big number, digit by digit. */
 function base58Plainly(bytes: Uint8Array): string {
   const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
   let text = ''
@@ -48,7 +48,7 @@ const bytesArbitrary = fc
   .tuple(zeroBytes, fullBytes, someBytes, zeroBytes)
   .map((parts) => Uint8Array.from(parts.flatMap((part) => [...part])))
 
-test('base58 agrees with the definition, and back, for every length to 128 bytes', () => {
+test('base58 agrees with the definition, in both directions, for every length to 128 bytes', () => {
   fc.assert(
     fc.property(bytesArbitrary, (bytes) => {
       const text = base58Encode(bytes)
@@ -62,7 +62,7 @@ test('base58 agrees with the definition, and back, for every length to 128 bytes
   assert.deepEqual(base58Decode(base58Encode(largest)), largest)
 })
 
-test('base58 has one text for each value: what is decoded is encoded to the same text', () => {
+test('base58 has one text for each value: a decoded text encodes to itself', () => {
   const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
   const texts = fc.string({
     unit: fc.constantFrom(...alphabet.split('')),
@@ -79,7 +79,7 @@ test('base58 has one text for each value: what is decoded is encoded to the same
   )
 })
 
-test('base58 refuses what is not of its alphabet, and what is too long for it', () => {
+test('base58 refuses foreign characters and texts that are too long', () => {
   for (const text of ['0', 'O', 'I', 'l', '-', ' ', 'a b', 'é', '\u{1F600}', 'a\0', 'a\n', 'ſ'])
     assert.equal(base58Decode(text), null, text)
   assert.equal(base58Decode('1'.repeat(128))?.length, 128)

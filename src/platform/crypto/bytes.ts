@@ -10,10 +10,15 @@ export function sha256(input: string | Uint8Array): Buffer {
   return hash('sha256', input, 'buffer')
 }
 
-/** What base58 is used for here is short; a change of base costs the square of the length. */
+/**
+ * The longest value that base58 is used for is short, and a change of base takes quadratic time.
+ */
 export const base58BytesMax = 128
 
-/** Base58btc (draft-msporny-base58-03), without a multibase prefix. At most `base58BytesMax` bytes, else a RangeError. */
+/**
+ * Encodes as base58btc (draft-msporny-base58-03) without a multibase prefix. Throws a RangeError
+ * beyond `base58BytesMax` bytes.
+ */
 export function base58Encode(bytes: Uint8Array): string {
   const { length } = bytes
   if (length > base58BytesMax) throw new RangeError(`base58 of ${length} bytes`)
@@ -36,7 +41,10 @@ export function base58Encode(bytes: Uint8Array): string {
   return '1'.repeat(zeros) + characters.toString('latin1', end)
 }
 
-/** The bytes of a base58btc text, or null where it is not one, or too long. Every accepted text is the one `base58Encode` gives back. */
+/**
+ * Decodes a base58btc text. Returns null for a text that is malformed or too long. `base58Encode`
+ * gives the same text back.
+ */
 export function base58Decode(text: string): Uint8Array | null {
   const { length } = text
   if (length > 5 * limbsMax) return null
@@ -69,8 +77,9 @@ for (let digit = 0; digit < 58; digit++) base58Digits[base58Codes[digit] as numb
 const one = 0x31
 
 /**
- * Bytes are handled as words of two, characters as limbs of five. A digit of one base times a power of it, written in the other
- * base, is a row of products; the rows are added up and carried once. A sum stays below 2^16 × 58^5 × 64 < 2^52: exact.
+ * Bytes are handled as words of two, characters as limbs of five. A digit of one base times a power
+ * of it, written in the other base, is a row of products; the rows are added up and carried once. A
+ * sum stays below 2^16 × 58^5 × 64 < 2^52: exact.
  */
 const wordBase = 2 ** 16
 const limbBase = 58 ** 5
@@ -86,12 +95,18 @@ interface BaseChange {
 const wordsToLimbs: BaseChange = { powers: powersOf(wordBase, limbBase, wordsMax), base: limbBase }
 const limbsToWords: BaseChange = { powers: powersOf(limbBase, wordBase, limbsMax), base: wordBase }
 
-/** Scratch space: nothing here is asynchronous. Lowest digit first; a change of base leaves `digitsOut` with one digit to spare. */
+/**
+ * Scratch space, safe because nothing here is asynchronous. Lowest digit first; a change of base
+ * leaves `digitsOut` with one digit to spare.
+ */
 const digitsIn = new Float64Array(limbsMax + wordsMax)
 const digitsOut = new Float64Array(limbsMax + wordsMax)
 const characters = Buffer.alloc(5 * (limbsMax + 2) + 1)
 
-/** Writes the number in `digitsIn` to `digitsOut` and returns how many digits it has there, none of them leading zeros. */
+/**
+ * Writes the number in `digitsIn` to `digitsOut`. Returns its count of digits, without leading
+ * zeros.
+ */
 function changeBase(digits: number, { powers, base }: BaseChange): number {
   const width = digits === 0 ? 0 : (powers[digits - 1] as Float64Array).length + 2
   digitsOut.fill(0, 0, width)

@@ -26,7 +26,7 @@ function bothSay(
   assert.equal(verifyEd25519(bytes, under, signed), expected)
 }
 
-test('libsodium is used where it has a module; elsewhere it is told why not', () => {
+test('libsodium is used if its module is there; otherwise the reason is given', () => {
   const hasModule = prebuilt.has(`${process.platform}-${process.arch}`) && !isMusl()
   assert.equal(name, hasModule ? 'libsodium' : 'OpenSSL')
   assert.equal(typeof whyNotSodium, hasModule ? 'undefined' : 'string')
@@ -39,7 +39,7 @@ function isMusl(): boolean {
   return process.platform === 'linux' && header.glibcVersionRuntime === undefined
 }
 
-test('both libraries accept what was signed, and nothing of which one bit was changed', () => {
+test('both libraries accept a genuine signature, and refuse it after a change of any one bit', () => {
   bothSay(true, [message, key, signature])
   bothSay(false, [message, otherKey, signature])
   const bytes = fc.uint8Array({ minLength: 1, maxLength: 200 })
@@ -58,7 +58,7 @@ function flipped(bytes: Uint8Array, bit: number): Uint8Array {
   return bytes.map((byte, i) => (i === at >> 3 ? byte ^ (1 << (at & 7)) : byte))
 }
 
-test('a signature that is not 64 bytes long is refused, and never reaches the library', () => {
+test('a signature that is not 64 bytes long is refused and never reaches the library', () => {
   for (const length of [0, 1, 32, 63, 65, 128])
     for (const bytes of [Buffer.alloc(length), Buffer.concat([signature, signature], length)])
       assert.equal(verifyEd25519(message, key, bytes), false, `${length} bytes`)

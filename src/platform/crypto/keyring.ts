@@ -1,12 +1,15 @@
-/** Keys of our own, by name: from the settings, else from a file that the first process makes. */
+/**
+ * Secret keys of the service by name, from the settings or from a file that the first process
+ * creates.
+ */
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** 32 bytes each, by kid. The first is the one in use, the others are on their way out. */
+/** Keys of 32 bytes by key id. The first key is in use; the others are on their way out. */
 export type Keyring = ReadonlyMap<string, Uint8Array>
 
-/** Reads `kid:base64,kid:base64`. Throws with what is expected. */
+/** Parses `kid:base64,kid:base64`. Throws with the expected form. */
 export function parseKeyring(text: string): Keyring {
   const ring = new Map<string, Uint8Array>()
   for (const item of text.split(',').map((part) => part.trim())) {
@@ -19,7 +22,10 @@ export function parseKeyring(text: string): Keyring {
   return ring
 }
 
-/** The ring in a file, or null where there is no such file. Throws, with the file's name, where it holds something else. */
+/**
+ * Returns the ring of a file, or null if there is no file. Throws with the file's name if it holds
+ * anything else.
+ */
 export async function readKeyringFile(path: string): Promise<Keyring | null> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -33,7 +39,10 @@ export async function readKeyringFile(path: string): Promise<Keyring | null> {
   }
 }
 
-/** The ring in a file, made at the first call, for the owner's eyes alone. Of processes that start at once, one makes it. */
+/**
+ * Returns the ring of a file. The first call creates the file with mode 0600. If processes start at
+ * once, one of them creates it.
+ */
 export async function keyringFile(path: string): Promise<Keyring> {
   const ring = await readKeyringFile(path)
   if (ring !== null) return ring

@@ -5,7 +5,7 @@ import fc from '../../../test/support/oracle/fc.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { readJson } from './json-reader.ts'
 
-/** Names that engines treat in a way of their own: array indexes, the prototype, inherited ones. */
+/** Names that JavaScript engines treat specially: array indexes, the prototype, inherited names. */
 const awkwardNames = fc.constantFrom(
   '',
   '0',

@@ -1,7 +1,8 @@
 /**
- * JSON Canonicalization Scheme (RFC 8785): members sorted by UTF-16 code units, ECMAScript numbers and strings, no white space.
- * The value must have passed the strict JSON gate, or be made by us: lone surrogates and non-finite numbers are not looked for here.
- * Members that are undefined are left out.
+ * JSON Canonicalization Scheme (RFC 8785): members sorted by UTF-16 code units, ECMAScript numbers
+ * and strings, no white space. The value must have passed the strict JSON gate or be made by this
+ * service: lone surrogates and non-finite numbers are not checked here. Members that are undefined
+ * are left out.
  */
 export function canonicalJson(value: unknown): string {
   const names = { kept: true }
@@ -9,7 +10,10 @@ export function canonicalJson(value: unknown): string {
   return names.kept ? text : joined(value)
 }
 
-/** A copy whose members stand in order: one `JSON.stringify` of it is twice as fast as one for each part. */
+/**
+ * Returns a copy with sorted members. One `JSON.stringify` of it is twice as fast as one for each
+ * part.
+ */
 function sorted(value: unknown, names: { kept: boolean }): unknown {
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value)) {
@@ -26,7 +30,10 @@ function sorted(value: unknown, names: { kept: boolean }): unknown {
   return copy
 }
 
-/** Objects list names like `10` before all others, and `__proto__` is no member when it is set. */
+/**
+ * Returns false for names that an object does not keep in order: names like `10` come first, and
+ * setting `__proto__` creates no member.
+ */
 function keepsItsPlace(name: string): boolean {
   const code = name.charCodeAt(0)
   return !(code >= 0x30 && code <= 0x39) && name !== '__proto__'

@@ -1,4 +1,4 @@
-/** Pure: whether a value that was parsed from JSON is an object, neither null nor an array. */
+/** Returns whether a value that was parsed from JSON is an object: neither null nor an array. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,7 +1,8 @@
 /**
- * Pure: reads a text that `JSON.parse` has accepted once more, for one reason: from V8 12.8 on `JSON.parse` may take an escaped
- * member name for another name that it saw earlier, in any text (`"\""` for `"\\"`: nodejs/node issue 63785). So one caller could
- * change what the next caller's signed document says. Names without an escape, and all values, are read right.
+ * Pure: reads a text that `JSON.parse` has accepted a second time. The reason: since V8 12.8,
+ * `JSON.parse` may take an escaped member name for another name that it saw in an earlier text
+ * (`"\""` for `"\\"`: nodejs/node issue 63785). So one caller could change the meaning of the next
+ * caller's signed document. Names without an escape and all values are read correctly.
  */
 export function readJson(text: string): unknown {
   let at = 0
@@ -15,7 +16,10 @@ export function readJson(text: string): unknown {
     return first === '"' ? string() : scalar()
   }
 
-  /** `fromEntries` keeps `__proto__` a member and the last of two with one name, as `JSON.parse` does. */
+  /**
+   * `fromEntries` keeps `__proto__` a member and the last of two with one name, as `JSON.parse`
+   * does.
+   */
   function object(): unknown {
     const members: [string, unknown][] = []
     while (next('}')) {
@@ -33,7 +37,10 @@ export function readJson(text: string): unknown {
     return items
   }
 
-  /** Steps over the opening bracket or a comma to what comes next; at the closing bracket over that, and says false. */
+  /**
+   * Moves past the opening bracket or a comma to the next item. At the closing bracket moves past
+   * it and returns false.
+   */
   function next(close: '}' | ']'): boolean {
     space()
     if (text[at] !== close) {

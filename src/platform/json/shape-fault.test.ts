@@ -21,7 +21,7 @@ const shape = Compile(
   ),
 )
 
-test('the field is named by its path, the reason is the form where the schema tells one', () => {
+test('a fault names its field by path, and the expected form if the schema describes it', () => {
   const told = (value: unknown) => Object.values(firstFault(shape, value))
   assert.deepEqual(told({}), ['name', 'is missing'])
   assert.deepEqual(told({ name: 'abcd' }), ['name', 'must be at most 3 characters'])
@@ -35,7 +35,7 @@ test('the field is named by its path, the reason is the form where the schema te
   assert.deepEqual(told({ name: 'a', pets: 3 }), ['pets', 'must be at most 2 pets'])
 })
 
-test('what may have one of several forms is told as a whole', () => {
+test('a value that may have one of several forms is described as a whole', () => {
   const either = Type.Union(
     [
       Type.Object({ kind: Type.Literal('a'), name: Type.String({ maxLength: 3 }) }, closed),

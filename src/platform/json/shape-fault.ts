@@ -1,18 +1,21 @@
-/** Pure: the first thing that is wrong with a value, said for whoever wrote it. */
+/** Pure: the first fault of a value against a schema, worded for its author. */
 import type { TSchema } from 'typebox'
 import type { Validator } from 'typebox/compile'
 
 export interface Fault {
-  /** Dotted, e.g. `skills.0.name`; null where it is the value as a whole. */
+  /** Dotted path, e.g. `skills.0.name`, or null for the value as a whole. */
   field: string | null
   reason: string
 }
 
-/** Why `value` has not the shape; a field whose schema has a description that begins with "must" is told by it. */
+/**
+ * Returns the first fault of `value`. If the description of a field's schema begins with "must", it
+ * is the message.
+ */
 export function firstFault(shape: Validator, value: unknown): Fault {
   const [first, ...others] = shape.Errors(value)
   if (first === undefined) return { field: null, reason: 'has not the expected shape' }
-  // Of several forms any may be meant: not what one of them lacks is told, but all of them.
+  // If a value may have one of several forms, the message describes all of them.
   const fault = others.find((one) => one.keyword === 'anyOf' && isWithin(first, one)) ?? first
   const path = fault.instancePath.split('/').slice(1)
   if (fault.keyword === 'boolean')
@@ -30,7 +33,7 @@ function isWithin({ instancePath }: At, around: At): boolean {
   return `${instancePath}/`.startsWith(`${around.instancePath}/`)
 }
 
-/** The description of the schema at `path`, or of the nearest around it. */
+/** Returns the description of the schema at `path`, or of the nearest one around it. */
 function formAt(schema: TSchema, path: readonly string[]): string | null {
   let at: unknown = schema
   let form: string | null = null

@@ -13,7 +13,7 @@ function whyOf(text: string): string {
 
 const bytesMax = 262_144
 
-test('JSON is a value: every form that RFC 8259 allows', () => {
+test('every form that RFC 8259 allows is a value', () => {
   const valid = [
     '[]',
     '{}',
@@ -91,7 +91,7 @@ test('JSON is a value: every form that RFC 8259 allows', () => {
   }
 })
 
-test('what RFC 8259 does not allow is not JSON', () => {
+test('a text that RFC 8259 does not allow is not JSON', () => {
   const invalid = [
     '',
     ' ',
@@ -202,7 +202,7 @@ test('a byte order mark, and any encoding but UTF-8, is not JSON', () => {
   assert.equal(kindOf(Buffer.from('00000000', 'hex')), 'invalid')
 })
 
-test('bytes that are not UTF-8 are refused wherever they stand, and those beside them accepted', () => {
+test('bytes that are not UTF-8 are refused at any place, and the valid ones beside them are accepted', () => {
   const wrong = [
     '80',
     'bf',
@@ -278,7 +278,7 @@ test('10,000 members or items are a value, one more is ambiguous, together or sp
   assert.equal(kindOf(rows(1)), 'ambiguous')
 })
 
-test('a name that stands twice in one object is ambiguous, however it is written and whatever it hides', () => {
+test('a name that occurs twice in one object is ambiguous, however it is written and whichever value it hides', () => {
   const duplicates = [
     '{"a":1,"a":1}',
     '{"a":1,"b":2,"a":3}',
@@ -320,7 +320,7 @@ test('__proto__ as a name is ambiguous at any level and however written, and set
   assert.equal(Reflect.get({}, 'x'), undefined)
 })
 
-test('a lone surrogate or a NUL is ambiguous in a string and in a name; pairs and other escapes are not', () => {
+test('a lone surrogate or a NUL is ambiguous in a string and in a name; surrogate pairs and other escapes are not', () => {
   const strings: readonly [string, RegExp][] = [
     ['\\ud800', /surrogate/],
     ['\\udfff', /surrogate/],
@@ -427,7 +427,7 @@ test('the largest bodies of every hostile form are answered', () => {
   for (const [text, kind] of forms) assert.equal(kindOf(text), kind, text.slice(0, 40))
 })
 
-test('an escaped name is read right whatever was read before it, by whomever', () => {
+test('an escaped name is read correctly after any other text', () => {
   const names: readonly [string, string][] = [
     ['\\\\', '\\'],
     ['\\"', '"'],
@@ -450,7 +450,7 @@ test('an escaped name is read right whatever was read before it, by whomever', (
   }
 })
 
-test('a view into a larger buffer is read alone', () => {
+test('a view into a larger buffer is read without its surroundings', () => {
   const larger = Buffer.from('xx{"a":1}yy')
   const json = parseStrictJson(new Uint8Array(larger.buffer, larger.byteOffset + 2, 7))
   assert.deepEqual(json, { kind: 'value', value: { a: 1 } })
@@ -467,11 +467,11 @@ const { value: safeValues } = fc.letrec((tie) => ({
       .map((entries) => Object.fromEntries(entries.filter(([name]) => name !== '__proto__'))),
   ),
 }))
-/** JSON text of entries as they stand, duplicates included. */
+/** JSON text of these entries, duplicates included. */
 const objectText = (entries: readonly [string, string][]) =>
   `{${entries.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`
 
-test('what JSON.stringify writes of a safe value is that value, unless it holds a NUL', () => {
+test('a safe value that JSON.stringify writes is read as that value, unless it holds a NUL', () => {
   fc.assert(
     fc.property(safeValues, fc.constantFrom(undefined, 2, '\t'), (value, space) => {
       const text = JSON.stringify(value, null, space)
@@ -485,7 +485,7 @@ test('what JSON.stringify writes of a safe value is that value, unless it holds 
   )
 })
 
-test('an object is a value exactly when its names differ and none is forbidden', () => {
+test('an object is a value exactly if its names differ and none is forbidden', () => {
   const texts = fc.constantFrom(
     '1',
     '"a:b"',
@@ -506,7 +506,7 @@ test('an object is a value exactly when its names differ and none is forbidden',
   )
 })
 
-test('no bytes whatever throw', () => {
+test('no sequence of bytes throws', () => {
   const alphabet = [
     '{',
     '}',

@@ -1,6 +1,7 @@
 /**
- * The strict JSON gate (decision D7): the only way a body becomes a value. What two parsers could read differently, and so what a
- * signature or a fingerprint could be forged through, is told apart from what is not JSON at all.
+ * The strict JSON gate (decision D7): the only way a body becomes a value. It tells a text that two
+ * parsers could read differently, through which a signature or a fingerprint could be forged, from
+ * a text that is not JSON at all.
  */
 import { isUtf8 } from 'node:buffer'
 import { losesDigits } from './decimal-text.ts'
@@ -11,7 +12,10 @@ const membersMax = 10_000
 
 export type StrictJson =
   | { kind: 'value'; value: unknown }
-  /** JSON, but with duplicate names, a lone surrogate, an unsafe number, digits that a double loses, a forbidden name, too deep or too wide. */
+  /**
+   * JSON, but with duplicate names, a lone surrogate, an unsafe number, digits that a double loses,
+   * a forbidden name, too deep or too wide.
+   */
   | { kind: 'ambiguous'; value: unknown; why: string }
   | { kind: 'invalid'; why: string }
 
@@ -37,7 +41,10 @@ interface Scan {
   /** Colons outside strings: as many as the text has object members, duplicates counted. */
   colons: number
   depth: number
-  /** Whether any `\u` escape occurs: without one, valid UTF-8 can hold neither a lone surrogate nor a NUL. */
+  /**
+   * Whether any `\u` escape occurs: without one, valid UTF-8 can hold neither a lone surrogate nor
+   * a NUL.
+   */
   unicodeEscapes: boolean
   /** Whether any member name holds an escape: `JSON.parse` may have misread it. */
   escapedNames: boolean
@@ -142,7 +149,7 @@ function ambiguity(value: unknown, text: Scan): string | null {
   }
 }
 
-/** 1e400 parses to Infinity and 2^53+1 to 2^53: two documents, one digest. */
+/** 1e400 parses to Infinity and 2^53+1 to 2^53: two documents would have one digest. */
 function unsafeNumber(number: number): string | null {
   if (Number.isSafeInteger(number)) return null
   if (!Number.isFinite(number)) return 'A number is too large.'

@@ -1,8 +1,11 @@
-/** Asking the engine to collect its garbage now. */
+/** Collects garbage now. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** What is garbage is gone when it returns, some tens of milliseconds later; else it is kept for as long as the engine pleases. */
+/**
+ * Returns after a full collection, which takes some tens of milliseconds. Without it V8 may keep
+ * garbage for as long as it likes.
+ */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')

@@ -7,7 +7,7 @@ import { openLog } from './log.ts'
 
 const log = join(import.meta.dirname, 'log.ts')
 
-test('what was logged right before a process ended is written, on a pipe too', async () => {
+test('a line that is logged right before the process ends is written, also to a pipe', async () => {
   const program = `
     import { openLog } from ${JSON.stringify(log)}
     const log = openLog({ level: 'info' })
@@ -24,7 +24,7 @@ test('what was logged right before a process ended is written, on a pipe too', a
   assert.deepEqual([message, cause.message], ['gone', 'why'])
 })
 
-test('256 lines leave together and at once, one less waits', () => {
+test('256 lines are written at once; 255 wait', () => {
   const written: string[] = []
   const log = openLog({ level: 'info', to: { write: (lines) => written.push(lines) } })
   const line = { method: 'GET', route: '/', status: 200, us: 1, requestId: 'r', client: 'c' }

@@ -1,6 +1,7 @@
 /**
- * The log: one JSON line each, written some hundreds at a time; a killed process loses the last fifth of a second. What enters a line is
- * chosen by name, never a header, a body or a query; and what looks like a secret is blanked on the way out all the same.
+ * The log: one JSON object a line, written some hundreds at a time. A killed process loses the last
+ * fifth of a second. Fields are chosen by name, never a header, a body or a query. As a second net,
+ * text that looks like a secret is blanked.
  */
 import { fstatSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -11,26 +12,29 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 /** The one line of a request. */
 export interface RequestLine {
   method: string
-  /** The declared path, with `{name}` for what varies; `unmatched` where no route was found. */
+  /** The declared path with `{name}` for parameters, or `unmatched` if no route matched. */
   route: string
   status: number
   /** Whole microseconds until the answer was handed to the connection. */
   us: number
   requestId: string
-  /** Keyed digest of the caller's rate bucket: tells callers apart without naming them. */
+  /** Keyed digest of the caller's rate bucket: tells callers apart and names none. */
   client: string
   /** The `error` value of the answer. */
   error: string | undefined
 }
 
 export interface Log {
-  /** A surprise or a change of state. `fields` are shown as they are: ids and numbers, no content. */
+  /**
+   * Logs a surprise or a change of state. `fields` are written as they are: ids and numbers, no
+   * content.
+   */
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
-  /** With the stack of `error` and of its causes, where there is one. */
+  /** Logs with the stack of `error` and of its causes, if there is one. */
   error(message: string, error: unknown, fields?: LogFields): void
   request(line: RequestLine): void
-  /** Writes out what is held in memory; called at exit as well. */
+  /** Writes the lines that are held in memory. Runs at exit as well. */
   flush(): void
 }
 
@@ -38,7 +42,7 @@ export type LogFields = Record<string, string | number | boolean | null>
 
 export interface LogOptions {
   level: LogLevel
-  /** Standard output unless given, and then written out at exit. */
+  /** Standard output by default, which is flushed at exit. */
   to?: LogDestination
 }
 
@@ -81,8 +85,9 @@ interface Held {
 }
 
 /**
- * Written by hand: serializing a general object costs more than finding and sending a document. Every text in it is ours or a token
- * of a closed alphabet, so nothing needs an escape, and no secret has a way in. What two lines share is made once.
+ * Concatenated by hand: serialising a general object costs more than finding and sending a
+ * document. Every text in it is ours or a token of a closed alphabet, so nothing needs an escape
+ * and no secret can get in. Parts that lines share are made once.
  */
 function requestText({ line, at }: Held): string {
   return `${timed(at)}${about(line)}${line.us},"requestId":"${line.requestId}","client":"${line.client}"}\n`
@@ -90,10 +95,13 @@ function requestText({ line, at }: Held): string {
 
 type Texts = Map<string | undefined, string>
 
-/** By route, method, status and error value; names are looked up as they are, for a key made of them would be made for each line. */
+/**
+ * By route, method, status and error value. Nested maps, because a joined key would be made for
+ * each line.
+ */
 const shared = new Map<string, Map<string, Texts[]>>()
 
-/** As many as routes, methods, statuses and error values there are. */
+/** Bounded by the number of routes, methods, statuses and error values. */
 function about({ method, route, status, error }: RequestLine): string {
   const methods = madeOnce(shared, route, () => new Map<string, Texts[]>())
   const statuses = madeOnce(methods, method, (): Texts[] => [])
@@ -123,7 +131,10 @@ function timed(at: number): string {
   return timedText
 }
 
-/** A file takes lines at once, and waking a thread for it costs more. A pipe or a terminal may have a slow reader, whom no request waits for. */
+/**
+ * A file is written synchronously, because waking a thread costs more. A pipe or a terminal may
+ * have a slow reader, so it is written asynchronously.
+ */
 function standardOutput(): LogDestination {
   const kind = fstatSync(1)
   const mayBeSlow = kind.isFIFO() || kind.isSocket() || isatty(1)
@@ -133,9 +144,7 @@ function standardOutput(): LogDestination {
 const heldMax = 256
 const heldMs = 200
 
-/**
- * Lines leave together, and become text only then: one request in hundreds pays for a write, the others put an object on a list.
- */
+/** Lines are kept as objects and become text when hundreds are written together. */
 function holding(to: LogDestination) {
   let held: (string | Held)[] = []
   let timer: NodeJS.Timeout | undefined
@@ -155,7 +164,7 @@ function holding(to: LogDestination) {
   }
   return {
     hold,
-    /** What pino calls. */
+    /** Called by pino. */
     write: hold,
     flushSync(this: void): void {
       flush()

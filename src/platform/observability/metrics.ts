@@ -1,6 +1,6 @@
 /**
- * Metrics: the hot path adds to plain numbers, the scrape turns them into Prometheus text. Served on a port of its own, which is
- * not meant for the public.
+ * Metrics: the hot path adds to plain numbers, a scrape turns them into Prometheus text. Served on
+ * a port of its own, which is not for the public.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,12 +16,12 @@ import {
 /** Seconds. */
 const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-/** What one route counts; made once, added to by every request. */
+/** Counts of one route. Made once; every request adds to it. */
 export interface RouteMeter {
   readonly route: string
   /** Indexed by status. */
   readonly statuses: Float64Array
-  /** Not cumulative; one more than `durationBuckets` for what took longer. */
+  /** Not cumulative. The last element counts everything beyond `durationBuckets`. */
   readonly durations: Float64Array
   durationSum: number
   shed: number
@@ -34,14 +34,14 @@ export interface Metrics {
   route(name: string): RouteMeter
   /** Read at each scrape. */
   gauge(name: string, help: string, read: () => number): void
-  /** Read at each scrape, one value for each value of the label. */
+  /** Read at each scrape: one value for each value of the label. */
   gauges(facts: MetricFacts, read: () => Readonly<Record<string, number>>): void
-  /** Adds one, under these values of the labels, in their order. */
+  /** Adds one for these values of the labels, in their order. */
   counter(facts: MetricFacts): (...values: string[]) => void
   /** Takes seconds. */
   histogram(facts: MetricFacts): (seconds: number) => void
   text: () => Promise<string>
-  /** What a parent process needs to add up the metrics of several. */
+  /** Metrics as JSON, for a parent process that adds up those of several. */
   json: () => Promise<object[]>
   readonly contentType: string
 }
@@ -50,7 +50,7 @@ export interface MetricFacts {
   name: string
   help: string
   labels?: readonly string[]
-  /** Of a histogram; seconds. */
+  /** Buckets of a histogram in seconds. */
   buckets?: readonly number[]
 }
 
@@ -178,7 +178,10 @@ function requestCounter(registry: Registry, meters: Meters): void {
   })
 }
 
-/** prom-client's histogram takes one observation at a time; this one hands over the counts that are already there. */
+/**
+ * The histogram of prom-client takes one observation at a time; this one takes counts that already
+ * exist.
+ */
 function durationHistogram(registry: Registry, meters: Meters): void {
   const name = 'http_request_duration_seconds'
   const help = 'Time from the request to the answer being handed to the connection.'
@@ -204,7 +207,7 @@ function durationHistogram(registry: Registry, meters: Meters): void {
   registry.registerMetric(metric as unknown as Metric)
 }
 
-/** GET /metrics and nothing else. */
+/** Serves GET /metrics and nothing else. */
 export async function serveMetrics(
   metrics: Pick<Metrics, 'text' | 'contentType'>,
   address: { host: string; port: number },
