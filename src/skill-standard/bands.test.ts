@@ -5,7 +5,7 @@ import fc from '../../test/support/oracle/fc.ts'
 import { bandOf, scoreBandDefinitions, scoreBands } from './bands.ts'
 import { scoreBandDefinitionSet } from './schema.ts'
 
-test('bands: every boundary falls where the table says', () => {
+test('bands: every boundary lies where the table says', () => {
   const boundaries: [number, string][] = [
     [0, 'emerging'],
     [299, 'emerging'],
@@ -36,12 +36,12 @@ test('bands: a higher score never has a lower band', () => {
   fc.assert(fc.property(score, score, (a, b) => rank(Math.min(a, b)) <= rank(Math.max(a, b))))
 })
 
-test('bands: what is not a score from 0 to 1000 is an error, never a band', () => {
+test('bands: a number that is no score from 0 to 1000 is an error, never a band', () => {
   for (const score of [-1, 1001, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
     assert.throws(() => bandOf(score), RangeError, String(score))
 })
 
-test('bands: the document has the shape of spec §2.6 and says what bands are not', () => {
+test('bands: the document has the published shape and says what a band does not mean', () => {
   const document = scoreBandDefinitions('https://scores.example.org')
   assert.ok(Compile(scoreBandDefinitionSet).Check(document))
   assert.equal(document['@id'], 'https://scores.example.org/standard/v1/score-bands.jsonld')

@@ -1,10 +1,10 @@
-/** Pure: the score bands (spec §2.4, decision D31). A client can compute the band from the score alone. */
+/** Pure: the score bands (decision D31). A client can compute the band from the score alone. */
 import { standardUrls } from './context.ts'
 
 interface BandRow {
   band: string
   label: string
-  /** Both inclusive; rows follow each other without a gap. */
+  /** Both bounds are inclusive. Rows follow each other without a gap. */
   min: number
   max: number
   meaning: string
@@ -68,10 +68,10 @@ export type ScoreBand = (typeof scoreBands)[number]['band']
 
 const scoreMax = 1_000
 
-/** Raised when what a band means or where it begins changes. */
+/** Raise this when the meaning or the bounds of a band change. */
 const scoreBandsVersion = '1.0.0'
 
-/** The band of a score, an integer from 0 to 1000. */
+/** Returns the band of a score, an integer from 0 to 1000. */
 export function bandOf(score: number): ScoreBand {
   const row = scoreBands.find((candidate) => score <= candidate.max)
   if (!Number.isInteger(score) || score < 0 || row === undefined)
@@ -79,7 +79,7 @@ export function bandOf(score: number): ScoreBand {
   return row.band
 }
 
-/** The document behind `/standard/v1/score-bands.jsonld`. */
+/** Returns the document of `/standard/v1/score-bands.jsonld`. */
 export function scoreBandDefinitions(publicUrl: string) {
   const urls = standardUrls(publicUrl)
   return {
@@ -102,7 +102,8 @@ export function scoreBandDefinitions(publicUrl: string) {
       unknown_baseline: 250,
       interval: 'lower/upper over priors',
     },
-    // Named: canonicalisation of five unnamed nodes in one list exceeds the default limit of JSON-LD libraries.
+    // Each band has a name: canonicalising five unnamed nodes in one list exceeds the default limit
+    // of JSON-LD libraries.
     bands: scoreBands.map((row) => ({ '@id': `${urls.bands}#${row.band}`, ...row })),
   }
 }

@@ -1,4 +1,4 @@
-/** Records and catalog as served, and the traps of their JSON-LD. */
+/** Skill records and the catalog as they are served, and the traps of their JSON-LD. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -31,7 +31,7 @@ function sha256(text: string | undefined): string {
   return `sha256:${createHash('sha256').update(text).digest('hex')}`
 }
 
-test('record: closed, with every key of spec §2.6, its address the route that serves it', () => {
+test('record: closed, with every published key, and its address is the route that serves it', () => {
   const shape = Compile(skillRecord)
   for (const skill of catalog.skills) {
     assert.ok(shape.Check(skill), skill.id)
@@ -41,12 +41,12 @@ test('record: closed, with every key of spec §2.6, its address the route that s
   }
 })
 
-test('record: anchored is the digest of the canonical JSON of the rest, by another implementation', () => {
+test('record: anchored is the digest of the canonical JSON of the rest, computed by another implementation', () => {
   for (const { anchored, ...rest } of catalog.skills)
     assert.equal(anchored, sha256(canonicalize(rest)), rest.id)
 })
 
-test('record: one changed letter, or another base, is another anchor', () => {
+test('record: one changed letter or another base address changes the anchor', () => {
   const elsewhere = skillCatalogOf(vocabulary, 'https://elsewhere.example')
   catalog.skills.forEach(({ anchored }, i) =>
     assert.notEqual(anchored, elsewhere.skills[i]?.anchored),
@@ -92,7 +92,7 @@ test('trap: a record has its address as its node and its hss id as a literal', a
   assert.ok(quads.includes(`${node} <${vocab}dependsOn> ${javascript} .`))
 })
 
-test('trap: a round trip through compaction keeps the statements, though not the text', async () => {
+test('trap: a round trip through compaction keeps the statements, but not the text', async () => {
   const skill = record('hss:typescript')
   const { compact, dataset } = await jsonLd()
   const compacted = await compact(skill, standardUrls(base).context)

@@ -1,11 +1,11 @@
-/** Pure: the documents of a vocabulary under one base address (spec §2.6, decision D31). */
+/** Pure: the documents of a vocabulary under one base address (decision D31). */
 import { standardUrls } from './context.ts'
 import { contentHash } from './release.ts'
 import type { SkillRecord } from './schema.ts'
 import { slugOf } from './slug.ts'
 import type { ControlledLists, Deprecations, Release, SourceRecord } from './source.ts'
 
-/** A vocabulary that passed its shapes, records sorted by id. */
+/** A vocabulary that passed its schemas, with records sorted by id. */
 export interface Vocabulary {
   records: readonly SourceRecord[]
   controlled: ControlledLists
@@ -13,7 +13,10 @@ export interface Vocabulary {
   release: Release
 }
 
-/** The record as served. `anchored` covers everything else in it, so one changed letter shows. */
+/**
+ * Returns the record as it is served. `anchored` is a digest of everything else in it, so a changed
+ * letter shows.
+ */
 function skillRecordOf(source: SourceRecord, publicUrl: string): SkillRecord {
   const urls = standardUrls(publicUrl)
   const { novice = '', intermediate = '', advanced = '', expert = '' } = source.proficiency_rubric
@@ -38,12 +41,18 @@ function skillRecordOf(source: SourceRecord, publicUrl: string): SkillRecord {
   return { ...record, anchored: anchorOf(record) }
 }
 
-/** `sha256:` and the hex digest over the canonical JSON (RFC 8785) of the record without `anchored`. */
+/**
+ * Returns `sha256:` and the hex digest of the canonical JSON (RFC 8785) of the record without
+ * `anchored`.
+ */
 function anchorOf(record: Omit<SkillRecord, 'anchored'>): string {
   return contentHash(record)
 }
 
-/** The catalog: all records and what they refer to. `catalog_hash` names exactly this vocabulary: it covers the sorted anchors. */
+/**
+ * Returns the catalog: all records and the lists that they refer to. `catalog_hash` covers the
+ * sorted anchors, so it names exactly this vocabulary.
+ */
 export function skillCatalogOf(vocabulary: Vocabulary, publicUrl: string) {
   const urls = standardUrls(publicUrl)
   const skills = vocabulary.records.map((source) => skillRecordOf(source, publicUrl))

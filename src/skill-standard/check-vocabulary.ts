@@ -1,4 +1,4 @@
-/** Checks a vocabulary directory by all rules, and releases one that passes. */
+/** Checks a vocabulary directory by all rules, and releases a vocabulary that passes. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contextDocument, standardUrls } from './context.ts'
@@ -12,11 +12,11 @@ import { loadVocabulary, readVocabulary } from './vocabulary.ts'
 
 export interface VocabularyCheck {
   findings: Finding[]
-  /** False where V15 and V16 could not be run: `jsonld` is not installed, or a record has no shape to make documents of. */
+  /** False if V15 and V16 could not run: `jsonld` is not installed, or a record is malformed. */
   jsonLdChecked: boolean
 }
 
-/** Rules V1 to V18. Throws `VocabularyError` where the files cannot be read at all. */
+/** Checks rules V1 to V18. Throws `VocabularyError` if the files cannot be read. */
 export async function checkVocabulary(
   directory: string,
   options: LintOptions = {},
@@ -35,8 +35,8 @@ export async function checkVocabulary(
 }
 
 /**
- * Writes `release.json` when the vocabulary differs from its last release in nothing but what a release may change (V12).
- * Gives the findings that stand against it, none when it was written.
+ * Writes `release.json` if the vocabulary differs from its last release only in what a release may
+ * change (V12). Otherwise returns the findings and writes nothing.
  */
 export function releaseVocabulary(
   directory: string,

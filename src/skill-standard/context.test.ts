@@ -1,4 +1,4 @@
-/** The context, run through a JSON-LD processor in safe mode: a dropped term is an error. */
+/** The context in a JSON-LD processor in safe mode, where a dropped term is an error. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ async function jsonLd(context: unknown = contextDocument(base)): Promise<JsonLd>
   return opened
 }
 
-test('context: only prefixes and types stand at the top level', () => {
+test('context: the top level holds only prefixes and types', () => {
   const context: Record<string, unknown> = contextDocument(base)['@context']
   for (const [name, definition] of Object.entries(context)) {
     if (name.startsWith('@')) continue
@@ -70,7 +70,7 @@ test('context: the bands document expands, its bands in order', async () => {
   assert.ok(text.indexOf('"emerging"') < text.indexOf('"exceptional"'))
 })
 
-test('context: the bands document canonicalises at the default limit, each band under its own name', async () => {
+test('context: the bands document canonicalises at the default limit, with each band under its own name', async () => {
   const quads = await (await jsonLd()).dataset(scoreBandDefinitions(base))
   const names = quads
     .filter((quad) => quad.includes('/vocab#band>'))
@@ -97,7 +97,7 @@ test('context trap: an `id` alias at the top level would break every record and 
   )
 })
 
-test('context: a check never fetches', async () => {
+test('context: a check makes no request', async () => {
   const { expand } = await jsonLd()
   await assert.rejects(expand({ '@context': 'https://elsewhere.example/', '@id': 'urn:a' }))
 })

@@ -1,18 +1,22 @@
 /**
- * Pure: the one JSON-LD context, for skill records, catalog, bands and score credentials (decision D31).
- * A credential names it after the W3C v2 context, whose terms are protected: so every term of ours stands inside a type's scope, and
- * only prefixes and types stand at the top. An alias of `id` for `@id` at the top would make every record invalid, for it carries both.
+ * Pure: the one JSON-LD context for skill records, catalog, bands and score credentials (decision
+ * D31). A credential lists it after the W3C v2 context, whose terms are protected. Therefore every
+ * term here stands inside the scope of a type, and only prefixes and types stand at the top. An
+ * alias of `id` for `@id` at the top would make every record invalid, because a record has both.
  */
 import { credentialType, nativeProofType } from '../platform/http/identifiers.ts'
 
-/** The absolute addresses of the skill standard under a base without a trailing slash, e.g. `https://scores.example.org`. */
+/**
+ * Returns the absolute addresses of the skill standard. `publicUrl` has no trailing slash, e.g.
+ * `https://scores.example.org`.
+ */
 export function standardUrls(publicUrl: string) {
   const base = `${publicUrl}/standard/v1`
   return {
     context: `${base}/context.jsonld`,
     skills: `${base}/skills`,
     bands: `${base}/score-bands.jsonld`,
-    /** Ends where a term's name begins. */
+    /** Ends where the name of a term begins. */
     vocab: `${base}/vocab#`,
     skill: (slug: string) => `${base}/skills/${slug}`,
   }
@@ -39,7 +43,7 @@ export function contextDocument(publicUrl: string) {
 const xsd = 'http://www.w3.org/2001/XMLSchema#'
 const security = 'https://w3id.org/security#'
 
-/** `@id` references written as `hss:slug`; a set, so that no order is claimed. */
+/** `@id` references are written as `hss:slug`. A set claims no order. */
 const skillReferences = { '@type': '@id', '@container': '@set' }
 
 const shared = {
@@ -53,11 +57,11 @@ const skillStandardTypes = {
     '@id': 'std:Skill',
     '@context': {
       ...shared,
-      // A literal here: the node's own name is `@id`.
+      // A literal here: the name of the node is `@id`.
       id: 'schema:identifier',
       label: 'skos:prefLabel',
       aliases: { '@id': 'skos:altLabel', '@container': '@set' },
-      // Literals: mapped as vocabulary, the value `domain` would turn into the property's own name.
+      // Literals: mapped as vocabulary, the value `domain` would become the name of the property.
       domain: 'std:domain',
       subdomain: 'std:subdomain',
       category: { '@id': 'std:category', '@container': '@set' },
@@ -67,7 +71,7 @@ const skillStandardTypes = {
         '@context': {
           '@protected': true,
           type: 'std:evidenceKind',
-          // Without a type: typed as a decimal, 0.35 would become the invalid text "3.5E-1".
+          // Has no type: as a decimal, 0.35 would become the invalid text "3.5E-1".
           weight: 'std:weight',
           signal: 'std:signal',
         },
@@ -143,7 +147,10 @@ const skillStandardTypes = {
   },
 }
 
-/** Signed credentials depend on these names: none may ever change. Written in full, so that no prefix can be re-bound under them. */
+/**
+ * Signed credentials depend on these names, so none may ever change. They are written in full, so
+ * that no prefix can be re-bound under them.
+ */
 function credentialTypes(vocab: string) {
   const integer = (name: string) => ({ '@id': `${vocab}${name}`, '@type': `${xsd}integer` })
   return {
@@ -151,7 +158,8 @@ function credentialTypes(vocab: string) {
       '@id': `${vocab}${credentialType}`,
       '@context': {
         '@protected': true,
-        // The W3C v2 context has dropped it; the specification's verify request still carries it.
+        // The W3C v2 context has dropped this term; the verify request of the specification still
+        // has it.
         issuanceDate: {
           '@id': 'https://www.w3.org/2018/credentials#issuanceDate',
           '@type': `${xsd}dateTime`,
@@ -181,7 +189,10 @@ function credentialTypes(vocab: string) {
   }
 }
 
-/** The members of the native proof, named as the W3C v2 context names those of its own proof type. */
+/**
+ * The members of the native proof, with the names that the W3C v2 context gives to those of its own
+ * proof type.
+ */
 const nativeProofTerms = {
   '@protected': true,
   id: '@id',

@@ -1,4 +1,4 @@
-/** The handlers of the four routes; over HTTP they are tested with the rest of the service. */
+/** The handlers of the four routes. The tests of the whole service cover them over HTTP. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -38,7 +38,7 @@ function bodyOf(answer: Answer) {
   return JSON.parse(identity.bytes.toString('utf8'))
 }
 
-test('the four routes of spec §4.2 are open, and shed last', () => {
+test('the four routes are open and are refused last under overload', () => {
   assert.deepEqual(
     endpoints.map(({ method, path, policy, shed }) => [method, path, policy.kind, shed]),
     [
@@ -51,7 +51,7 @@ test('the four routes of spec §4.2 are open, and shed last', () => {
   assert.equal(new Set(endpoints.map(({ operationId }) => operationId)).size, 4)
 })
 
-test('every response has an example that fits its schema, closed', () => {
+test('every response has an example that fits its closed schema', () => {
   for (const endpoint of endpoints) {
     for (const [status, { schema, example }] of Object.entries(endpoint.responses)) {
       if (schema === undefined) continue
@@ -61,7 +61,7 @@ test('every response has an example that fits its schema, closed', () => {
   }
 })
 
-test('200: every document is exactly application/ld+json, an hour fresh, and fits its schema', async () => {
+test('200: every document is application/ld+json without parameters, fresh for an hour, and fits its schema', async () => {
   for (const endpoint of endpoints) {
     const answer = await answerOf(endpoint, { id: 'typescript' })
     const document = documentOf(answer)
@@ -92,7 +92,7 @@ test('200: slug, slug.jsonld and hss:slug are one document, for each skill', asy
   }
 })
 
-test('200: a record alone says what it says in the catalog', async () => {
+test('200: a record alone says the same as in the catalog', async () => {
   const catalog = bodyOf(await answerOf(route('/standard/v1/skills')))
   assert.equal(catalog.skills.length, catalog.count)
   for (const record of catalog.skills) assert.deepEqual(bodyOf(await skill(record.id)), record)
@@ -109,7 +109,7 @@ test('404: a well-formed unknown slug has the closed skill-not-found body as JSO
   }
 })
 
-test('400: what cannot be a slug is an invalid parameter, never a 404 body with a false id', async () => {
+test('400: an id that cannot be a slug is an invalid parameter, never a 404 body with a false id', async () => {
   for (const id of ['TypeScript', 'a--b', '-', '..', 'a'.repeat(65), 'hss:', '__proto__', 'é']) {
     const answer = await skill(id)
     assert.ok('refusal' in answer, id)

@@ -1,4 +1,7 @@
-/** The routes of the skill standard (spec §4.2). Every document is made once, at start: they answer while the database is down. */
+/**
+ * The routes of the skill standard. Every document is made once, at start, so the routes answer
+ * while the database is down.
+ */
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import { type Answer, commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
@@ -16,14 +19,20 @@ import {
 } from './schema.ts'
 import { skillIdOf, slugOf, slugOfPath } from './slug.ts'
 
-/** Without parameters: a JSON-LD processor ignores a Link to a context only when the type is exactly this. */
+/**
+ * Without parameters: a JSON-LD processor ignores a Link to a context unless the type is exactly
+ * this.
+ */
 const ldJson = 'application/ld+json'
 const maxAgeSeconds = 3_600
 
 export interface SkillStandardOptions {
-  /** Without a trailing slash, e.g. `https://scores.example.org` (decision D3). */
+  /** Base address without a trailing slash, e.g. `https://scores.example.org` (decision D3). */
   publicUrl: string
-  /** Former values of `publicUrl`, for which the context is served as well: credentials issued under them name it. */
+  /**
+   * Former values of `publicUrl`. The context is served under them as well, because credentials
+   * issued under them name it.
+   */
   formerPublicUrls?: readonly string[]
   vocabulary: Vocabulary
 }
@@ -173,7 +182,7 @@ function jsonLdDocument(
   })
 }
 
-/** A true catalog of one skill: the whole one would swamp the contract. */
+/** Returns a valid catalog of one skill, because the whole catalog would swamp the contract. */
 function exampleCatalog(vocabulary: Vocabulary, publicUrl: string, id: string) {
   const records = vocabulary.records.filter((record) => record.id === id)
   return skillCatalogOf({ ...vocabulary, records, deprecated: {} }, publicUrl)

@@ -1,4 +1,4 @@
-/** Pure: what the lint reports, and what its rules look at. */
+/** Pure: the findings of the lint, and the entries that its rules look at. */
 import type { SourceRecord } from './source.ts'
 
 export type Rule =
@@ -6,12 +6,15 @@ export type Rule =
 
 export interface Finding {
   rule: Rule
-  /** A file of the vocabulary directory, or `catalog` or `bands` for what is made from all of them. */
+  /**
+   * A file of the vocabulary directory, or `catalog` or `bands` for the documents that are made
+   * from all files.
+   */
   file: string
   message: string
 }
 
-/** A record whose shape is right. */
+/** A record of the right shape. */
 export interface Entry {
   file: string
   record: SourceRecord

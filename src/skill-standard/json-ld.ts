@@ -1,14 +1,15 @@
 /**
- * A JSON-LD processor for checks. The service needs none to run: it makes its documents itself. `jsonld` is a development dependency,
- * so it is loaded when a check asks for it, and it gets a loader that knows only the documents it is handed: no request leaves.
+ * A JSON-LD processor for checks. The service itself needs none, because it writes its documents
+ * itself. `jsonld` is a development dependency and is loaded when a check needs it. Its loader
+ * knows only the given documents: no request leaves the process.
  */
 
 export interface JsonLd {
-  /** Expands in safe mode: throws where a term would be dropped or a value lost. */
+  /** Expands in safe mode: throws if a term would be dropped or a value lost. */
   expand: (document: unknown) => Promise<unknown[]>
   /** Compacts against a context by its URL. */
   compact: (document: unknown, contextUrl: string) => Promise<Record<string, unknown>>
-  /** The RDF dataset as sorted N-Quads (RDFC-1.0). */
+  /** Returns the RDF dataset as sorted N-Quads (RDFC-1.0). */
   dataset: (document: unknown) => Promise<string[]>
 }
 
@@ -18,7 +19,10 @@ interface Processor {
   canonize(document: unknown, options: object): Promise<string>
 }
 
-/** A processor over these context documents, by URL; null where `jsonld` is not installed. */
+/**
+ * Opens a processor that knows these context documents by URL. Returns null if `jsonld` is not
+ * installed.
+ */
 export async function openJsonLd(contexts: Record<string, unknown>): Promise<JsonLd | null> {
   const processor = await installedProcessor()
   if (processor === null) return null
@@ -52,7 +56,10 @@ async function installedProcessor(): Promise<Processor | null> {
   }
 }
 
-/** What went wrong, with the term that would be dropped: the processor's own message leaves it out. */
+/**
+ * Returns the message of an error with the term that would be dropped, which the processor's own
+ * message leaves out.
+ */
 export function faultOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const details = 'details' in error ? ` ${JSON.stringify(error.details)}` : ''

@@ -1,10 +1,16 @@
-/** Pure: how records refer to each other: V5 (every reference resolves), V6 (prerequisites without a circle), V7 (related skills). */
+/**
+ * Pure: references between records: V5 (every reference resolves), V6 (prerequisites form no
+ * circle), V7 (related skills).
+ */
 import type { Entry, Finding } from './finding.ts'
 
-/** Prerequisites of prerequisites, at most this many steps. */
+/** Longest allowed chain of prerequisites, in steps. */
 const depthMax = 6
 
-/** `knownIds` also holds the ids of records whose shape is wrong, so that one fault gives one finding. */
+/**
+ * Returns the findings. `knownIds` also holds the ids of malformed records, so that one fault gives
+ * one finding.
+ */
 export function lintGraph(entries: readonly Entry[], knownIds: ReadonlySet<string>): Finding[] {
   const prerequisites = new Map(
     entries.map(({ record }) => [record.id, record.depends_on] as const),
@@ -26,7 +32,10 @@ function unresolved({ file, record }: Entry, knownIds: ReadonlySet<string>): Fin
     .map((id) => ({ rule: 'V5', file, message: `${id} is not in the vocabulary` }))
 }
 
-/** Kahn: takes away, layer by layer, what has no prerequisite left; what remains is in a circle or rests on one. */
+/**
+ * Kahn's algorithm: removes, layer by layer, the records without a prerequisite left. The rest is
+ * in a circle or depends on one.
+ */
 function circlesAndDepth(entries: readonly Entry[], prerequisites: Prerequisites): Finding[] {
   const findings: Finding[] = []
   let remaining = [...entries]

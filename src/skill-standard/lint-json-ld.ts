@@ -1,11 +1,14 @@
-/** Pure: V15 (every document expands in safe mode) and V16 (the catalog says what its records say, no more and no less). */
+/**
+ * Pure: V15 (every document expands in safe mode) and V16 (the catalog says exactly what its
+ * records say).
+ */
 import { scoreBandDefinitions } from './bands.ts'
 import { skillCatalogOf, type Vocabulary } from './catalog.ts'
 import type { Finding } from './finding.ts'
 import { faultOf, type JsonLd } from './json-ld.ts'
 import { slugOf } from './slug.ts'
 
-/** The documents as a client sees them. */
+/** Returns the documents as a client gets them. */
 export function jsonLdDocumentsOf(vocabulary: Vocabulary, publicUrl: string) {
   const catalog = skillCatalogOf(vocabulary, publicUrl)
   return { catalog, records: catalog.skills, bands: scoreBandDefinitions(publicUrl) }
@@ -38,7 +41,10 @@ async function expansionFault(document: unknown, jsonLd: JsonLd): Promise<string
   }
 }
 
-/** Datasets, never texts: blank nodes have other names in each. The catalog's own statements are set aside. */
+/**
+ * Compares datasets, never texts, because blank nodes have other names in each text. The catalog's
+ * own statements are left out.
+ */
 async function datasetFaults(documents: JsonLdDocuments, jsonLd: JsonLd): Promise<Finding[]> {
   const { catalog, records } = documents
   const all = await jsonLd.dataset(catalog)

@@ -1,4 +1,4 @@
-/** Pure: what one record must hold by itself: evidence weights (V8), rubric (V9), controlled words (V10). */
+/** Pure: rules for one record: evidence weights (V8), rubric (V9), controlled words (V10). */
 import type { Entry, Finding } from './finding.ts'
 import type { ControlledLists, SourceRecord } from './source.ts'
 
@@ -14,7 +14,7 @@ export function lintRecord({ file, record }: Entry, controlled: ControlledLists)
   ]
 }
 
-/** The scoring core counts in thousandths, so weights are thousandths exactly. */
+/** The scoring core counts in thousandths, so weights must be whole thousandths. */
 function evidenceFaults({ evidence_types }: SourceRecord, controlled: ControlledLists): string[] {
   const faults: string[] = []
   const known = new Set(controlled.evidence_types.map(({ slug }) => slug))
@@ -46,7 +46,7 @@ function rubricFaults({ proficiency_rubric: rubric }: SourceRecord): string[] {
       faults.push(
         `${level} has ${text.length} characters, not ${levelLengthMin} to ${levelLengthMax}`,
       )
-    // Time served is no evidence of ability.
+    // Years of experience are no evidence of ability.
     if (/\byears?\b.{0,20}\bexperience\b|\bexperience\b.{0,20}\byears?\b/i.test(text))
       faults.push(`${level} counts years of experience`)
     const same = seen.get(text.trim().toLowerCase())

@@ -1,4 +1,7 @@
-/** Pure: the vocabulary against its last release: V12 (hashes match), V13 (a changed meaning is a new major version), V14 (no id goes away). */
+/**
+ * Pure: the vocabulary against its last release: V12 (hashes match), V13 (a changed meaning needs a
+ * new major version), V14 (no id disappears).
+ */
 import type { Entry, Finding } from './finding.ts'
 import { contentHash, scoreRelevantHash } from './release.ts'
 import type { Release, VocabularyFiles } from './source.ts'

@@ -1,4 +1,7 @@
-/** Every rule is seen to fire on a broken copy of the real vocabulary, and the real one is clean. */
+/**
+ * Each rule finds its fault in a broken copy of the real vocabulary, and finds nothing in the real
+ * one.
+ */
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +25,7 @@ test('the vocabulary of the repository has no finding by any rule, V15 and V16 i
   assert.deepEqual(check, { findings: [], jsonLdChecked: true })
 })
 
-test('the vocabulary holds a hundred records or more, every domain its least number, the technical the most', () => {
+test('the vocabulary has at least a hundred records, each domain its minimum, and the technical domain the most', () => {
   const { records } = loadVocabulary('vocabulary')
   assert.ok(records.length >= 100)
   const counts = domains.map((domain) => records.filter((it) => it.domain === domain).length)
@@ -30,7 +33,9 @@ test('the vocabulary holds a hundred records or more, every domain its least num
   assert.equal(counts[domains.indexOf('technical')], Math.max(...counts))
 })
 
-/** A copy of the real files that a test may break: records by slug, and the four other files. */
+/**
+ * Returns a copy of the real files for a test to break: records by slug, and the four other files.
+ */
 function copy() {
   const files = readVocabulary('vocabulary')
   const records = new Map<string, SourceRecord>()
@@ -436,7 +441,7 @@ for (const { rule, what, file, message, breakIt, options } of breakages)
     assert.match(messages.map((finding) => finding.message).join('\n'), message)
   })
 
-test('V12 finds that nothing was released yet', () => {
+test('V12 finds that there is no release yet', () => {
   const found = lintVocabulary({ ...readVocabulary('vocabulary'), release: null })
   assert.deepEqual(
     found.map(({ rule, file }) => [rule, file]),
@@ -459,18 +464,18 @@ async function processor(context: unknown = contextDocument(base)) {
   return jsonLd
 }
 
-test('V15 finds a term that the context does not have', async () => {
+test('V15 finds a term that is not in the context', async () => {
   const documents = jsonLdDocumentsOf(loadVocabulary('vocabulary'), base)
   const { Skill } = contextDocument(base)['@context']
   const { anchored: _, ...terms } = Skill['@context']
   const broken = { ...contextDocument(base)['@context'], Skill: { ...Skill, '@context': terms } }
   const found = await lintJsonLd(documents, await processor({ '@context': broken }))
-  // Each record, and the catalog that holds them.
+  // Each record, and the catalog that contains it.
   assert.equal(found.length, documents.records.length + 1)
   assert.ok(found.every(({ rule, message }) => rule === 'V15' && message.includes('anchored')))
 })
 
-test('V16 finds a catalog that lost or changed a record', async () => {
+test('V16 finds a catalog in which a record is missing or changed', async () => {
   const documents = jsonLdDocumentsOf(loadVocabulary('vocabulary'), base)
   const jsonLd = await processor()
   const lost = { ...documents.catalog, skills: documents.records.slice(1) }
@@ -482,7 +487,7 @@ test('V16 finds a catalog that lost or changed a record', async () => {
   assert.ok(extra.some(({ rule, message }) => rule === 'V16' && message.startsWith('the catalog')))
 })
 
-test('V16 holds while a skill is deprecated: its successor is the catalog’s own statement', async () => {
+test('V16 holds for a deprecated skill: its successor is the catalog’s own statement', async () => {
   const vocabulary = loadVocabulary('vocabulary')
   const deprecated = { 'hss:git': 'hss:sql' }
   const documents = jsonLdDocumentsOf({ ...vocabulary, deprecated }, base)
@@ -493,12 +498,12 @@ test('V16 holds while a skill is deprecated: its successor is the catalog’s ow
   assert.ok(dataset.includes(replaced))
 })
 
-test('the checked-in release is exactly what these records give', () => {
+test('the checked-in release is exactly the release of these records', () => {
   const { records, release } = loadVocabulary('vocabulary')
   assert.deepEqual(releaseOf({ records }, release), release)
 })
 
-test('a release is written when nothing but V12 stands against it, and refused otherwise', (t) => {
+test('a release is written if only V12 has findings, and refused otherwise', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'vocabulary-'))
   t.after(() => rmSync(directory, { recursive: true }))
   cpSync('vocabulary', directory, { recursive: true })

@@ -1,6 +1,7 @@
 /**
- * Pure: the rules of a good vocabulary, V1 to V14, V17 and V18 (V15 and V16 need a JSON-LD processor: `lint-json-ld.ts`).
- * A record whose shape is wrong gives V1 findings alone; the other rules see the records that have one.
+ * Pure: the rules of a good vocabulary, V1 to V14, V17 and V18. V15 and V16 need a JSON-LD
+ * processor (`lint-json-ld.ts`). A malformed record gives V1 findings only; the other rules see
+ * well-formed records.
  */
 import { foldText } from '../platform/fold-text.ts'
 import type { Entry, Finding } from './finding.ts'
@@ -12,14 +13,20 @@ import { isSlug, skillIdOf } from './slug.ts'
 import { type Crosswalk, faultsOf, shapes, type VocabularyFiles } from './source.ts'
 
 export interface LintOptions {
-  /** Records each domain needs at least (rule V11). */
+  /** Minimum of records in each domain (rule V11). */
   domainRecordsMin?: number
 }
 
-/** A domain with fewer is no fair part of a profile; the full starter vocabulary is to have fifteen. */
+/**
+ * A domain with fewer records is no fair part of a profile. The full starter vocabulary is planned
+ * with fifteen.
+ */
 export const releaseDomainRecordsMin = 12
 
-/** Every finding, in the order of the rules. An empty list: the vocabulary may be released. */
+/**
+ * Returns every finding, in the order of the rules. If the list is empty, the vocabulary may be
+ * released.
+ */
 export function lintVocabulary(files: VocabularyFiles, options: LintOptions = {}): Finding[] {
   const { domainRecordsMin = releaseDomainRecordsMin } = options
   const { entries, findings } = withShape(files)
@@ -49,7 +56,7 @@ function withShape(files: VocabularyFiles): { entries: Entry[]; findings: Findin
   return { entries, findings }
 }
 
-/** V2, V3, V4, V18: one name for one thing. */
+/** V2, V3, V4, V18: one name for one skill. */
 function names(entries: readonly Entry[]): Finding[] {
   const findings: Finding[] = []
   const ids = new Map<string, string>()
@@ -95,7 +102,9 @@ function aliases(entries: readonly Entry[], labels: ReadonlyMap<string, string>)
   return findings
 }
 
-/** Two names that differ in case, width, spaces or hyphens alone are one name to a reader. */
+/**
+ * Folds a name: to a reader, two names that differ only in case, width, spaces or hyphens are one.
+ */
 function folded(name: string): string {
   return foldText(name).replace(/[\s-]/g, '')
 }
@@ -128,9 +137,9 @@ function domainCounts(
 }
 
 const schemes: Record<string, RegExp> = {
-  /** The address of a skill concept. */
+  /** Address of a skill concept. */
   esco: /^http:\/\/data\.europa\.eu\/esco\/skill\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
-  /** A place in the content model, e.g. `2.A.1.a`. */
+  /** Place in the content model, e.g. `2.A.1.a`. */
   onet: /^[1-6]\.[A-Z]\.[0-9]{1,2}\.[a-z](?:\.[0-9]{1,2})?$/,
 }
 const matches = new Set(['exactMatch', 'closeMatch', 'broadMatch', 'narrowMatch', 'relatedMatch'])

@@ -1,24 +1,31 @@
 /**
- * Pure: a release freezes what each record said. Its hashes are free of the base address, so they hold for every deployment;
- * the `anchored` of a served record covers the same text and the address as well.
+ * Pure: a release records the content of each record. Its hashes do not contain the base address,
+ * so they hold for every deployment. The `anchored` of a served record covers the same text and the
+ * address.
  */
 
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Release, SourceRecord } from './source.ts'
 
-/** `sha256:` and the hex digest of the canonical JSON. */
+/** Returns `sha256:` and the hex digest of the canonical JSON. */
 export function contentHash(value: unknown): string {
   return `sha256:${sha256Hex(canonicalJson(value))}`
 }
 
-/** What can change a score or its meaning: a change here takes a new major version (rule V13). */
+/**
+ * Returns the hash of the members that can change a score or its meaning. A change of it needs a
+ * new major version (rule V13).
+ */
 export function scoreRelevantHash(record: SourceRecord): string {
   const { id, evidence_types, decay_half_life_months, depends_on, proficiency_rubric } = record
   return contentHash({ id, evidence_types, decay_half_life_months, depends_on, proficiency_rubric })
 }
 
-/** The contents of `release.json` for these records. Lint first: a release must have no finding but those of rule V12. */
+/**
+ * Returns the contents of `release.json` for these records. Lint first: a release may have findings
+ * of rule V12 only.
+ */
 export function releaseOf(
   vocabulary: { records: readonly SourceRecord[] },
   release: Pick<Release, 'version' | 'released_at' | 'license'>,

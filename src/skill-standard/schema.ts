@@ -1,4 +1,4 @@
-/** Wire shapes of the skill standard (spec §2.6). */
+/** Wire shapes of the skill standard. */
 import { type Static, Type } from 'typebox'
 
 const closed = { additionalProperties: false }

@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
 import { isSlug, slugOfPath } from './slug.ts'
 
-test('slug: the forms of spec §4.2 name one skill', () => {
+test('slug: `slug`, `slug.jsonld` and `hss:slug` name one skill', () => {
   for (const id of ['typescript', 'typescript.jsonld', 'hss:typescript'])
     assert.equal(slugOfPath(id), 'typescript', id)
   assert.equal(slugOfPath('c'), 'c')
   assert.equal(slugOfPath('a'.repeat(64)), 'a'.repeat(64))
 })
 
-test('slug: what cannot be one is null', () => {
+test('slug: a text that cannot be a slug gives null', () => {
   const impossible = [
     '',
     '-a',
@@ -37,7 +37,7 @@ test('slug: what cannot be one is null', () => {
   for (const id of impossible) assert.equal(slugOfPath(id), null, JSON.stringify(id))
 })
 
-test('slug: groups of lowercase letters and digits joined by single hyphens, and nothing else', () => {
+test('slug: lowercase letters and digits in groups joined by single hyphens, and nothing else', () => {
   const text = fc.string({
     unit: fc.constantFrom('a', 'z', '0', '9', '-', 'A', '.'),
     maxLength: 70,

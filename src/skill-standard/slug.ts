@@ -1,10 +1,16 @@
-/** Pure: the form of a skill id. `hss:` is the JSON-LD prefix of the route, so `hss:typescript` and the record's address are one name. */
+/**
+ * Pure: the form of a skill id. `hss:` is the JSON-LD prefix of the route, so `hss:typescript` and
+ * the record's address are the same name.
+ */
 
 const slugLengthMax = 64
 
 const slugCharacters = /^[a-z0-9-]+$/
 
-/** Groups of lowercase letters and digits joined by single hyphens, at most 64 characters (decision D32). Linear: no nested repetition. */
+/**
+ * Returns true for groups of lowercase letters and digits joined by single hyphens, at most 64
+ * characters (decision D32). Runs in linear time: there is no nested repetition.
+ */
 export function isSlug(text: string): boolean {
   return (
     text.length <= slugLengthMax &&
@@ -15,7 +21,10 @@ export function isSlug(text: string): boolean {
   )
 }
 
-/** The slug of the path part `{id}` of spec §4.2: `slug`, `slug.jsonld` or `hss:slug`; null for what cannot be one. */
+/**
+ * Returns the slug of the path parameter `{id}`, which may be `slug`, `slug.jsonld` or `hss:slug`.
+ * Returns null if it cannot be a slug.
+ */
 export function slugOfPath(id: string): string | null {
   const slug = id.startsWith('hss:')
     ? id.slice('hss:'.length)

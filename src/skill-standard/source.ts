@@ -1,6 +1,7 @@
 /**
- * Pure: what the vocabulary directory holds, free of any base address. One file a skill, and four files that are no skill:
- * `controlled.json` (the controlled lists), `deprecated.json` (id → successor), `crosswalk.json`, `release.json` (written by `releaseOf`).
+ * Pure: the contents of the vocabulary directory, without a base address. It has one file for each
+ * skill and four other files: `controlled.json` (the controlled lists), `deprecated.json` (id →
+ * successor), `crosswalk.json` and `release.json` (written by `releaseOf`).
  */
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -14,7 +15,10 @@ const semver = Type.String({ pattern: '^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[
 const slug = Type.String({ pattern: '^[a-z0-9_-]+$', maxLength: 64 })
 const label = Type.String({ minLength: 2, maxLength: 60 })
 
-/** A skill as it lies on disk: the wire record without `@context`, `@id` and `anchored`, which depend on the base address. */
+/**
+ * A skill on disk: the wire record without `@context`, `@id` and `anchored`, which depend on the
+ * base address.
+ */
 const sourceRecord = Type.Object(
   {
     '@type': Type.Literal('Skill'),
@@ -40,7 +44,7 @@ const sourceRecord = Type.Object(
     decay_half_life_months: Type.Integer({ minimum: 0, maximum: 240 }),
     depends_on: ids(4),
     related_to: ids(6, 1),
-    // Lengths and keys are rule V9's; here only the shape.
+    // Rule V9 checks lengths and keys; the schema checks the shape only.
     proficiency_rubric: Type.Record(Type.String(), Type.String()),
   },
   closed,
@@ -60,11 +64,11 @@ const controlledLists = Type.Object(
 )
 export type ControlledLists = Static<typeof controlledLists>
 
-/** Deprecated id → the id that takes its place. The deprecated record stays. */
+/** Maps a deprecated id to the id that replaces it. The deprecated record stays. */
 const deprecations = Type.Record(Type.String({ pattern: '^hss:[a-z0-9-]+$' }), id)
 export type Deprecations = Static<typeof deprecations>
 
-/** Shapes only: whether a target is well-formed is rule V17's. */
+/** Rule V17 checks the form of targets; the schema checks the shape only. */
 const crosswalk = Type.Array(
   Type.Object(
     { skill: Type.String(), scheme: Type.String(), target: Type.String(), match: Type.String() },
@@ -75,7 +79,7 @@ export type Crosswalk = Static<typeof crosswalk>
 
 const digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
 
-/** The last release: what rules V12, V13 and V14 compare with. */
+/** The last release, with which rules V12, V13 and V14 compare. */
 const release = Type.Object(
   {
     version: semver,
@@ -90,7 +94,7 @@ const release = Type.Object(
 )
 export type Release = Static<typeof release>
 
-/** The files as read: the four that are no skill have their shape, the records may be anything. */
+/** The files as read. The four other files are well-formed; records may be anything. */
 export interface VocabularyFiles {
   records: readonly { file: string; content: unknown }[]
   controlled: ControlledLists
@@ -112,7 +116,7 @@ interface Shape {
   Errors(value: unknown): Iterable<{ instancePath: string; message: string }>
 }
 
-/** Each fault of a value against one of `shapes`, as `place: what is wrong`. */
+/** Returns each fault of a value against one of `shapes`, as `place: fault`. */
 export function faultsOf(shape: Shape, value: unknown): string[] {
   const faults = [...shape.Errors(value)].filter(({ message }) => message !== 'schema is false')
   return faults.map(({ instancePath, message }) => `${instancePath || '/'}: ${message}`)

@@ -22,14 +22,14 @@ function faultsOf(load: () => unknown): readonly string[] {
   return assert.fail('the vocabulary was accepted')
 }
 
-test('loading: records come sorted by id, with their release', () => {
+test('loading: records are sorted by id and come with their release', () => {
   const { records, release } = loadVocabulary('vocabulary')
   const ids = records.map(({ id }) => id)
   assert.deepEqual(ids, ids.toSorted())
   assert.deepEqual(Object.keys(release.records), ids)
 })
 
-test('loading: every fault of every file is told at once, with the file and the place', (t) => {
+test('loading: every fault of every file is reported at once, with the file and the place', (t) => {
   const directory = directoryOf(t)
   writeFileSync(join(directory, 'git.json'), '{"id": "hss:git", "id": "hss:git"}')
   writeFileSync(join(directory, 'sql.json'), '{"id":')
@@ -41,7 +41,7 @@ test('loading: every fault of every file is told at once, with the file and the 
   assert.match(faults.join('\n'), /deprecated\.json \/: must be object/)
 })
 
-test('loading: a record of the wrong shape is refused with the member that is wrong', (t) => {
+test('loading: a malformed record is refused and the wrong member is named', (t) => {
   const directory = directoryOf(t)
   writeFileSync(join(directory, 'git.json'), '{"id": "hss:git"}')
   const faults = faultsOf(() => loadVocabulary(directory))

@@ -1,11 +1,11 @@
-/** Reads the vocabulary directory. Every fault of every file is told at once. */
+/** Reads the vocabulary directory. Every fault of every file is reported at once. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
 import type { Vocabulary } from './catalog.ts'
 import { faultsOf, type SourceRecord, shapes, type VocabularyFiles } from './source.ts'
 
-/** A directory that cannot be served: `faults` has one line each, `file: what is wrong`. */
+/** A directory that cannot be served. `faults` has one line for each, as `file: fault`. */
 export class VocabularyError extends Error {
   override readonly name = 'VocabularyError'
   readonly faults: readonly string[]
@@ -16,7 +16,7 @@ export class VocabularyError extends Error {
   }
 }
 
-/** The vocabulary, ready to be served. Whether it is a good one is for `lintVocabulary` to say. */
+/** Loads the vocabulary, ready to be served. `lintVocabulary` judges its quality. */
 export function loadVocabulary(directory: string): Vocabulary {
   const files = readVocabulary(directory)
   const faults: string[] = []
@@ -33,12 +33,15 @@ export function loadVocabulary(directory: string): Vocabulary {
   return { records, controlled, deprecated, release }
 }
 
-/** The vocabulary of this release. */
+/** Loads the vocabulary of this release. */
 export function loadReleasedVocabulary(): Vocabulary {
   return loadVocabulary(join(import.meta.dirname, '../../vocabulary'))
 }
 
-/** The files for `lintVocabulary`. Throws where a file is unreadable, not JSON, or one of the four that are no skill has a wrong shape. */
+/**
+ * Reads the files for `lintVocabulary`. Throws if a file is unreadable or not JSON, or if one of
+ * the four other files is malformed.
+ */
 export function readVocabulary(directory: string): VocabularyFiles {
   const faults: string[] = []
   const contents = new Map<string, unknown>()
