@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { exportPerson } from '../privacy/export-person.ts'
+import { exportWorker } from '../privacy/export-worker.ts'
 import { done, type Outcome } from './output.ts'
 import { unknownPerson, usernameGiven } from './person.ts'
 import { UsageError } from './run.ts'
@@ -18,7 +18,7 @@ export function exportWorkerCommand(
   return withDatabase(config, async (db) => {
     const now = systemClock()
     const exported = await db.transaction(async (tx) => {
-      const found = await exportPerson(tx, username, now)
+      const found = await exportWorker(tx, username, now)
       if (found === null) return null
       const done = { action: 'workers.exported', subjects: [found.workerId], details: {} } as const
       await recordAction(tx, { ...done, actor: operator() }, now)

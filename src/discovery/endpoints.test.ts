@@ -18,7 +18,7 @@ const standard = {
   license: 'CC0-1.0',
 }
 
-/** Operations of other rooms that the engine document leads to. */
+/** Operations of other modules to which the engine document links. */
 const elsewhere: [operationId: string, path: string][] = [
   ['listSkills', '/standard/v1/skills'],
   ['getSkill', '/standard/v1/skills/{id}'],
@@ -115,7 +115,7 @@ test('discovery: the OpenAPI document is the same bytes at both paths, made once
   assert.ok('/status/{statusToken}' in Object(parsed(one).paths), 'it describes all rooms')
 })
 
-test('discovery: the engine document has the shape of spec §2.7 and leads to declared routes', async () => {
+test('discovery: the engine document has the published shape and links to declared routes', async () => {
   const { endpoints } = rooms()
   const document = parsed(await documentOf(endpoints, enginePath))
   assert.ok(Compile(engineDiscovery).Check(document))
@@ -143,7 +143,7 @@ test('discovery: the engine document follows the signing key, and is the same ob
 const manifestPath = '/.well-known/service-score-core-release-manifest.json'
 const provenancePath = '/.well-known/service-score-core-provenance.json'
 
-test('discovery: engine document and release manifest tell the engine as it was loaded', async () => {
+test('discovery: the engine document and the release manifest describe the engine as it was loaded', async () => {
   const { endpoints } = rooms()
   const { engine } = parsed(await documentOf(endpoints, enginePath))
   const manifest = parsed(await documentOf(endpoints, manifestPath))
@@ -172,7 +172,7 @@ test('discovery: engine document and release manifest tell the engine as it was 
   assert.deepEqual([previous_version, change], [null, 'none'])
 })
 
-test('discovery: an engine that was refused is told as refused, and the manifest is served', async () => {
+test('discovery: a refused engine is reported as refused, and the manifest is still served', async () => {
   const { endpoints, state } = rooms({ ...exampleEngine, state: 'altered', loaded: null })
   const { engine } = parsed(await documentOf(endpoints, enginePath))
   const { lifecycle, refusal, binary_sha256, version } = Object(engine)
@@ -188,7 +188,7 @@ test('discovery: an engine that was refused is told as refused, and the manifest
   assert.ok('refusal' in answer && answer.refusal === 'unavailable')
 })
 
-test('discovery: an engine that is recalled while the service runs is told as recalled, and still by its bytes', async () => {
+test('discovery: an engine that is recalled while the service runs is reported as recalled, with its digest', async () => {
   const { endpoints, state } = rooms()
   const before = await documentOf(endpoints, manifestPath)
   assert.equal(await documentOf(endpoints, manifestPath), before)
@@ -202,7 +202,7 @@ test('discovery: an engine that is recalled while the service runs is told as re
   assert.equal(Object(manifest.binary).sha256, exampleEngine.loaded.binarySha256)
 })
 
-test('discovery: the release manifest has the shape of spec §2.7', async () => {
+test('discovery: the release manifest has the published shape', async () => {
   const { endpoints } = rooms()
   const document = parsed(await documentOf(endpoints, manifestPath))
   assert.ok(Compile(releaseManifest).Check(document))
@@ -230,7 +230,7 @@ test('discovery: the provenance is signed anew when another key becomes active, 
   assert.deepEqual([Object(two.signatures)[0].keyid, signatures], [`${issuer}#z6MkTwo`, 2])
 })
 
-test('discovery: the pages are served as Markdown; one that the release lacks is not there', async () => {
+test('discovery: pages are served as Markdown, and a page that the release lacks has no route', async () => {
   const { endpoints } = rooms()
   const page = await documentOf(endpoints, '/docs/{page}', { page: 'changelog' })
   assert.equal(page.contentType, 'text/markdown; charset=utf-8')
@@ -239,7 +239,7 @@ test('discovery: the pages are served as Markdown; one that the release lacks is
   assert.ok('refusal' in answer && answer.refusal === 'not_found')
 })
 
-test('discovery: an operation that nobody declares is an error, never a dead link', async () => {
+test('discovery: a link to an undeclared operation is an error', async () => {
   const { endpoints } = rooms()
   endpoints.splice(0, 1)
   await assert.rejects(async () => documentOf(endpoints, enginePath), /listSkills/)

@@ -1,4 +1,4 @@
-/** The routes of discovery (spec §4.1), but for the key document, which belongs to score credentials. */
+/** The routes of discovery, except the key document, which belongs to score credentials. */
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import { commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { type ErrorName, errorTable, refuse } from '../platform/http/errors.ts'
@@ -29,18 +29,23 @@ import {
 } from './schema.ts'
 
 export interface DiscoveryOptions {
-  /** Without a trailing slash, e.g. `https://scores.example.org` (decision D3). */
+  /** Base address without a trailing slash, e.g. `https://scores.example.org` (decision D3). */
   publicUrl: string
-  /** Every endpoint of the service, these included; asked for when the first document is made. */
+  /**
+   * Returns every endpoint of the service, these included. Called when the first document is made.
+   */
   endpoints: () => readonly Endpoint[]
   webhooks: readonly WebhookDeclaration[]
   release: ReleaseFacts
-  /** Asked for at each request: the engine may be recalled while the service runs. */
+  /** Called at each request: the engine may be recalled while the service runs. */
   engine: () => EngineFacts
   standard: StandardFacts
-  /** Asked for at each request: a key may become active while the service runs. */
+  /** Called at each request: a key may become active while the service runs. */
   signing: () => SigningFacts
-  /** The active key, or undefined where none is active or its private half is not on this machine. */
+  /**
+   * Returns the active key, or undefined if no key is active or its private half is not on this
+   * machine.
+   */
   signer: () => Promise<EnvelopeSigner | undefined>
 }
 
@@ -112,7 +117,7 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
         200: {
           description: 'The description.',
           schema: engineDiscovery,
-          // Not made now: it names routes of rooms that are yet to be declared.
+          // Made on demand: it names routes of modules that are not declared yet.
           get example() {
             const { issuer, proofForms } = signing()
             const verificationMethod = `${issuer}#${exampleKid}`
@@ -227,13 +232,15 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
   ]
 }
 
-/** Made by the first call, then kept. */
+/** Returns a function that makes its result in the first call and keeps it. */
 function made<Made>(make: () => Made): () => Made {
   let kept: Made | undefined
   return () => (kept ??= make())
 }
 
-/** Made anew where it is wanted for another key than the last time. */
+/**
+ * Returns a function that makes its document again whenever the key differs from the previous call.
+ */
 function madeFor(): (key: string, make: () => PublicDocument) => PublicDocument {
   let last: { key: string; document: PublicDocument } | undefined
   return (key, make) => {

@@ -1,37 +1,40 @@
-/** Pure: what discovery is told of the scoring engine: nothing here is typed in, all of it comes from the bytes that run. */
+/** Pure: facts about the scoring engine, all derived from the bytes that run. */
 
 export interface EngineFacts {
   id: string
   version: string
-  /** `ok`, or why nothing is scored: why the engine of this release was refused at start, or `recalled`. */
+  /**
+   * `ok`, or the reason why nothing is scored: the engine of this release was refused at start, or
+   * `recalled`.
+   */
   state: string
-  /** Null where it was refused. */
+  /** Null if the engine was refused. */
   loaded: LoadedEngine | null
 }
 
 export interface LoadedEngine {
-  /** Of the bundle, relative to the root of the project, with `/`. */
+  /** Path of the bundle relative to the root of the project, with `/`. */
   path: string
   /** Bytes. */
   size: number
-  /** Of the bytes that run. */
+  /** SHA-256 of the bytes that run. */
   binarySha256: string
-  /** Of the golden vectors it was held against at start. */
+  /** SHA-256 of the golden vectors that the engine reproduced at start. */
   goldenSha256: string
-  /** Of its table of decay. */
+  /** SHA-256 of the engine's decay table. */
   tableSha256: string
-  /** As the bundle has them. */
+  /** Parameters of the bundle. */
   scorePrior: number
   intervalPrior: number
   scorePriorValue: number
   ladder: readonly number[]
-  /** The engine before it; null where there was none. */
+  /** The previous engine, or null if there was none. */
   previousVersion: string | null
-  /** Null where the engine before it cannot be run. */
+  /** Null if the previous engine cannot be run. */
   change: 'none' | 'compatible' | 'score_changing' | null
 }
 
-/** For the contract. */
+/** Example of the contract. */
 export const exampleEngine: EngineFacts & { loaded: LoadedEngine } = {
   id: 'hsc',
   version: '1.0.0',

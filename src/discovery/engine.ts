@@ -1,9 +1,12 @@
-/** Pure: the engine discovery document: the skill standard, the engine that computes scores and the credentials, and where each is. */
+/**
+ * Pure: the engine discovery document: the skill standard, the engine that computes scores, the
+ * credentials, and the address of each.
+ */
 import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
 import type { EngineFacts, LoadedEngine } from './engine-facts.ts'
 import { pageUrl } from './pages.ts'
 
-/** What is published of the vocabulary. */
+/** Published facts about the vocabulary. */
 export interface StandardFacts {
   version: string
   catalogHash: string
@@ -11,11 +14,11 @@ export interface StandardFacts {
   license: string
 }
 
-/** How credentials are signed now. */
+/** The present way of signing credentials. */
 export interface SigningFacts {
   issuer: string
   proofForms: readonly string[]
-  /** `<issuer>#<kid>` of the active key; null where signing is not configured. */
+  /** `<issuer>#<kid>` of the active key, or null if signing is not set up. */
   verificationMethod: string | null
 }
 
@@ -23,7 +26,7 @@ export interface DiscoveryFacts {
   standard: StandardFacts
   engine: EngineFacts
   signing: SigningFacts
-  /** The absolute URL (with `{name}` for what varies) of a declared operation. */
+  /** Returns the absolute URL of a declared operation, with `{name}` for parameters. */
   urlOf: (operationId: string) => string
 }
 
@@ -73,7 +76,7 @@ export function engineDiscoveryOf({
   }
 }
 
-/** Scores issued before stand, and say which engine made them. */
+/** Scores that were issued before stay, and each names the engine that computed it. */
 function refused({ state }: EngineFacts): Record<string, unknown> {
   return {
     lifecycle: 'refused',

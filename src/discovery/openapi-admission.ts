@@ -1,4 +1,4 @@
-/** Pure: who may call an operation, as the contract says it. */
+/** Pure: the admission rules of an operation as the contract states them. */
 import { type Endpoint, sessionLimits } from '../platform/http/endpoint.ts'
 
 const key = { apiKey: [] }
@@ -11,7 +11,7 @@ export function securityOf({ policy }: Endpoint): object[] {
   return [key, { payment: [] }, { paymentSignature: [] }]
 }
 
-/** Beyond what OpenAPI can say: scope, meter and limits. */
+/** Returns the facts that OpenAPI has no field for: scope, meter and limits. */
 export function admissionOf({ policy }: Endpoint): Record<string, object> {
   if (policy.kind === 'open') return {}
   if (policy.kind === 'session')

@@ -1,4 +1,4 @@
-/** Pure: the error values that a status can carry, and how each is shown in the contract. */
+/** Pure: the error values of each status, and their form in the contract. */
 import type { Endpoint } from '../platform/http/endpoint.ts'
 import { type ErrorName, errorTable } from '../platform/http/errors.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
@@ -12,11 +12,12 @@ const isMetered = ({ policy }: Shape): boolean => 'meter' in policy
 const isSession = ({ policy }: Shape): boolean => policy.kind === 'session'
 const isKeyed = ({ policy }: Shape): boolean => policy.kind === 'keyed'
 
-/** Values that only some endpoints can answer with. */
+/** Error values of a few endpoints only. */
 const onlyWhere: Partial<Record<ErrorName, (endpoint: Shape) => boolean>> = {
   api_key_in_url: () => false,
   invalid_json: ({ body }) => body !== undefined,
-  // Who declares these names them. What is wrong in the body of a verification is a finding.
+  // An endpoint that answers with these values declares them. A fault in the body of a verification
+  // is a finding, not an error.
   invalid_field: () => false,
   agent_reporting_locked: () => false,
   webhooks_not_configured: () => false,
@@ -37,14 +38,14 @@ const onlyWhere: Partial<Record<ErrorName, (endpoint: Shape) => boolean>> = {
   payment_settlement_pending: isPaid,
 }
 
-/** The rows of the error table that fit, for a response whose declaration names none. */
+/** Returns the rows of the error table that fit a response whose declaration names none. */
 export function valuesOf(status: number, endpoint: Shape): ErrorName[] {
   return errorNames.filter(
     (name) => errorTable[name].status === status && (onlyWhere[name]?.(endpoint) ?? true),
   )
 }
 
-/** What any path can answer, declared or not: the edge refuses before a route is known. */
+/** Errors of any path, declared or not: the edge refuses before it knows the route. */
 export const edgeRefusals: readonly ErrorName[] = [
   'bad_request',
   'api_key_in_url',
@@ -58,12 +59,15 @@ export const edgeRefusals: readonly ErrorName[] = [
   'overloaded',
 ]
 
-/** By name: each example stands once in the contract. */
+/** Returns references by name: each example stands once in the contract. */
 export function refusalExamples(names: readonly ErrorName[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/examples/${name}` }]))
 }
 
-/** Every row of the error table as the body a caller sees, with the row's advice as the summary. */
+/**
+ * Returns every row of the error table as the body of an answer, with the row's advice as the
+ * summary.
+ */
 export function errorExamples(): Record<string, object> {
   const examples = errorNames.map((name) => {
     const { message, advice } = errorTable[name]

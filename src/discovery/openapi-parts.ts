@@ -1,4 +1,6 @@
-/** Pure: what all operations of the contract share: the error body, headers, and how a caller names itself. */
+/**
+ * Pure: the shared parts of all operations of the contract: error body, headers, authentication.
+ */
 import { type Endpoint, idempotencyKeyPattern } from '../platform/http/endpoint.ts'
 import {
   creditsChargedHeader,
@@ -14,7 +16,7 @@ export function refTo(kind: Kind, name: string): { $ref: string } {
   return { $ref: `#/components/${kind}/${name}` }
 }
 
-/** The closed error body of spec §2.1. */
+/** The closed error body. */
 export const errorSchema = {
   title: 'Error',
   type: 'object',
@@ -34,7 +36,7 @@ export const errorSchema = {
   additionalProperties: false,
 }
 
-/** The headers of an answer that callers may rely on, by reference. */
+/** Returns the headers that callers may rely on, by reference. */
 export function answerHeaders(endpoint: Endpoint, status: number): Record<string, object> {
   const names: string[] = [versionHeader, 'X-Request-Id', 'Cache-Control']
   const hasNextLink = endpoint.responses[status]?.hasNextLink ?? false
@@ -52,7 +54,10 @@ export function answerHeaders(endpoint: Endpoint, status: number): Record<string
   return hasNextLink ? { ...headers, Link: refTo('headers', 'NextLink') } : headers
 }
 
-/** Whether the answer is, or may be, given after the call was counted (decision D18). The work of a keyed route may refuse with 403 too. */
+/**
+ * Returns whether an answer is or may be given after the call was counted (decision D18). The
+ * handler of a keyed route may refuse with 403 as well.
+ */
 function isCounted({ policy }: Endpoint, status: number): boolean {
   if (policy.kind === 'open' || status === 401) return false
   if (status === 403) return policy.kind === 'keyed' || policy.kind === 'session'

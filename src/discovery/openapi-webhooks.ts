@@ -1,4 +1,6 @@
-/** Pure: what the service sends by itself, as the contract shows it (OpenAPI 3.1 `webhooks`). */
+/**
+ * Pure: the requests that the service sends, as the contract shows them (OpenAPI 3.1 `webhooks`).
+ */
 import type { TObject } from 'typebox'
 import { refTo } from './openapi-parts.ts'
 
@@ -7,7 +9,7 @@ export interface WebhookDeclaration {
   name: string
   operationId: string
   summary: string
-  /** Of the whole body. */
+  /** Schema of the whole body. */
   schema: TObject
   example: unknown
   headers: readonly WebhookHeader[]
@@ -50,7 +52,7 @@ export function webhooksOf(
   return Object.fromEntries(items)
 }
 
-/** Each header once, by name. */
+/** Returns each header once, by name. */
 export function webhookParameters(webhooks: readonly WebhookDeclaration[]): Record<string, object> {
   const parameters = webhooks
     .flatMap(({ headers }) => headers)

@@ -14,7 +14,7 @@ type Json = Record<string, unknown>
 const contract: Json = JSON.parse(readFileSync('openapi/2026-05-14.json', 'utf8'))
 const publicUrl = 'https://scores.example.org'
 
-/** Every object in a document, with its JSON pointer. */
+/** Yields every object of a document with its JSON pointer. */
 function* nodes(value: unknown, pointer = ''): Generator<[pointer: string, node: Json]> {
   if (typeof value !== 'object' || value === null) return
   if (!Array.isArray(value)) yield [pointer, value as Json]
@@ -230,7 +230,7 @@ const extensions = new Set([
   'GET /sandbox/standard/v1/status-lists/score-vc-revocation/{listId}',
 ])
 
-test('contract: what names no scope declares no authentication; verify takes a key or none, paid reads a key or a payment, account routes a session', () => {
+test('contract: an operation without a scope declares no authentication; verify takes a key or none, paid reads a key or a payment, account routes a session', () => {
   const key = { apiKey: [] }
   for (const [name, , operation] of operationsOf(contract)) {
     const { scope, meter } = Object(operation['x-api-key'])
@@ -250,7 +250,7 @@ test('contract: what names no scope declares no authentication; verify takes a k
   }
 })
 
-test('contract: JSON-LD is served as application/ld+json, pages as Markdown, all else as application/json', () => {
+test('contract: JSON-LD is served as application/ld+json, pages as Markdown, everything else as application/json', () => {
   for (const [name, path, { responses }] of operationsOf(contract)) {
     const { 200: ok, 202: accepted, 201: created = ok ?? accepted } = Object(responses)
     const { content } = resolved(contract, created)
@@ -264,7 +264,7 @@ test('contract: JSON-LD is served as application/ld+json, pages as Markdown, all
   }
 })
 
-test('contract: the six events of spec §6 are webhooks, each with its closed envelope and the delivery headers', () => {
+test('contract: the six events are webhooks, each with its closed envelope and the delivery headers', () => {
   const webhooks: Json = Object(contract.webhooks)
   assert.deepEqual(Object.keys(webhooks), [
     'score.updated',
@@ -325,14 +325,14 @@ test('builder: the order of the declarations changes nothing', () => {
   )
 })
 
-test('builder: two different schemas of one title are refused', () => {
+test('builder: two different schemas with one title are refused', () => {
   const other = Type.Object({ name: Type.Integer() }, { title: 'Thing' })
   const responses = { 200: { description: 'It.', schema: other } }
   const pair = [declared({}), declared({ operationId: 'getB', path: '/b', responses })]
   assert.throws(() => openApiDocument(pair, { publicUrl }), /title Thing/)
 })
 
-test('builder: ETag, 304 and If-None-Match belong to documents alone', () => {
+test('builder: only documents have ETag, 304 and If-None-Match', () => {
   const plain = JSON.stringify(openApiDocument([declared({})], { publicUrl }).paths)
   assert.doesNotMatch(plain, /ETag|304|IfNoneMatch|HEAD/)
   const document = JSON.stringify(
@@ -341,7 +341,7 @@ test('builder: ETag, 304 and If-None-Match belong to documents alone', () => {
   for (const part of ['ETag', '"304"', 'IfNoneMatch', 'HEAD']) assert.ok(document.includes(part))
 })
 
-test('builder: what is sent is in the contract only where something is', () => {
+test('builder: the contract has webhooks only if the service sends some', () => {
   const nothing = openApiDocument([declared({})], { publicUrl })
   assert.ok(!('webhooks' in nothing))
   const headers = [{ name: 'X-Thing', description: 'It.', schema: { type: 'string' } }]
@@ -357,7 +357,7 @@ test('builder: what is sent is in the contract only where something is', () => {
   assert.ok('Thing' in Object(document.components).schemas)
 })
 
-test('builder: a status shows the values that its declaration names, else every value it can carry', () => {
+test('builder: a status lists the error values that its declaration names, otherwise every value that it can carry', () => {
   const responses = {
     400: { description: 'Bad.' },
     404: { description: 'None.', errors: ['skill_not_found'] },

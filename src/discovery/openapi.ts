@@ -1,6 +1,7 @@
 /**
- * Pure: the contract of the interface, OpenAPI 3.1, made from the endpoint declarations and the error table. The same declarations
- * always give the same bytes: paths, areas and components are sorted, so the checked-in contract can be compared.
+ * Pure: the contract of the interface in OpenAPI 3.1, made from the endpoint declarations and the
+ * error table. The same declarations always give the same bytes: paths, areas and components are
+ * sorted, so the checked-in contract can be compared.
  */
 import type { TObject } from 'typebox'
 import type { Endpoint, ResponseDeclaration } from '../platform/http/endpoint.ts'
@@ -13,7 +14,10 @@ import { type WebhookDeclaration, webhookParameters, webhooksOf } from './openap
 
 type Json = Record<string, unknown>
 
-/** A schema object with a `title` is published once, under that name. Throws when two different ones share a title. */
+/**
+ * Returns the contract. A schema object with a `title` is published once under that name. Throws if
+ * two different schemas share a title.
+ */
 export function openApiDocument(
   endpoints: readonly Endpoint[],
   { publicUrl, webhooks = [] }: { publicUrl: string; webhooks?: readonly WebhookDeclaration[] },
@@ -51,10 +55,13 @@ export function openApiDocument(
 
 const refusals = fixedComponents.responses
 
-/** The components that something refers to: which of the shared ones are needed depends on the endpoints. */
+/**
+ * Returns the components that something refers to, because the endpoints decide which shared ones
+ * are needed.
+ */
 function usedOf(components: Record<string, Record<string, object>>, referring: string) {
   const isUsed = (kind: string, name: string): boolean =>
-    // Every error has its example, for those that any path can answer with.
+    // Keeps every error example, for the errors that any path can answer with.
     kind === 'examples' ||
     referring.includes(
       kind === 'securitySchemes' ? `"${name}":[]` : `"#/components/${kind}/${name}"`,
@@ -108,7 +115,7 @@ function parametersOf(
   publish: (schema: object) => unknown,
 ): Json[] {
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
-    // A number is checked as the text that it is sent as, and published as the number that it means.
+    // A number in a query is checked as text and published as a number.
     const { description, published, ...form }: Json = { ...property }
     const required = !('default' in property) && (schema?.required?.includes(name) ?? false)
     const parameter: Json = { name, in: place, required, schema: published ?? publish(form) }
@@ -167,7 +174,7 @@ function responseOf(
   }
 }
 
-/** Who could pay on the spot is told how. */
+/** An operation that takes payments shows the challenge. */
 function errorBody({ policy }: Endpoint, status: number, publish: (schema: object) => unknown) {
   const error = refTo('schemas', 'Error')
   return policy.kind === 'paid' && status === 402
@@ -175,7 +182,10 @@ function errorBody({ policy }: Endpoint, status: number, publish: (schema: objec
     : error
 }
 
-/** A copy without what the schema library adds, in which each titled object is a reference. */
+/**
+ * Returns a copy without the additions of the schema library, in which each titled object is a
+ * reference.
+ */
 function published(node: unknown, schemas: Map<string, Json>): unknown {
   if (Array.isArray(node)) return node.map((item) => published(item, schemas))
   if (typeof node !== 'object' || node === null) return node
@@ -194,7 +204,7 @@ function keyOf({ path, method }: Endpoint): string {
   return `${path} ${method}`
 }
 
-/** By UTF-16 code units: the order does not depend on the machine's locale. */
+/** Compares by UTF-16 code units, so that the order does not depend on the machine's locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

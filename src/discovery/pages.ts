@@ -1,9 +1,15 @@
-/** Pure: the pages of the documentation that are published, so that what is said of the scores can be read where the scores are. */
+/**
+ * Pure: the documentation pages that the service publishes, so that the rules of scoring can be
+ * read beside the scores.
+ */
 
 export const pageNames = ['scoring', 'changelog'] as const
 export type PageName = (typeof pageNames)[number]
 
-/** `urlOf` gives the absolute URL of a declared operation, with `{name}` for what varies. */
+/**
+ * Returns the URL of a page. `urlOf` gives the absolute URL of a declared operation, with `{name}`
+ * for parameters.
+ */
 export function pageUrl(urlOf: (operationId: string) => string, name: PageName): string {
   return urlOf('getDocumentationPage').replace('{page}', name)
 }

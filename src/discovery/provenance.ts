@@ -1,6 +1,6 @@
 /**
- * Pure: where the engine's bundle comes from, as an in-toto statement with SLSA provenance, in a signed DSSE envelope
- * (in-toto Statement v1, slsa.dev/provenance/v1, DSSE v1.0).
+ * Pure: the origin of the engine's bundle as an in-toto statement with SLSA provenance in a signed
+ * DSSE envelope (in-toto Statement v1, slsa.dev/provenance/v1, DSSE v1.0).
  */
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { exampleEngine, type LoadedEngine } from './engine-facts.ts'
@@ -11,11 +11,13 @@ export interface ProvenanceFacts {
   engine: LoadedEngine
   release: ReleaseFacts
   issuer: string
-  /** The absolute URL of a declared operation. */
+  /** Returns the absolute URL of a declared operation. */
   urlOf: (operationId: string) => string
 }
 
-/** The operator vouches for the build: whoever has the files below runs the tool on them and compares. */
+/**
+ * The operator vouches for the build: a reader with these files runs the tool on them and compares.
+ */
 export function provenanceStatement(facts: ProvenanceFacts): Record<string, unknown> {
   const { engine, release, issuer, urlOf } = facts
   return {
@@ -37,7 +39,7 @@ export function provenanceStatement(facts: ProvenanceFacts): Record<string, unkn
   }
 }
 
-/** Files that differ from their commit are told by their hashes alone. */
+/** If files differ from their commit, only their hashes are given. */
 function commitOf({ commit, modified }: ReleaseFacts): object[] {
   return commit === null || modified ? [] : [{ name: 'commit', digest: { gitCommit: commit } }]
 }
@@ -51,9 +53,9 @@ function described({ path, sha256 }: HashedFile): object {
 }
 
 export interface EnvelopeSigner {
-  /** The verification method of the key. */
+  /** Verification method of the key. */
   keyid: string
-  /** Ed25519. */
+  /** Signs with Ed25519. */
   sign(bytes: Uint8Array): Uint8Array
 }
 
@@ -72,13 +74,16 @@ export function signedEnvelope(statement: object, { keyid, sign }: EnvelopeSigne
   return { payloadType, payload: payload.toString('base64'), signatures: [{ keyid, sig }] }
 }
 
-/** DSSE's PAE. It begins with its own name and is longer than 64 bytes: no signature over it passes as one of a credential. */
+/**
+ * Returns DSSE's pre-authentication encoding. It begins with its own name and is longer than 64
+ * bytes, so no signature over it passes as one of a credential.
+ */
 function preAuthentication(payload: Buffer): Buffer {
   const head = `DSSEv1 ${payloadType.length} ${payloadType} ${payload.length} `
   return Buffer.concat([Buffer.from(head), payload])
 }
 
-/** For the contract: whatever its address, the statement in it is of another one. */
+/** Example of the contract. Its statement always names the example address. */
 export const exampleEnvelope = signedEnvelope(
   provenanceStatement({
     engine: exampleEngine.loaded,

@@ -43,7 +43,7 @@ function manifestOf(release: ReleaseFacts) {
 const touchedAt = new Date('2026-03-04T05:06:07Z')
 utimesSync(join(root, 'package.json'), touchedAt, touchedAt)
 
-test('release: every file that runs is hashed, sorted by path; tests and prose are left out', async () => {
+test('release: every file that runs is hashed and sorted by path; tests and prose are left out', async () => {
   const facts = await readReleaseFacts(root)
   assert.deepEqual(
     facts.files.map(({ path, role }) => `${path} ${role}`),
@@ -80,14 +80,14 @@ test('release: without a repository there is no commit, and the time is that of 
   assert.equal(manifest.generated_at, '2026-03-04T05:06:07Z')
 })
 
-test('release: the hash over everything is what sha256sum makes of its own lines', async () => {
+test('release: the total hash is the one of the lines that sha256sum prints', async () => {
   const facts = await readReleaseFacts(root)
   const lines = facts.files.map(({ path }) => `${sha256Hex(files[path] ?? '')}  ${path}\n`)
   assert.ok(lines.length > 10)
   assert.equal(Object(manifestOf(facts).release).files_sha256, sha256Hex(lines.join('')))
 })
 
-test('release: in a repository the commit, its time, and whether files differ from it', async () => {
+test('release: a repository gives the commit, its time, and whether files differ from it', async () => {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', root, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
       env: { ...process.env, GIT_COMMITTER_DATE: '2026-05-14T09:00:00Z' },

@@ -1,4 +1,4 @@
-/** What this process runs, read from the files that are there. */
+/** The release that this process runs, read from its files. */
 import { execFile } from 'node:child_process'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
@@ -9,7 +9,7 @@ import type { FileRole, HashedFile, ReleaseFacts } from './release-manifest.ts'
 
 export type { ReleaseFacts } from './release-manifest.ts'
 
-/** A file that several patterns fit has the role of the first. */
+/** If several patterns fit a file, the first one decides its role. */
 const hashed: readonly [pattern: string, role: FileRole][] = [
   ['src/scoring-core/decay-table.ts', 'table'],
   ['src/skill-standard/context.ts', 'context'],
@@ -29,7 +29,10 @@ const pageFiles: Readonly<Record<PageName, string>> = {
   changelog: 'CHANGELOG.md',
 }
 
-/** `root` is the folder of package.json. Throws where that is missing or is no package. */
+/**
+ * Reads the facts. `root` is the folder of package.json. Throws if that file is missing or
+ * malformed.
+ */
 export async function readReleaseFacts(root: string): Promise<ReleaseFacts> {
   const path = join(root, 'package.json')
   const manifest: unknown = JSON.parse(readFileSync(path, 'utf8'))
@@ -69,13 +72,16 @@ const gitTimeoutMs = 5_000
 
 interface Commit {
   id: string
-  /** Of several the highest. */
+  /** The highest tag if there are several. */
   tag: string | null
   at: Date
   modified: boolean
 }
 
-/** Null where there is no repository at `root` itself, or no git to read it with: a release unpacked from an archive is fine. */
+/**
+ * Returns null if `root` itself is no repository or git is not installed: a release that was
+ * unpacked from an archive is fine.
+ */
 async function commitOf(root: string): Promise<Commit | null> {
   if (!existsSync(join(root, '.git'))) return null
   const git = (...args: string[]) =>

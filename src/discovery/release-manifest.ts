@@ -1,4 +1,7 @@
-/** Pure: the release manifest: the engine, and which files this deployment runs, so that anyone with the sources can compare. */
+/**
+ * Pure: the release manifest: the engine and the files that this deployment runs, so that anyone
+ * with the sources can compare.
+ */
 
 import { wireTime } from '../platform/clock.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
@@ -26,25 +29,25 @@ export interface HashedFile {
 }
 
 export interface ReleaseFacts {
-  /** Of package.json. */
+  /** Version of package.json. */
   version: string
-  /** The commit that is checked out; null where that is not known. */
+  /** The commit that is checked out, or null if unknown. */
   commit: string | null
-  /** A tag of that commit; null where it has none. */
+  /** A tag of that commit, or null if it has none. */
   tag: string | null
-  /** Whether tracked files differ from the commit; null without a commit. */
+  /** Whether tracked files differ from the commit, or null without a commit. */
   modified: boolean | null
-  /** Of the commit; without one, of package.json. */
+  /** Time of the commit; without a commit, of package.json. */
   generatedAt: Date
-  /** The range of Node versions it is made for, and the one that runs it. */
+  /** The range of Node versions that the release supports, and the one that runs. */
   node: { required: string; running: string }
   /** Sorted by path. */
   files: readonly HashedFile[]
-  /** The pages that are published, in Markdown; one that is missing is not served. */
+  /** The published pages in Markdown. A missing page is not served. */
   pages: Readonly<Partial<Record<PageName, string>>>
 }
 
-/** How a bundle is made from its sources: `tool` is a file of the release. */
+/** The tool, a file of the release, that makes a bundle from its sources. */
 export const build = {
   tool: 'src/scores/bundle.ts',
   options: { entry: 'src/scoring-core/', types: 'stripped', minify: false },
@@ -53,7 +56,7 @@ export const build = {
 export interface ManifestFacts {
   release: ReleaseFacts
   engine: EngineFacts
-  /** The absolute URL of a declared operation. */
+  /** Returns the absolute URL of a declared operation. */
   urlOf: (operationId: string) => string
 }
 
@@ -84,14 +87,14 @@ export function releaseManifestOf({
       source_date_epoch: Math.floor(generatedAt.getTime() / 1_000),
       changelog_url: pageUrl(urlOf, 'changelog'),
       provenance_url: urlOf('getEngineProvenance'),
-      // Over the lines that `sha256sum` prints for the files of content_hashes, in their order.
+      // Hash of the lines that `sha256sum` prints for the files of content_hashes, in their order.
       files_sha256: sha256Hex(sha256sumLines(files)),
     },
     content_hashes: files,
   }
 }
 
-/** The bundle that runs; without one, only what it should be. */
+/** Returns the bundle that runs, or without one only the description of the expected bundle. */
 function binaryOf({ loaded }: EngineFacts, { node, version }: ReleaseFacts) {
   return {
     name: loaded?.path.split('/').at(-1) ?? null,
@@ -108,7 +111,7 @@ function sha256sumLines(files: readonly HashedFile[]): string {
   return files.map(({ sha256, path }) => `${sha256}  ${path}\n`).join('')
 }
 
-/** For the contract: a release of one file. */
+/** Example of the contract: a release of one file. */
 export const exampleRelease: ReleaseFacts = {
   version: '0.1.0',
   commit: '5f3c9a1e0b7d48c2a6e4f1d093b85c7720ae64d1',

@@ -1,4 +1,7 @@
-/** Wire shapes of discovery (spec §2.7). Open objects: what stands in them beyond the specification is ours. */
+/**
+ * Wire shapes of discovery. Open objects: members beyond those of the specification are extensions
+ * of this service.
+ */
 import { Type } from 'typebox'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { pageNames } from './pages.ts'
@@ -46,7 +49,7 @@ export const errorDescription = Type.Object(
   { title: 'ErrorDescription', additionalProperties: false },
 )
 
-/** DSSE v1.0. */
+/** Envelope of DSSE v1.0. */
 export const provenanceEnvelope = Type.Object(
   {
     payloadType: Type.Literal('application/vnd.in-toto+json'),

@@ -1,4 +1,4 @@
-/** One person with something private in every store: given out whole, erased whole. */
+/** A worker with private data in every table is exported whole and erased whole. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -38,8 +38,8 @@ import { issueCredentials } from '../score-credentials/issue.ts'
 import { findStatuses } from '../score-credentials/store.ts'
 import { changeConsent, moveIdentity, registerWorkers } from '../scores/keep-sharing.ts'
 import { reassignEvidence } from '../scores/reassign-evidence.ts'
-import { eraseWorker } from './erase-person.ts'
-import { exportPerson } from './export-person.ts'
+import { eraseWorker } from './erase-worker.ts'
+import { exportWorker } from './export-worker.ts'
 
 const registry = await testRegistry()
 const { db } = registry
@@ -53,8 +53,8 @@ const erase = (username: string, from: Db = db) =>
 
 let people = 0
 
-/** Every text of it holds `canary`; so do the names that the person had. */
-async function canaryPerson() {
+/** Every text of the worker contains `canary`, former usernames included. */
+async function canaryWorker() {
   const n = ++people
   const [before, username] = [`canary-${n}-before`, `canary-${n}`]
   const line = publicLine({
@@ -129,7 +129,7 @@ async function report(subject: object): Promise<void> {
   await reporting({ ...wish, content: read.content, now: scoredAt })
 }
 
-/** Every row of every table, as text, but for the migrations. */
+/** Returns every row of every table as text, except the migrations. */
 async function everything(): Promise<Map<string, string>> {
   const tables = await db.rows<{ name: string }>(sql`
     select relname as name from pg_class
@@ -147,9 +147,9 @@ async function tablesWith(pattern: RegExp): Promise<string[]> {
   return [...(await everything())].flatMap(([name, rows]) => (pattern.test(rows) ? name : []))
 }
 
-test('export: everything that any table has of the person is in it', async () => {
-  const { workerId, username } = await canaryPerson()
-  const exported = await db.transaction((tx) => exportPerson(tx, username, at))
+test('export: it contains everything that any table holds of the worker', async () => {
+  const { workerId, username } = await canaryWorker()
+  const exported = await db.transaction((tx) => exportWorker(tx, username, at))
   const text = JSON.stringify(exported)
   for (const part of [
     workerId,
@@ -190,9 +190,9 @@ test('export: everything that any table has of the person is in it', async () =>
   await erase(username)
 })
 
-test('erase: no table holds a word of the person; the books still add up', async () => {
-  const { workerId, username, before, line } = await canaryPerson()
-  const spared = await canaryPerson()
+test('erase: no table keeps a word of the worker, and the books still add up', async () => {
+  const { workerId, username, before, line } = await canaryWorker()
+  const spared = await canaryWorker()
   const held = await tablesWith(/canary/i)
   for (const table of [
     'profiles',
@@ -260,8 +260,8 @@ async function snapshotIds(workerId: string): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-test('cut off between any two statements, an erasure leaves everything as it was', async () => {
-  const { workerId, username } = await canaryPerson()
+test('an erasure that is cut off between any two statements leaves everything as it was', async () => {
+  const { workerId, username } = await canaryWorker()
   const before = await everything()
   const boundaries = await cutOffEverywhere(
     db,
@@ -277,9 +277,9 @@ test('cut off between any two statements, an erasure leaves everything as it was
 
 const vocabulary = { 'hss:typescript': { halfLifeMonths: 24, weightPermille: { assessment: 350 } } }
 
-test('evidence that is taken in while a person is erased is either erased with them or refused', async () => {
+test('evidence that arrives during an erasure is either erased with the worker or refused', async () => {
   for (let round = 0; round < 10; round++) {
-    const { workerId, username } = await canaryPerson()
+    const { workerId, username } = await canaryWorker()
     const line: EvidenceLine = {
       workerId,
       sourceId: 'examiner',
@@ -298,7 +298,7 @@ test('evidence that is taken in while a person is erased is either erased with t
   }
 })
 
-test('a grant and an identity check that were on their way while a person was erased find nobody', async () => {
+test('a consent and an identity check that arrive during an erasure find no worker', async () => {
   const until = new Date(at.getTime() + 86_400_000)
   const wishes: ((tx: Tx, who: { username: string; workerId: string }) => Promise<object>)[] = [
     (tx, { username }) =>
@@ -306,7 +306,7 @@ test('a grant and an identity check that were on their way while a person was er
     (tx, { workerId }) => moveIdentity(tx, { move: 'verify', until, workerId }, byCanary),
   ]
   for (const wish of wishes) {
-    const person = await canaryPerson()
+    const person = await canaryWorker()
     const [, outcome] = await inTurn(
       db,
       (tx) => eraseWorker(tx, person.username, byCanary),
@@ -319,8 +319,8 @@ test('a grant and an identity check that were on their way while a person was er
   }
 })
 
-test('who was given evidence that another person had disputed in vain is erased with it', async () => {
-  const [giver, taker] = [await canaryPerson(), await canaryPerson()]
+test("evidence that was moved to the worker after another worker's rejected dispute is erased with it", async () => {
+  const [giver, taker] = [await canaryWorker(), await canaryWorker()]
   const [id = ''] = await addEvidence(db, giver.workerId, [{ externalId: 'disputed-item' }])
   const wish = { workerId: giver.workerId, kind: 'evidence', evidenceIds: [id] } as const
   await resolved(db, wish, { ending: 'rejected', now: at })
@@ -332,14 +332,14 @@ test('who was given evidence that another person had disputed in vain is erased 
   await erase(giver.username)
 })
 
-test('docs/privacy.md says of every table what becomes of it', async () => {
+test('docs/privacy.md says for every table what an erasure does to it', async () => {
   const told = new Set(readFileSync('docs/privacy.md', 'utf8').match(/(?<=`)[a-z0-9_]+(?=`)/g))
   const untold = [...(await everything()).keys()].filter((table) => !told.has(table))
   assert.deepEqual(untold, [])
 })
 
-test('an erasure waits for evidence that is being taken in, and takes it along', async () => {
-  const { workerId, username } = await canaryPerson()
+test('an erasure waits for evidence that is being taken in, and erases it', async () => {
+  const { workerId, username } = await canaryWorker()
   const late = evidenceLineOf(0, { workerId, externalId: 'canary-late' })
   await inTurn(
     db,
@@ -349,7 +349,7 @@ test('an erasure waits for evidence that is being taken in, and takes it along',
   assert.deepEqual(await tablesWith(/canary/i), [])
 })
 
-test('erase: of who never consented no consent is withdrawn, and nobody is told of them', async () => {
+test('erase: for a worker without consent no consent is withdrawn and no event is sent', async () => {
   const username = 'never-asked'
   await register(db, [line({ username })])
   const { workerId } = await person(db, username)
@@ -357,10 +357,10 @@ test('erase: of who never consented no consent is withdrawn, and nobody is told 
   assert.deepEqual(await tablesWith(new RegExp(workerId)), ['usernames', 'workers'])
 })
 
-test('erase: the worker’s id stays in the books, and in no other table', async () => {
-  const { workerId, username } = await canaryPerson()
+test('erase: the worker’s id stays in the books and in no other table', async () => {
+  const { workerId, username } = await canaryWorker()
   await indexLeftovers(db, names)
-  // Due to be scored again: nobody is to look for them later.
+  // The worker is due for scoring again; no job may look for it later.
   await addEvidence(db, workerId, [{ externalId: 'canary-unscored' }])
   const held = await tablesWith(new RegExp(workerId))
   const all = ['consents', 'identities', 'search_entries', 'evidence', 'score_recomputations']

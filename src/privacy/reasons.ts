@@ -1,3 +1,3 @@
-/** Pure: why a person is erased: the word that the audit log keeps. */
+/** Pure: the reasons for an erasure, as the audit log keeps them. */
 export const erasureReasons = ['worker_request', 'no_longer_needed', 'unlawful', 'policy'] as const
 export type ErasureReason = (typeof erasureReasons)[number]

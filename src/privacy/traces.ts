@@ -1,4 +1,4 @@
-/** What other rooms have of a person under a name or an id that must be found out first. */
+/** Data of a worker in other modules that is stored under a name or an id. */
 import { findReportedNames } from '../agent-decisions/personal-store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import {
@@ -10,9 +10,12 @@ import { findUsernameDigests } from '../workers/personal-store.ts'
 
 export interface Traces {
   scores: ScoreRecord[]
-  /** Of these scores, and all that were issued by hand under any name that the person had. */
+  /**
+   * Credentials of these scores, and all credentials that were issued by hand under any username of
+   * the worker.
+   */
   credentials: CredentialRecord[]
-  /** Usernames of the person that clients reported about. */
+  /** Usernames of the worker that agent reports name. */
   reportedNames: string[]
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dateOfDay, dayOfDate } from './civil-date.ts'
 
-test('every seventh day of the years 0000 to 9999, and every day of 1896 to 2105, is the calendar’s', () => {
+test('every seventh day of the years 0000 to 9999, and every day of 1896 to 2105, agrees with the calendar', () => {
   const check = (day: number) => {
     const date = dateOfDay(day)
     assert.equal(dayOfDate(date), day)
@@ -13,7 +13,7 @@ test('every seventh day of the years 0000 to 9999, and every day of 1896 to 2105
   check(2_932_896)
 })
 
-test('1970-01-01 is day 0, and the ends are where they are', () => {
+test('1970-01-01 is day 0, and the first and last days have their numbers', () => {
   assert.equal(dayOfDate('1970-01-01'), 0)
   assert.equal(dayOfDate('0000-01-01'), -719_528)
   assert.equal(dayOfDate('9999-12-31'), 2_932_896)
@@ -41,7 +41,7 @@ for (const text of [
 ])
   test(`${JSON.stringify(text)} is no date`, () => assert.equal(dayOfDate(text), null))
 
-test('a day outside the years 0000 to 9999, or a part of one, has no date', () => {
+test('a day outside the years 0000 to 9999 and a fraction of a day have no date', () => {
   for (const day of [-719_529, 2_932_897, 0.5, Number.NaN])
     assert.throws(() => dateOfDay(day), RangeError)
 })

@@ -18,7 +18,7 @@ test('the table is round(2^20 · 2^(−i/256)), and has the published SHA-256', 
 const ages = fc.integer({ min: 0, max: 100_000 })
 const months = fc.integer({ min: 1, max: 1_200 })
 
-test('decay is that of the oracle, and within 2.4 millionths of the curve', () => {
+test("decay equals the oracle's and stays within 2.4 millionths of the curve", () => {
   fc.assert(
     fc.property(ages, months, (age, halfLife) => {
       const decay = decayOf(age, halfLife)
@@ -30,7 +30,7 @@ test('decay is that of the oracle, and within 2.4 millionths of the curve', () =
   )
 })
 
-test('decay never rises with age, and ends at nothing', () => {
+test('decay never rises with age and ends at zero', () => {
   fc.assert(
     fc.property(ages, months, (age, halfLife) => {
       assert.ok(decayOf(age + 1, halfLife) <= decayOf(age, halfLife))
@@ -44,7 +44,7 @@ test('decay never rises with age, and ends at nothing', () => {
   assert.equal(decayOf(3_652_424, 0), 2 ** 20)
 })
 
-test('after the days to halve, half is left at most; a day earlier more', () => {
+test('after the half-life at most half is left; a day earlier more', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 3_000 }),

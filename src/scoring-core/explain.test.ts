@@ -17,7 +17,7 @@ function explained(...evidence: Evidence[]) {
   return explain({ evidence, vocabulary, asOfDay })
 }
 
-test('every item that is dropped says why, and counts for nothing', () => {
+test('every dropped item has its reason and counts for nothing', () => {
   const { items, result } = explained(
     item({ id: 'e1', skillId: 'hss:unknown', type: 'unknown', assurance: 0 }),
     item({ id: 'e2', type: 'self_attestation', observedDay: asOfDay + 1 }),
@@ -47,7 +47,7 @@ test('every item that is dropped says why, and counts for nothing', () => {
   assert.equal(items.at(-1)?.base, 300_000)
 })
 
-test('an item that counts: base, decay, rank, mass, its part of A, its effect, when it halves', () => {
+test('an item that counts shows base, decay, rank, mass, its share of A, its effect and its half-life date', () => {
   const evidence = [
     item({ id: 'e1', value: 820, observedDay: asOfDay - 30, group: 'g' }),
     item({ id: 'e2', value: 600, assurance: 400, observedDay: asOfDay - 30, group: 'g' }),
@@ -68,13 +68,13 @@ test('an item that counts: base, decay, rank, mass, its part of A, its effect, w
     halvesInDays: 731,
   })
   const { rank, mass, effect } = items[1] ?? assert.fail('the second item is told')
-  // 350 × 400 after 30 days of 24 months, halved for standing second in its group.
+  // 350 × 400 after 30 days of 24 months, halved because it is second in its group.
   assert.deepEqual([rank, mass], [2, ((140_000 * 1_019_150) / 2 ** 20 / 2) | 0])
   assert.equal(effect, result.score - alone.score)
   assert.ok(effect < 0, 'a result below the mean of the skill lowers it')
 })
 
-test('the effect of an item with a duplicate is what remains when the duplicate takes its place', () => {
+test('the effect of an item with a duplicate is the difference to the score in which the duplicate replaces it', () => {
   const same = { group: 'g', digest: 'd' }
   const { items } = explained(
     item({ id: 'e1', ...same, value: 900 }),
@@ -84,7 +84,7 @@ test('the effect of an item with a duplicate is what remains when the duplicate 
   assert.ok(kept !== undefined && kept.reason === null && kept.effect <= 1, `${kept?.effect}`)
 })
 
-test('the effect of an item behind a crowd is told where its duplicate, of another type, stands in front', () => {
+test('the effect of an item at the end of a group is exact if its duplicate of another type stands in front', () => {
   const crowd = Array.from({ length: 24 }, (_, at) => item({ id: `e${at + 10}`, group: 'g' }))
   const last = item({ id: 'e98', group: 'g', digest: 'd', value: 100, observedDay: asOfDay - 300 })
   const other = item({ ...last, id: 'e99', type: 'work_product' })
@@ -96,7 +96,7 @@ test('the effect of an item behind a crowd is told where its duplicate, of anoth
   assert.ok(told.effect > 0)
 })
 
-test('of one artefact that is sent twice the lower id counts, whichever came first', () => {
+test('if one artefact is sent twice, the lower id counts in either order', () => {
   const [one, other] = ['e1', 'e2'].map((id) => item({ id, group: 'g', digest: 'd' }))
   assert.ok(one !== undefined && other !== undefined)
   for (const evidence of [
@@ -112,7 +112,7 @@ test('of one artefact that is sent twice the lower id counts, whichever came fir
     )
 })
 
-test('of two that weigh the same, and are worth the same, the lower id stands first in its group', () => {
+test('if two items have equal weight and value, the lower id stands first in its group', () => {
   const { items } = explained(
     item({ id: 'e2', group: 'g', digest: 'a' }),
     item({ id: 'e1', group: 'g', digest: 'b' }),
@@ -131,13 +131,13 @@ test('the effect of the only item of the only skill is the whole score', () => {
   assert.equal(items[0]?.effect, result.score)
 })
 
-test('what does not decay never halves', () => {
+test('evidence without decay has no half-life date', () => {
   const { items } = explained(item({ id: 'e1', skillId: 'hss:b', observedDay: 0 }))
   assert.equal(items[0]?.halvesInDays, null)
   assert.equal(items[0]?.decay, 2 ** 20)
 })
 
-test('what would raise low most: the heaviest type at the present level from a new source; it does', () => {
+test('the largest rise of low comes from the heaviest type at the present level from a new source', () => {
   const evidence = [
     item({ id: 'e1', value: 640 }),
     item({ id: 'e2', value: 700, type: 'work_product' }),
@@ -145,7 +145,7 @@ test('what would raise low most: the heaviest type at the present level from a n
   const { skills, result } = explained(...evidence)
   const { skillId, raise } = skills[0] ?? assert.fail('the skill is told')
   const { score: level, low } = result.skills[0] ?? assert.fail('the skill is scored')
-  // Two types are equally heavy: the first by name.
+  // Two types are equally heavy, so the first by name is chosen.
   assert.deepEqual({ type: raise.type, value: raise.value }, { type: 'assessment', value: level })
   assert.ok(raise.low > low)
   for (const type of ['assessment', 'work_product', 'peer_review']) {
@@ -156,14 +156,14 @@ test('what would raise low most: the heaviest type at the present level from a n
   }
 })
 
-test('in a crowd of one group nothing is left of the last, and it never halves', () => {
+test('the last of a large group has no weight left and no half-life date', () => {
   const { items } = explained(...crowdOf(30))
   const [first, last] = [items[0], items.at(-1)]
   assert.deepEqual([first?.rank, last?.rank, last?.mass], [1, 30, 0])
   assert.deepEqual([first?.halvesInDays, last?.halvesInDays], [731, null])
 })
 
-test('the last of a crowd holds down its duplicate, which would count under its own type', () => {
+test('the last of a large group suppresses its duplicate, which would count under its own type', () => {
   const evidence = crowdOf(22)
   const last = evidence.at(-1) ?? assert.fail('there is a last')
   const { digest, group } = last
@@ -176,14 +176,16 @@ test('the last of a crowd holds down its duplicate, which would count under its 
   assert.ok(told !== undefined && told.effect > 0)
 })
 
-/** Of one group and type, the later the older, so that they stand in the order of their ids. */
+/**
+ * Items of one group and type, each later one older, so that they stand in the order of their ids.
+ */
 function crowdOf(count: number): Evidence[] {
   return Array.from({ length: count }, (_, at) =>
     item({ id: `e${String(at).padStart(2, '0')}`, group: 'g', observedDay: asOfDay - at }),
   )
 }
 
-test('500 items of one skill and three groups are explained by weighing one group for each', () => {
+test('500 items of one skill and three groups are explained by weighing one group for each item', () => {
   const evidence = Array.from({ length: 500 }, (_, at) =>
     item({ id: `e${at}`, group: `g${at % 3}`, value: at * 2, observedDay: asOfDay - at }),
   )

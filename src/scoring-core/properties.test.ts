@@ -1,6 +1,7 @@
 /**
- * What HSC-1 promises, whatever the evidence. A failing run prints its seed and the smallest case found. Where a promise is about new
- * evidence, the new item is of an artefact of its own: of two items of one artefact one is dropped, so that one more can take weight away.
+ * The promises of HSC-1 for any evidence. A failing run prints its seed and the smallest case.
+ * Where a promise is about new evidence, the new item belongs to an artefact of its own: of two
+ * items of one artefact one is dropped, so one more item can take weight away.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,7 +30,7 @@ function skillOf(result: ScoreResult, skillId: string): Estimate & { mass: numbe
   return result.skills.find((skill) => skill.skillId === skillId) ?? unheard
 }
 
-/** A skill nothing is known of. */
+/** A skill without evidence. */
 const unheard = { ...estimateOf({ weighted: 0, mass: 0 }), mass: 0 }
 
 function plus(input: ScoreInput, extra: Evidence): ScoreResult {
@@ -41,7 +42,7 @@ function notLower(after: Estimate, before: Estimate, keys: readonly (keyof Estim
     assert.ok(after[key] >= before[key], `${key} fell from ${before[key]} to ${after[key]}`)
 }
 
-/** Of the whole and of the skill: neither may fall. */
+/** Checks the whole score and the skill: neither may fall. */
 function notLowerAnywhere(
   [after, before]: readonly [ScoreResult, ScoreResult],
   skillId: string,
@@ -52,7 +53,7 @@ function notLowerAnywhere(
     notLower(skillOf(after, skillId), skillOf(before, skillId), keys)
 }
 
-test('B1: 0 ≤ low ≤ score ≤ high ≤ 1000, whole numbers all, of the whole and of each skill', () => {
+test('B1: 0 ≤ low ≤ score ≤ high ≤ 1000 in whole numbers, for the whole score and each skill', () => {
   fc.assert(
     fc.property(inputs, (input) => {
       const result = score(input)
@@ -90,7 +91,7 @@ test('O1: any order of the evidence and of the vocabulary gives the same bytes, 
   )
 })
 
-test('D1: an item that is there already changes nothing', () => {
+test('D1: a second copy of an item changes nothing', () => {
   fc.assert(
     fc.property(inputs, position, (input, at) => {
       const again = input.evidence[at % (input.evidence.length || 1)]
@@ -113,7 +114,8 @@ test('M1: one more item of value 1000 never lowers score or low', () => {
 test('M2: a raised value never lowers score, low or high', () => {
   fc.assert(
     fc.property(inputs, position, value, (input, at, higher) => {
-      // Of one artefact the higher value may win: under another type it would be counted beside other items.
+      // Within one artefact the higher value may win, and under another type it would count beside
+      // other items.
       const evidence = input.evidence.map((item) => ({ ...item, digest: `of ${item.id}` }))
       const raised = evidence[at % (evidence.length || 1)]
       if (raised === undefined || raised.value >= higher) return
@@ -140,7 +142,7 @@ test('M3: a new group at or above the skill’s score never lowers score or low'
   )
 })
 
-test('M4: an item at or above the score and its group’s values never lowers, whatever the assurances', () => {
+test('M4: an item at or above the score and its group’s values never lowers the score, with any assurances', () => {
   fc.assert(
     fc.property(inputs, extraItem, value, (input, extra, above) => {
       const before = score(input)
@@ -159,7 +161,7 @@ test('M4: an item at or above the score and its group’s values never lowers, w
   )
 })
 
-test('N2: the whole is not lowered by a skill that is added', () => {
+test('N2: an added skill never lowers the whole score', () => {
   fc.assert(
     fc.property(inputs, extraItem, (input, extra) => {
       const rule = { halfLifeMonths: 0, weightPermille: { assessment: 300 } }
@@ -184,7 +186,7 @@ test('W1: new independent evidence never widens a skill’s interval by more tha
   )
 })
 
-test('W2: more mass at the same mean is strictly narrower, as soon as it is more than rounding', () => {
+test('W2: more mass at the same mean gives a strictly narrower interval, once it exceeds rounding', () => {
   const totals = fc.tuple(value, fc.nat(5_000_000), fc.integer({ min: 1, max: 5_000_000 }))
   fc.assert(
     fc.property(totals, ([mean, mass, more]) => {
@@ -201,7 +203,7 @@ test('W2: more mass at the same mean is strictly narrower, as soon as it is more
   )
 })
 
-test('T1: time alone never raises low and never lowers high, but for the rounding of 1', () => {
+test('T1: time alone never raises low and never lowers high, except for a rounding of 1', () => {
   fc.assert(
     fc.property(inputs, fc.integer({ min: 1, max: 4_000 }), (input, days) => {
       const seen = input.evidence.filter(({ observedDay }) => observedDay <= asOfDay)
@@ -214,13 +216,13 @@ test('T1: time alone never raises low and never lowers high, but for the roundin
   )
 })
 
-test('T1: the rounding of 1 does happen, where hardly anything is left of the evidence', () => {
+test('T1: the rounding of 1 does happen when almost no evidence is left', () => {
   const vocabulary = { 'hss:a': { halfLifeMonths: 120, weightPermille: { assessment: 10 } } }
   const good = item({ id: 'e1', value: 1_000, assurance: 158, observedDay: asOfDay - 106 })
   const bad = item({ id: 'e2', value: 0, assurance: 778, observedDay: asOfDay - 2_414 })
   const lowAfter = (days: number) =>
     score({ evidence: [good, bad], vocabulary, asOfDay: asOfDay + days }).skills[0]?.low
-  // The bad one loses a millionth that day, the good one none.
+  // On that day the low item loses a millionth and the high one nothing.
   assert.deepEqual([lowAfter(55), lowAfter(56)], [4, 5])
 })
 
@@ -240,7 +242,7 @@ test('S1: the items of one type from one group weigh at most twice the heaviest'
   )
 })
 
-test('R1: an item that is revoked is as if it had never been', () => {
+test('R1: a revoked item counts as if it had never existed', () => {
   fc.assert(
     fc.property(inputs, position, (input, at) => {
       const revoked = input.evidence[at % (input.evidence.length || 1)]
@@ -254,7 +256,7 @@ test('R1: an item that is revoked is as if it had never been', () => {
   )
 })
 
-test('E1: the parts of the items sum to A and N exactly, and A and N give the skill', () => {
+test('E1: the shares of the items sum to A and N exactly, and A and N give the skill', () => {
   fc.assert(
     fc.property(inputs, (input) => {
       const { result, items, skills } = explain(input)
@@ -288,7 +290,7 @@ test('E2: the effect of each item is the score with it minus the score without i
   )
 })
 
-test('E2: it is so in a crowd from one group as well', () => {
+test('E2: the same holds in a large group', () => {
   const crowds = fc.array(fc.tuple(value, fc.nat(2_000)), {
     minLength: 20,
     maxLength: 30,
@@ -309,7 +311,7 @@ test('E2: it is so in a crowd from one group as well', () => {
   )
 })
 
-test('G1: what a person says of themselves changes nothing', () => {
+test('G1: self-claims change nothing', () => {
   fc.assert(
     fc.property(inputs, extraItem, (input, extra) => {
       const before = score(input)

@@ -6,7 +6,7 @@ import { oracleScore } from '../../test/support/oracle/hsc-oracle.ts'
 import type { Evidence, ScoreInput } from './evidence.ts'
 import { score } from './score.ts'
 
-test('the 60 golden vectors give their results, byte for byte', () => {
+test('the 60 golden vectors give their results byte for byte', () => {
   const { cases, vocabulary, asOfDay } = scoringVectors
   assert.equal(cases.length, 60)
   for (const [at, { evidence, expected }] of cases.entries()) {
@@ -79,7 +79,7 @@ for (const { given, expected } of ofOneSkill)
     assert.deepEqual([skill?.score, skill?.low, skill?.high], expected)
   })
 
-test('10 or 30 results of 800 from one group score 731: spam buys next to nothing', () => {
+test('10 or 30 results of 800 from one group score 731: repetition gains almost nothing', () => {
   for (const count of [10, 30]) {
     const result = scoreOf(...many(count, { group: 'one' }))
     assert.equal(result.skills[0]?.score, 731)
@@ -96,7 +96,7 @@ test('1,000 full items of one group weigh 1,999,993, one weighs 1,000,000', () =
   assert.equal(massOf(many(1)), 1_000_000)
 })
 
-test('no evidence: zero, no skills, the lowest band', () => {
+test('no evidence gives score zero, no skills and the lowest band', () => {
   assert.deepEqual(scoreOf(), {
     score: 0,
     low: 0,
@@ -117,7 +117,7 @@ test('the names of Object.prototype are neither skills nor types', () => {
   assert.equal(result.evidenceCount, 0)
 })
 
-test('of one artefact the heaviest stays, then the newest, the higher value, the lower id', () => {
+test('of one artefact the heaviest item counts, then the newest, then the highest value, then the lowest id', () => {
   const same = { group: 'g', digest: 'd' }
   const pairs: readonly [winner: Partial<Evidence>, loser: Partial<Evidence>][] = [
     [
@@ -137,11 +137,11 @@ test('of one artefact the heaviest stays, then the newest, the higher value, the
   }
 })
 
-test('what was set aside and is no more counts as before', () => {
+test('evidence that was excluded and restored counts as before', () => {
   assert.deepEqual(scoreOf(item({ id: 'e', excluded: false })), scoreOf(item({ id: 'e' })))
 })
 
-test('skills of one score stand in the order of their ids, by code units', () => {
+test('skills of one score are sorted by id, by code units', () => {
   const ids = ['hss:b', 'hss:B', 'hss:b-2', 'hss:é', 'hss:z']
   const rules = Object.fromEntries(ids.map((id) => [id, vocabulary['hss:a']]))
   const evidence = ids.map((skillId) => item({ id: skillId, skillId }))
@@ -152,7 +152,7 @@ test('skills of one score stand in the order of their ids, by code units', () =>
   )
 })
 
-test('what no checked evidence holds is refused, and told by name', () => {
+test('an item with a field outside the checked ranges is refused, and the message names the field', () => {
   const refused: readonly [input: ScoreInput, message: RegExp][] = [
     [{ evidence: many(10_001), vocabulary, asOfDay }, /10001 items.*10000/],
     [{ evidence: [], vocabulary, asOfDay: 1.5 }, /asOfDay .* not 1\.5/],
@@ -207,7 +207,7 @@ const ranges: readonly {
 ]
 
 for (const { of, min, max, inputOf } of ranges)
-  test(`${of}: from ${min} to ${max}, and nothing past either end`, () => {
+  test(`${of}: from ${min} to ${max}, and no value beyond either end`, () => {
     for (const end of [min, max]) assert.doesNotThrow(() => score(inputOf(end)))
     for (const past of [min - 1, max + 1])
       assert.throws(() => score(inputOf(past)), { name: 'RangeError', message: new RegExp(of) })
@@ -222,7 +222,7 @@ function ruled(weightPermille: Record<string, number>, halfLifeMonths: number): 
   return { evidence: [item({ id: 'e' })], vocabulary: rules, asOfDay }
 }
 
-test('10,000 items of full weight stay whole numbers, and the input is left as it was', () => {
+test('10,000 items of full weight give whole numbers, and the input is unchanged', () => {
   const heavy = { 'hss:a': { halfLifeMonths: 0, weightPermille: { assessment: 1_000 } } }
   const evidence = many(10_000, { value: 1_000 })
   const before = JSON.stringify(evidence)

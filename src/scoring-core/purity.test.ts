@@ -1,4 +1,7 @@
-/** What the room may not contain: everything whose result could depend on the machine, the engine, the clock or the locale. */
+/**
+ * The scoring core must not contain anything whose result could depend on the machine, the
+ * JavaScript engine, the clock or the locale.
+ */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -29,7 +32,7 @@ function faultsOf(source: string): string[] {
   return banned.filter(({ found }) => found.test(withoutVersions)).map(({ what }) => what)
 }
 
-test('the core holds no Math, no power, no clock, no locale, no fraction and nothing from outside', () => {
+test('the core uses no Math, no power, no clock, no locale, no fraction and no import from outside', () => {
   assert.ok(sources.includes('score.ts') && sources.length >= 10, sources.join(' '))
   for (const name of sources) {
     const source = readFileSync(join(import.meta.dirname, name), 'utf8')
@@ -39,7 +42,7 @@ test('the core holds no Math, no power, no clock, no locale, no fraction and not
   }
 })
 
-test('the check sees each of them', () => {
+test('the check finds each of them', () => {
   const samples: readonly [code: string, what: string][] = [
     ['const a = Math.floor(b)', 'Math'],
     ['const a = 2 ** 20', '**'],
@@ -61,6 +64,6 @@ test('the check sees each of them', () => {
   assert.deepEqual(faultsOf('/** Math 0.5 ** Date */ const a = [1_000, 2] // 0.5\na.b(1)'), [])
 })
 
-test('the bands are those the standard publishes, for every score', () => {
+test('the bands equal the published ones for every score', () => {
   for (let score = 0; score <= 1_000; score++) assert.equal(bandOf(score), publishedBandOf(score))
 })

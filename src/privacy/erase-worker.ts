@@ -1,8 +1,10 @@
 /**
- * The erasure of one person, in one transaction, in every room that knows of them. Consent is withdrawn first, so that receivers are told
- * (`candidate.consent_changed`) and nothing else is said after it; credentials are revoked; then what is stored goes. What stays, for the
- * books: the worker's id, that a username is taken (its digest), the history of consent and identity, the ids of scores, the digests and
- * status tokens of credentials. docs/privacy.md says why, table by table.
+ * Erases one worker in one transaction, in every module that stores data of workers. Consent is
+ * withdrawn first, so that receivers get `candidate.consent_changed` and nothing after it. Then
+ * credentials are revoked, then stored data is deleted. These stay, for the books: the worker's id,
+ * the digest of each username (so that it is never given again), the history of consent and
+ * identity, the ids of scores, the digests and status tokens of credentials. docs/privacy.md gives
+ * the reason for each table.
  */
 import { eraseReportsAbout } from '../agent-decisions/retention.ts'
 import { eraseDisputes } from '../disputes/personal-store.ts'
@@ -19,7 +21,7 @@ import { findPersonFacts, findWorkerId } from '../workers/store.ts'
 import { findTraces } from './traces.ts'
 
 export interface Erasure {
-  /** Who enters it; kept nowhere but in the audit log, which the caller writes. */
+  /** The actor. The audit log keeps it, which the caller writes, and no other table does. */
   by: string
   at: Date
 }
@@ -31,7 +33,7 @@ export interface Erased {
   reportsErased: number
 }
 
-/** Null where nobody has the username. */
+/** Returns null if no worker has the username. */
 export async function eraseWorker(
   tx: Tx,
   username: string,
@@ -39,7 +41,7 @@ export async function eraseWorker(
 ): Promise<Erased | null> {
   const workerId = await findWorkerId(tx, username)
   if (workerId === null || !(await lockToErase(tx, workerId))) return null
-  // Before anything is taken back: a score whose credential was revoked does not know it any more.
+  // Read before anything is revoked, because a score forgets a revoked credential.
   const { scores, credentials, reportedNames: usernames } = await findTraces(tx, workerId)
   const [person] = await findPersonFacts(tx, [workerId])
   for (const permission of permissions)

@@ -5,19 +5,19 @@ import { now, publicLine, register } from '../../test/support/build/workers.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { changeConsent } from '../scores/keep-sharing.ts'
-import { eraseWorker } from './erase-person.ts'
-import { exportPerson } from './export-person.ts'
+import { eraseWorker } from './erase-worker.ts'
+import { exportWorker } from './export-worker.ts'
 
 const registry = await testRegistry()
 const { db } = registry
 after(() => registry.drop())
 
-test('an export waits for a change of the person, and has it', async () => {
+test('an export waits for a change of the worker and contains it', async () => {
   await register(db, [publicLine()])
   const wish = { permission: 'score_sharing', textVersion: null, by: 'test', at: now } as const
   const withdraw = (tx: Tx) => changeConsent(tx, 'ada', wish)
   const [, exported] = await inTurn(db, withdraw, () =>
-    db.transaction((tx) => exportPerson(tx, 'ada', now)),
+    db.transaction((tx) => exportWorker(tx, 'ada', now)),
   )
   assert.partialDeepStrictEqual(exported, {
     consents: { score_sharing: { granted: false } },
@@ -25,11 +25,11 @@ test('an export waits for a change of the person, and has it', async () => {
   })
 })
 
-test('an export waits for an erasure, and has nothing of the person', async () => {
+test('an export waits for an erasure and contains nothing of the worker', async () => {
   await register(db, [publicLine({ username: 'grace' })])
   const erase = (tx: Tx) => eraseWorker(tx, 'grace', { by: 'test', at: now })
   const [, exported] = await inTurn(db, erase, () =>
-    db.transaction((tx) => exportPerson(tx, 'grace', now)),
+    db.transaction((tx) => exportWorker(tx, 'grace', now)),
   )
   assert.equal(exported, null)
 })

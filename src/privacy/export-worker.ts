@@ -1,4 +1,4 @@
-/** Everything that is stored about one person, in one document: for the person, by the operator. */
+/** Exports everything that is stored about one worker in one document. */
 import { findReportRecords } from '../agent-decisions/personal-store.ts'
 import { findDisputeRecords } from '../disputes/personal-store.ts'
 import { findEvidenceRecords } from '../evidence/personal-store.ts'
@@ -12,8 +12,11 @@ export interface PersonExport extends Record<string, unknown> {
   workerId: string
 }
 
-/** Null where nobody has the username. What is found is of one moment: changes of the person wait. */
-export async function exportPerson(
+/**
+ * Returns null if no worker has the username. The export shows one moment: changes of the worker
+ * wait for it.
+ */
+export async function exportWorker(
   tx: Tx,
   username: string,
   now: Date,
@@ -53,7 +56,7 @@ function personPart({ profile, consents, identity, ...rest }: Person) {
   return { ...rest, profile, consents, identity }
 }
 
-/** Our own text. */
+/** The text is JSON that this service wrote. */
 function jsonOf(text: string | null): unknown {
   return text === null ? null : JSON.parse(text)
 }
