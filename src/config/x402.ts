@@ -87,7 +87,7 @@ export const x402Settings = {
     default: '',
     unit: 'URL',
     effect:
-      'JSON-RPC of a node of the chain. A local facilitator needs it. With a remote one it tells what became of a payment whose answer was lost; without it such a payment waits for the operator.',
+      'JSON-RPC of a node of the chain. A local facilitator needs it. With a remote one it shows that a claimed payment was made, and tells what became of a payment whose answer was lost. Without it the server believes the facilitator, and such a payment waits for the operator.',
     confidential: true,
     parse: httpUrl,
   }),

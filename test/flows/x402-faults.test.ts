@@ -1,8 +1,11 @@
 /** What fails between us, the facilitator and the chain: a payment is never lost, never taken twice, never served unpaid. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { toFunctionSelector } from 'viem'
 import { sql } from '../../src/platform/db/db.ts'
 import { UnavailableError } from '../../src/platform/http/errors.ts'
 import { base64Json, payloadV1, signAuthorization } from '../support/build/payments.ts'
@@ -16,6 +19,7 @@ import {
   signedHeader,
   terms,
 } from '../support/start/paid-loop.ts'
+import { temporaryFolder } from '../support/start/processes.ts'
 import { indiscretion } from '../support/start/test-facilitator.ts'
 
 const loop = await startFaultyLoop()
@@ -103,6 +107,68 @@ chainTest(
     assertPending(await pay(blind, header))
     assert.equal(await loop.spent(wallet), 10_000)
     // A server with a node finds out.
+    assertPaid(await pay(server, header))
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest(
+  '402: the node of a local facilitator refuses the simulation before sending: nothing moved, and the payment still buys',
+  async () => {
+    const relayerKeyFile = join(temporaryFolder(), 'relayer.key')
+    writeFileSync(relayerKeyFile, loop.chain.relayerKey, { mode: 0o600 })
+    const facilitator = { kind: 'local', rpcUrl: node.url, relayerKeyFile } as const
+    const local = await loop.start({ settings: { facilitator } })
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const transferCall = toFunctionSelector(
+      'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
+    )
+    // After the simulation of the verification.
+    node.onAnswered = async (question) => {
+      if (question.includes(transferCall)) await loop.chain.setPaused(true)
+    }
+    try {
+      assertRefused(await pay(local, header), 'invalid_transaction_state')
+    } finally {
+      node.onAnswered = undefined
+      await loop.chain.setPaused(false)
+    }
+    assert.equal(await stateOf(header), 'failed')
+    assert.equal(await loop.spent(wallet), 0)
+    assertPaid(await pay(local, header))
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest(
+  '503: a remote facilitator claims a payment that the chain does not show: not served; once it is paid, served',
+  async () => {
+    const wallet = await loop.richWallet()
+    const earlier = assertPaid(await pay(server, await signedHeader(wallet)))
+    const otherPayer = assertPaid(await pay(server, await signedHeader(await loop.richWallet())))
+    for (const claimed of [earlier, otherPayer, `0x${'ab'.repeat(32)}`]) {
+      const header = await signedHeader(wallet)
+      facilitator.claimed = claimed
+      const spent = await loop.spent(wallet)
+      assertPending(await broken({ '/settle': 'false claim' }, () => pay(server, header)))
+      assert.equal(await stateOf(header), 'unknown')
+      // The payer sends it again; the claim is as false as before.
+      assertPending(await broken({ '/settle': 'false claim' }, () => pay(server, header)))
+      assert.equal(await loop.spent(wallet), spent)
+      assertPaid(await pay(server, header))
+      assert.equal(await loop.spent(wallet), spent + 10_000)
+    }
+  },
+)
+
+chainTest(
+  '503: a remote facilitator claims a payment while the node is down: not served before the node tells',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    assertPending(await broken({ node: true }, () => pay(server, header)))
+    assert.equal(await loop.spent(wallet), 10_000)
     assertPaid(await pay(server, header))
     assert.equal(await loop.spent(wallet), 10_000)
   },

@@ -55,6 +55,23 @@ chainTest('402: without a payment there is a challenge, and nothing is written',
 })
 
 chainTest(
+  '402: a transfer that the node refuses to simulate moves nothing; later the same payment buys',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    await loop.chain.setPaused(true)
+    try {
+      assertRefused(await pay(server, header), 'invalid_transaction_state')
+    } finally {
+      await loop.chain.setPaused(false)
+    }
+    assert.equal(await loop.spent(wallet), 0)
+    assertPaid(await pay(server, header))
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest(
   '200: the official payer of both versions pays the challenge and gets a receipt',
   async () => {
     const wallet = await loop.richWallet()

@@ -22,6 +22,9 @@ export type PaymentReason = (typeof paymentReasons)[number]
 /** Used before, or cancelled. */
 export const usedReason = 'invalid_transaction_state' satisfies PaymentReason
 
+/** The official name for a transfer that a node refused to simulate, for none of the reasons that have a name. */
+export const simulationFailed = 'invalid_exact_evm_transaction_simulation_failed'
+
 /** Other names in use for the same. */
 const synonyms: Readonly<Record<string, PaymentReason>> = {
   invalid_exact_evm_signature: 'invalid_exact_evm_payload_signature',
@@ -39,7 +42,7 @@ const synonyms: Readonly<Record<string, PaymentReason>> = {
   invalid_payment: 'invalid_payload',
   payment_expired: 'invalid_exact_evm_payload_authorization_valid_before',
   invalid_exact_evm_nonce_already_used: 'invalid_transaction_state',
-  invalid_exact_evm_transaction_simulation_failed: 'invalid_transaction_state',
+  [simulationFailed]: 'invalid_transaction_state',
   invalid_exact_evm_transaction_failed: 'invalid_transaction_state',
   invalid_exact_evm_transfer_event_mismatch: 'invalid_transaction_state',
   duplicate_settlement: 'invalid_transaction_state',

@@ -117,7 +117,8 @@ async function untilSettling(
   const refusal = refusalOf(till, verified)
   if (refusal !== null) {
     const mayBePaid = hold === 'held' && isUsed(refusal)
-    return { ended: mayBePaid ? await usedBy(till, order, claim) : refusal }
+    const isSimulation = verified.outcome === 'refused' && verified.isSimulation === true
+    return { ended: mayBePaid ? await usedBy(till, order, { claim, isSimulation }) : refusal }
   }
   if (hold === 'twin') return { ended: 'twin' }
   const answer = await awaited(order, read)
@@ -142,13 +143,21 @@ function isUsed(refusal: Purchase): boolean {
   return refusal.outcome === 'refused' && refusal.reason === usedReason
 }
 
-/** Somebody has sent it to the chain before us: where we are paid by it, it is served. Nobody has bought with it here: it is held. */
-async function usedBy(till: Till, { payment, onSent }: Order, { row }: Claim): Promise<Bought> {
+/**
+ * Somebody has sent it to the chain before us: where we are paid by it, it is served. Nobody has bought with it here: it is held. If
+ * the operator's own node refused only the simulation, and says that the authorization is unused, nobody has sent it.
+ */
+async function usedBy(
+  till: Till,
+  { payment, onSent }: Order,
+  { claim: { row }, isSimulation }: { claim: Claim; isSimulation: boolean },
+): Promise<Bought> {
   onSent()
   const open = { id: row.id, payment, claimedAt: till.clock() }
   const resolved = await resolvePayment(till, open)
   if (resolved.state === 'settled') return 'wait'
-  if (resolved.state === 'failed' || isLedgerAlone(till))
+  const isUnsent = isSimulation && resolved.state === 'open' && resolved.isUnused
+  if (resolved.state === 'failed' || isUnsent || isLedgerAlone(till))
     return { outcome: 'refused', reason: usedReason }
   // Where the chain does not tell just now, it will.
   await markUnknown(till.patientDb, row.id, { reason: usedReason, now: till.clock() })
@@ -178,7 +187,12 @@ async function settle(
     await failPayment(db, id, { reason: usedReason, now: clock() })
     return { outcome: 'refused', reason: usedReason }
   }
-  await markUnknown(db, id, { reason: settlement.reason, now: clock() })
+  const { reason, isSimulation = false } = settlement
+  if (isSimulation && fate?.fate === 'open') {
+    await failPayment(db, id, { reason, now: clock() })
+    return { outcome: 'refused', reason }
+  }
+  await markUnknown(db, id, { reason, now: clock() })
   return { outcome: 'pending' }
 }
 

@@ -40,17 +40,19 @@ const transfer = {
   transactionHash: transaction,
 }
 
+/** The log of the use of the authorization. */
+const used = {
+  ...transfer,
+  topics: [
+    '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
+    word(payer),
+    authorization.nonce,
+  ],
+  data: '0x',
+}
+
 /** Where the authorization is used in a transaction with this log beside that of its use. */
 function fateBeside(log: typeof transfer): Promise<Fate> {
-  const used = {
-    ...transfer,
-    topics: [
-      '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
-      word(payer),
-      authorization.nonce,
-    ],
-    data: '0x',
-  }
   return fate({
     eth_getBlockByNumber: blockAt(seconds),
     eth_call: word('1'),
@@ -80,4 +82,34 @@ test('an authorization that is not used is over a minute after its time, when no
   const validBefore = Number(authorization.validBefore)
   assert.deepEqual(await fateAt(validBefore + 60), { fate: 'open' })
   assert.deepEqual(await fateAt(validBefore + 61), { fate: 'expired' })
+})
+
+test('a claimed transaction is shown if it used this very authorization and moved its coin to us, in full', async () => {
+  const shows = (logs: object[] | null) =>
+    chainOf(() => Promise.resolve(logs === null ? logs : { logs })).shows(
+      transaction,
+      authorization,
+      testTerms,
+    )
+  const [usedTopic = '', from = '', nonce = ''] = used.topics
+  const other = word('0xbb')
+  assert.equal(await shows([used, transfer]), true)
+  assert.equal(await shows([]), false, 'a transaction that failed has no logs')
+  assert.equal(await shows([transfer]), false)
+  assert.equal(await shows([used]), false)
+  for (const topics of [
+    [usedTopic, other, nonce],
+    [usedTopic, from, other],
+  ])
+    assert.equal(await shows([{ ...used, topics }, transfer]), false)
+  assert.equal(await shows([used, { ...transfer, data: word('1') }]), false)
+  assert.equal(await shows([{ ...used, address: testTerms.payTo }, transfer]), false)
+})
+
+test('a node that is behind is asked again; one that does not answer shows nothing', async () => {
+  const answers = [null, { logs: [used, transfer] }]
+  const behind = chainOf(() => Promise.resolve(answers.shift()))
+  assert.equal(await behind.shows(transaction, authorization, testTerms), true)
+  const silent = chainOf(() => Promise.reject(new Error('down')))
+  assert.equal(await silent.shows(transaction, authorization, testTerms), false)
 })

@@ -2,7 +2,9 @@
  * What became of an authorization on the chain, read from a node of the operator's choice. That its nonce is used proves nothing: a payer
  * can cancel it. Proof is the log of its use, with the transfer to us in the same transaction.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { z } from '@x402/core/schemas'
+import { orLate } from '../../platform/deadline.ts'
 import type { Authorization } from '../protocol/payload.ts'
 import type { Price } from '../protocol/terms.ts'
 
@@ -19,6 +21,11 @@ export type Fate =
 
 export interface Chain {
   fateOf(authorization: Authorization, price: Price, since: Date): Promise<Fate>
+  /**
+   * Returns whether this transaction used the authorization and paid us. Waits a few seconds for a node that does not have the
+   * transaction yet. False if the node does not answer.
+   */
+  shows(transaction: string, authorization: Authorization, price: Price): Promise<boolean>
 }
 
 /** One JSON-RPC call; rejects where the node does not answer or answers with an error. */
@@ -28,6 +35,12 @@ export function chainOf(rpc: Rpc): Chain {
   return {
     fateOf: (authorization, price, since) =>
       fateOf(rpc, { authorization, price, since }).catch((): Fate => ({ fate: 'unclear' })),
+    shows: (transaction, authorization, price) =>
+      orLate(
+        shows(rpc, transaction, { authorization, price }).catch(() => false),
+        showMsMax,
+        () => false,
+      ),
   }
 }
 
@@ -93,7 +106,48 @@ async function paidIn(
   { authorization, price }: Omit<Question, 'since'>,
 ): Promise<Fate> {
   const receipt = receiptOf.parse(await rpc('eth_getTransactionReceipt', [transaction]))
-  const transferred = receipt.logs.some(
+  return isTransferred(receipt, { authorization, price })
+    ? { fate: 'paid', transaction }
+    : { fate: 'void' }
+}
+
+/** Within the lease of a payment that took verifyMsMax and settleMsMax before. */
+const showMsMax = 4_000
+/** A node of another provider is a block or two behind. */
+const behindMsMax = 3_000
+const behindPollMs = 200
+
+async function shows(
+  rpc: Rpc,
+  transaction: string,
+  payment: Omit<Question, 'since'>,
+): Promise<boolean> {
+  const deadline = performance.now() + behindMsMax
+  for (;;) {
+    const answer = await rpc('eth_getTransactionReceipt', [transaction])
+    const receipt = receiptOf.nullable().parse(answer)
+    // The payer may have paid us by another authorization in that transaction: ours must be used in it.
+    if (receipt !== null) return isUsedIn(receipt, payment) && isTransferred(receipt, payment)
+    if (performance.now() >= deadline) return false
+    await pause(behindPollMs)
+  }
+}
+
+function isUsedIn({ logs }: Receipt, { authorization, price }: Omit<Question, 'since'>): boolean {
+  return logs.some(
+    ({ address, topics }) =>
+      address === price.asset.toLowerCase() &&
+      topics[0] === usedTopic &&
+      topics[1] === topicOf(authorization.from) &&
+      topics[2] === authorization.nonce.toLowerCase(),
+  )
+}
+
+function isTransferred(
+  { logs }: Receipt,
+  { authorization, price }: Omit<Question, 'since'>,
+): boolean {
+  return logs.some(
     ({ address, topics, data }) =>
       address === price.asset.toLowerCase() &&
       topics[0] === transferTopic &&
@@ -101,7 +155,6 @@ async function paidIn(
       topics[2] === topicOf(price.payTo) &&
       BigInt(data) === BigInt(authorization.value),
   )
-  return transferred ? { fate: 'paid', transaction } : { fate: 'void' }
 }
 
 /** Keccak-256 of the signatures `AuthorizationUsed(address,bytes32)` (EIP-3009), its cancelling twin, and `Transfer` (ERC-20). */
@@ -132,3 +185,4 @@ const log = z.object({
 })
 const logs = z.array(log)
 const receiptOf = z.object({ logs: z.array(log.extend({ data: z.string() })) })
+type Receipt = z.infer<typeof receiptOf>

@@ -7,13 +7,20 @@ import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { orLate } from '../../platform/deadline.ts'
 import { requirementV2 } from '../protocol/challenge.ts'
 import type { SignedPayment } from '../protocol/payload.ts'
-import { isFirmRefusal, type PaymentReason, paymentReason } from '../protocol/reasons.ts'
+import {
+  isFirmRefusal,
+  type PaymentReason,
+  paymentReason,
+  simulationFailed,
+} from '../protocol/reasons.ts'
 import type { Price } from '../protocol/terms.ts'
+import type { Chain } from './chain.ts'
 import type { FacilitatorName } from './store.ts'
 
 export type Verification =
   | { outcome: 'valid' }
-  | { outcome: 'refused'; reason: PaymentReason }
+  /** `isSimulation`: the operator's own node refused to simulate the transfer, and the facilitator found no other reason. */
+  | { outcome: 'refused'; reason: PaymentReason; isSimulation?: boolean }
   /** It did not answer, or not in a way that can be understood. */
   | { outcome: 'no answer'; why: string }
 
@@ -21,8 +28,8 @@ export type Settlement =
   | { outcome: 'settled'; transaction: string }
   /** Nothing was sent, and nothing will be. */
   | { outcome: 'refused'; reason: PaymentReason }
-  /** It may have been paid. */
-  | { outcome: 'unknown'; reason: PaymentReason; why: string }
+  /** It may have been paid. `isSimulation`: not by us, because the simulation before sending was refused. */
+  | { outcome: 'unknown'; reason: PaymentReason; why: string; isSimulation?: boolean }
 
 export interface Facilitator {
   /** `none` takes no payment. */
@@ -63,7 +70,7 @@ export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitat
       const reason = paymentReason(invalidReason, 'unexpected_verify_error')
       return reason === 'unexpected_verify_error'
         ? { outcome: 'no answer', why: 'it could not tell' }
-        : { outcome: 'refused', reason }
+        : { outcome: 'refused', reason, isSimulation: isOwnSimulation(name, invalidReason) }
     },
     async settle(payment, price) {
       const told = await answerOf(official.settle(...asked(payment, price)), settleMsMax)
@@ -75,7 +82,35 @@ export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitat
       const reason = paymentReason(errorReason, 'unexpected_settle_error')
       return !success && transaction === '' && isFirmRefusal(reason)
         ? { outcome: 'refused', reason }
-        : { outcome: 'unknown', reason, why: 'it could not tell' }
+        : {
+            outcome: 'unknown',
+            reason,
+            why: 'it could not tell',
+            isSimulation: !success && transaction === '' && isOwnSimulation(name, errorReason),
+          }
+    },
+  }
+}
+
+/** A remote facilitator asks another node, which may know of a transaction that ours has not seen yet. */
+function isOwnSimulation(name: FacilitatorName, told: string | undefined): boolean {
+  return name === 'local' && told === simulationFailed
+}
+
+/**
+ * A facilitator whose claim of a payment counts only if the operator's node shows it. A claim that it does not show is an unknown
+ * outcome: it is never served, and the chain decides later.
+ */
+export function shownByChain(facilitator: Facilitator, chain: Chain): Facilitator {
+  return {
+    ...facilitator,
+    async settle(payment, price) {
+      const settlement = await facilitator.settle(payment, price)
+      if (settlement.outcome !== 'settled') return settlement
+      const { transaction } = settlement
+      if (await chain.shows(transaction, payment.authorization, price)) return settlement
+      const why = 'the chain does not show the payment that the facilitator names'
+      return { outcome: 'unknown', reason: 'unexpected_settle_error', why }
     },
   }
 }

@@ -73,7 +73,11 @@ export function localFacilitator({
   const facilitator = new x402Facilitator()
   facilitator.register(
     caip2,
-    new ExactEvmScheme(signer, { pendingSettlementStore: pendingTransactions(db) }),
+    // A transfer that the node refuses now is not sent: its payer need not wait for `validBefore`.
+    new ExactEvmScheme(signer, {
+      pendingSettlementStore: pendingTransactions(db),
+      simulateInSettle: true,
+    }),
   )
   return facilitator
 }

@@ -19,6 +19,7 @@ import {
   facilitatorOf,
   noFacilitator,
   type OfficialFacilitator,
+  shownByChain,
 } from './facilitator.ts'
 import { balanceWei, type Fitness, nodeFitness, remoteFitness } from './fitness.ts'
 import type { Shop } from './order.ts'
@@ -77,6 +78,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   const { facilitator, network } = settings
   const egress = openEgress({ rules: operatorRules })
   const rpc = facilitator.rpcUrl === null ? null : openRpc(egress, facilitator.rpcUrl)
+  const chain = rpc === null ? null : chainOf(rpc)
   const relayerKey =
     facilitator.kind === 'local' ? await readRelayerKey(facilitator.relayerKeyFile) : null
   const relayer = relayerKey && addressOf(relayerKey)
@@ -91,9 +93,9 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   }
   const chosen = (): Facilitator => {
     if (facilitator.kind === 'none') return noFacilitator
-    return facilitator.kind === 'remote'
-      ? facilitatorOf('remote', remoteFacilitator(egress, facilitator))
-      : facilitatorOf('local', localOf(parts, relayerKey, rpc))
+    if (facilitator.kind === 'local') return facilitatorOf('local', localOf(parts, relayerKey, rpc))
+    const remote = facilitatorOf('remote', remoteFacilitator(egress, facilitator))
+    return chain === null ? remote : shownByChain(remote, chain)
   }
   const shop: Shop = {
     ...settings,
@@ -101,7 +103,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
     board: priceBoard({ ...counter, db, clock, prices, maxTimeoutSeconds }),
     facilitator: timed(chosen(), meter),
     meter,
-    chain: rpc === null ? null : chainOf(rpc),
+    chain,
     publicUrl,
     db,
     patientDb: parts.db,

@@ -71,7 +71,11 @@ function priceOf(till: Till, { authorization }: SignedPayment): Price {
   }
 }
 
-export type Resolved = { state: 'settled' | 'open' } | { state: 'failed'; reason: PaymentReason }
+export type Resolved =
+  | { state: 'settled' }
+  | { state: 'failed'; reason: PaymentReason }
+  /** `isUnused`: the chain says that the authorization has not been used so far. */
+  | { state: 'open'; isUnused: boolean }
 
 /** Writes what the chain says, where it says anything final. What is settled so counts as found, until its payer is served. */
 export async function resolvePayment(till: Till, open: OpenPayment): Promise<Resolved> {
@@ -83,7 +87,8 @@ export async function resolvePayment(till: Till, open: OpenPayment): Promise<Res
     await markSettled(db, id, { txHash: fate.transaction, now, durably: true, isFound: true })
     return { state: 'settled' }
   }
-  if (fate?.fate !== 'void' && fate?.fate !== 'expired') return { state: 'open' }
+  if (fate?.fate !== 'void' && fate?.fate !== 'expired')
+    return { state: 'open', isUnused: fate?.fate === 'open' }
   const reason =
     fate.fate === 'void' ? usedReason : 'invalid_exact_evm_payload_authorization_valid_before'
   await failPayment(db, id, { reason, now })

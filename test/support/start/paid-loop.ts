@@ -69,6 +69,7 @@ const noChain: TestChain = {
   relayerKey: `0x${'1'.repeat(64)}`,
   balanceOf: () => Promise.reject(new Error('no chain')),
   setBalance: () => Promise.reject(new Error('no chain')),
+  setPaused: () => Promise.reject(new Error('no chain')),
   call: () => Promise.reject(new Error('no chain')),
   stop: () => Promise.resolve(),
 }

@@ -23,6 +23,8 @@ export type Fault =
   | 'error'
   /** What it has no words for is null, where others leave it out. */
   | 'nulls'
+  /** It does nothing, and says that the payment was made in the transaction `claimed`. */
+  | 'false claim'
 
 export interface TestFacilitator {
   url: string
@@ -30,6 +32,8 @@ export interface TestFacilitator {
   faults: { '/verify': Fault; '/settle': Fault }
   /** How often each was asked. */
   asked: { '/verify': number; '/settle': number }
+  /** Transaction of a false claim. */
+  claimed: string
   /** What it says it takes; null: it does not answer that. */
   kinds: readonly unknown[] | null
   /** Once a payment is verified and before anybody is told, whenever it is set. */
@@ -71,6 +75,10 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
         .end(JSON.stringify({ error: indiscretion, errorReason: indiscretion }))
       return
     }
+    if (fault === 'false claim') {
+      response.end(JSON.stringify({ success: true, transaction: facilitator.claimed }))
+      return
+    }
     const { paymentPayload, paymentRequirements } = JSON.parse(await textOf(request))
     const result =
       path === '/verify'
@@ -86,13 +94,15 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
   }
   const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }]
   const url = await listening(server)
-  const facilitator: TestFacilitator = { url, faults, asked, kinds, stop }
+  const facilitator: TestFacilitator = { url, faults, asked, claimed: '', kinds, stop }
   return facilitator
 }
 
 export interface TestNode {
   url: string
   down: boolean
+  /** Once the chain has answered this question and before anybody is told, whenever it is set. */
+  onAnswered?: ((question: string) => Promise<void>) | undefined
   stop(): void
 }
 
@@ -107,12 +117,15 @@ export async function startNode({ chain }: PaidLoop): Promise<TestNode> {
       response.writeHead(502).end(indiscretion)
       return
     }
+    const question = await textOf(request)
     const answer = await fetch(chain.url, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: await textOf(request),
+      body: question,
     })
-    response.end(await answer.text())
+    const text = await answer.text()
+    await node.onAnswered?.(question)
+    response.end(text)
   }
   node.url = await listening(server)
   return node

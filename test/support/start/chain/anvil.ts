@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 import { networks } from '../../../../src/x402/protocol/terms.ts'
-import { balanceStorageSlot, tokenCode } from './token.ts'
+import { balanceStorageSlot, pausedSlot, tokenCode } from './token.ts'
 
 const network = networks['base-sepolia']
 
@@ -15,6 +15,8 @@ export interface TestChain {
   /** Atomic units of the coin. */
   balanceOf(address: string): Promise<bigint>
   setBalance(address: string, amount: bigint): Promise<void>
+  /** Whether the coin refuses every transfer. */
+  setPaused(isPaused: boolean): Promise<void>
   call(method: string, params?: readonly unknown[]): Promise<unknown>
   stop(): Promise<void>
 }
@@ -59,8 +61,10 @@ export async function startChain(): Promise<TestChain> {
     balanceOf,
     call,
     async setBalance(address, amount) {
-      const value = `0x${amount.toString(16).padStart(64, '0')}`
-      await call('anvil_setStorageAt', [network.asset, balanceStorageSlot(address), value])
+      await call('anvil_setStorageAt', [network.asset, balanceStorageSlot(address), word(amount)])
+    },
+    async setPaused(isPaused) {
+      await call('anvil_setStorageAt', [network.asset, word(pausedSlot), word(isPaused ? 1 : 0)])
     },
     async stop() {
       const gone = new Promise((resolve) => child.once('exit', resolve))
@@ -68,6 +72,10 @@ export async function startChain(): Promise<TestChain> {
       await gone
     },
   }
+}
+
+function word(value: bigint | number): string {
+  return `0x${value.toString(16).padStart(64, '0')}`
 }
 
 async function listeningUrl(output: NodeJS.ReadableStream): Promise<string> {

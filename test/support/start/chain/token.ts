@@ -23,6 +23,8 @@ function slotOf(key: Expression, mapping: Expression): Expression {
     value: ['KECCAK256', 0, 64],
   }
 }
+/** Other than 0 while no transfer is taken. */
+export const pausedSlot = 2
 const balanceSlot = (address: Expression) => slotOf(address, 0)
 const usedSlot = (address: Expression, nonce: Expression) => slotOf(nonce, slotOf(address, 1))
 
@@ -102,6 +104,7 @@ function transferWithAuthorization(signature: Signature): Statement[] {
   ])
   const balance = (address: Expression): Expression => ['SLOAD', balanceSlot(address)]
   return [
+    refuseUnless(['ISZERO', ['SLOAD', pausedSlot]], 'Pausable: paused'),
     refuseUnless(['GT', ['TIMESTAMP'], validAfter], 'FiatTokenV2: authorization is not yet valid'),
     refuseUnless(['LT', ['TIMESTAMP'], validBefore], 'FiatTokenV2: authorization is expired'),
     refuseUnless(['ISZERO', ['SLOAD', usedSlot(from, nonce)]], usedAlready),
