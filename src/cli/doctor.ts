@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigError, readConfig } from '../config/config.ts'
+import { developmentWarnings } from '../config/development.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { databaseFindings } from './doctor-database.ts'
 import {
@@ -12,7 +13,7 @@ import {
   scoringEngine,
   signatureLibrary,
 } from './doctor-machine.ts'
-import { type Finding, fail, ok } from './finding.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
 import { done, type Outcome, withoutSecrets } from './output.ts'
 import { openCommandDb, withServer } from './with-database.ts'
 
@@ -33,6 +34,7 @@ async function examine(env: Record<string, string | undefined>): Promise<Finding
   return [
     node,
     ok('settings', `PUBLIC_URL is ${config.publicUrl}`),
+    ...developmentWarnings(config).map((told) => warn('settings', told)),
     await dataFolder(config.dataDir),
     files,
     signatureLibrary(),

@@ -24,7 +24,8 @@ export function createEndpointCommand(
   { account, event: events, description }: CreateEndpointFlags,
 ): Promise<Outcome> {
   const body = { url, events, ...(description === undefined ? {} : { description }) }
-  const read = readEndpointRequest(body, config.webhooks.rules)
+  const { rules } = config.webhooks
+  const read = readEndpointRequest(body, rules, { allowHttp: rules.allowHttp })
   if ('fault' in read) throw new UsageError(read.fault)
   return withDatabase(config, async (db) => {
     const ring = await openSecretsKeyring(config)
@@ -32,9 +33,9 @@ export function createEndpointCommand(
     const { id: userId } = await accountNamed(db, account)
     const now = systemClock()
     const wish = { userId, request: read.request, idempotencyKey: null, now }
-    const rules = { ring, activeMax: config.webhookEndpointsMax }
+    const limits = { ring, activeMax: config.webhookEndpointsMax }
     const creation = await db.transaction(async (tx) => {
-      const made = await createEndpointInside(tx, rules, wish)
+      const made = await createEndpointInside(tx, limits, wish)
       if (made.outcome === 'created') {
         const subjects = [made.endpoint.id]
         const entry = {
@@ -48,7 +49,7 @@ export function createEndpointCommand(
       return made
     })
     if (creation.outcome !== 'created')
-      throw new CommandError(`The account has ${rules.activeMax} active endpoints, its maximum.`)
+      throw new CommandError(`The account has ${limits.activeMax} active endpoints, its maximum.`)
     const { endpoint, signingSecret } = creation
     return done({ ok: true, endpoint: wireEndpoint(endpoint), signingSecret }, [
       `endpoint        ${endpoint.id}`,

@@ -53,7 +53,8 @@ export const webhooksSettings = {
   WEBHOOK_ALLOW_HTTP: setting({
     default: 'false',
     unit: 'true or false',
-    effect: 'true: deliveries to http URLs go out, readable on the way. The API takes none anyway.',
+    effect:
+      'For development. true: endpoints that you create with `assay webhooks create` may have http URLs, readable on the way. The API refuses them.',
     parse: flag,
   }),
   WEBHOOK_PROXY_URL: setting({

@@ -703,6 +703,20 @@ test('doctor: secrets that are not the ones the database was filled with', async
     sound.out,
     /^ok +api keys +1 active.*\nok +secrets +those of webhooks can be opened/m,
   )
+  const plain = [
+    'http://hooks.example.org/',
+    '--account',
+    'Example GmbH',
+    '--event',
+    'score.updated',
+  ]
+  const createPlain = () => run(['webhooks', 'create', ...plain])
+  assert.equal((await createPlain()).code, 2)
+  Object.assign(env, { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_PORTS: '80,443' })
+  assert.equal((await createPlain()).code, 0, 'on the command line the setting counts')
+  const warned = await run(['doctor'])
+  assert.equal(warned.code, 0)
+  assert.match(warned.out, /^warn +settings +WEBHOOK_ALLOW_HTTP=true is for development/m)
   for (const [setting, value, told] of [
     ['API_KEY_PEPPERS', '', /^fail +api keys +.*pepper k1, and this machine lacks it/m],
     ['API_KEY_PEPPERS', ring(3), /^fail +api keys +.*has another one by that name/m],

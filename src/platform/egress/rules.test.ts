@@ -7,6 +7,12 @@ import { mayDial, operatorRules, strangerRules, vetUrl } from './rules.ts'
 
 const strangers = strangerRules()
 
+/** A host name of this many characters. */
+function longHost(length: number): string {
+  const labels = `${'a'.repeat(49)}.`.repeat(Math.ceil(length / 50))
+  return `${labels.slice(0, length - 4).replace(/\.$/, 'a')}.com`
+}
+
 const refusedUrls = [
   // Other ways to write 127.0.0.1 and its like.
   'https://127.0.0.1/',
@@ -42,6 +48,23 @@ const refusedUrls = [
   'https://printer.local/',
   'https://metadata.google.internal/',
   'https://router.home.arpa/',
+  // Special-use names.
+  'https://hooks.test/',
+  'https://test/',
+  'https://HOOKS.Example.TEST/',
+  'https://hooks.invalid/',
+  'https://hooks.alt/',
+  `https://${'a'.repeat(56)}.onion/`,
+  'https://1.0.0.10.in-addr.arpa/',
+  'https://ipv4only.arpa/',
+  // No host names.
+  'https://-hooks.example.com/',
+  'https://hooks-.example.com/',
+  'https://my_hooks.example.com/',
+  'https://hooks!.example.com/',
+  'https://hooks.example.com,evil.example/',
+  `https://${longHost(254)}/`,
+  `https://${longHost(2_000)}/`,
   'https://intranet/',
   'https://example.com./',
   'https://./',
@@ -107,6 +130,11 @@ const takenUrls = {
     'https://hooks.example.co.uk/a/b%20c?key=value&x=%23',
   'https://xn--bcher-kva.example/': 'https://xn--bcher-kva.example/',
   [`https://${'a'.repeat(63)}.com`]: `https://${'a'.repeat(63)}.com/`,
+  [`https://${longHost(253)}`]: `https://${longHost(253)}/`,
+  'https://latest.example.com': 'https://latest.example.com/',
+  'https://test.example.com': 'https://test.example.com/',
+  'https://hooks.contest': 'https://hooks.contest/',
+  'https://a--b.1-2.example.com': 'https://a--b.1-2.example.com/',
   'https://a-b.example.com/user@host': 'https://a-b.example.com/user@host',
 }
 
@@ -128,7 +156,10 @@ test('ports and http are open where the operator says so', () => {
 test('a deployment for its own network takes names and addresses of it, and no other address', () => {
   const lan = strangerRules({ allowCidrs: ['10.0.0.0/8'], ports: 'any' })
   assert.ok('url' in vetUrl('https://10.1.2.3:8443/', lan))
-  assert.ok('url' in vetUrl('https://intranet/', lan))
+  for (const host of ['intranet', 'hooks.test', 'printer.local', 'router.home.arpa'])
+    assert.ok('url' in vetUrl(`https://${host}/`, lan), host)
+  for (const host of ['hooks.onion', 'hooks.invalid', 'hooks.alt', 'my_hooks', longHost(254)])
+    assert.ok('fault' in vetUrl(`https://${host}/`, lan), host)
   assert.ok('fault' in vetUrl('https://11.1.2.3/', lan))
   assert.ok('fault' in vetUrl('https://127.0.0.1/', lan))
 })

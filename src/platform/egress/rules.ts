@@ -55,8 +55,14 @@ function networkOf(text: string): Network {
   return network
 }
 
-/** Names that lead nowhere but into a private network. */
-const localName = /(^|\.)(localhost|local|internal|home\.arpa)$/
+/** Special-use names that lead into a private network or nowhere (RFC 6761, RFC 6762, RFC 8375; `internal` is reserved by ICANN). */
+const privateName = /(^|\.)(arpa|internal|local|localhost|test)$/
+/** Special-use names that no name server may resolve (RFC 6761, RFC 7686, RFC 9476). */
+const unresolvableName = /(^|\.)(alt|invalid|onion)$/
+/** Letters, digits and inner hyphens (RFC 1123): certificates hold no other names. */
+const hostLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+/** As text, without the final dot (RFC 1035). */
+const hostLengthMax = 253
 
 /**
  * The URL, or what is wrong with it in words for whoever gave it. The text is checked before it is parsed, because parsing repairs:
@@ -88,11 +94,14 @@ function hostFault(written: string, url: URL, rules: EgressRules): { fault: stri
   if (address !== null)
     return isWithin(address, rules.allow) ? undefined : fault('must name a host, not an address')
   if (hostname.endsWith('.')) return fault('must not end its host with a dot')
-  if (hostname.split('.').some((label) => label === '' || label.length > 63))
-    return fault('must name its host in labels of 1 to 63 characters')
+  if (hostname.length > hostLengthMax)
+    return fault(`must name a host of at most ${hostLengthMax} characters`)
+  if (!hostname.split('.').every((label) => hostLabel.test(label)))
+    return fault('must name its host in labels of 1 to 63 letters, digits and inner hyphens')
+  if (unresolvableName.test(hostname)) return fault('must name a public host')
   // A deployment that serves its own network may name hosts there; their addresses are checked like all.
   if (rules.allow.length > 0) return undefined
-  return !hostname.includes('.') || localName.test(hostname)
+  return !hostname.includes('.') || privateName.test(hostname)
     ? fault('must name a public host')
     : undefined
 }

@@ -20,17 +20,21 @@ const request = Type.Object(
 const shape = Compile(request)
 const uri = Compile(Type.String({ format: 'uri', maxLength: urlLengthMax }))
 
-/** The request, or what is wrong with the body in words for whoever sent it. */
+/**
+ * The request, or what is wrong with the body in words for whoever sent it. Callers never get an http URL (spec §2.2), whatever `rules`
+ * allow for deliveries; `allowHttp` is for the operator's own endpoints.
+ */
 export function readEndpointRequest(
   body: unknown,
   rules: EgressRules,
+  { allowHttp = false }: { allowHttp?: boolean } = {},
 ): { request: EndpointRequest } | { fault: string } {
   if (!shape.Check(body)) {
     const { field, reason } = firstFault(shape, body)
     return { fault: `${field ?? 'The body'} ${reason}.` }
   }
   const { url, events, description }: Static<typeof request> = body
-  const vetted = vetUrl(url, rules)
+  const vetted = vetUrl(url, { ...rules, allowHttp })
   if ('fault' in vetted) return { fault: `url ${vetted.fault}.` }
   const { href } = vetted.url
   // The one form may be longer. What is none is not made one (decision D8).

@@ -26,7 +26,8 @@ const options = {
   db,
   clock: systemClock,
   ring: new Map([['k1', randomBytes(32)]]),
-  rules: strangerRules(),
+  // As with WEBHOOK_ALLOW_HTTP=true and port 80 open: the API must refuse http all the same.
+  rules: strangerRules({ allowHttp: true, ports: [80, 443] }),
   activeMax: 20,
   limits: { perMinute: 10_000, perDay: 10_000 },
   onSecretShown: (endpointId: string) => shown.push(endpointId),
@@ -55,6 +56,21 @@ async function create(account: string, changes: object = {}, idempotencyKey = ra
     body: { ...body, ...changes },
   })
 }
+
+test('400: the API takes no http URL and no special-use name, whatever the operator allows on the command line', async () => {
+  for (const url of [
+    'http://hooks.example.com/in',
+    'HTTP://hooks.example.com/in',
+    'https://hooks.example.test/in',
+    'https://hooks.onion/',
+    `https://${'a.'.repeat(126)}com/`,
+  ]) {
+    const { status, json } = await create('http', { url })
+    assert.deepEqual([status, json.error], [400, 'invalid_field'], url)
+    assert.match(String(json.message), /^url must /)
+  }
+  assert.equal((await create('http')).status, 201)
+})
 
 async function created(account: string) {
   const { status, json } = await create(account)
