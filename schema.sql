@@ -740,7 +740,8 @@ create table readable_scores (
 create table schema_migrations (
   name text not null,
   sha256 text not null,
-  applied_at timestamp with time zone not null
+  applied_at timestamp with time zone not null,
+  nodes_from integer
 );
 create table score_credentials (
   vc_sha256 bytea not null,

@@ -1,11 +1,13 @@
 /** What every process that serves or works opens first, and the database that it refuses. */
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
-import { pendingMigrations } from '../database/migrate.ts'
+import { compareSchema, knownLevel } from '../database/migrate.ts'
 import { migrationsDirectory } from '../database/open.ts'
+import { type SchemaWatch, watchedDb, watchSchema } from '../database/schema-level.ts'
 import { readReleaseFacts } from '../discovery/release-facts.ts'
 import { systemClock } from '../platform/clock.ts'
 import { type Db, openDb, sql } from '../platform/db/db.ts'
+import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Signers } from '../score-credentials/signers.ts'
@@ -24,18 +26,24 @@ export interface OpeningParts {
   metrics: Metrics
 }
 
+export interface OpenParts extends ServiceParts {
+  schema: SchemaWatch
+}
+
 export async function openParts(
   config: Config,
   { url, log, closing, signers, metrics }: OpeningParts,
-): Promise<ServiceParts> {
-  const db = openDb({
+): Promise<OpenParts> {
+  const opened = openDb({
     url,
     pooling: config.databasePooling,
     connectionsMax: config.databaseConnectionsMax,
     applicationName: 'assay',
     onError: (error) => log.warn('a database connection was lost', { why: error.message }),
   })
-  closing.defer(() => db.close())
+  closing.defer(() => opened.close())
+  const schema = watchSchema(opened, knownLevel(migrationsDirectory))
+  const db = watchedDb(opened, schema)
   const x402 = await openPayments(config, { db, log, closing, metrics })
   const payeeWarning = missingPayee(config)
   if (payeeWarning !== null) log.info(payeeWarning)
@@ -43,14 +51,22 @@ export async function openParts(
   if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
   const release = await readReleaseFacts(root)
   const engine = await engineHere(log)
-  return { config, db, log, clock: systemClock, release, engine, signers, secrets, x402 }
+  return { config, db, log, clock: systemClock, release, engine, signers, secrets, x402, schema }
+}
+
+/** Finds a newer schema also where nobody probes and no statement fails. */
+export function schemaJob({ schema }: Pick<OpenParts, 'schema'>): Job {
+  return { name: 'schema level', everyMs: 5_000, run: () => schema.check() }
 }
 
 const clockSkewMsMax = 30_000
 
-/** Throws, with a message for the operator, where the database lacks a migration or its clock is another. */
-export async function refuseUnfitDatabase(db: Db): Promise<void> {
-  const pending = await pendingMigrations(db, migrationsDirectory)
+/** Throws, with a message for the operator, if the database lacks a migration, needs a newer release, or has another time. */
+export async function refuseUnfitDatabase(db: Db, log: Log): Promise<void> {
+  const { pending, newer, outdated } = await compareSchema(db, migrationsDirectory)
+  if (outdated !== null) throw new Error(`Install a newer release: ${outdated}.`)
+  if (newer.length > 0)
+    log.warn('the database has migrations of a newer release', { newer: newer.join(', ') })
   if (pending.length > 0)
     throw new Error(`The database lacks ${pending.join(', ')}. Run \`bin/assay migrate\` first.`)
   const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)

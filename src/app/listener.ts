@@ -1,18 +1,21 @@
 /** What a serving process listens with: the edge on its port, in this process or in children, and the metrics on theirs. */
 import type { Config } from '../config/config.ts'
+import { type SchemaWatch, watchedDb } from '../database/schema-level.ts'
 import { openDb } from '../platform/db/db.ts'
+import { inTime } from '../platform/db/impatient-db.ts'
 import { type Metrics, serveMetrics } from '../platform/observability/metrics.ts'
 import { patient } from '../platform/patience.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../platform/rate-limit/shared-limiter.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { forkServing, type Serving } from './children.ts'
-import type { Service, ServiceParts } from './http-app.ts'
+import type { OpenParts } from './context.ts'
+import type { Service } from './http-app.ts'
 import { explainListening } from './listening-error.ts'
 import { paymentsState } from './payments.ts'
 
 export interface ServingParts {
-  parts: ServiceParts
+  parts: OpenParts
   service: Service
   url: string
   closing: AsyncDisposableStack
@@ -48,7 +51,7 @@ export async function listen(
   const server: Server = createServer({
     endpoints: service.endpoints,
     limiter: databaseRateLimiter({
-      db: limiterDb,
+      db: watchedDb(limiterDb, parts.schema),
       fallback: inProcessRateLimiter({ nodes }),
       onOutage: (error) =>
         parts.log.warn('limits are counted in this process alone', { why: error.message }),
@@ -59,6 +62,7 @@ export async function listen(
     trustedProxies: config.trustedProxies,
     readiness: async () => ({
       database: service.mirror.ageMs() < patient(3_000) ? 'ok' : 'no answer',
+      schema: await schemaState(parts.schema),
       engine: service.engineState(),
       keys: service.keysState(),
       ...(parts.x402 == null ? {} : { payments: paymentsState(parts.x402) }),
@@ -74,6 +78,13 @@ export async function listen(
   const explain = explainListening({ ...address, settings: { host: 'HOST', port: 'PORT' } })
   const { port } = await server.listen(address).catch(explain)
   return { port, drain: (delayMs) => server.drain(delayMs) }
+}
+
+/** Asks once more for each probe, so that no probe finds a node ready that the schema has left behind. */
+async function schemaState(schema: SchemaWatch): Promise<string> {
+  // If the database does not answer, `database` says so.
+  await inTime(schema.check()).catch(() => {})
+  return schema.outdated() ?? 'ok'
 }
 
 /** The port of the metrics; null where the settings turn them off. */

@@ -11,7 +11,7 @@ import { type Log, openLog } from '../platform/observability/log.ts'
 import { createMetrics } from '../platform/observability/metrics.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { leaveParent, reportFailedStart, untilParentLeaves } from './children.ts'
-import { openParts, refuseUnfitDatabase } from './context.ts'
+import { openParts, refuseUnfitDatabase, schemaJob } from './context.ts'
 import { demoHere, demoReceiver } from './demo.ts'
 import { createService } from './http-app.ts'
 import { workerJobs } from './jobs/all.ts'
@@ -47,13 +47,17 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   if (database.embedded || options.demo) await migrateDatabase(database.url, config.databasePooling)
   const metrics = createMetrics()
   const parts = await openParts(config, { url: database.url, log, closing, signers, metrics })
-  await refuseUnfitDatabase(parts.db)
+  await refuseUnfitDatabase(parts.db, log)
   const hasDemo = options.demo && (await demoHere(parts, database.url))
 
   const service = createService(parts)
   await service.mirror.refresh()
   closing.defer(() => service.close())
-  const jobs = [...service.servingJobs, ...reviveJobs(database, service.mirror.ageMs)]
+  const jobs = [
+    ...service.servingJobs,
+    schemaJob(parts),
+    ...reviveJobs(database, service.mirror.ageMs),
+  ]
   if (options.worker !== 'elsewhere') {
     jobs.push(...workerJobs(parts, service))
     const around = hasDemo ? await demoReceiver(parts, closing, say) : undefined
@@ -130,7 +134,7 @@ async function startChild(
   const service = createService(parts)
   await service.mirror.refresh()
   closing.defer(() => service.close())
-  stopJobsAtEnd(service.servingJobs, log, closing)
+  stopJobsAtEnd([...service.servingJobs, schemaJob(parts)], log, closing)
   return listen(config, { parts, service, url, closing, metrics })
 }
 

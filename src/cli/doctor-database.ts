@@ -1,6 +1,6 @@
 /** What `assay doctor` asks the database: its version, migrations, clock, keys, lists and webhooks. */
 import type { Config } from '../config/config.ts'
-import { pendingMigrations } from '../database/migrate.ts'
+import { compareSchema } from '../database/migrate.ts'
 import { migrationsDirectory } from '../database/open.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { type Db, type Queryable, sql } from '../platform/db/db.ts'
@@ -64,10 +64,12 @@ async function clock(db: Queryable): Promise<Finding> {
 async function migrated(db: Queryable): Promise<Finding> {
   const check = 'migrations'
   try {
-    const pending = await pendingMigrations(db, migrationsDirectory)
-    return pending.length === 0
-      ? ok(check, 'all are applied')
-      : fail(check, `${pending.join(', ')} pending: \`assay migrate\`.`)
+    const { pending, newer, outdated } = await compareSchema(db, migrationsDirectory)
+    if (outdated !== null) return fail(check, `${outdated}: install a newer release.`)
+    if (pending.length > 0) return fail(check, `${pending.join(', ')} pending: \`assay migrate\`.`)
+    return newer.length > 0
+      ? ok(check, `all are applied, and ${newer.join(', ')} of a newer release`)
+      : ok(check, 'all are applied')
   } catch (error) {
     return fail(check, error instanceof Error ? error.message : String(error))
   }

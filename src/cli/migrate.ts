@@ -2,8 +2,9 @@
 
 import type { Config } from '../config/config.ts'
 import { grantApiRole } from '../database/api-role.ts'
-import { pendingMigrations } from '../database/migrate.ts'
+import { compareSchema } from '../database/migrate.ts'
 import { migrateDatabase, migrationsDirectory } from '../database/open.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { Pooling } from '../platform/db/session-settings.ts'
 import { done, type Outcome } from './output.ts'
 import { CommandError, UsageError } from './run.ts'
@@ -35,16 +36,20 @@ async function apply(server: Server, apiRole: string | undefined): Promise<Outco
   const applied = await migrateDatabase(server.url, server.pooling)
   const lines = applied.map((name) => `applied ${name}`)
   if (lines.length === 0) lines.push('The database is up to date.')
+  const { newer } = await withDb(server, (db) => compareSchema(db, migrationsDirectory))
+  if (newer.length > 0) lines.push(`It has migrations of a newer release: ${newer.join(', ')}.`)
+  // The rights of this release are all that the role would keep: nodes of the newer one could lose theirs.
+  if (newer.length > 0 && apiRole !== undefined)
+    throw new CommandError(
+      `Nothing was granted: the database has migrations of a newer release. Run \`assay migrate --api-role ${apiRole}\` with that release.`,
+    )
   if (apiRole === undefined) return done({ ok: true, applied }, lines)
   await grant(server, apiRole)
   return done({ ok: true, applied, apiRole }, [...lines, `${apiRole} may do what a server needs.`])
 }
 
 async function grant(server: Server, role: string): Promise<void> {
-  await using closing = new AsyncDisposableStack()
-  const db = openCommandDb(server)
-  closing.defer(() => db.close())
-  const answer = await grantApiRole(db, role)
+  const answer = await withDb(server, (db) => grantApiRole(db, role))
   if (answer.outcome === 'no such role')
     throw new CommandError(
       `There is no role ${role}. Make it first, as its database's administrator: create role ${role} login password '…'`,
@@ -55,16 +60,24 @@ async function grant(server: Server, role: string): Promise<void> {
     )
 }
 
-/** 1 when something is pending, so that a script can ask. */
+/** 1 if something is pending or this release may not use the database, so that a script can ask. */
 async function status(server: Server): Promise<Outcome> {
+  const { pending, newer, outdated } = await withDb(server, (db) =>
+    compareSchema(db, migrationsDirectory),
+  )
+  const isFit = pending.length === 0 && outdated === null
+  const lines = [
+    ...pending.map((name) => `pending ${name}`),
+    ...newer.map((name) => `of a newer release: ${name}`),
+  ]
+  if (outdated !== null) lines.push(`Install a newer release: ${outdated}.`)
+  else if (isFit) lines.push('The database is up to date.')
+  return done({ ok: isFit, pending, newer, outdated }, lines, isFit ? 0 : 1)
+}
+
+async function withDb<Result>(server: Server, work: (db: Db) => Promise<Result>): Promise<Result> {
   await using closing = new AsyncDisposableStack()
   const db = openCommandDb(server)
   closing.defer(() => db.close())
-  const pending = await pendingMigrations(db, migrationsDirectory)
-  const lines = pending.map((name) => `pending ${name}`)
-  return done(
-    { ok: pending.length === 0, pending },
-    lines.length > 0 ? lines : ['The database is up to date.'],
-    pending.length === 0 ? 0 : 1,
-  )
+  return await work(db)
 }

@@ -1,8 +1,9 @@
 /** The database for the time of one command: the operator's, or the embedded one, which a running server shares with us. */
 import { keepingIndex } from '../candidates/keep-index.ts'
 import type { Config } from '../config/config.ts'
-import { pendingMigrations } from '../database/migrate.ts'
+import { compareSchema, knownLevel } from '../database/migrate.ts'
 import { migrateDatabase, migrationsDirectory, openDatabase } from '../database/open.ts'
+import { watchedDb, watchSchema } from '../database/schema-level.ts'
 import { type Db, openDb } from '../platform/db/db.ts'
 import type { Pooling } from '../platform/db/session-settings.ts'
 import { note } from './output.ts'
@@ -28,9 +29,11 @@ export async function withDatabase<Result>(
   return withServer(config, async ({ url, embedded }, signal) => {
     if (embedded) await migrateDatabase(url, config.databasePooling)
     await using closing = new AsyncDisposableStack()
-    const db = openCommandDb({ url, pooling: config.databasePooling, connectionsMax })
-    closing.defer(() => db.close())
-    const pending = await pendingMigrations(db, migrationsDirectory)
+    const opened = openCommandDb({ url, pooling: config.databasePooling, connectionsMax })
+    closing.defer(() => opened.close())
+    const { pending, outdated } = await compareSchema(opened, migrationsDirectory)
+    if (outdated !== null) throw new CommandError(`Install a newer release: ${outdated}.`)
+    const db = watchedDb(opened, watchSchema(opened, knownLevel(migrationsDirectory)))
     if (pending.length > 0)
       throw new CommandError(`The database lacks ${pending.join(', ')}: run \`assay migrate\`.`)
     const result = work(db, signal)

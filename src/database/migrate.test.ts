@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { emptyDatabase } from '../../test/support/start/database.ts'
-import { sql } from '../platform/db/db.ts'
-import { migrate, pendingMigrations } from './migrate.ts'
+import { eventually } from '../../test/support/start/processes.ts'
+import { type Db, sql } from '../platform/db/db.ts'
+import { compareSchema, migrate } from './migrate.ts'
 
 const now = new Date('2026-05-14T09:00:00Z')
 const first = { '0001_a.sql': 'create table a (id int); create table b (id int)' }
@@ -16,6 +17,10 @@ function directory(files: Record<string, string>): string {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text)
   after(() => rmSync(path, { recursive: true }))
   return path
+}
+
+async function pendingMigrations(db: Db, path: string): Promise<string[]> {
+  return (await compareSchema(db, path)).pending
 }
 
 async function database() {
@@ -49,10 +54,106 @@ test('an applied file that was edited is refused by name', async () => {
   await assert.rejects(pendingMigrations(db, edited), /0001_a\.sql was edited/)
 })
 
-test('a database that is ahead of the release is refused', async () => {
-  const { url } = await database()
+test('a database that has another migration under a number is refused', async () => {
+  const { url, db } = await database()
   await migrate(url, directory(second), now)
-  await assert.rejects(migrate(url, directory(first), now), /0002_c\.sql, this release has not/)
+  const other = directory({ ...first, '0002_d.sql': 'select 1' })
+  await assert.rejects(migrate(url, other, now), /has the migration 0002_c\.sql, .* 0002_d\.sql/)
+  await assert.rejects(compareSchema(db, other), /0002_c\.sql/)
+})
+
+test('a release that does not know the newest migrations works beside them and leaves them alone', async () => {
+  const { url, db } = await database()
+  await migrate(url, directory(second), now)
+  const older = directory(first)
+  assert.deepEqual(await migrate(url, older, now), [])
+  const comparison = { pending: [], newer: ['0002_c.sql'], outdated: null }
+  assert.deepEqual(await compareSchema(db, older), comparison)
+})
+
+test('a contracting migration shuts out releases that end before the migration it names, and no others', async () => {
+  const { url, db } = await database()
+  const third = {
+    ...second,
+    '0003_d.sql': '-- Drops b.\n-- contract: nodes that know 0002 or later\ndrop table b',
+    '0004_e.sql': 'create table e (id int)',
+  }
+  await migrate(url, directory(third), now)
+  assert.equal((await compareSchema(db, directory(second))).outdated, null)
+  assert.equal((await compareSchema(db, directory(third))).outdated, null)
+  const { outdated } = await compareSchema(db, directory(first))
+  assert.match(String(outdated), /knows migration 0002, and this one ends at 0001/)
+  await assert.rejects(migrate(url, directory(first), now), /^Error: Nothing was changed: .* 0002/)
+})
+
+test('a contract line that names no possible migration is refused before anything is applied', async () => {
+  const { url, db } = await database()
+  for (const header of [
+    '-- contract: nodes that know 0003 or later',
+    '-- contract: nodes that know 0000 or later',
+    '-- contract: nodes that know 2 or later',
+    '--contract nodes that know 0001 or later',
+    '-- Contract: everyone',
+  ]) {
+    const files = directory({ ...first, '0002_c.sql': `${header}\ndrop table a` })
+    await assert.rejects(migrate(url, files, now), /0002_c\.sql: write `-- contract: nodes that/)
+  }
+  assert.deepEqual(await pendingMigrations(db, directory(first)), ['0001_a.sql'])
+})
+
+test('a database that an older release has migrated gets the column of the contract with the next migration', async () => {
+  const { url, db } = await database()
+  await migrate(url, directory(first), now)
+  await db.run(sql`alter table schema_migrations drop column nodes_from`)
+  assert.equal((await compareSchema(db, directory(first))).outdated, null)
+  const contracting = { '0002_c.sql': '-- contract: nodes that know 0002 or later\ndrop table b' }
+  await migrate(url, directory({ ...first, ...contracting }), now)
+  assert.match(String((await compareSchema(db, directory(first))).outdated), /0002/)
+})
+
+test('a migration lets callers pass while it waits for a table that another transaction uses', async () => {
+  const { url, db } = await database()
+  await migrate(url, directory(first), now)
+  const held = Promise.withResolvers<void>()
+  const holding = Promise.withResolvers<void>()
+  const reader = db.transaction(async (tx) => {
+    await tx.rows(sql`select from a`)
+    holding.resolve()
+    await held.promise
+  })
+  await holding.promise
+  const adding = directory({ ...first, '0002_c.sql': 'alter table a add column more int' })
+  const migrating = migrate(url, adding, now)
+  await eventually('the migration waits for the table', {
+    see: async () =>
+      (await db.rows(sql`select 1 from pg_locks where relation = 'a'::regclass and not granted`))
+        .length > 0,
+  })
+  // Behind a lock that is waited for without an end, this statement would wait until the reader ends.
+  await db.rows(sql`select from a`)
+  assert.deepEqual((await compareSchema(db, adding)).pending, ['0002_c.sql'])
+  held.resolve()
+  await reader
+  assert.deepEqual(await migrating, ['0002_c.sql'])
+})
+
+/** From here on a node of the release before serves beside the migrated database. Names what such a node may still use. */
+const additiveFrom = 42
+const contracting =
+  /\b(drop\s+(table|view|function|column|type|schema)|rename\s+(to|column)|alter\s+column\s+\w+\s+(type|set\s+not\s+null|set\s+data)|truncate)\b/i
+
+test('every migration is additive, or says which nodes can work beside it', () => {
+  const files = readdirSync('migrations').filter((name) => Number(name.slice(0, 4)) >= additiveFrom)
+  for (const name of files) {
+    const text = readFileSync(join('migrations', name), 'utf8')
+    const found = contracting.exec(text.replaceAll(/--.*$/gm, ''))?.[0]
+    assert.ok(
+      found === undefined || /^-- contract: /m.test(text),
+      `${name}: \`${found}\` breaks nodes of the release before: see docs/upgrade.md`,
+    )
+  }
+  assert.match('alter table a drop column b', contracting)
+  assert.doesNotMatch('alter table a add column b int; create index on a (b)', contracting)
 })
 
 test('a migration that fails leaves nothing of itself, and what came before it stays', async () => {

@@ -9,11 +9,14 @@ import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { type Db, openDb, type Queryable, sql, sqlState, type Tx } from '../platform/db/db.ts'
 import type { Pooling } from '../platform/db/session-settings.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
+import { findNodesFrom, numberOf, outdatedReason } from './schema-level.ts'
 
 interface Migration {
   name: string
   text: string
   sha256: string
+  /** The number of the migration that a node must know at least to work beside this one; null if every node can. */
+  nodesFrom: number | null
 }
 
 type Applied = Pick<Migration, 'name' | 'sha256'>
@@ -22,9 +25,8 @@ type Applied = Pick<Migration, 'name' | 'sha256'>
 const lockId = 0x61737361
 
 /**
- * Applies what is missing, in order, and returns the names of what it applied. Throws, and changes nothing more, when an applied
- * file was edited, or when the database has migrations this release does not know. Open connections keep the plans they have
- * prepared: migrate before listening.
+ * Applies the missing migrations in order and returns their names. Throws, and changes nothing more, if an applied file was edited,
+ * or if the database needs a newer release. Migrations of a newer release that this one can work beside are left alone.
  */
 export function migrate(url: string, directory: string, now: Date): Promise<string[]> {
   return migrateRecorded(url, { directory, record: () => Promise.resolve() }, now)
@@ -68,15 +70,34 @@ export async function migrateRecorded(
   }
 }
 
-/** The names of the migrations that `migrate` would apply. Throws where it would. */
-export async function pendingMigrations(db: Queryable, directory: string): Promise<string[]> {
+export interface SchemaComparison {
+  /** Names of the migrations that `migrate` would apply. */
+  pending: string[]
+  /** Names of migrations of a newer release. */
+  newer: string[]
+  /** Why this release may not use the database, or null. */
+  outdated: string | null
+}
+
+/** Compares the database with the migrations of this release. Throws if an applied file was edited. */
+export async function compareSchema(db: Queryable, directory: string): Promise<SchemaComparison> {
   const [table] = await db.rows<{ exists: boolean }>(
     sql`select to_regclass('schema_migrations') is not null as "exists"`,
   )
   const applied = table?.exists
     ? await db.rows<Applied>(sql`select name, sha256 from schema_migrations order by name`)
     : []
-  return pendingOf(readMigrations(directory), applied).map((migration) => migration.name)
+  const migrations = readMigrations(directory)
+  return {
+    pending: pendingOf(migrations, applied).map(({ name }) => name),
+    newer: applied.slice(migrations.length).map(({ name }) => name),
+    outdated: table?.exists ? outdatedReason(await findNodesFrom(db), migrations.length) : null,
+  }
+}
+
+/** The number of the last migration in the directory: what a node of this release knows. */
+export function knownLevel(directory: string): number {
+  return readMigrations(directory).length
 }
 
 type Applying = Pick<Recorded, 'record'> & { migrations: Migration[] }
@@ -114,18 +135,21 @@ async function applyInside(
     tx,
     `set local lock_timeout = ${lockTimeoutMs}; set local client_min_messages = warning;
     create table if not exists schema_migrations (
-      name text primary key, sha256 text not null, applied_at timestamptz not null
+      name text primary key, sha256 text not null, applied_at timestamptz not null, nodes_from integer
     )`,
   )
+  const outdated = outdatedReason(await findNodesFrom(tx), migrations.length)
+  if (outdated !== null) throw new Error(`Nothing was changed: ${outdated}.`)
   const applied = await tx.rows<Applied>(
     sql`select name, sha256 from schema_migrations order by name`,
   )
   const [next] = pendingOf(migrations, applied)
   if (next === undefined) return null
   await runScript(tx, next.text)
-  await tx.run(
-    sql`insert into schema_migrations (name, sha256, applied_at) values (${next.name}, ${next.sha256}, ${now})`,
-  )
+  await runScript(tx, 'alter table schema_migrations add column if not exists nodes_from integer')
+  await tx.run(sql`
+    insert into schema_migrations (name, sha256, applied_at, nodes_from)
+    values (${next.name}, ${next.sha256}, ${now}, ${next.nodesFrom})`)
   await record(tx, [...applied.map(({ name }) => name), next.name])
   return next.name
 }
@@ -138,8 +162,9 @@ async function runScript(tx: Tx, text: string): Promise<void> {
 function pendingOf(migrations: Migration[], applied: Applied[]): Migration[] {
   for (const [i, { name, sha256 }] of applied.entries()) {
     const migration = migrations[i]
-    if (migration?.name !== name)
-      throw new Error(`The database has the migration ${name}, this release has not.`)
+    if (migration === undefined) break
+    if (migration.name !== name)
+      throw new Error(`The database has the migration ${name}, this release has ${migration.name}.`)
     if (migration.sha256 !== sha256)
       throw new Error(`The migration ${name} was edited after it was applied: add a new one.`)
   }
@@ -155,6 +180,17 @@ function readMigrations(directory: string): Migration[] {
     if (!new RegExp(`^${number}_[a-z0-9_]+\\.sql$`).test(name))
       throw new Error(`${join(directory, name)}: expected a name like ${number}_what_it_adds.sql.`)
     const text = readFileSync(join(directory, name), 'utf8')
-    return { name, text, sha256: sha256Hex(text) }
+    return { name, text, sha256: sha256Hex(text), nodesFrom: nodesFromOf(name, text, i + 1) }
   })
+}
+
+/** Reads the line `-- contract: nodes that know 0040 or later`. */
+function nodesFromOf(name: string, text: string, level: number): number | null {
+  const header = /^--\s*contract\b.*$/im.exec(text)?.[0]
+  if (header === undefined) return null
+  const nodesFrom = Number(/^-- contract: nodes that know (\d{4}) or later$/.exec(header)?.[1])
+  if (nodesFrom >= 1 && nodesFrom <= level) return nodesFrom
+  throw new Error(
+    `${name}: write \`-- contract: nodes that know NNNN or later\`, with a number up to ${numberOf(level)}, instead of ${JSON.stringify(header)}.`,
+  )
 }

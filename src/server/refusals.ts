@@ -45,7 +45,11 @@ const operatorsTurn = { 'Retry-After': '60' }
 /** What was thrown, as a caller may see it: nothing of the inside. */
 export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof UnavailableError)) return refuse('internal_error')
-  return refuse('unavailable', { headers: { 'Retry-After': String(error.retryAfterSeconds) } })
+  const { retryAfterSeconds, publicMessage: message } = error
+  return refuse('unavailable', {
+    ...(message === undefined ? {} : { message }),
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  })
 }
 
 export function isErrorName(name: unknown): name is ErrorName {

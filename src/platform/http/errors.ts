@@ -271,9 +271,15 @@ export function refuse(refusal: ErrorName, more: Omit<Refusal, 'refusal'> = {}):
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError'
   readonly retryAfterSeconds: number
+  /** Replaces the row's message. Seen by the caller: never put internal detail here. */
+  readonly publicMessage: string | undefined
 
-  constructor(detail: string, options: { retryAfterSeconds?: number; cause?: unknown } = {}) {
+  constructor(
+    detail: string,
+    options: { retryAfterSeconds?: number; publicMessage?: string; cause?: unknown } = {},
+  ) {
     super(detail, { cause: options.cause })
     this.retryAfterSeconds = options.retryAfterSeconds ?? 1
+    this.publicMessage = options.publicMessage
   }
 }

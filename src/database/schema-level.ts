@@ -1,0 +1,99 @@
+/**
+ * Whether this release may use a database whose migrations it does not all know. Migrations are additive, so an older node works on
+ * beside them. A migration that takes something away names the first migration that a node must know; older nodes then stop using
+ * the database and say why.
+ */
+import { type Db, type Queryable, sql, sqlState } from '../platform/db/db.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
+
+/** The number of the last migration that a node must know; null while every node may use the database. */
+export async function findNodesFrom(db: Queryable): Promise<number | null> {
+  // The column is missing until a release that knows it has migrated the database.
+  const [row] = await db.rows<{ nodesFrom: number | null }>(sql`
+    select max((to_jsonb(m) ->> 'nodes_from')::int) as "nodesFrom" from schema_migrations m`)
+  return row?.nodesFrom ?? null
+}
+
+/** Says, for operators, why a release that knows migrations up to `level` may not use the database; null if it may. */
+export function outdatedReason(nodesFrom: number | null, level: number): string | null {
+  if (nodesFrom === null || nodesFrom <= level) return null
+  return `the database needs a release that knows migration ${numberOf(nodesFrom)}, and this one ends at ${numberOf(level)}`
+}
+
+/** The number as file names have it. */
+export function numberOf(level: number): string {
+  return String(level).padStart(4, '0')
+}
+
+/** What a process knows of the level that the database asks for. */
+export interface SchemaWatch {
+  /** Asks the database again. Calls at the same time share one question. Throws what the database throws. */
+  check(): Promise<void>
+  /** Why this process may not use the database, as of the last check; null if it may. */
+  outdated(): string | null
+}
+
+/** `level` is the number of the last migration that this release knows. */
+export function watchSchema(db: Queryable, level: number): SchemaWatch {
+  let reason: string | null = null
+  let checking: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    reason = outdatedReason(await findNodesFrom(db), level)
+  }
+
+  return {
+    check() {
+      checking ??= read().finally(() => {
+        checking = undefined
+      })
+      return checking
+    },
+    outdated: () => reason,
+  }
+}
+
+/**
+ * The database for an outdated release too: instead of failing on what is gone, or writing what nodes of today misread, each statement
+ * throws `UnavailableError`. A statement that does not fit the schema asks whether that is why.
+ */
+export function watchedDb(db: Db, watch: SchemaWatch): Db {
+  async function watched<Result>(work: () => Promise<Result>): Promise<Result> {
+    refuseOutdated(watch)
+    try {
+      return await work()
+    } catch (error) {
+      if (!isSchemaError(sqlState(error))) throw error
+      await watch.check()
+      refuseOutdated(watch, error)
+      throw error
+    }
+  }
+  return {
+    rows: (statement) => watched(() => db.rows(statement)),
+    run: (statement) => watched(() => db.run(statement)),
+    transaction: (work) => watched(() => db.transaction(work)),
+    close: () => db.close(),
+  }
+}
+
+const retryAfterSeconds = 60
+
+function refuseOutdated(watch: SchemaWatch, cause?: unknown): void {
+  const reason = watch.outdated()
+  if (reason === null) return
+  const publicMessage =
+    'This server runs an older release than its database needs. Another server answers, or this one once it is upgraded.'
+  throw new UnavailableError(reason, { retryAfterSeconds, publicMessage, cause })
+}
+
+/**
+ * No such function, table, column, type or schema; an ambiguous or mistyped call; a result of another shape; a value that a new rule
+ * refuses; a right that was taken away.
+ */
+function isSchemaError(state: string | undefined): boolean {
+  return (
+    state !== undefined &&
+    /^(42883|42P01|42703|42704|3F000|42725|42804|0A000|23502|23514|42501)$/.test(state)
+  )
+}
