@@ -1,16 +1,19 @@
-/** SQL of acknowledging: what came of attempts, in webhook_deliveries and webhook_attempts, and what it says of webhook_endpoints. */
+/**
+ * SQL of acknowledging. Tables: inserts into webhook_attempts; updates webhook_deliveries and
+ * webhook_endpoints.
+ */
 import { type Queryable, sql } from '../../platform/db/db.ts'
 
 /** The end of a leased delivery, or of one attempt at it. */
 export interface Acknowledgement {
   id: number
   leaseId: string
-  /** Cancelled: nothing was sent. */
+  /** `cancelled`: nothing was sent. */
   status: 'succeeded' | 'pending' | 'exhausted' | 'cancelled'
-  /** For `pending`. */
+  /** Set for `pending`. */
   dueAt: Date | null
   attempt: number
-  /** Null for what was not sent. */
+  /** Null if nothing was sent. */
   startedAt: Date | null
   durationMs: number | null
   responseStatus: number | null
@@ -18,25 +21,28 @@ export interface Acknowledgement {
   responseBody: string | null
 }
 
-/** What a batch of attempts says of one endpoint. */
+/** The effect of a batch of attempts on one endpoint. */
 export interface EndpointHealth {
   endpointId: string
   successes: number
   failures: number
-  /** Some failure was a sign of overload or outage. */
+  /** Whether a failure was a sign of overload or outage. */
   isStrained: boolean
   parkedUntil: Date | null
 }
 
 /**
- * One statement, so one round trip and one commit. Returns the leases that held until now.
+ * Acknowledges a batch in one statement: one round trip and one commit. Returns the leases that
+ * held until now.
  *
- * Only who still holds the lease says what becomes of a delivery: a worker that was away for too long adds its attempt and changes
- * nothing, for somebody else has tried since.
+ * Only the process that still holds the lease decides the state of a delivery. A process whose
+ * lease has expired adds its attempt and changes nothing else, because another process may have
+ * tried since.
  *
- * One success in a batch ends the failing of an endpoint. That is written only where something changes, but for the time of the last success,
- * which may be a minute old: a healthy endpoint costs no write. Endpoints are locked before deliveries and in the order of their ids, as
- * whoever disables one does it: nobody waits for another in a circle.
+ * One success in a batch clears the failing state of an endpoint. The endpoint is written only if
+ * something changes, and the time of the last success may be a minute old, so a healthy endpoint
+ * costs no write. Endpoints are locked before deliveries and in the order of their ids, as in
+ * disabling, so processes never wait for each other in a circle.
  */
 export async function acknowledge(
   db: Queryable,

@@ -1,4 +1,7 @@
-/** What the end of attempts says of their endpoint: whether it fails, how much it takes, and until when it wants nothing. */
+/**
+ * The effect of attempts on their endpoint: whether it fails, how much it may take at once, and
+ * until when it is parked.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -22,7 +25,7 @@ const { db } = database
 after(() => database.drop())
 beforeEach(() => forgetWebhooks(db))
 
-/** An endpoint, and so many deliveries to it that are leased. */
+/** Creates an endpoint with `count` leased deliveries. */
 async function underWay(count: number) {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await happen(db, 'score.updated', { count })
@@ -38,7 +41,10 @@ async function testEventUnderWay() {
   return { id, deliveries: await lease(db, id) }
 }
 
-/** Acknowledges that the receiver answered each of them so. Returns how many had lost their lease. */
+/**
+ * Acknowledges that the receiver answered each delivery in this way. Returns how many leases had
+ * expired.
+ */
 function answered(
   deliveries: readonly ClaimedDelivery[],
   status: number,
@@ -80,7 +86,7 @@ test('each failure of a batch counts', async () => {
   assert.equal((await healthOf(id)).failures, 5)
 })
 
-test('Retry-After stands, whatever else comes back before it is over', async () => {
+test('Retry-After stays in force while other answers come back', async () => {
   const { id, deliveries } = await underWay(3)
   const [parks, earlier, takes] = deliveries.map((delivery) => [delivery])
   await answered(parks ?? [], 429, { headers: { 'retry-after': '120' } })
@@ -90,7 +96,7 @@ test('Retry-After stands, whatever else comes back before it is over', async () 
 })
 
 for (const status of [200, 410, 429, 500])
-  test(`${status} to a test event says nothing of the endpoint: its owner may be building the receiver`, async () => {
+  test(`${status} to a test event does not change the endpoint, because its owner may be building the receiver`, async () => {
     const { id, deliveries } = await testEventUnderWay()
     await db.run(sql`
       update webhook_endpoints set failing_since = ${began}, consecutive_failures = 2`)
@@ -99,7 +105,7 @@ for (const status of [200, 410, 429, 500])
     assert.deepEqual(await healthOf(id), before)
   })
 
-test('410 to an attempt that lost its lease disables nothing: the next one decides', async () => {
+test('410 to an attempt whose lease has expired disables nothing: the next attempt decides', async () => {
   const { id, deliveries } = await underWay(1)
   const at = new Date(began.getTime() + 60_001)
   await reapLeases(db, at)

@@ -1,4 +1,4 @@
-/** What came of attempts, written down: deliveries, attempts, and what they say of the endpoints. */
+/** Acknowledges attempts: the delivery, the attempt and its effect on the endpoint. */
 import type { Db, Tx } from '../../platform/db/db.ts'
 import { type Acknowledgement, acknowledge, type EndpointHealth } from './acknowledge-store.ts'
 import { cancelDeliveries } from './delivery-store.ts'
@@ -10,15 +10,18 @@ import type { Outcome } from './outcome.ts'
 /** The end of one attempt. */
 export interface AttemptEnd extends Pick<Acknowledgement, 'status' | 'dueAt'> {
   delivery: ClaimedDelivery
-  /** Null where nothing was sent. */
+  /** Null if nothing was sent. */
   sent: { outcome: Outcome; startedAt: Date; durationMs: number } | null
 }
 
 /**
- * All of them, or none. A receiver that answered 410 is disabled in the same transaction, and the operator is told; not by an attempt that
- * had lost its lease, for the endpoint may have been enabled again since. Returns how many had, so that another attempt decides.
+ * Acknowledges all of them or none, in one transaction. Returns how many leases had expired, so
+ * that another attempt decides.
  *
- * Test events say nothing of their endpoint: its owner may be building the receiver.
+ * If a receiver answered 410, its endpoint is disabled in the same transaction and the operator
+ * gets a notice. An attempt whose lease has expired disables nothing, because the endpoint may have
+ * been enabled again since. Test events never change their endpoint: its owner may be building the
+ * receiver.
  */
 export async function acknowledgeBatch(
   { db, notices = noNotices }: { db: Db; notices?: Notices | undefined },
@@ -39,7 +42,7 @@ export async function acknowledgeBatch(
   return ends.length - settled
 }
 
-/** Those that were active until now. */
+/** Returns the endpoints that were active until now. */
 async function disableGone(
   tx: Tx,
   gone: readonly AttemptEnd[],

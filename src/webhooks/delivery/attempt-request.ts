@@ -1,4 +1,7 @@
-/** Pure: the headers of one attempt: those of spec §6, a few more of ours, and those of Standard Webhooks over the same body. */
+/**
+ * Pure: the headers of one attempt: those of the specification, extensions, and those of Standard
+ * Webhooks over the same body.
+ */
 import { webhookHeader, webhookUserAgent } from '../../platform/http/identifiers.ts'
 import { signatureHeader, standardSignature } from './signature.ts'
 
@@ -6,26 +9,29 @@ import { signatureHeader, standardSignature } from './signature.ts'
 export interface SigningSecrets {
   /** Signs the header of the specification. */
   current: string
-  /** Announced: signs from a time to come. */
+  /** Announced: signs from a later time. */
   next?: string
-  /** Replaced: signs beside the current one for a while. */
+  /** Replaced: signs beside the current secret for a while. */
   previous?: string
 }
 
 export interface Attempt {
-  /** The id of the attempt. */
+  /** Id of the attempt. */
   id: string
   eventId: string
   eventType: string
   body: string
-  /** The first is 1. */
+  /** Counts from 1. */
   attempt: number
   isTest: boolean
-  /** The place of the event in the feed: an event with a lower one is older. Null for a test. */
+  /** Position of the event in the feed; an older event has a lower one. Null for a test event. */
   position: number | null
 }
 
-/** Signed anew at each attempt, so that a retry three days later verifies. The specification's header keeps exactly one `v1`. */
+/**
+ * Returns the headers. Each attempt is signed anew, so a retry after three days still verifies. The
+ * specification's header has exactly one `v1`.
+ */
 export function attemptHeaders(
   attempt: Attempt,
   { current, next, previous }: SigningSecrets,

@@ -1,4 +1,4 @@
-/** Delivering, with a real database, real receivers over TLS, and a clock that the test moves. */
+/** Delivery with a real database, real receivers over TLS and a clock that the test moves. */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, beforeEach, test } from 'node:test'
@@ -40,7 +40,7 @@ const attemptsAt = async (endpointId: string, limit: number) =>
 
 const delivering = (parts: Parameters<typeof startDelivering>[1] = {}) => startDelivering(db, parts)
 
-test('an event reaches each active endpoint that wants its type, and no other', async () => {
+test('an event reaches each active endpoint that subscribes to its type, and no other', async () => {
   const { url, received } = await receiver(ok)
   const wants = await createEndpoint(db, url, { types: ['score.updated', 'dispute.opened'] })
   await createEndpoint(db, url, { types: ['dispute.opened'] })
@@ -57,7 +57,7 @@ test('an event reaches each active endpoint that wants its type, and no other', 
   )
 })
 
-test('a delivery has the headers of spec §6, and its signature verifies over the bytes as written', async () => {
+test('a delivery has the specified headers, and its signature verifies over the stored bytes', async () => {
   const { url, received } = await receiver(ok)
   const { secret } = await createEndpoint(db, url)
   await happen(db)
@@ -83,7 +83,7 @@ test('a delivery has the headers of spec §6, and its signature verifies over th
   assert.ok(!verifies({ ...one, body: `${one.body} ` }, secret))
 })
 
-test('a receiver that fails is tried ten times over 75 h 35 m: same id and bytes, fresh timestamp and signature', async () => {
+test('a failing receiver is tried ten times over 75 h 35 m: same id and bytes, fresh timestamp and signature', async () => {
   const { url, received } = await receiver(failing)
   const { id, secret } = await createEndpoint(db, url)
   await happen(db)
@@ -122,7 +122,7 @@ test('a receiver that fails is tried ten times over 75 h 35 m: same id and bytes
   )
 })
 
-test('by chance each wait is up to a fifth shorter or longer than the schedule, and nothing is sent before', async () => {
+test('each wait is up to a fifth shorter or longer than the schedule, and nothing is sent earlier', async () => {
   const { url, received } = await receiver(failing)
   await createEndpoint(db, url)
   await happen(db)
@@ -143,7 +143,7 @@ test('by chance each wait is up to a fifth shorter or longer than the schedule, 
   assert.deepEqual(await statusesIn(db), ['exhausted'])
 })
 
-test('an attempt says when the next one follows, until its delivery has ended', async () => {
+test('an attempt names the time of the next one until its delivery has ended', async () => {
   const answers = [500, 200]
   const { url } = await receiver((response) => response.writeHead(answers.shift() ?? 500).end())
   const { id } = await createEndpoint(db, url)
@@ -163,7 +163,7 @@ test('an attempt says when the next one follows, until its delivery has ended', 
   assert.deepEqual(await following(), [null, null, null])
 })
 
-test('a receiver that fails once and then takes it: two attempts, and its failing is forgotten', async () => {
+test('a receiver that fails once and then succeeds gets two attempts and is no longer failing', async () => {
   const { url, received } = await receiver((response) =>
     response.writeHead(received.length === 1 ? 503 : 204).end(),
   )
@@ -194,7 +194,7 @@ for (const status of [301, 302, 307, 308]) {
   })
 }
 
-test('410: the endpoint is disabled at once, and what waits for it is cancelled', async () => {
+test('410: the endpoint is disabled at once and its pending deliveries are cancelled', async () => {
   const { url, received } = await receiver((response) => response.writeHead(410).end())
   await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 10 })
@@ -224,7 +224,7 @@ test('Retry-After of a 429 parks the whole endpoint until then, at most for a da
   assert.equal(received.length, 3)
 })
 
-test('a worker rests until the next is due; at least 25 ms, and at most 250 for what others do', async () => {
+test('the deliverer rests until the next due delivery: at least 25 ms, and at most 250 ms because of other processes', async () => {
   const { url } = await receiver((response) =>
     response.writeHead(429, { 'Retry-After': '120' }).end(),
   )
@@ -253,7 +253,7 @@ test('a blocked address is a failure like any other, and nothing is sent', async
   assert.match(await worker.metrics.text(), /webhook_blocked_total 1\n/)
 })
 
-test('after an endpoint is disabled nothing more is leased for it; enabled, it gets what happens from then on', async () => {
+test('after an endpoint is disabled no delivery of it is leased; once enabled it gets later events', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 3 })
@@ -269,7 +269,7 @@ test('after an endpoint is disabled nothing more is leased for it; enabled, it g
   assert.equal(received.length, 1)
 })
 
-test('an endpoint disabled while its deliveries are under full load: soon nothing is sent any more', async () => {
+test('an endpoint that is disabled under full load soon gets nothing', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 3_000 })
@@ -281,7 +281,7 @@ test('an endpoint disabled while its deliveries are under full load: soon nothin
   const atReturn = received.length
   assert.equal(await worker.pass(), 0, 'a pass after that leases nothing')
   await working.end()
-  // Only what had been leased before: at most as many as the endpoint may have under way.
+  // Only deliveries that were leased before: at most as many as the endpoint may have in flight.
   assert.ok(received.length <= atReturn + 16, `${received.length - atReturn} more`)
   assert.deepEqual(new Set(await statusesIn(db)), new Set(['succeeded', 'cancelled']))
 })
@@ -299,7 +299,7 @@ test('a paused endpoint gets nothing until it is resumed, and then everything', 
   assert.equal(received.length, 3)
 })
 
-test('consent withdrawn while a delivery waits: it is cancelled, and only the consent event leaves', async () => {
+test('consent that is withdrawn while a delivery waits cancels it, and only the consent event is sent', async () => {
   const { url, received } = await receiver(failing)
   await createEndpoint(db, url)
   await happen(db)
@@ -326,7 +326,7 @@ test('consent withdrawn while a delivery waits: it is cancelled, and only the co
   assert.deepEqual(await statusesIn(db), ['cancelled', 'pending'])
 })
 
-test('a worker that died: its lease runs out, the delivery is made again at once under the same event id', async () => {
+test('after a process died its leases expire, and its deliveries are sent again under the same event id', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db)
@@ -346,7 +346,7 @@ test('a worker that died: its lease runs out, the delivery is made again at once
   assert.deepEqual(attempts.map((one) => one.status).sort(), ['interrupted', 'succeeded'])
 })
 
-test('interrupted five times, a delivery is given up', async () => {
+test('a delivery that was interrupted five times is given up', async () => {
   const { url } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db)
@@ -359,7 +359,7 @@ test('interrupted five times, a delivery is given up', async () => {
   assert.deepEqual(await statusesIn(db), ['exhausted'])
 })
 
-test('who lost the lease acknowledges nothing: whoever holds it now decides', async () => {
+test('a process whose lease has expired acknowledges nothing: the present holder decides', async () => {
   const held: ServerResponse[] = []
   const { url } = await receiver((response) => held.push(response))
   await createEndpoint(db, url)
@@ -383,13 +383,13 @@ test('who lost the lease acknowledges nothing: whoever holds it now decides', as
   assert.match(await second.metrics.text(), /webhook_fenced_total 0\n/)
 })
 
-test('an endpoint never has more under way than it may, and one that fails gets less', async () => {
+test('an endpoint never has more deliveries in flight than it may, and a failing one gets fewer', async () => {
   let underWay = 0
   let most = 0
   const four = Promise.withResolvers<void>()
   const { url } = await receiver(async (response) => {
     most = Math.max(most, ++underWay)
-    // The first ones are answered when all that may be under way are.
+    // The first deliveries are answered once the maximum is in flight.
     if (most === 4) four.resolve()
     await four.promise
     setImmediate(() => {
@@ -408,7 +408,7 @@ test('an endpoint never has more under way than it may, and one that fails gets 
   assert.ok((grown?.concurrency ?? 0) > 6)
 })
 
-test('endpoints that fail have a quarter of the slots under way together, however many passes there are', async () => {
+test('failing endpoints together use at most a quarter of the slots, over any number of passes', async () => {
   const held: ServerResponse[] = []
   const { url } = await receiver((response) => held.push(response))
   for (let i = 0; i < 3; i++) await createEndpoint(db, url)
@@ -427,7 +427,7 @@ test('endpoints that fail have a quarter of the slots under way together, howeve
   await worker.finish()
 })
 
-test('a backlog of one endpoint, and one that is slow, hold up no other', async () => {
+test('the backlog of one endpoint and a slow endpoint delay no other endpoint', async () => {
   const held: (() => void)[] = []
   const slow = await receiver((response) => held.push(() => response.end()))
   const quick = await receiver(ok)
@@ -447,20 +447,21 @@ test('a backlog of one endpoint, and one that is slow, hold up no other', async 
   clearInterval(releasing)
 })
 
-test('two workers: each delivery is sent once', async () => {
+test('two deliverers send each delivery once', async () => {
   const { url, received } = await receiver(ok)
   for (let i = 0; i < 5; i++) await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 100 })
   const workers = [delivering(), delivering()]
   await Promise.all(workers.map(() => placeWaiting(db)))
   const { signal } = new AbortController()
-  // Each may find nothing for a moment, because the other has leased all there is room for.
+  // Either may find nothing for a moment, because the other has leased everything that fits.
   for (let rounds = 0; rounds < 200 && received.length < 500; rounds++)
     await Promise.all(
       workers.map(async (worker) => {
         await worker.work(signal)
         await worker.finish()
-        // What could not be begun, on a machine that connects too slowly, is due again later.
+        // On a machine that connects too slowly, deliveries that could not begin are due again
+        // later.
         worker.moveBy(1)
       }),
     )
@@ -470,7 +471,7 @@ test('two workers: each delivery is sent once', async () => {
   assert.deepEqual(new Set(await statusesIn(db)), new Set(['succeeded']))
 })
 
-test('a secret that cannot be opened here: its deliveries wait, unspent, and others go out; told once a minute', async () => {
+test('deliveries whose secret cannot be opened wait without an attempt, others are sent, and one error a minute is logged', async () => {
   const { url, received } = await receiver(ok)
   const closed = await createEndpoint(db, url)
   await createEndpoint(db, url)
@@ -496,7 +497,7 @@ test('a secret that cannot be opened here: its deliveries wait, unspent, and oth
   assert.deepEqual([waiting?.status, waiting?.attempts], ['pending', 0])
 })
 
-test('a connection that stands too late again and again is not a failure of the receiver: the same attempt goes on', async () => {
+test('a connection that takes too long again and again is no failure of the receiver: the same attempt goes on', async () => {
   const { url, received } = await receiver(ok)
   await createEndpoint(db, url)
   await happen(db)
@@ -521,7 +522,7 @@ test('a connection that stands too late again and again is not a failure of the 
   )
 })
 
-test('cancelled while its connection stood too late: it is not sent', async () => {
+test('a delivery that is cancelled while its connection takes too long is not sent', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db)
@@ -540,7 +541,7 @@ test('cancelled while its connection stood too late: it is not sent', async () =
   assert.deepEqual(await statusesIn(db), ['cancelled'])
 })
 
-test('a database that is away while an answer comes back: acknowledged later, sent once', async () => {
+test('if the database is away while an answer comes back, the delivery is acknowledged later and sent once', async () => {
   let refusals = 0
   const { url, received } = await receiver((response) => {
     refusals = 2

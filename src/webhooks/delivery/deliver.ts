@@ -1,7 +1,8 @@
 /**
- * Delivering. A pass finds endpoints with something due, deals the free slots out among them, leases their deliveries, and sends. What
- * comes back is acknowledged in batches: the delivery, the attempt and the health of the endpoint in one transaction. A crash anywhere
- * leaves a lease that runs out; then the delivery is due again (at least once, under the same event id).
+ * Delivers events. A pass finds endpoints with due deliveries, deals the free slots out among them,
+ * leases deliveries and sends them. Results are acknowledged in batches: delivery, attempt and
+ * endpoint health in one transaction. After a crash at any point the leases expire and the
+ * deliveries are due again, so an event is delivered at least once, always under the same event id.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Bell, createBell } from '../../platform/bell.ts'
@@ -20,30 +21,33 @@ import { dealSlots, type Grant } from './slots.ts'
 
 export interface DelivererParts extends SenderParts {
   log: Log
-  /** Rung when something may have become due. */
+  /** Rung when a delivery may have become due. */
   bell?: Bell
-  /** Of receivers that want nothing any more. */
+  /** Notices of endpoints that were disabled. */
   notices?: Notices
-  /** Attempts under way at most. */
+  /** Maximum of attempts in flight. */
   slotsMax?: number
 }
 
 export interface Deliverer {
-  /** Leases what is due, as far as there are slots, and begins to send it. Returns how many. */
+  /** Leases due deliveries for the free slots and begins to send them. Returns how many. */
   pass(): Promise<number>
-  /** Passes until nothing is due and nothing under way, or the signal. */
+  /** Runs passes until nothing is due and nothing is in flight, or until the signal. */
   work(signal: AbortSignal): Promise<void>
-  /** How long to wait before the next pass, in milliseconds, unless the bell rings: until something is due, as far as the last one saw. */
+  /** Returns the milliseconds to wait before the next pass, unless the bell rings. */
   restMs(): number
-  /** Resolves when every attempt under way has been acknowledged: within 30 seconds, as every one ends by then. */
+  /** Resolves when every attempt in flight has been acknowledged, within 30 seconds. */
   finish(): Promise<void>
 }
 
-/** Longer than any exchange, with room for the clocks of two machines. */
+/** Longer than any exchange, with room for a difference between two machines' clocks. */
 const leaseMs = 60_000
 const endpointsWalked = 512
 const restMsMin = 25
-/** Another process may have made something due, or may hold what this one has slots for. */
+/**
+ * Bounds the rest, because another process may have made a delivery due or may have freed an
+ * endpoint.
+ */
 const restMsMax = 250
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
@@ -61,11 +65,11 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     }),
   )
   const send = sender(parts)
-  /** Endpoints whose secret cannot be opened here, and until when they are left alone. */
+  /** Endpoints whose secret cannot be opened here, with the time until which they are skipped. */
   const unopened = new Map<string, number>()
   let cursor = beforeAll
   let failingUnderWay = 0
-  /** Null: nothing will be due by itself. */
+  /** Time of the next due delivery, or null if none is scheduled. */
   let nextAt: Date | null = clock()
   meter.watch(() => underWay.size)
 
@@ -75,10 +79,11 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     const due = await dueEndpoints()
     const failingSlots = Math.floor(slotsMax / 4) - failingUnderWay
     const dealt = dealSlots(due, { slots, failingSlots })
-    // Where slots ran out, the next pass begins behind the last that got one.
+    // If the slots ran out, the next pass begins after the last endpoint that got one.
     if (countOf(dealt) === slots) cursor = dealt.at(-1)?.endpointId ?? beforeAll
     const now = clock()
-    // Opened before anything is leased: where that cannot be done here, no lease has to be given back.
+    // Secrets are opened before anything is leased, so a secret that cannot be opened leaves no
+    // lease behind.
     const secrets = openedSecrets(due, { dealt, now })
     const sendable = dealt.filter(({ endpointId }) => secrets.has(endpointId))
     const grants = await withinRates(db, sendable, { due, now })
@@ -104,7 +109,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     return claimed.length
   }
 
-  /** All around the circle of endpoints, from the cursor on; a part of it where there are very many. */
+  /** Returns a page of endpoints with due deliveries in round-robin order from the cursor. */
   async function dueEndpoints(): Promise<WalkedEndpoint[]> {
     const now = clock()
     const page = await findDueEndpoints(db, { after: cursor, limit: endpointsWalked, now })
@@ -149,7 +154,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
       .finally(() => {
         underWay.delete(sending)
         if (isFailing) failingUnderWay--
-        // What ends makes room, for its endpoint or for all.
+        // An attempt that ends frees a slot and room at its endpoint.
         bell.ring()
       })
     underWay.add(sending)
@@ -185,7 +190,10 @@ function countOf(grants: readonly Grant[]): number {
 const acknowledgePauseMs = 250
 const acknowledgeTriesMax = 100
 
-/** A database that is away for a while costs no second sending. */
+/**
+ * Retries an acknowledgement while the database is away, so that nothing is sent twice because of
+ * it.
+ */
 function patiently<Item>(acknowledge: (item: Item) => Promise<void>) {
   return async (item: Item): Promise<void> => {
     for (let tries = 1; ; tries++) {

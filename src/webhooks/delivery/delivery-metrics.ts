@@ -1,4 +1,4 @@
-/** What is counted of deliveries. */
+/** Metrics of deliveries. */
 import type { Metrics } from '../../platform/observability/metrics.ts'
 import type { DeliveryCounts } from './delivery-store.ts'
 import type { Outcome } from './outcome.ts'
@@ -6,15 +6,15 @@ import type { Outcome } from './outcome.ts'
 export interface DeliveryMeter {
   placed(type: string): void
   attempted(outcome: Outcome, seconds: number): void
-  /** From the event to its first attempt. */
+  /** Records the time from an event to its first attempt. */
   lagged(seconds: number): void
   settled(result: string): void
   interrupted(count: number): void
-  /** Attempts that ended after their lease was gone. */
+  /** Counts attempts that ended after their lease had expired. */
   fenced(count: number): void
-  /** The last survey of the tables. */
+  /** Keeps the last survey of the tables. */
   surveyed(counts: DeliveryCounts, now: Date): void
-  /** Read at each scrape. */
+  /** `inFlight` is read at each scrape. */
   watch(inFlight: () => number): void
 }
 

@@ -1,10 +1,13 @@
-/** SQL of webhook_deliveries and webhook_attempts, but for placing, leasing and acknowledging. */
+/** SQL of webhook_deliveries and webhook_attempts, except fan-out, leasing and acknowledging. */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { EventType } from '../events/event-types.ts'
 import type { EndpointOf } from './endpoint-store.ts'
 import type { attemptResults, triggers } from './outcome.ts'
 
-/** Nothing more is sent to these endpoints; what is under way cannot come back. */
+/**
+ * Cancels the pending and leased deliveries of these endpoints. A leased delivery cannot become
+ * pending again.
+ */
 export async function cancelDeliveries(
   db: Queryable,
   endpointIds: readonly string[],
@@ -16,7 +19,7 @@ export async function cancelDeliveries(
     where endpoint_id = any(${endpointIds}::uuid[]) and status in ('pending', 'sending')`)
 }
 
-/** What fan-out added while an endpoint was being disabled. */
+/** Cancels deliveries that fan-out added while their endpoint was being disabled. */
 export async function cancelStrayDeliveries(db: Queryable, now: Date): Promise<number> {
   return db.run(sql`
     update webhook_deliveries d set status = 'cancelled', finished_at = ${now}
@@ -26,7 +29,7 @@ export async function cancelStrayDeliveries(db: Queryable, now: Date): Promise<n
 
 export interface DeliveryCounts {
   pending: number
-  /** When the one that waits longest was due; null where none is due. */
+  /** Due time of the delivery that waits longest, or null if none is due. */
   oldestDueAt: Date | null
   unplaced: number
   active: number
@@ -35,7 +38,7 @@ export interface DeliveryCounts {
   disabled: number
 }
 
-/** For metrics. */
+/** Counts deliveries for metrics. */
 export async function countDeliveries(db: Queryable, now: Date): Promise<DeliveryCounts> {
   const [row] = await db.rows<DeliveryCounts>(sql`
     select (select count(*)::int from webhook_deliveries where status = 'pending') as pending,
@@ -52,7 +55,7 @@ export async function countDeliveries(db: Queryable, now: Date): Promise<Deliver
   return row
 }
 
-/** A delivery of an event that has its position and may leave. */
+/** Inserts a delivery of an event that has its position and may be sent. */
 export async function insertResend(
   tx: Tx,
   { endpointId, eventId, ref, at }: { endpointId: string; eventId: string; ref: string; at: Date },
@@ -64,7 +67,7 @@ export async function insertResend(
     where id = ${eventId} and position is not null and withheld_at is null`)
 }
 
-/** In the order of the feed, twenty a second. */
+/** Inserts deliveries in the order of the feed, due at twenty a second. */
 export async function insertRecovery(
   tx: Tx,
   { endpointId, eventTypes, since, at, ref, limit }: RecoveryRows,
@@ -144,8 +147,9 @@ export interface AttemptsWanted extends EndpointOf {
 }
 
 /**
- * Returns the attempts at an endpoint, newest first, or null if the account has no such endpoint. Of a delivery that has ended no further
- * attempt is announced. No secret and no signature is among what is kept.
+ * Returns the attempts at an endpoint, newest first, or null if the account has no such endpoint. A
+ * delivery that has ended announces no further attempt. The rows contain no secret and no
+ * signature.
  */
 export async function findAttempts(
   db: Queryable,

@@ -1,4 +1,4 @@
-/** SQL of webhook_endpoints and webhook_secrets, as far as delivering goes. */
+/** SQL of webhook_endpoints and webhook_secrets for delivery. */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { SealedSecret } from './secret.ts'
 
@@ -11,7 +11,7 @@ export interface SecretRow extends SealedSecret {
   endsAt: Date | null
 }
 
-/** The secrets that sign at `now`, or will: oldest first for each endpoint. */
+/** Returns the secrets that sign at `now` or later, oldest first for each endpoint. */
 export function findSecrets(
   db: Queryable,
   endpointIds: readonly string[],
@@ -47,8 +47,8 @@ export async function findNewestSecretVersion(db: Queryable, endpointId: string)
 }
 
 /**
- * A time before the clock of every process. A secret that begins or ends then does so at the commit, also for a process whose clock is
- * behind.
+ * A time before the clock of every process. A secret that begins or ends then does so at the
+ * commit, also for a process whose clock is behind.
  */
 export const beforeEveryClock = new Date(0)
 
@@ -62,7 +62,10 @@ export async function dropOlderSecrets(
     where endpoint_id = ${endpointId}::uuid and version < ${newest}::int`)
 }
 
-/** Changes from when the newest secret signs, and until when the one before it signs beside it. */
+/**
+ * Changes the time from which the newest secret signs, and the time until which the previous one
+ * signs beside it.
+ */
 export async function moveSecrets(
   tx: Tx,
   { endpointId, newest, at, overlapEndsAt }: MovedSecrets,
@@ -94,15 +97,18 @@ export interface EndpointState {
   testedAt: Date | null
 }
 
-/** An endpoint on behalf of a caller: `userId` is the account that must own it, or null for the operator. */
+/**
+ * An endpoint on behalf of a caller: `userId` is the account that must own it, or null for the
+ * operator.
+ */
 export interface EndpointOf {
   endpointId: string
   userId: string | null
 }
 
 /**
- * Locks the endpoint's row, so that what is decided stays true until the end of the transaction. The endpoint of another account is
- * answered like one that does not exist.
+ * Locks the endpoint's row, so that a decision about it holds until the end of the transaction.
+ * Another account's endpoint and an unknown one give the same result.
  */
 export async function lockEndpoint(
   tx: Tx,
@@ -130,7 +136,7 @@ export async function setDisabled(
   return rows.map(({ id }) => id)
 }
 
-/** Active again, with a clean slate: what it failed at before does not count against it. */
+/** Enables an endpoint and clears its failures. */
 export async function setEnabled(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.run(sql`
     update webhook_endpoints
@@ -155,11 +161,11 @@ export interface FailingEndpoint {
   lastFailureAt: Date
   consecutiveFailures: number
   warnedHours: number
-  /** Different events among the failures. */
+  /** Number of different events among the failures. */
   eventCount: number
 }
 
-/** Active endpoints without a success since `since` or earlier. */
+/** Returns active endpoints without a success since `since`. */
 export function findFailing(db: Queryable, since: Date): Promise<FailingEndpoint[]> {
   return db.rows<FailingEndpoint>(sql`
     select n.id, n.failing_since as "failingSince", n.last_failure_at as "lastFailureAt",
@@ -179,7 +185,7 @@ export interface Warning {
   hours: number
 }
 
-/** Which of them nobody had warned of yet. */
+/** Returns those warnings that no process had given before. */
 export function setWarned(db: Queryable, warnings: readonly Warning[]): Promise<Warning[]> {
   return db.rows<Warning>(sql`
     update webhook_endpoints n set warned_hours = w.hours
@@ -194,14 +200,20 @@ export interface FailingNow {
   failingSince: Date
   consecutiveFailures: number
   lastSuccessAt: Date | null
-  /** Of the last attempt that failed; null where there was no answer, or it is no longer kept. */
+  /**
+   * Status of the last failed attempt, or null if there was no answer or the attempt is no longer
+   * kept.
+   */
   responseStatus: number | null
   errorCode: string | null
-  /** Deliveries that wait. */
+  /** Number of pending deliveries. */
   waiting: number
 }
 
-/** Active endpoints that count as failing, of one user or (null) of all; those that have failed longest first. */
+/**
+ * Returns the failing endpoints of one account, or of all for null. The endpoint that has failed
+ * longest comes first.
+ */
 export function findFailingNow(
   db: Queryable,
   { userId, limit }: { userId: string | null; limit: number },

@@ -1,12 +1,12 @@
-/** Pure: what is done about an endpoint that fails. */
+/** Pure: the consequence of repeated failures of an endpoint. */
 
 export interface Failing {
   failingSince: Date
   lastFailureAt: Date
   consecutiveFailures: number
-  /** Different events among the failures. */
+  /** Number of different events among the failures. */
   eventCount: number
-  /** After how many hours the operator was told last. */
+  /** Hours after which the operator got the last notice. */
   warnedHours: number
 }
 
@@ -20,8 +20,10 @@ const warningHours = [72, 24]
 const disableAfterHours = 120
 
 /**
- * Five days without a success end it, where they are not the doing of one event, of a few attempts or of a short time: at least 20
- * failures, of 3 events, 12 hours between the first and the last. Before that the operator is told, after one day and after three.
+ * Returns the action. An endpoint is disabled after five days without a success, unless the
+ * failures come from one event, few attempts or a short time: it needs at least 20 failures of 3
+ * events with 12 hours between the first and the last. The operator gets a notice after one day and
+ * after three.
  */
 export function failingAction(failing: Failing, now: Date): FailingAction {
   const { failingSince, lastFailureAt, consecutiveFailures, eventCount, warnedHours } = failing

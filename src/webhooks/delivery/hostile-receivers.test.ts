@@ -1,4 +1,7 @@
-/** Receivers that mean ill: each is an attempt that failed, in its own word and in bounded room; the others get theirs meanwhile. */
+/**
+ * Hostile receivers. Each gives a failed attempt with its own error code in bounded memory, while
+ * others get their deliveries.
+ */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
@@ -17,7 +20,7 @@ after(() => database.drop())
 
 const name = 'hooks.example'
 
-/** Again and again, until the connection is gone. */
+/** Writes `piece` again and again until the connection is closed. */
 function repeating(socket: Socket, piece: string, first = ''): void {
   socket.write(first)
   const timer = setInterval(() => socket.write(piece), 10)
@@ -26,7 +29,7 @@ function repeating(socket: Socket, piece: string, first = ''): void {
 
 const endless = 'x'.repeat(1_000_000)
 
-/** What each does once TLS stands, and what the attempt is then called. */
+/** Behaviour of each receiver after the TLS handshake, and the error code of the attempt. */
 const receivers: Record<string, [talk: (socket: Socket) => void, errorCode: string]> = {
   silence: [() => undefined, 'timeout'],
   'headers that drip': [(socket) => repeating(socket, 'X-A: b\r\n', head(200)), 'timeout'],
@@ -62,7 +65,7 @@ async function portOf(starting: Promise<{ port: number; close(): Promise<void> }
   return port
 }
 
-test('each ends in its own word, in bounded time and room, and a healthy one beside them gets everything', async () => {
+test('each hostile receiver gives its error code in bounded time and memory, and a healthy one gets everything', async () => {
   const expected = new Map<string, string>()
   const add = async (port: number, errorCode: string) => {
     const { id } = await createEndpoint(db, `https://${name}:${port}/`)
@@ -79,7 +82,7 @@ test('each ends in its own word, in bounded time and room, and a healthy one bes
   await happen(db, 'score.updated', { count: events })
 
   const rssBefore = process.memoryUsage().rss
-  // Long enough for a slow machine to tell a word from silence.
+  // Long enough for a slow machine to tell an answer from silence.
   const worker = startDelivering(db, {
     egress: { deadlines: { connectMs: 4_000, totalMs: 6_000 } },
   })

@@ -1,10 +1,13 @@
-/** Leasing within the rates of endpoints: what is granted to them is taken from their buckets first, and given back where it was not used. */
+/**
+ * Keeps the rates of endpoints: grants are taken from their buckets before leasing, and unused
+ * grants are returned.
+ */
 import type { Db } from '../../platform/db/db.ts'
 import type { ClaimedDelivery } from './leasing-store.ts'
 import { giveBackToRates, takeFromRates } from './rate-store.ts'
 import type { DueEndpoint, Grant } from './slots.ts'
 
-/** The grants that may be leased, in their order. */
+/** Returns the grants that may be leased, in their order. */
 export async function withinRates(
   db: Db,
   grants: readonly Grant[],
@@ -24,7 +27,10 @@ export async function withinRates(
   })
 }
 
-/** After leasing. A crash before it loses a part of a second's deliveries, nothing else. */
+/**
+ * Returns unused grants after leasing. A crash before it loses a fraction of a second's deliveries
+ * and nothing else.
+ */
 export async function returnUnused(
   db: Db,
   grants: readonly Grant[],

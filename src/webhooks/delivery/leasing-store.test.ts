@@ -1,4 +1,4 @@
-/** Who is found due, in which order: all around the circle of endpoints. */
+/** Due endpoints are found in round-robin order. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -20,7 +20,7 @@ beforeEach(() => forgetWebhooks(db))
 
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
-/** Endpoints with two deliveries each, in the order of their ids. */
+/** Creates endpoints with two deliveries each. Returns their ids in order. */
 async function dueEndpoints(count: number): Promise<string[]> {
   const made = await Promise.all(
     Array.from({ length: count }, () => createEndpoint(db, 'https://hooks.example/')),
@@ -35,7 +35,7 @@ async function found(from: string, limit = 512) {
   return { ids: endpoints.map(({ endpointId }) => endpointId), next }
 }
 
-test('from any place on, every endpoint that has something due is found once: first those behind it, then those before', async () => {
+test('from any cursor every due endpoint is found once: first those after it, then those before', async () => {
   const ids = await dueEndpoints(5)
   assert.deepEqual(await found(beforeAll), { ids, next: null })
   for (const [i, id] of ids.entries())
@@ -45,7 +45,7 @@ test('from any place on, every endpoint that has something due is found once: fi
     })
 })
 
-test('pages of a large circle: each begins where the one before ended, and the last goes on at the beginning', async () => {
+test('pages continue where the previous page ended, and the last wraps around to the beginning', async () => {
   const ids = await dueEndpoints(5)
   assert.deepEqual(await found(beforeAll, 2), { ids: ids.slice(0, 2), next: ids[1] })
   assert.deepEqual(await found(ids[1] ?? '', 2), { ids: ids.slice(2, 4), next: ids[3] })
@@ -55,7 +55,7 @@ test('pages of a large circle: each begins where the one before ended, and the l
   })
 })
 
-test('who is disabled, paused, parked, full or not due yet is passed over, also as the last of a page', async () => {
+test('a disabled, paused, parked, full or not yet due endpoint is skipped, also as the last of a page', async () => {
   const ids = await dueEndpoints(7)
   const [disabled, paused, parked, full, later, failing, plain] = ids
   const soon = new Date(began.getTime() + 1)
@@ -84,7 +84,7 @@ test('who is disabled, paused, parked, full or not due yet is passed over, also 
   )
 })
 
-test('when the next will be due: the first of all that are not, whatever keeps them; nobody where nothing changes that', async () => {
+test('the next due time is the earliest of all endpoints that are not due now, or null if none is scheduled', async () => {
   const [disabled, parked, rated, later, due] = await dueEndpoints(5)
   const next = async () =>
     (await findDueEndpoints(db, { after: beforeAll, limit: 9, now: began })).nextAt
@@ -110,7 +110,7 @@ test('when the next will be due: the first of all that are not, whatever keeps t
   assert.equal(await next(), null)
 })
 
-test('a lease that ran out is taken away once, however many look at the same moment', async () => {
+test('an expired lease is ended once by any number of concurrent processes', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await happen(db)
   await placeWaiting(db)

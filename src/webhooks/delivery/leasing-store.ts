@@ -1,18 +1,24 @@
-/** SQL of leasing: who has something due, what a worker takes, and what it took and did not bring to an end. */
+/**
+ * Leases deliveries for sending.
+ *
+ * Tables: reads and updates webhook_deliveries; reads webhook_endpoints, webhook_events and
+ * webhook_secrets. Crash: a leased delivery keeps its lease until it expires; then `reapLeases`
+ * makes it pending again.
+ */
 import { type Db, type Queryable, sql } from '../../platform/db/db.ts'
 import type { DatedSecret } from './signing-secrets.ts'
 import type { DueEndpoint, Grant } from './slots.ts'
 
-/** An endpoint that has something due, and its secrets that sign now or will, the oldest first. */
+/** An endpoint with due deliveries, and its secrets that sign now or later, oldest first. */
 export interface WalkedEndpoint extends DueEndpoint {
   secrets: readonly DatedSecret[]
 }
 
 export interface DuePage {
   endpoints: WalkedEndpoint[]
-  /** Where the next page begins; null where all endpoints have been seen. */
+  /** Endpoint id to continue after, or null when every endpoint has been visited. */
   after: string | null
-  /** When the first of those that are not due will be, as things stand; null where none will. */
+  /** Time at which the next delivery becomes due, or null when none is scheduled. */
   nextAt: Date | null
 }
 
@@ -27,8 +33,11 @@ interface WalkedRow extends DueEndpoint {
 }
 
 /**
- * The endpoints after `after` that have something due and room for it, and then those before: all around the circle, or `limit` of them.
- * Walks from one endpoint to the next through the index of what is pending, so that a backlog of one costs the others nothing.
+ * Returns up to `limit` endpoints with due deliveries and free capacity, in round-robin order after
+ * `after`.
+ *
+ * The recursive query jumps from endpoint to endpoint along the index of pending deliveries, so the
+ * cost depends on the number of endpoints and not on the length of a backlog.
  */
 export async function findDueEndpoints(
   db: Queryable,
@@ -110,34 +119,36 @@ export interface ClaimedDelivery {
   url: string
   eventId: string
   eventType: string
-  /** Null: the event may no longer leave. */
+  /** Null if the event may no longer be sent. */
   body: string | null
   position: number | null
   attempt: number
   trigger: string
-  /** When the event happened, or was asked for again. */
+  /** Time of the event, or of the request to send it again. */
   createdAt: Date
 }
 
 export interface ClaimGrant extends Grant {
-  /** The newest secret of the endpoint that the claiming process has read. */
+  /** The newest secret of the endpoint that the leasing process has read. */
   secretVersion: number
 }
 
 export interface Lease {
-  /** At least as many as deliveries are granted. */
+  /** At least as many ids as deliveries are granted. */
   ids: readonly string[]
   now: Date
   until: Date
 }
 
 /**
- * Leases what is due, oldest first for each endpoint; skips what another worker holds, so workers never wait for each other. The commit
- * is seen at once and reaches the disk soon after: nothing waits for it. Were it lost in a crash of the database, the delivery would be
- * leased once more, as one whose worker died; not in a transaction of the caller, which would be lost with it.
+ * Leases due deliveries, oldest first for each endpoint. Skips rows that another process holds, so
+ * processes never wait for each other. The commit does not wait for the disk: if a crash of the
+ * database loses it, the deliveries are leased once more. Therefore it must not run in a caller's
+ * transaction, whose other changes would be lost as well.
  *
- * If an endpoint has a newer secret than the one that the grant names, the claim skips the endpoint: the secrets were read before the
- * claim, and the older ones may have been dropped since. The next pass reads them again.
+ * If an endpoint has a newer secret than the one that the grant names, its deliveries are skipped:
+ * the secrets were read before the lease, and the older ones may have been dropped since. The next
+ * pass reads them again.
  */
 export function claimDeliveries(
   db: Db,
@@ -183,7 +194,8 @@ export function claimDeliveries(
 }
 
 /**
- * Returns the secrets of each lease that still holds, by lease id, oldest first. A lease without an entry was cancelled or has expired.
+ * Returns the secrets of each lease that still holds, by lease id, oldest first. A lease without an
+ * entry was cancelled or has expired.
  */
 export async function findLeaseSecrets(
   db: Queryable,
@@ -204,8 +216,9 @@ export async function findLeaseSecrets(
 }
 
 /**
- * What a worker took and did not bring to an end: it died. Due again at once, and the attempt does not count; given up after the fifth
- * time, for then the delivery may be what kills workers. Returns how many.
+ * Makes deliveries with an expired lease pending again, due at once. The interrupted attempt does
+ * not count. After the fifth interruption the delivery is given up, because it may be what kills
+ * the process. Returns how many.
  */
 export async function reapLeases(db: Queryable, now: Date): Promise<number> {
   return db.run(sql`

@@ -1,4 +1,4 @@
-/** What an operator is told of endpoints that fail, and how often. */
+/** Notices to the operator about failing endpoints, and how often they come. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -22,7 +22,7 @@ const { db } = database
 after(() => database.drop())
 beforeEach(() => forgetWebhooks(db))
 
-/** Notices as a worker gives them, and what comes of them. */
+/** Collects notices as the jobs process gives them. */
 function operator(record: Notices['record'] = () => Promise.resolve()) {
   let lines = ''
   const log = openLog({ level: 'info', to: { write: (text) => void (lines += text) } })
@@ -56,7 +56,7 @@ function operator(record: Notices['record'] = () => Promise.resolve()) {
   }
 }
 
-/** Fails at whatever comes. */
+/** Creates an endpoint that fails every delivery. */
 async function failingEndpoint(): Promise<string> {
   const { url } = await receiver(failing)
   const { id } = await createEndpoint(db, url)
@@ -70,7 +70,7 @@ const isActive = async (id: string) => {
   return row?.active
 }
 
-test('without a success for a day, for three and for five: told once each, however many workers look', async () => {
+test('an endpoint without a success for one, three and five days gives one notice each, with any number of processes', async () => {
   const id = await failingEndpoint()
   const { notices, recorded, told, counted } = operator()
   const worker = startDelivering(db, { notices })
@@ -96,7 +96,7 @@ test('without a success for a day, for three and for five: told once each, howev
   assert.deepEqual(recorded, [{ endpointIds: [id], reason: 'failing', at }])
 })
 
-test('410 to many deliveries at once: told once, and recorded with the disabling', async () => {
+test('410 to many deliveries at once gives one notice, recorded with the disabling', async () => {
   const { url } = await receiver((response) => response.writeHead(410).end())
   const { id } = await createEndpoint(db, url)
   const { notices, recorded, told, counted } = operator()
@@ -111,7 +111,7 @@ test('410 to many deliveries at once: told once, and recorded with the disabling
   assert.deepEqual(await counted(), ['disabled_gone 1'])
 })
 
-test('what cannot be recorded does not happen: the endpoint stays active, and nobody is told', async () => {
+test('if a notice cannot be recorded, the endpoint stays active and no notice is given', async () => {
   const id = await failingEndpoint()
   const { notices, told } = operator(() => Promise.reject(new Error('no audit log')))
   const worker = startDelivering(db)

@@ -1,6 +1,7 @@
 /**
- * What the operator is told of endpoints that fail: a line in the log, a number in the metrics, and an entry in the audit log where the
- * service disabled one by itself. Once for each occasion, however many workers see it.
+ * Notices to the operator about failing endpoints: a log line, a metric, and an audit entry if the
+ * service disabled the endpoint itself. Each occasion gives one notice, with any number of
+ * processes.
  */
 import type { Tx } from '../../platform/db/db.ts'
 import type { Log } from '../../platform/observability/log.ts'
@@ -16,11 +17,11 @@ export interface GaveUp {
 }
 
 export interface Notices {
-  /** In the transaction that disables them, last: part of it. */
+  /** Runs last in the transaction that disables the endpoints, and is part of it. */
   record(tx: Tx, gaveUp: GaveUp): Promise<void>
-  /** After the commit. */
+  /** Runs after the commit. */
   disabled(endpointId: string, reason: GaveUpReason): void
-  /** Without a success for so many hours. */
+  /** Called after `hours` without a success. */
   failing(endpointId: string, hours: number): void
 }
 
@@ -29,7 +30,10 @@ const reasons: Record<GaveUpReason, string> = {
   failing: 'five days without a success',
 }
 
-/** `record` writes the entry: the audit log is another room's. */
+/**
+ * Opens the notices. `record` writes the audit entry, because the audit log belongs to another
+ * module.
+ */
 export function openNotices({
   log,
   metrics,
@@ -53,7 +57,7 @@ export function openNotices({
   }
 }
 
-/** For whoever delivers on their own account. */
+/** For a deliverer without an operator. */
 export const noNotices: Notices = {
   record: () => Promise.resolve(),
   disabled() {},

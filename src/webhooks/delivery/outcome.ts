@@ -1,34 +1,40 @@
-/** Pure: what an answer of a receiver, or none, means for the delivery and for the endpoint. */
+/** Pure: the meaning of a receiver's answer, or of none, for the delivery and for the endpoint. */
 import type { EgressAnswer } from '../../platform/egress/exchange.ts'
 import type { EgressFailure } from '../../platform/egress/failures.ts'
 import { retryAfterOf } from './retry.ts'
 
-/** In attempts and metrics. */
+/** Error codes of attempts and metrics. */
 export type DeliveryErrorCode = EgressFailure | 'redirect' | 'http_status'
 
-/** What caused a delivery: its event, `manual` a resend, `recovery` the replay of what was missed, `test` a test event. */
+/**
+ * Causes of a delivery: its event; `manual`: a resend; `recovery`: the replay of missed events;
+ * `test`: a test event.
+ */
 export const triggers = ['event', 'manual', 'recovery', 'test'] as const
 
-/** `interrupted`: the process that sent it died, so that the attempt is made again. */
+/** `interrupted`: the sending process died, so the attempt is repeated. */
 export const attemptResults = ['succeeded', 'failed', 'interrupted'] as const
 
 export interface Outcome {
   succeeded: boolean
   errorCode: DeliveryErrorCode | null
   responseStatus: number | null
-  /** For the owner of the endpoint: at most 2 KiB, as text. */
+  /** Shown to the owner of the endpoint: text of at most 2 KiB. */
   responseBody: string | null
-  /** The receiver said 410: it wants nothing any more. */
+  /** The receiver answered 410: it wants no more events. */
   isGone: boolean
-  /** A sign of overload or outage: fewer deliveries at once from now on. */
+  /** A sign of overload or outage: the endpoint gets fewer deliveries at once. */
   isStrained: boolean
-  /** Until when the receiver asked us to wait. */
+  /** Time until which the receiver asked to wait. */
   retryAfter: Date | null
 }
 
 const statusesThatPark = new Set([429, 503])
 
-/** 2xx is success, whatever the body. Redirects are not followed, so they are failures. */
+/**
+ * Returns the outcome. 2xx is success with any body. Redirects are not followed, so they are
+ * failures.
+ */
 export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
   if (answer.outcome === 'failed')
     return {
@@ -59,7 +65,10 @@ export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
 
 const shownCharactersMax = 2_048
 
-/** Text of at most 2 KiB, each control character, and each that reorders text, as an escape: nothing a terminal, a database or a reader could stumble over. */
+/**
+ * Returns text of at most 2 KiB in which control characters and characters that reorder text are
+ * escaped, so that it is safe in a terminal, a database and a page.
+ */
 export function shown(body: Uint8Array): string {
   const text = new TextDecoder().decode(body.subarray(0, shownCharactersMax))
   const escaped = text.replace(

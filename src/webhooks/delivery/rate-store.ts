@@ -1,12 +1,16 @@
 /**
- * SQL of the rate of an endpoint: a bucket that holds a tenth of a second's deliveries, at least one, and fills at the rate. It is taken
- * from before leasing, by one worker at a time, so that all workers together keep it. Nothing waits for the disk: a crash of the database
- * forgets a part of a second. An endpoint without a rate costs nothing.
+ * SQL of endpoint rates. A bucket holds the deliveries of a tenth of a second, at least one, and
+ * fills at the rate. Grants are taken before leasing by one process at a time, so all processes
+ * together keep the rate. The commit does not wait for the disk: a crash of the database forgets a
+ * fraction of a second. An endpoint without a rate costs nothing.
  */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { Grant } from './slots.ts'
 
-/** What of these grants there is room for; the others are left out. Each is an endpoint with a rate. */
+/**
+ * Returns the part of these grants for which there is room. Every grant names an endpoint with a
+ * rate.
+ */
 export function takeFromRates(
   db: Queryable,
   grants: readonly Grant[],
@@ -34,7 +38,10 @@ export function takeFromRates(
     returning n.id as "endpointId", t.count`)
 }
 
-/** What was taken and not leased: less was due, or somebody else had it. */
+/**
+ * Returns grants that were taken and not leased, because less was due or another process had leased
+ * it.
+ */
 export async function giveBackToRates(db: Queryable, grants: readonly Grant[]): Promise<void> {
   await db.run(sql`
     with locked as materialized (
@@ -49,10 +56,10 @@ export async function giveBackToRates(db: Queryable, grants: readonly Grant[]): 
     from locked l where n.id = l.id and n.rate_per_second is not null`)
 }
 
-/** Undefined leaves it as it is; a rate of null is none. */
+/** An undefined member stays as it is. A rate of null means no rate. */
 export interface DeliveryLimits {
   perSecond?: number | null
-  /** Attempts under way at once. */
+  /** Maximum of attempts in flight. */
   atOnce?: number
 }
 

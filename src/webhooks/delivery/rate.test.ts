@@ -1,4 +1,4 @@
-/** The rate of an endpoint: kept by all workers together, and nobody else's matter. */
+/** The rate of an endpoint holds over all processes and concerns no other endpoint. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
@@ -31,7 +31,7 @@ async function endpointOf(perSecond: number) {
   return { id, received }
 }
 
-test('ten a second: one each tenth, however many wait; without the rate all at once', async () => {
+test('at ten a second one delivery leaves each tenth of a second; without the rate all leave at once', async () => {
   const { id, received } = await endpointOf(10)
   const free = await receiver(ok)
   await createEndpoint(db, free.url)
@@ -52,7 +52,7 @@ test('ten a second: one each tenth, however many wait; without the rate all at o
   assert.equal(received.length, 20)
 })
 
-test('what was granted and not used is there for the next', async () => {
+test('unused grants are there for the next pass', async () => {
   const { received } = await endpointOf(100)
   const worker = startDelivering(db)
   // The bucket holds ten; the endpoint has room for four.
@@ -69,7 +69,7 @@ test('what was granted and not used is there for the next', async () => {
   assert.equal(received.length, 11)
 })
 
-test('an endpoint that has rested has a tenth of a second saved up, not more', async () => {
+test('a rested endpoint has a tenth of a second saved up and no more', async () => {
   const { received } = await endpointOf(50)
   const worker = startDelivering(db)
   worker.moveBy(3_600)
@@ -78,7 +78,7 @@ test('an endpoint that has rested has a tenth of a second saved up, not more', a
   assert.equal(received.length, 5)
 })
 
-test('workers that take at once take no more than there is, at any rate and any times', async () => {
+test('concurrent processes take no more than the bucket holds, at any rate and time', async () => {
   const step = fc.record({
     count: fc.integer({ min: 1, max: 40 }),
     ms: fc.integer({ min: 0, max: 300 }),
@@ -103,7 +103,7 @@ test('workers that take at once take no more than there is, at any rate and any 
           const most = Math.ceil(perSecond / 10) + Math.floor(elapsedUs / stepUs)
           assert.ok(taken <= most, `${taken} of ${most}`)
           if (got === 0) continue
-          // Given back and taken again, it is the same.
+          // Returning and taking again gives the same.
           await giveBackToRates(db, [{ endpointId: id, count: got }])
           const [again] = await takeFromRates(db, [{ endpointId: id, count: got }], now)
           assert.equal(again?.count, got)
@@ -114,7 +114,7 @@ test('workers that take at once take no more than there is, at any rate and any 
   )
 })
 
-test('two workers on one rate: together they keep it', async () => {
+test('two processes together keep one rate', async () => {
   const { received } = await endpointOf(20)
   await happen(db, 'score.updated', { count: 40 })
   await placeWaiting(db)
@@ -127,7 +127,7 @@ test('two workers on one rate: together they keep it', async () => {
   }
 })
 
-test('a rate that is changed counts from then on; what else is changed leaves it as it was', async () => {
+test('a changed rate counts from then on; a change of another limit leaves it as it was', async () => {
   const { id } = await endpointOf(1)
   const take = () => takeFromRates(db, [{ endpointId: id, count: 40 }], began)
   assert.deepEqual(await take(), [{ endpointId: id, count: 1 }])
@@ -137,7 +137,7 @@ test('a rate that is changed counts from then on; what else is changed leaves it
   assert.deepEqual(await take(), [{ endpointId: id, count: 10 }])
 })
 
-test('a worker whose clock is behind gets nothing, and puts nothing back', async () => {
+test('a process whose clock is behind gets nothing and puts nothing back', async () => {
   const { id } = await endpointOf(1)
   const take = (now: Date) => takeFromRates(db, [{ endpointId: id, count: 40 }], now)
   const ahead = new Date(began.getTime() + 10_000)

@@ -1,4 +1,4 @@
-/** Sending again what was sent or missed, and test events. */
+/** Resending, replaying missed events, and test events. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -35,7 +35,7 @@ const resend = (endpointId: string, eventId: string) =>
 const recover = (endpointId: string, at = began) =>
   db.transaction((tx) => recoverSince(tx, { endpointId, since: began, at }))
 
-test('a test event goes through the same queue, once, marked as one; one a minute', async () => {
+test('a test event is sent once through the same queue, marked as a test; one a minute', async () => {
   const { url, received } = await receiver(failing)
   const { id, userId, secret } = await createEndpoint(db, url, { types: ['score.updated'] })
   const queue = (at: Date) =>
@@ -62,7 +62,7 @@ test('a test event goes through the same queue, once, marked as one; one a minut
   assert.equal((await queue(new Date(began.getTime() + 60_000))).outcome, 'queued')
 })
 
-test('the endpoint of another account is not found: nothing is queued, shown or disabled', async () => {
+test("another account's endpoint is not found: nothing is queued, shown or disabled", async () => {
   const { id: endpointId } = await createEndpoint(db, 'https://hooks.example/')
   const { userId } = await createEndpoint(db, 'https://hooks.example/')
   const type = 'score.updated'
@@ -95,7 +95,7 @@ test('an event is sent again on request, as a delivery of its own', async () => 
   assert.equal(await resend('0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f', eventId), 'no such endpoint')
 })
 
-test('recovery sends what was missed since then, and nothing twice', async () => {
+test('a replay sends every missed event since the given time, each once', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 2 })
@@ -116,7 +116,7 @@ test('recovery sends what was missed since then, and nothing twice', async () =>
   assert.equal(new Set(received.map(({ headers }) => headers['service-webhook-id'])).size, 5)
 })
 
-test('what is under way is not recovered beside it', async () => {
+test('a delivery in flight is not replayed beside it', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await happen(db)
   await placeWaiting(db)
@@ -124,7 +124,7 @@ test('what is under way is not recovered beside it', async () => {
   assert.deepEqual(await recover(id), { outcome: 'queued', count: 0, more: false })
 })
 
-test('an event that may no longer leave is neither sent again nor recovered', async () => {
+test('an event that may no longer be sent is neither resent nor replayed', async () => {
   await happen(db)
   await placeWaiting(db)
   const { id } = await createEndpoint(db, 'https://hooks.example/')

@@ -1,4 +1,7 @@
-/** Sending again what was sent or missed: one event, or all since a time; and events that are tests. Each is a delivery of its own. */
+/**
+ * Sends again: one event, or all missed events since a time. Sends test events. Each gets a
+ * delivery of its own.
+ */
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '../../platform/db/db.ts'
 import { envelopeText, eventId, eventIdRandomBytes } from '../events/envelope.ts'
@@ -8,7 +11,10 @@ import { type EndpointOf, lockEndpoint, setTested } from './endpoint-store.ts'
 
 export type Resent = 'queued' | 'no such endpoint' | 'disabled' | 'no such event'
 
-/** Sends an event to an endpoint once more, whatever its types are. An event that may no longer leave counts as none. */
+/**
+ * Sends an event to an endpoint once more, also if the endpoint does not subscribe to its type. An
+ * event that may no longer be sent counts as unknown.
+ */
 export async function resendEvent(
   tx: Tx,
   { endpointId, eventId, at }: { endpointId: string; eventId: string; at: Date },
@@ -28,8 +34,9 @@ export type Recovered =
   | { outcome: 'no such endpoint' | 'disabled' }
 
 /**
- * Sends an endpoint every event of its types since `since` that it has not taken, at most `limit` in this call; call again while there is
- * more. What is already waiting for it is not doubled. Spread out, so that the endpoint is not flooded.
+ * Sends an endpoint every event of its types since `since` that it has not taken, at most `limit`
+ * in this call; call again while more are left. Events with a pending delivery are left out. Due
+ * times are spread, so that the endpoint is not flooded.
  */
 export async function recoverSince(
   tx: Tx,
@@ -56,10 +63,13 @@ const testPauseMs = 60_000
 export type TestQueued =
   | { outcome: 'queued'; eventId: string }
   | { outcome: 'no such endpoint' | 'disabled' }
-  /** One a minute (spec §8). */
+  /** The limit is one test event a minute for each endpoint. */
   | { outcome: 'too soon'; retryAfterSeconds: number }
 
-/** Queues one synthetic event with the fictional data of the type's example. One attempt is made; its id begins with `evt_test_`. */
+/**
+ * Queues one synthetic event with the fictional data of the type's example. One attempt is made;
+ * its id begins with `evt_test_`.
+ */
 export async function queueTestEvent(
   tx: Tx,
   { endpointId, userId, type, at }: EndpointOf & { type: EventType; at: Date },

@@ -1,25 +1,34 @@
-/** Pure: when a delivery that failed is tried again. Time and chance are arguments. */
+/** Pure: the time of the next attempt. Time and chance are arguments. */
 
-/** Waits before attempts 2, 3, … in seconds: 75 hours and 35 minutes in all, then the delivery is given up. */
+/**
+ * Waits before attempts 2, 3, … in seconds: 75 hours and 35 minutes in all, then the delivery is
+ * given up.
+ */
 export const retryWaitsSeconds: readonly number[] = [
   5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
 ]
 
-/** Each wait is this much shorter or longer, by chance: receivers that failed together are not tried together. */
+/**
+ * Each wait is randomly up to this fraction shorter or longer, so that receivers that failed
+ * together are not tried together.
+ */
 const jitter = 0.2
 const retryAfterSecondsMax = 86_400
 
 export interface FailedAttempt {
-  /** The first is 1. */
+  /** Counts from 1. */
   attempt: number
   failedAt: Date
-  /** Until when the receiver asked us to wait. */
+  /** Time until which the receiver asked to wait. */
   retryAfter: Date | null
   /** From 0 to 1. */
   chance: number
 }
 
-/** When to try again, or null once given up. A receiver's own wish counts where it is later, up to a day. */
+/**
+ * Returns the time of the next attempt, or null once the delivery is given up. If the receiver
+ * asked for a later time, that time counts, up to a day.
+ */
 export function nextAttemptAt(
   { attempt, failedAt, retryAfter, chance }: FailedAttempt,
   waitsSeconds: readonly number[] = retryWaitsSeconds,
@@ -30,7 +39,10 @@ export function nextAttemptAt(
   return new Date(Math.max(planned, retryAfter?.getTime() ?? 0))
 }
 
-/** Reads Retry-After, seconds or an HTTP date; null where there is none that can be read. At most a day from now. */
+/**
+ * Parses Retry-After in seconds or as an HTTP date. Returns null if it is absent or malformed. The
+ * result is at most a day from now.
+ */
 export function retryAfterOf(header: string | undefined, now: Date): Date | null {
   if (header === undefined) return null
   const text = header.trim()
@@ -39,12 +51,12 @@ export function retryAfterOf(header: string | undefined, now: Date): Date | null
   return new Date(Math.min(ms, now.getTime() + retryAfterSecondsMax * 1_000))
 }
 
-/** RFC 9110 §5.6.7. */
+/** Parses the preferred form of RFC 9110, section 5.6.7. */
 function httpDate(text: string): number {
   return /^[A-Z][a-z]{2,8},? [\w :,-]+ GMT$/.test(text) ? Date.parse(text) : Number.NaN
 }
 
-/** Reads waits such as `5,300,1800`: whole seconds, at most 20 of them. Throws with what is expected. */
+/** Parses waits such as `5,300,1800`: at most 20 whole seconds. Throws with the expected form. */
 export function parseRetryWaits(text: string): readonly number[] {
   const waits = text.split(',').map((part) => part.trim())
   if (waits.length > 20 || !waits.every((wait) => /^\d{1,7}$/.test(wait)))

@@ -1,4 +1,4 @@
-/** The decisions of delivering, as tables and properties. */
+/** The rules of delivery as tables and properties. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../../test/support/oracle/fc.ts'
@@ -33,7 +33,7 @@ test('ten attempts over 75 hours and 35 minutes, each wait within 20 % of the sc
   assert.equal(nextAttemptAt({ attempt: 10, failedAt: now, retryAfter: null, chance: 0 }), null)
 })
 
-test('chance moves a wait by 20 %, either way', () => {
+test('chance moves a wait by up to 20 % in either direction', () => {
   for (const [chance, seconds] of [
     [0, 240],
     [0.5, 300],
@@ -45,7 +45,7 @@ test('chance moves a wait by 20 %, either way', () => {
     )
 })
 
-test('a receiver may ask for a later time, never for an earlier one', () => {
+test('a receiver may ask for a later attempt, never for an earlier one', () => {
   const next = (retryAfter: Date) =>
     nextAttemptAt({ attempt: 2, failedAt: now, retryAfter, chance: 0.5 })
   assert.deepEqual(next(at(10)), at(300))
@@ -71,7 +71,7 @@ for (const [header, expected] of [
   test(`Retry-After: ${header}`, () => assert.deepEqual(retryAfterOf(header, now), expected))
 }
 
-test('a schedule of one’s own is read to the letter', () => {
+test('a schedule of the operator is parsed strictly', () => {
   assert.deepEqual(parseRetryWaits('1, 2,3'), [1, 2, 3])
   assert.deepEqual(parseRetryWaits('9999999'), [9_999_999])
   assert.equal(parseRetryWaits(Array(20).fill('1').join(',')).length, 20)
@@ -107,13 +107,13 @@ for (const [status, succeeded, errorCode, isStrained] of [
   })
 }
 
-test('no answer: a sign of strain, but where we may not go at all', () => {
+test('no answer is a sign of strain, unless the address is blocked', () => {
   const strains = (failure: EgressFailure) =>
     outcomeOf({ outcome: 'failed', failure, error: new Error(failure) }, now).isStrained
   assert.deepEqual([strains('timeout'), strains('blocked_address')], [true, false])
 })
 
-test('Retry-After counts with 429 and 503 alone', () => {
+test('Retry-After counts only with 429 and 503', () => {
   const headers = { 'retry-after': '60' }
   for (const status of [429, 503])
     assert.deepEqual(outcomeOf(answered(status, headers), now).retryAfter, at(60))
@@ -121,7 +121,7 @@ test('Retry-After counts with 429 and 503 alone', () => {
     assert.equal(outcomeOf(answered(status, headers), now).retryAfter, null)
 })
 
-test('what is kept of an answer is at most 2 KiB of text without control characters, or any that reorder it', () => {
+test('at most 2 KiB of an answer are kept, as text without control characters or characters that reorder it', () => {
   assert.equal(
     shown(Buffer.from('fine\r\n\u001b[31m\u0000')),
     'fine\\u000d\\u000a\\u001b[31m\\u0000',
@@ -195,11 +195,11 @@ for (const [name, changes, hours, expected] of [
   ['three days: told again', { warnedHours: 24 }, 72, 'warn'],
   ['less than a day: nothing', { warnedHours: 0 }, 23.9, 'none'],
 ] as const) {
-  test(`an endpoint that fails: ${name}`, () =>
+  test(`a failing endpoint: ${name}`, () =>
     assert.equal(failingAction({ ...failing, ...changes }, at(hours * hour)).action, expected))
 }
 
-test('whoever disables an endpoint answers when no lease may begin any more; long afterwards at once', async () => {
+test('disabling an endpoint answers once no lease may begin; long afterwards at once', async () => {
   const began = performance.now()
   await untilNothingStarts(now, at(60))
   assert.ok(performance.now() - began >= startWithinMs, 'a lease of the last moment may begin')

@@ -13,7 +13,7 @@ const ring = new Map([
 ])
 const place = { endpointId: '0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f', version: 1 }
 
-test('a secret has the form of spec §2.2, without - and _, and stands for 32 bytes', () => {
+test('a secret has the specified form without - and _, and stands for 32 bytes', () => {
   for (let i = 0; i < 200; i++) {
     const secret = newSecret()
     assert.match(secret, /^whsec_[A-Za-z0-9]{43}$/)
@@ -23,13 +23,13 @@ test('a secret has the form of spec §2.2, without - and _, and stands for 32 by
   }
 })
 
-test('a draw with - or _ in it is drawn again', () => {
+test('a draw that contains - or _ is repeated', () => {
   const draws = [Buffer.alloc(32, 0xff), Buffer.alloc(32, 0xfb), Buffer.alloc(32, 1)]
   const secret = newSecret(() => draws.shift() ?? assert.fail('one draw too many'))
   assert.deepEqual(secretBytes(secret), Buffer.alloc(32, 1))
 })
 
-test('a sealed secret opens with its key and in its place alone', () => {
+test('a sealed secret opens only with its key and in its own place', () => {
   const secret = newSecret()
   const sealed = sealSecret(secret, place, ring)
   assert.equal(sealed.kid, 'k2')
@@ -49,7 +49,7 @@ test('a sealed secret opens with its key and in its place alone', () => {
   }
 })
 
-test('the key ring is read to the letter', () => {
+test('the key ring is parsed strictly', () => {
   const key = randomBytes(32).toString('base64')
   assert.deepEqual([...parseKeyring(`new:${key}, old:${key}`).keys()], ['new', 'old'])
   for (const wrong of [
@@ -63,7 +63,7 @@ test('the key ring is read to the letter', () => {
     assert.throws(() => parseKeyring(wrong), /kid:key pairs/, wrong)
 })
 
-test('the key file is made once, for its owner alone, whoever starts at the same time', async () => {
+test('concurrent processes create one key file, readable by its owner alone', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'assay-keyring-'))
   try {
     const path = join(folder, 'secrets', 'webhooks.keys')

@@ -1,6 +1,7 @@
 /**
- * Pure: signing secrets. `whsec_` and 43 characters of base64url, which stand for 32 random bytes; drawn again until neither `-` nor `_`
- * is among them, so that the libraries of Standard Webhooks, which read plain base64, take them as they are. Kept sealed (AES-256-GCM).
+ * Pure: signing secrets. A secret is `whsec_` and 43 characters of base64url, which stand for 32
+ * random bytes. It is drawn again until it contains neither `-` nor `_`, because the libraries of
+ * Standard Webhooks read plain base64. It is stored sealed with AES-256-GCM.
  */
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
@@ -8,7 +9,7 @@ import type { Keyring } from '../../platform/crypto/keyring.ts'
 const prefix = 'whsec_'
 const prefixLength = prefix.length + 12
 
-/** A fresh secret. About one draw in four passes. */
+/** Returns a fresh secret. About one draw in four passes. */
 export function newSecret(random: (size: number) => Buffer = randomBytes): string {
   for (;;) {
     const text = random(32).toString('base64url')
@@ -16,17 +17,17 @@ export function newSecret(random: (size: number) => Buffer = randomBytes): strin
   }
 }
 
-/** What may be shown of it (spec §2.2). 31 characters stay unknown. */
+/** Returns the part of a secret that may be shown. 31 characters stay unknown. */
 export function secretPrefix(secret: string): string {
   return secret.slice(0, prefixLength)
 }
 
-/** The 32 bytes behind the text. */
+/** Returns the 32 bytes behind the text. */
 export function secretBytes(secret: string): Buffer {
   return Buffer.from(secret.slice(prefix.length), 'base64url')
 }
 
-/** Whose secret it is: a sealed secret opens in no other place. */
+/** The place of a sealed secret: it opens in no other place. */
 export interface SecretPlace {
   endpointId: string
   version: number
@@ -48,7 +49,7 @@ export function sealSecret(secret: string, place: SecretPlace, ring: Keyring): S
   return { kid, sealed: Buffer.concat([nonce, cipher.getAuthTag(), text]) }
 }
 
-/** Throws where the key is not on the ring, or the secret is not this place's. */
+/** Opens a sealed secret. Throws if its key is not on the ring or the place is another one. */
 export function openSecret(
   { kid, sealed }: SealedSecret,
   place: SecretPlace,
@@ -56,7 +57,7 @@ export function openSecret(
 ): string {
   const key = ring.get(kid)
   if (key === undefined) throw new Error(`the key ${kid} is not on the key ring`)
-  // Bytes as the key would cost eight times as much.
+  // Passing bytes as the key would take eight times as long.
   const decipher = createDecipheriv('aes-256-gcm', createSecretKey(key), sealed.subarray(0, 12))
     .setAAD(placeBytes(place))
     .setAuthTag(sealed.subarray(12, 28))

@@ -1,4 +1,4 @@
-/** Sending one leased delivery: its request, until when it may begin, and what came of it. */
+/** Sends one leased delivery: its request, the time until which it may begin, and its outcome. */
 import type { Clock } from '../../platform/clock.ts'
 import { coalesce } from '../../platform/coalesce.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
@@ -21,18 +21,18 @@ export interface SenderParts {
   ring: Keyring
   meter: DeliveryMeter
   retryWaitsSeconds?: readonly number[]
-  /** From 0 to 1, at random. */
+  /** Random number from 0 to 1. */
   chance?: () => number
 }
 
 export interface Leased {
   delivery: ClaimedDelivery
   secrets: SigningSecrets
-  /** By `performance.now()`, before the leasing. */
+  /** Value of `performance.now()` before the lease was taken. */
   leasedAt: number
 }
 
-/** Sends one delivery and says what came of it. */
+/** Returns a function that sends one delivery and returns its end. */
 export function sender(parts: SenderParts) {
   const { clock, meter, chance = Math.random } = parts
   const waits = parts.retryWaitsSeconds ?? retryWaitsSeconds
@@ -51,7 +51,7 @@ export function sender(parts: SenderParts) {
     const began = performance.now()
     const isTest = trigger === 'test'
     const answer = await post({ ...parts, leaseSecrets }, leased)
-    // Consent was withdrawn since, or the endpoint disabled.
+    // Consent was withdrawn or the endpoint was disabled since the lease.
     if (answer === null) {
       meter.settled('cancelled')
       return { delivery, status: 'cancelled', dueAt: null, sent: null }
@@ -74,15 +74,18 @@ export function sender(parts: SenderParts) {
   }
 }
 
-/** How long one whose connection is slow to stand, on either side, is begun again: what connected too late is there for the next time. */
+/**
+ * Time within which a request is begun again if its connection takes too long. A connection that
+ * stands too late is kept for the next try.
+ */
 const beginAgainMs = 14_000
 
 interface PostParts extends Pick<SenderParts, 'egress' | 'clock' | 'ring'> {
-  /** The secrets of the endpoint as they are now, or null if the lease no longer holds. */
+  /** Returns the present secrets of the endpoint, or null if the lease no longer holds. */
   leaseSecrets(delivery: ClaimedDelivery): Promise<readonly DatedSecret[] | null>
 }
 
-/** Null where it may no longer leave: nothing was sent. */
+/** Returns null if the delivery may no longer be sent; nothing was sent then. */
 async function post(
   { egress, clock, ring, leaseSecrets }: PostParts,
   { delivery, secrets, leasedAt }: Leased,
@@ -105,7 +108,7 @@ async function post(
     mayBeginFrom = performance.now()
     const current = await leaseSecrets(delivery)
     if (current === null) return null
-    // A secret that was replaced since the lease must not sign what begins now.
+    // A secret that was replaced since the lease must not sign this request.
     const renewed = signingSecrets(current, ring, clock())
     if (renewed === null) throw new Error('the endpoint has no secret that signs')
     signing = renewed

@@ -1,4 +1,7 @@
-/** Our deliveries verify everywhere: by the rules of spec §6, by the kit in the documentation, and by libraries that others use. */
+/**
+ * Deliveries verify by the rules of the specification, by the code in the documentation, and by
+ * public libraries.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -38,7 +41,7 @@ for (const { name, header, valid, ...question } of vectors.signatures) {
   test(`vector: ${name}`, () => assert.equal(verifySignature(header, question), valid))
 }
 
-test('the vectors are what is signed here', () => {
+test('the service signs exactly the vectors', () => {
   const [first] = vectors.signatures
   assert.ok(first?.valid)
   const timestamp = Number(/t=(\d+)/.exec(first.header)?.[1])
@@ -59,7 +62,7 @@ function program(language: string): string {
 const folder = mkdtempSync(join(tmpdir(), 'assay-receiver-'))
 after(() => rmSync(folder, { recursive: true }))
 
-test('the verifier in TypeScript of the documentation agrees with every vector', async () => {
+test('the TypeScript verifier of the documentation agrees with every vector', async () => {
   const file = join(folder, 'verify.ts')
   writeFileSync(file, program('ts'))
   const { verifyWebhook } = (await import(pathToFileURL(file).href)) as {
@@ -71,7 +74,7 @@ test('the verifier in TypeScript of the documentation agrees with every vector',
 
 const hasPython = spawnSync('python3', ['--version']).status === 0
 
-test('the verifier in Python of the documentation agrees with every vector', (t) => {
+test('the Python verifier of the documentation agrees with every vector', (t) => {
   if (!hasPython) {
     t.diagnostic('there is no python3 on this machine: the Python verifier was NOT run')
     return
@@ -102,14 +105,14 @@ function attemptOf(body: string): Attempt {
   }
 }
 
-/** Of now, for libraries that look at the clock. */
+/** A present delivery, for libraries that check the clock. */
 function delivery() {
   const secret = newSecret()
   const body = JSON.stringify({ id: 'evt_1', text: 'Grüße ✓' })
   return { secret, body, headers: attemptHeaders(attemptOf(body), { current: secret }, new Date()) }
 }
 
-test('the library of Stripe takes our header with the secret as it is shown', () => {
+test('the Stripe library accepts our header with the secret as it is shown', () => {
   const { secret, body, headers } = delivery()
   const header = headers['Service-Webhook-Signature'] ?? ''
   const { webhooks } = new Stripe('sk_test_none')
@@ -118,14 +121,14 @@ test('the library of Stripe takes our header with the secret as it is shown', ()
   assert.throws(() => webhooks.constructEvent(body, header, newSecret()))
 })
 
-test('the library of Standard Webhooks takes our headers with the secret as it is shown', () => {
+test('the Standard Webhooks library accepts our headers with the secret as it is shown', () => {
   const { secret, body, headers } = delivery()
   assert.deepEqual(new Webhook(secret).verify(body, headers), JSON.parse(body))
   assert.throws(() => new Webhook(secret).verify(`${body} `, headers))
   assert.throws(() => new Webhook(newSecret()).verify(body, headers))
 })
 
-test('in a rotation the library of Standard Webhooks takes either secret', () => {
+test('during a rotation the Standard Webhooks library accepts either secret', () => {
   const [current, next] = [newSecret(), newSecret()]
   const body = '{}'
   const headers = attemptHeaders(attemptOf(body), { current, next }, new Date())

@@ -1,6 +1,7 @@
 /**
- * Pure: the signature of a delivery (spec §6), and that of Standard Webhooks over the same bytes. The header of the specification is
- * keyed by the whole text of the secret, that of Standard Webhooks by the 32 bytes it stands for.
+ * Pure: the signature of a delivery, and that of Standard Webhooks over the same bytes. The key of
+ * the specification's header is the whole text of the secret; the key of Standard Webhooks is the
+ * 32 bytes that the text stands for.
  */
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { secretBytes } from './secret.ts'
@@ -8,11 +9,11 @@ import { secretBytes } from './secret.ts'
 export interface Signed {
   /** Unix time in seconds. */
   timestamp: number
-  /** The bytes as sent. */
+  /** The bytes as they are sent. */
   body: string | Uint8Array
 }
 
-/** `t=<timestamp>,v1=<hex digest>`, always with exactly one `v1`. */
+/** Returns `t=<timestamp>,v1=<hex digest>`, always with exactly one `v1`. */
 export function signatureHeader(secret: string, { timestamp, body }: Signed): string {
   return `t=${timestamp},v1=${digestOf(secret, { timestamp, body }).toString('hex')}`
 }
@@ -21,13 +22,16 @@ function digestOf(secret: string, { timestamp, body }: Signed): Buffer {
   return createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest()
 }
 
-/** `v1,<base64>` for each secret, separated by spaces: `webhook-signature` of Standard Webhooks. */
+/**
+ * Returns `v1,<base64>` for each secret, separated by spaces: the header `webhook-signature` of
+ * Standard Webhooks.
+ */
 export function standardSignature(
   secrets: readonly string[],
   { eventId, timestamp, body }: Signed & { eventId: string },
 ): string {
   const signatures = secrets.map((secret) =>
-    // Bytes as the key would cost four times as much.
+    // Passing bytes as the key would take four times as long.
     createHmac('sha256', createSecretKey(secretBytes(secret)))
       .update(`${eventId}.${timestamp}.`)
       .update(body)
@@ -36,10 +40,10 @@ export function standardSignature(
   return signatures.map((signature) => `v1,${signature}`).join(' ')
 }
 
-/** How far a receiver's clock may be from the timestamp, either way (spec §8). */
+/** Maximum difference between the receiver's clock and the timestamp, in either direction. */
 const toleranceSeconds = 300
 
-/** What a receiver does (spec §6 rules 1 to 4). `nowSeconds` is Unix time. */
+/** Verifies as a receiver does. `nowSeconds` is Unix time. */
 export function verifySignature(
   header: string,
   { secret, body, nowSeconds }: { secret: string; body: string | Uint8Array; nowSeconds: number },

@@ -1,4 +1,4 @@
-/** Pure: which secret of an endpoint signs what, from its rows and the time. */
+/** Pure: the roles of an endpoint's secrets at one time. */
 
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { SigningSecrets } from './attempt-request.ts'
@@ -10,7 +10,10 @@ export interface DatedSecret extends SealedSecret {
   signsFrom: Date
 }
 
-/** `rows` of one endpoint, none of which has ended, oldest first. Null where none signs. Throws where one cannot be opened. */
+/**
+ * Returns the roles, or null if no secret signs. `rows` are the secrets of one endpoint that have
+ * not ended, oldest first. Throws if one cannot be opened.
+ */
 export function signingSecrets(
   rows: readonly DatedSecret[],
   ring: Keyring,

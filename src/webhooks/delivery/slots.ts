@@ -1,12 +1,15 @@
-/** Pure: who may send next. Endpoints take turns, so that none waits behind another's backlog. */
+/** Pure: dealing slots. Endpoints take turns, so that none waits behind another's backlog. */
 
 export interface DueEndpoint {
   endpointId: string
-  /** How many more deliveries it may have under way. */
+  /** Number of further deliveries that the endpoint may have in flight. */
   room: number
-  /** It has failed for a while: all such endpoints together get a part of the slots only. */
+  /**
+   * The endpoint has failed for a while. All failing endpoints together get only a part of the
+   * slots.
+   */
   isFailing: boolean
-  /** It takes so many a second at most: what it is granted is taken from there. */
+  /** The endpoint has a rate, from which its grants are taken. */
   hasRate: boolean
 }
 
@@ -16,8 +19,8 @@ export interface Grant {
 }
 
 /**
- * Deals `slots` out, one to each endpoint in turn, in the order given, until slots or rooms are used up; to failing ones not more than
- * `failingSlots` of them together.
+ * Deals `slots` out, one to each endpoint in turn and in the given order, until slots or rooms are
+ * used up. Failing endpoints together get at most `failingSlots`.
  */
 export function dealSlots(
   endpoints: readonly DueEndpoint[],
