@@ -88,6 +88,20 @@ begin
   end if;
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.drop_credit_month(of_month date)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  partition_name constant text := 'credit_entries_' || to_char(of_month, 'YYYY_MM');
+begin
+  if not exists (select from credit_archives where month = of_month) then
+    raise exception 'the month is not archived' using errcode = 'integrity_constraint_violation';
+  end if;
+  execute format('alter table credit_entries detach partition %I', partition_name);
+  execute format('drop table %I', partition_name);
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.keep_audit_log()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -163,6 +177,56 @@ CREATE OR REPLACE FUNCTION public.keep_snapshot_ended()
 AS $function$
 begin
   raise exception 'a score that has ended stays so' using errcode = 'integrity_constraint_violation';
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.lock_credit_month(of_month date)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  partition_name constant text := 'credit_entries_' || to_char(of_month, 'YYYY_MM');
+begin
+  if to_regclass(partition_name) is null then return false; end if;
+  execute format('lock table %I in share mode', partition_name);
+  return true;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.make_credit_month(of_month date, moved_max bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  partition_name constant text := 'credit_entries_' || to_char(of_month, 'YYYY_MM');
+  first_reference constant text := to_char(of_month, 'YYYY-MM') || ':';
+  end_reference constant text := to_char(of_month, 'YYYY-MM') || ';';
+begin
+  -- One at a time: "credits" as a number.
+  perform pg_advisory_xact_lock(29101862186283123);
+  if to_regclass(partition_name) is not null or exists (select from credit_archives where month = of_month) then
+    return false;
+  end if;
+  if now() >= of_month - interval '1 day' and now() < of_month + interval '1 month 1 day' then
+    lock table credit_entries in access exclusive mode;
+  end if;
+  if (select count(*) from (
+    select from credit_entries_default
+    where reference >= first_reference and reference < end_reference limit moved_max + 1) counted) > moved_max then
+    return false;
+  end if;
+  execute format('create table %I (like credit_entries including defaults including constraints including indexes)', partition_name);
+  if exists (select from credit_entries_default where reference >= first_reference and reference < end_reference) then
+    alter table credit_entries_default disable trigger credit_entries_only_grow;
+    execute format('
+      with moved as (delete from credit_entries_default where reference >= $1 and reference < $2 returning *)
+      insert into %I select * from moved', partition_name) using first_reference, end_reference;
+    alter table credit_entries_default enable trigger credit_entries_only_grow;
+  end if;
+  execute format('alter table credit_entries attach partition %I for values from (%L) to (%L)',
+    partition_name, first_reference, end_reference);
+  execute format('
+    create trigger credit_entries_only_grow before update or delete or truncate on %I
+      for each statement execute function keep_credit_entries()', partition_name);
+  return true;
 end
 $function$;
 CREATE OR REPLACE FUNCTION public.rate_ms(from_time timestamp with time zone, to_time timestamp with time zone)
@@ -596,6 +660,19 @@ create table credit_accounts (
   balance bigint not null,
   suspended_at timestamp with time zone
 ) with (fillfactor=50);
+create table credit_archived_sums (
+  account_id uuid not null,
+  month date not null,
+  entries bigint not null,
+  delta bigint not null
+);
+create table credit_archives (
+  month date not null,
+  entries bigint not null,
+  delta bigint not null,
+  file_sha256 bytea not null,
+  archived_at timestamp with time zone not null
+);
 create table credit_audits (
   account_id uuid not null,
   through_seq bigint not null,
@@ -613,7 +690,9 @@ create table credit_entries (
   operation text,
   reason text,
   at timestamp with time zone default clock_timestamp() not null
-);
+) partition by RANGE (reference);
+create table credit_entries_default partition of credit_entries DEFAULT;
+create table credit_entries_operator partition of credit_entries FOR VALUES FROM ('operator:') TO ('operator;');
 create table credit_purchases (
   account_id uuid not null,
   key_sha256 bytea not null,
@@ -1089,9 +1168,14 @@ alter table consents add constraint consents_pkey PRIMARY KEY (worker_id, permis
 alter table consents add constraint consents_permission_check CHECK ((permission = ANY (ARRAY['public_profile'::text, 'search_listing'::text, 'score_sharing'::text])));
 alter table credit_accounts add constraint credit_accounts_pkey PRIMARY KEY (account_id);
 alter table credit_accounts add constraint credit_accounts_balance_check CHECK ((balance >= 0));
+alter table credit_archived_sums add constraint credit_archived_sums_pkey PRIMARY KEY (account_id, month);
+alter table credit_archived_sums add constraint credit_archived_sums_entries_check CHECK ((entries > 0));
+alter table credit_archives add constraint credit_archives_pkey PRIMARY KEY (month);
+alter table credit_archives add constraint credit_archives_entries_check CHECK ((entries > 0));
+alter table credit_archives add constraint credit_archives_file_sha256_check CHECK ((length(file_sha256) = 32));
+alter table credit_archives add constraint credit_archives_month_check CHECK ((EXTRACT(day FROM month) = (1)::numeric));
 alter table credit_audits add constraint credit_audits_pkey PRIMARY KEY (account_id);
 alter table credit_entries add constraint credit_entries_reference_key UNIQUE (reference);
-alter table credit_entries add constraint credit_entries_pkey PRIMARY KEY (account_id, seq);
 alter table credit_entries add constraint credit_entries_check CHECK (
 CASE kind
     WHEN 'grant'::text THEN ((delta > 0) AND (reason IS NOT NULL))
@@ -1323,6 +1407,7 @@ alter table consent_changes add constraint consent_changes_worker_id_fkey FOREIG
 alter table consents add constraint consents_worker_id_consent_version_permission_granted_fkey FOREIGN KEY (worker_id, consent_version, permission, granted) REFERENCES consent_changes(worker_id, consent_version, permission, granted);
 alter table consents add constraint consents_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table credit_accounts add constraint credit_accounts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
+alter table credit_archived_sums add constraint credit_archived_sums_month_fkey FOREIGN KEY (month) REFERENCES credit_archives(month);
 alter table credit_audits add constraint credit_audits_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
 alter table credit_purchases add constraint credit_purchases_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
 alter table dispute_changes add constraint dispute_changes_dispute_id_fkey FOREIGN KEY (dispute_id) REFERENCES disputes(id);
@@ -1366,6 +1451,7 @@ CREATE INDEX agent_decision_reports_user ON public.agent_decision_reports USING 
 CREATE UNIQUE INDEX agent_unlock_reviews_open ON public.agent_unlock_reviews USING btree (user_id) WHERE (decided_at IS NULL);
 CREATE INDEX api_keys_account ON public.api_keys USING btree (account_id);
 CREATE INDEX api_keys_pepper ON public.api_keys USING btree (pepper) WHERE (revoked_at IS NULL);
+CREATE INDEX credit_entries_account ON public.credit_entries USING btree (account_id, seq);
 CREATE UNIQUE INDEX dispute_targets_one_open ON public.dispute_targets USING btree (worker_id, kind, evidence_id) NULLS NOT DISTINCT WHERE (state = ANY (ARRAY['open'::text, 'under_review'::text]));
 CREATE INDEX disputes_due ON public.disputes USING btree (due_at, id) WHERE (state = ANY (ARRAY['open'::text, 'under_review'::text]));
 CREATE INDEX disputes_worker ON public.disputes USING btree (worker_id);
@@ -1569,7 +1655,11 @@ CREATE TRIGGER search_deleted AFTER DELETE ON public.consents REFERENCING OLD TA
 CREATE TRIGGER search_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
 CREATE TRIGGER credit_accounts_stay BEFORE DELETE OR UPDATE OF account_id OR TRUNCATE ON public.credit_accounts FOR EACH STATEMENT EXECUTE FUNCTION keep_named_in_books();
+CREATE TRIGGER credit_archived_sums_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_archived_sums FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
+CREATE TRIGGER credit_archives_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_archives FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
 CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
+CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries_default FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
+CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries_operator FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
 CREATE TRIGGER dispute_changes_stay BEFORE UPDATE ON public.dispute_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER disputes_stay_ended BEFORE UPDATE ON public.disputes FOR EACH ROW WHEN ((old.state = ANY (ARRAY['resolved'::text, 'withdrawn'::text]))) EXECUTE FUNCTION keep_dispute_ended();
 CREATE TRIGGER readable_deleted AFTER DELETE ON public.disputes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();

@@ -1,9 +1,10 @@
 /** Pure: actions on accounts: their keys, credits, webhooks and reports. */
 import { Type } from 'typebox'
 import { environments } from '../platform/http/callers.ts'
-import { closed, count, facts, uuid } from './action-facts.ts'
+import { closed, count, digest, facts, uuid } from './action-facts.ts'
 
 const credits = Type.Integer({ minimum: -1e15, maximum: 1e15 })
+const entries = Type.Integer({ minimum: 1, maximum: 1e15 })
 
 export const accountActions = {
   'webhooks.enabled': facts({
@@ -95,6 +96,18 @@ export const accountActions = {
     meaning: 'Accounts that were suspended are charged again: their books add up.',
     subject: uuid,
     details: Type.Object({}, closed),
+  }),
+  'credits.archived': facts({
+    meaning: 'The entries of a month left the books for a file; its digest and their sums stay.',
+    subject: uuid,
+    details: Type.Object(
+      {
+        month: Type.String({ pattern: '^[1-9][0-9]{3}-(0[1-9]|1[0-2])$' }),
+        entries,
+        sha256: digest,
+      },
+      closed,
+    ),
   }),
   'payments.closed': facts({
     meaning:

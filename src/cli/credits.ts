@@ -1,14 +1,14 @@
-/** `assay credits grant|adjust|show|usage|audit`: what accounts may spend, and what they have spent. */
+/** `assay credits grant|adjust|show|usage`: what accounts may spend, and what they have spent. */
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
-import { auditBooks, type BooksAudited } from '../credits/audit-books.ts'
+import { findArchivedSumsOf } from '../credits/archive-store.ts'
 import { enterCredits } from '../credits/credits.ts'
-import { findCreditAccount, findUsage, type UsageRow, updateSuspended } from '../credits/store.ts'
+import { monthOf } from '../credits/months.ts'
+import { findCreditAccount, findUsage, type UsageRow } from '../credits/store.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/db.ts'
 import { accountNamed } from './accounts.ts'
 import { dayGiven } from './day-given.ts'
-import { done, type Outcome } from './output.ts'
+import { done, note, type Outcome } from './output.ts'
 import { told } from './rows.ts'
 import { CommandError, UsageError } from './run.ts'
 import { withDatabase } from './with-database.ts'
@@ -107,13 +107,23 @@ export function usageCommand(config: Config, named: string, flags: UsageFlags): 
   return withDatabase(config, async (db) => {
     const { id: account } = await accountNamed(db, named)
     const usage = await findUsage(db, { accountId: account, since, until })
+    const months = { from: monthOf(since), to: monthOf(new Date(until.getTime() - 1)) }
+    const archived = (await findArchivedSumsOf(db, account, months)).map(
+      ({ month, entries, delta }) => ({ month, entries, credits: -delta }),
+    )
     const credits = usage.reduce((sum, row) => sum + row.credits, 0)
     const rows = usage.map(usageFields)
     const none = 'Nothing was charged.'
-    const outcome = told({ account, usage, credits }, { columns: usageColumns, rows, flags, none })
-    return flags.csv === true || rows.length === 0
-      ? outcome
-      : { ...outcome, lines: [...outcome.lines, `${credits} credits in all`] }
+    const report = { account, usage, credits, archived }
+    const outcome = told(report, { columns: usageColumns, rows, flags, none })
+    const missing = archived.map(
+      ({ month, credits }) =>
+        `${month} is archived: ${credits} credits in the whole month, in its file and not in this list`,
+    )
+    if (flags.csv === true) for (const line of missing) note(line)
+    if (flags.csv === true) return outcome
+    const sum = rows.length === 0 ? [] : [`${credits} credits in all`]
+    return { ...outcome, lines: [...outcome.lines, ...sum, ...missing] }
   })
 }
 
@@ -121,48 +131,6 @@ const usageColumns = ['day', 'meter', 'operation', 'calls', 'givenBack', 'credit
 
 function usageFields({ day, meter, operation, calls, voided, credits }: UsageRow): string[] {
   return [day, meter, operation, `${calls}`, `${voided}`, `${credits}`]
-}
-
-/** Every entry of every account is added up again. Ends with 1 where books do not add up. */
-export function auditCreditsCommand(config: Config, flags: { resume?: boolean }): Promise<Outcome> {
-  return withDatabase(config, async (db) => {
-    const audited = await auditBooks(db, { now: systemClock(), fromStart: true })
-    const { accounts, broken, wholeAgain } = audited
-    if (flags.resume) await resume(db, audited)
-    const report = {
-      ok: broken.length === 0,
-      accounts,
-      broken: broken.map(({ accountId, balance, entered }) => ({ accountId, balance, entered })),
-      [flags.resume ? 'resumed' : 'wholeAgain']: wholeAgain,
-    }
-    const whole = flags.resume ? 'charged again' : 'whole again: `assay credits audit --resume`'
-    return done(
-      report,
-      [
-        ...broken.map(
-          ({ accountId, balance, entered }) =>
-            `${accountId}  the balance is ${balance}, its entries add up to ${entered}: suspended`,
-        ),
-        ...wholeAgain.map((id) => `${id}  ${whole}`),
-        `${accounts - broken.length} of ${accounts} books add up`,
-      ],
-      broken.length === 0 ? 0 : 1,
-    )
-  })
-}
-
-async function resume(db: Db, { wholeAgain }: BooksAudited): Promise<void> {
-  if (wholeAgain.length === 0) return
-  await db.transaction(async (tx) => {
-    for (const id of wholeAgain) await updateSuspended(tx, id, null)
-    const entry = {
-      actor: operator(),
-      action: 'credits.resumed',
-      subjects: wholeAgain,
-      details: {},
-    } as const
-    await recordAction(tx, entry, systemClock())
-  })
 }
 
 function wholeGiven(text: string): number {

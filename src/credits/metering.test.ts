@@ -28,6 +28,7 @@ const callOf = ({ accountId, keyId }: TestKey, over: Partial<MeteredCall> = {}):
   meter: 'score_lookup',
   operationId: 'getScore',
   requestId: `call-${++calls}`,
+  begunAt: clockHand.now,
   provenFor: null,
   purchase: null,
   ...over,

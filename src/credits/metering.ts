@@ -16,6 +16,7 @@ import type { PresentedKey } from '../platform/http/callers.ts'
 import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
 import { type Debited, debitBatch, openDebits } from './debit.ts'
 import type { Prices } from './meters.ts'
+import { chargeReference } from './months.ts'
 import {
   type Debit,
   findPurchase,
@@ -57,8 +58,8 @@ export function openCreditDesk({
   const voids = new Map<string, number>()
 
   /** Not a named purchase: its caller asks again under the same key, and that is then paid for. */
-  function undo({ requestId, purchase }: MeteredCall): void {
-    if (purchase === null) voids.set(requestId, clock().getTime() + voidedForMs)
+  function undo(call: MeteredCall): void {
+    if (call.purchase === null) voids.set(referenceOf(call), clock().getTime() + voidedForMs)
   }
 
   async function settleVoids(): Promise<void> {
@@ -117,12 +118,15 @@ function shortfallOf(
   return balance < price ? refuse('insufficient_credits') : null
 }
 
-function debitOf(
-  { caller, meter, operationId: operation, requestId: reference, provenFor }: MeteredCall,
-  amount: number,
-): Debit {
-  const { accountId, keyId } = caller
+function debitOf(call: MeteredCall, amount: number): Debit {
+  const { accountId, keyId } = call.caller
+  const { meter, operationId: operation, provenFor } = call
+  const reference = referenceOf(call)
   return { accountId, keyId, amount, reference, meter, operation, provenFor: provenFor ?? '' }
+}
+
+function referenceOf({ begunAt, requestId }: MeteredCall): string {
+  return chargeReference(begunAt, requestId)
 }
 
 function chargeOf(debited: Debited | undefined, amount: number): Charge | Refusal {

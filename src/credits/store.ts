@@ -1,4 +1,4 @@
-/** All SQL of credit_accounts, credit_entries, credit_audits and credit_purchases. */
+/** All SQL of credit_accounts, credit_audits, credit_purchases, and credit_entries but for its months: those are `archive-store.ts`. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { tokenArray } from '../platform/db/sql-arrays.ts'
 
@@ -7,7 +7,7 @@ export interface Debit {
   keyId: string
   /** Whole credits, more than 0. */
   amount: number
-  /** Unique for ever; a token, like what follows. */
+  /** As `chargeReference` gives it: unique in its month; a token, like what follows. */
   reference: string
   meter: string
   operation: string
@@ -80,7 +80,7 @@ export function insertVoids(db: Queryable, references: readonly string[]): Promi
       order by account_id for update
     ), entered as (
       insert into credit_entries (account_id, kind, delta, reference, key_id, meter, operation)
-      select e.account_id, 'void', -e.delta, 'void:' || e.reference, e.key_id, e.meter, e.operation
+      select e.account_id, 'void', -e.delta, e.reference || ':void', e.key_id, e.meter, e.operation
       from credit_entries e join locked using (account_id)
       where e.reference = any(${references}) and e.kind = 'charge'
       on conflict (reference) do nothing
@@ -209,8 +209,8 @@ export interface Book {
 }
 
 /**
- * Balance and sum of the entries as of one moment. `fromStart` adds up every entry; else those since the last audit that found them whole:
- * entries of one account are written under its lock, so none of an earlier number comes later.
+ * Balance and sum of the entries as of one moment. `fromStart` adds up every entry that is here to the sums of the archived months; else
+ * those since the last audit that found them whole: entries of one account are written under its lock, so none of an earlier number comes later.
  */
 export async function findBook(
   db: Queryable,
@@ -224,7 +224,8 @@ export async function findBook(
     from credit_accounts c
     left join credit_audits a on a.account_id = c.account_id and not ${fromStart}::boolean
     cross join lateral (
-      select coalesce(a.through_seq, 0) as through_seq, coalesce(a.balance, 0) as base) s
+      select coalesce(a.through_seq, 0) as through_seq, coalesce(a.balance,
+        (select sum(delta) from credit_archived_sums where account_id = c.account_id), 0)::bigint as base) s
     cross join lateral (
       select sum(delta) as delta, max(seq) as seq from credit_entries
       where account_id = c.account_id and seq > s.through_seq) e

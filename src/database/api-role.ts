@@ -10,7 +10,7 @@ const read = ['select'] as const
 const readAndWrite = ['select', 'insert', 'update', 'delete'] as const
 const nothing = [] as const
 
-/** Every table has a row: a new one is out of reach until somebody decides otherwise here. */
+/** Every table has a row: a new one is out of reach until somebody decides otherwise here. A partition is reached through its table. */
 export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   schema_migrations: read,
   signing_keys: read,
@@ -28,6 +28,8 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   credit_accounts: ['select', 'update'],
   credit_entries: ['select', 'insert'],
   credit_audits: nothing,
+  credit_archives: nothing,
+  credit_archived_sums: nothing,
   credit_purchases: readAndWrite,
   webhook_events: read,
   webhook_feed_floor: read,

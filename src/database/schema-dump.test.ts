@@ -19,6 +19,11 @@ const everyKind = `
     note varchar(20) collate "C" unique
   ) with (fillfactor = 70);
   alter table "Aa" drop column dropped;
+ create table months (name text not null check (name <> ''), day date unique, n bigint generated always as identity)
+    partition by range (day);
+  create table months_default partition of months default;
+  create table months_first partition of months for values from ('2026-01-01') to ('2026-02-01');
+  create index on months (name);
   create index "Aa_low" on "Aa" (lower(note) text_pattern_ops) include (shade) where price > 10;
   create function touch() returns trigger language plpgsql as $$ begin return new; end $$;
   create trigger touched before update on zebra for each row execute function touch();
@@ -55,6 +60,9 @@ test('a dump that is run on an empty database gives the same dump', async () => 
     'identity',
     'stored',
     'collate',
+    'partition by RANGE (day)',
+    'partition of months DEFAULT',
+    'ON public.months USING',
   ])
     assert.ok(written.includes(part), `${part} in ${written}`)
   for (const part of ['Aa_low', 'touch()', 'touched', 'dear', 'grant insert, select on zebra'])
@@ -77,6 +85,8 @@ test('any change of the schema changes the dump', async () => {
     `create or replace function touch() returns trigger language plpgsql as 'begin return null; end'`,
     'drop trigger touched on zebra',
     'drop view dear',
+    'alter table months detach partition months_first',
+    'drop table months_first',
     'revoke insert on zebra from public',
     'alter table "Aa" alter note type varchar(20) collate "POSIX"',
     'create table one_more ()',

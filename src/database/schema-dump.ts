@@ -48,8 +48,12 @@ const functions: Statement = sql`
   where p.pronamespace = 'public'::regnamespace and p.prokind in ('f', 'p')
   order by p.oid::regprocedure::text collate "C"`
 
+/** A partition comes after its table, whose name its own begins with, and has its columns. */
 const tables: Statement = sql`
-  select format(E'create %stable %I (\n%s\n)%s;', case c.relpersistence when 'u' then 'unlogged ' else '' end, c.relname,
+  select case when c.relispartition
+    then format('create table %I partition of %s %s;', c.relname,
+      (select inhparent::regclass from pg_inherits where inhrelid = c.oid), pg_get_expr(c.relpartbound, c.oid))
+    else format(E'create %stable %I (\n%s\n)%s%s;', case c.relpersistence when 'u' then 'unlogged ' else '' end, c.relname,
     string_agg(format('  %I %s%s%s%s', a.attname, format_type(a.atttypid, a.atttypmod),
       case when a.attcollation <> y.typcollation then format(' collate %I', l.collname) else '' end,
       case when a.attidentity = 'a' then ' generated always as identity'
@@ -58,35 +62,36 @@ const tables: Statement = sql`
         when d.adbin is not null then ' default ' || pg_get_expr(d.adbin, d.adrelid)
         else '' end,
       case when a.attnotnull then ' not null' else '' end), E',\n' order by a.attnum) filter (where a.attname is not null),
-    coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '')) as line
+    case c.relkind when 'p' then ' partition by ' || pg_get_partkeydef(c.oid) else '' end,
+    coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '')) end as line
   from pg_class c
   left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   left join pg_type y on y.oid = a.atttypid
   left join pg_collation l on l.oid = a.attcollation
   left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-  where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
-  group by c.oid, c.relname, c.relpersistence, c.reloptions
+  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+  group by c.oid, c.relname, c.relpersistence, c.reloptions, c.relkind, c.relispartition
   order by c.relname collate "C"`
 
 /** NOT NULL stands with its column; PostgreSQL 18 also lists it here, earlier ones don't. */
 const keysAndChecks: Statement = sql`
   select format('alter table %I add constraint %I %s;', c.relname, k.conname, pg_get_constraintdef(k.oid)) as line
   from pg_constraint k join pg_class c on c.oid = k.conrelid
-  where k.connamespace = 'public'::regnamespace and k.contype not in ('f', 'n', 't')
+  where k.connamespace = 'public'::regnamespace and k.contype not in ('f', 'n', 't') and not c.relispartition
   order by c.relname collate "C", k.contype desc, k.conname collate "C"`
 
 /** After every key they can point to. */
 const foreignKeys: Statement = sql`
   select format('alter table %I add constraint %I %s;', c.relname, k.conname, pg_get_constraintdef(k.oid)) as line
   from pg_constraint k join pg_class c on c.oid = k.conrelid
-  where k.connamespace = 'public'::regnamespace and k.contype = 'f'
+  where k.connamespace = 'public'::regnamespace and k.contype = 'f' and not c.relispartition
   order by c.relname collate "C", k.conname collate "C"`
 
-/** Those that no constraint brings. */
+/** Those that neither a constraint nor the index of a partitioned table brings. */
 const indexes: Statement = sql`
-  select pg_get_indexdef(i.indexrelid) || ';' as line
+  select replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') || ';' as line
   from pg_index i join pg_class c on c.oid = i.indexrelid
-  where c.relnamespace = 'public'::regnamespace
+  where c.relnamespace = 'public'::regnamespace and not c.relispartition
     and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))
   order by i.indrelid::regclass::text collate "C", c.relname collate "C"`
 

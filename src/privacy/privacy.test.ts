@@ -133,7 +133,7 @@ async function report(subject: object): Promise<void> {
 async function everything(): Promise<Map<string, string>> {
   const tables = await db.rows<{ name: string }>(sql`
     select relname as name from pg_class
-    where relkind = 'r' and relnamespace = 'public'::regnamespace order by relname`)
+    where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace order by relname`)
   const found = new Map<string, string>()
   for (const { name } of tables) {
     const text = `select coalesce(string_agg(t::text, E'\n'), '') as rows from ${name} t`

@@ -135,7 +135,7 @@ async function answerMetered(
   return chargeFor(answer, { metering, route, exchange, caller, meter, provenFor: null, purchase })
 }
 
-interface Charging extends Omit<MeteredCall, 'operationId' | 'requestId'> {
+interface Charging extends Omit<MeteredCall, 'operationId' | 'requestId' | 'begunAt'> {
   metering: Metering
   route: EndpointRoute
   exchange: Exchange
@@ -146,8 +146,9 @@ async function chargeFor(
   { metering, route, exchange, ...asked }: Charging,
 ): Promise<Answer> {
   const { operationId } = route.endpoint
-  const { requestId } = exchange
-  const metered = { ...asked, operationId, requestId }
+  const { requestId, startedAt } = exchange
+  const begunAt = new Date(Date.now() - (performance.now() - startedAt))
+  const metered = { ...asked, operationId, requestId, begunAt }
   const charge = await metering.charge(metered)
   if (isTooLate(exchange)) metering.undo(metered)
   return isRefusal(charge) ? charge : withCredits(answer, charge)

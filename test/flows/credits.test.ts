@@ -1,13 +1,17 @@
 /** Accounts, keys and credits as an operator enters them and a running server honours them. */
 import assert from 'node:assert/strict'
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { debitBatch } from '../../src/credits/debit.ts'
+import { chargeReference } from '../../src/credits/months.ts'
 import { ask } from '../support/start/ask.ts'
 import { commandLine } from '../support/start/command-line.ts'
 import { testDatabase } from '../support/start/database.ts'
 import { startServer } from '../support/start/processes.ts'
 
 const database = await testDatabase()
-const { run, env, remove } = commandLine(database.url)
+const { run, env, folder, remove } = commandLine(database.url)
 after(async () => {
   remove()
   await database.drop()
@@ -132,7 +136,8 @@ test('an account, its key and its credits: made by command, honoured by a server
   const shown = await run(['credits', 'usage', 'Example Ltd'])
   assert.match(shown.out, /verifyScoreCredential +2 +0 +2\n2 credits in all/)
   const audit = await report('credits', 'audit')
-  assert.deepEqual(audit, { ok: true, accounts: 1, broken: [], wholeAgain: [] })
+  const whole = { ok: true, accounts: 1, broken: [], wholeAgain: [] }
+  assert.deepEqual(audit, { ...whole, archives: [], files: [] })
   one.signal('SIGTERM')
   two.signal('SIGTERM')
   await Promise.all([one.ended, two.ended])
@@ -213,4 +218,58 @@ test('a verification under an Idempotency-Key is charged once, of ambiguous JSON
   assert.equal((await verify(server.base, null, { named: 'short' })).status, 200, 'nobody pays')
   server.signal('SIGTERM')
   await server.ended
+})
+
+test('a month is archived to a file by command; audit verifies the file, and usage says what is not in its list', async () => {
+  const { account } = await report('accounts', 'create', 'Archived Ltd')
+  const accountId = account.id
+  const { id: keyId } = await report('api-keys', 'create', accountId, '--scope', 'scores:read')
+  await report('credits', 'grant', accountId, '10', '--reason', 'trial')
+  const reference = chargeReference(new Date('2026-01-31T12:00:00Z'), 'call')
+  const debit = { accountId, keyId, amount: 4, reference, meter: 'score_lookup', operation: 'x' }
+  await debitBatch(database.db, [{ ...debit, provenFor: '' }], new Date())
+  const out = join(folder, '2026-01.ndjson')
+  assert.match(await refused(2, 'credits', 'archive', '2026-13', '--out', out), /such as 2026-05/)
+  const thisMonth = new Date().toISOString().slice(0, 7)
+  assert.match(
+    await refused(1, 'credits', 'archive', thisMonth, '--out', out),
+    /can be archived from/,
+  )
+  const archived = await report('credits', 'archive', '2026-01', '--out', out)
+  assert.deepEqual([archived.entries, archived.credits], [1, 4])
+  assert.match(await refused(2, 'credits', 'archive', '2026-01', '--out', out), /is there already/)
+  assert.match(
+    await refused(1, 'credits', 'archive', '2026-01', '--out', `${out}.2`),
+    /archived already/,
+  )
+  const { entries } = await report('audit', 'list', '--action', 'credits.archived')
+  const { month, sha256 } = archived
+  assert.deepEqual(JSON.parse(entries[0].details), { month, entries: 1, sha256 })
+
+  const unverified = await report('credits', 'audit')
+  assert.deepEqual(
+    unverified.archives.map((one: { month: string; isVerified: boolean }) => [
+      one.month,
+      one.isVerified,
+    ]),
+    [['2026-01', false]],
+  )
+  const verified = await run(['credits', 'audit', '--archive', out])
+  assert.equal(verified.code, 0)
+  assert.match(verified.out, /^2026-01 {2}archived: 1 entries, 4 credits, its file is verified$/m)
+  appendFileSync(out, '\n')
+  const changed = await run(['credits', 'audit', '--archive', out])
+  assert.equal(changed.code, 1)
+  assert.match(changed.out, /is not an archived month|SHA-256/)
+
+  const january = ['--since', '2026-01-01', '--until', '2026-02-01']
+  const usage = await report('credits', 'usage', accountId, ...january)
+  assert.deepEqual(
+    [usage.usage, usage.archived],
+    [[], [{ month: '2026-01', entries: 1, credits: 4 }]],
+  )
+  const told = await run(['credits', 'usage', accountId, ...january])
+  assert.match(told.out, /^2026-01 is archived: 4 credits in the whole month/m)
+  const february = ['--since', '2026-02-01', '--until', '2026-03-01']
+  assert.deepEqual((await report('credits', 'usage', accountId, ...february)).archived, [])
 })

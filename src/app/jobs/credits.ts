@@ -1,4 +1,5 @@
 /** What a worker does for the books of credits. */
+import { makeCreditMonths } from '../../credits/archive.ts'
 import { auditBooks } from '../../credits/audit-books.ts'
 import { purchasesEnd } from '../../credits/metering.ts'
 import { deletePurchases } from '../../credits/store.ts'
@@ -23,9 +24,14 @@ export function creditJobs({ db, log, clock }: CreditJobsParts): Job[] {
       log.error(what, null, { account, balance, entered })
     }
   }
+  const make = async (): Promise<void> => {
+    for (const month of await makeCreditMonths(db, clock()))
+      log.info('a month of the books has its partition', { month })
+  }
   const forget = () => deletePurchases(db, purchasesEnd(clock()))
   return [
     { name: 'audit the books', everyMs, run: audit },
+    { name: 'make months of the books', everyMs, run: make },
     { name: 'forget purchases', everyMs, run: forget },
   ]
 }

@@ -47,9 +47,19 @@ export function creditsCommands(program: Command): void {
 
   command(credits, 'audit', 'Add up the books: ends with 1 where a balance is not what they say')
     .option('--resume', 'charge accounts again that were suspended and are whole')
+    .option('--archive <file...>', 'verify these files of archived months')
     .action((flags) =>
       act(flags, async () =>
-        (await import('../credits.ts')).auditCreditsCommand(settings(), flags),
+        (await import('../credits-audit.ts')).auditCreditsCommand(settings(), flags),
+      ),
+    )
+
+  command(credits, 'archive', 'Write the entries of a month that is over to a file, and drop them')
+    .argument('<month>', 'in UTC, such as 2026-05')
+    .requiredOption('--out <file>', 'a new file; keep it as long as you keep books')
+    .action((month, flags) =>
+      act(flags, async () =>
+        (await import('../credits-archive.ts')).archiveCreditsCommand(settings(), month, flags),
       ),
     )
 }

@@ -43,6 +43,8 @@ export interface MeteredCall {
   operationId: string
   /** Never charged twice. */
   requestId: string
+  /** Decides the month in which the call is entered, whenever that is. */
+  begunAt: Date
   /** Charged only where the key is valid at that moment, has this scope and may come from anywhere. Null: it has been looked up for this call. */
   provenFor: Scope | null
   /** Of a caller that sent an Idempotency-Key: within 24 hours the same request under the same key is charged once. */

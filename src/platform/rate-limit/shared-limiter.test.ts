@@ -491,6 +491,39 @@ test('a bug in the store is not an outage: it is thrown', async () => {
   await assert.rejects(limiter.take(address(), policy), TypeError)
 })
 
+test('a window that becomes live while the sweep removes its row is never forgotten: no limit grants a call too many', async () => {
+  await db.run(sql`delete from rate_windows`)
+  const tight = { name: 'tight', perMinute: 3, perDay: 1_000 }
+  const [one, two] = [process(), process()]
+  for (let round = 0; round < 12; round++) {
+    const callers = Array.from({ length: 120 }, address)
+    await Promise.all(callers.map((caller) => one.take(caller, tight)))
+    await pass(86_400 + 900)
+    const calls = callers.flatMap((caller) =>
+      Array.from({ length: 6 }, (_, i) => (i % 2 === 0 ? one : two).take(caller, tight)),
+    )
+    const answered = Promise.all(calls)
+    const sweeps = Promise.all(Array.from({ length: 6 }, () => sweepRateWindows(db)))
+    const verdicts = await answered
+    await sweeps
+    for (const [i] of callers.entries()) {
+      const own = verdicts.slice(i * 6, i * 6 + 6)
+      assert.equal(own.filter((verdict) => verdict.allowed).length, 3)
+    }
+  }
+})
+
+test('the sweep passes over a row that a caller is changing, and removes it the next time it is over', async () => {
+  await db.run(sql`delete from rate_windows`)
+  await process().take(address(), policy)
+  await pass(86_400 + 900)
+  await db.transaction(async (tx) => {
+    await tx.run(sql`update rate_windows set granted = 0`)
+    assert.equal(await sweepRateWindows(db), 0)
+  })
+  assert.equal(await sweepRateWindows(db), 1)
+})
+
 test('the sweep removes the rows of which nothing counts any more, and no others', async () => {
   await db.run(sql`delete from rate_windows`)
   const limiter = process()

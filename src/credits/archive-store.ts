@@ -1,0 +1,154 @@
+/**
+ * All SQL of the months of credit_entries, credit_archives and credit_archived_sums.
+ *
+ * Locks: `makeCreditMonth` and `dropCreditMonth` may hold up every charge until their transaction ends, so they wait for a lock no longer
+ * than a charge waits for its answer.
+ */
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { firstDay, referencesOf } from './months.ts'
+
+/** Returns whether a partition was made. Up to `movedMax` entries that came before it are moved into it; null: all. */
+export async function makeCreditMonth(
+  tx: Tx,
+  month: string,
+  movedMax: number | null,
+): Promise<boolean> {
+  await waitBriefly(tx)
+  const [row] = await tx.rows<{ isMade: boolean }>(
+    sql`select make_credit_month(${firstDay(month)}, ${movedMax}) as "isMade"`,
+  )
+  return row?.isMade ?? false
+}
+
+/** Returns the months of entries that came when their month had no partition, the earliest first. */
+export async function findMonthsByDefault(db: Queryable): Promise<string[]> {
+  const rows = await db.rows<{ month: string }>(sql`
+    select distinct left(reference, 7) as month from credit_entries_default
+    where reference >= '1' and reference < ':' and reference ~ '^[1-9][0-9]{3}-(0[1-9]|1[0-2]):'
+    order by 1`)
+  return rows.map(({ month }) => month)
+}
+
+/** Nothing is entered in this month until the transaction ends. False where it has no partition. */
+export async function lockCreditMonth(tx: Tx, month: string): Promise<boolean> {
+  const [row] = await tx.rows<{ isThere: boolean }>(
+    sql`select lock_credit_month(${firstDay(month)}) as "isThere"`,
+  )
+  return row?.isThere ?? false
+}
+
+export async function dropCreditMonth(tx: Tx, month: string): Promise<void> {
+  await waitBriefly(tx)
+  await tx.run(sql`select drop_credit_month(${firstDay(month)})`)
+}
+
+async function waitBriefly(tx: Tx): Promise<void> {
+  await tx.run(sql`select set_config('lock_timeout', '200ms', true)`)
+}
+
+export interface ArchivedEntry {
+  accountId: string
+  seq: number
+  kind: 'charge' | 'void'
+  delta: number
+  reference: string
+  keyId: string
+  meter: string
+  operation: string
+  /** In UTC, to the microsecond. */
+  at: string
+}
+
+/** Entries of a month in the order of their references, behind `after`; the empty text is before all. */
+export function findEntriesOfMonth(
+  tx: Tx,
+  month: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<ArchivedEntry[]> {
+  const { first, end } = referencesOf(month)
+  return tx.rows<ArchivedEntry>(sql`
+    select account_id as "accountId", seq, kind, delta, reference, key_id as "keyId", meter, operation,
+      to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
+    from credit_entries
+    where reference >= ${first} and reference < ${end} and reference > ${after}
+    order by reference limit ${limit}`)
+}
+
+export interface Archive {
+  month: string
+  entries: number
+  /** What they add up to, in credits. */
+  delta: number
+  fileSha256: Buffer
+  archivedAt: Date
+}
+
+export async function insertArchive(tx: Tx, archive: Archive): Promise<void> {
+  const { month, entries, delta, fileSha256, archivedAt } = archive
+  await tx.run(sql`
+    insert into credit_archives (month, entries, delta, file_sha256, archived_at)
+    values (${firstDay(month)}, ${entries}, ${delta}, ${fileSha256}, ${archivedAt})`)
+}
+
+/** The earliest month first. */
+export function findArchives(db: Queryable): Promise<Archive[]> {
+  return db.rows<Archive>(sql`
+    select to_char(month, 'YYYY-MM') as month, entries, delta, file_sha256 as "fileSha256",
+      archived_at as "archivedAt"
+    from credit_archives order by credit_archives.month`)
+}
+
+export interface ArchivedSum {
+  accountId: string
+  entries: number
+  delta: number
+}
+
+export async function insertArchivedSums(
+  tx: Tx,
+  month: string,
+  sums: readonly ArchivedSum[],
+): Promise<void> {
+  await tx.run(sql`
+    insert into credit_archived_sums (month, account_id, entries, delta)
+    select ${firstDay(month)}, * from unnest(${sums.map(({ accountId }) => accountId)}::uuid[],
+      ${sums.map(({ entries }) => entries)}::bigint[], ${sums.map(({ delta }) => delta)}::bigint[])`)
+}
+
+/** Of all accounts, in the order of their ids, behind `after`. */
+export function findArchivedSums(
+  db: Queryable,
+  month: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<ArchivedSum[]> {
+  return db.rows<ArchivedSum>(sql`
+    select account_id as "accountId", entries, delta from credit_archived_sums
+    where month = ${firstDay(month)} and account_id > ${after} order by account_id limit ${limit}`)
+}
+
+/** Of one account, from one month to another, both included. */
+export function findArchivedSumsOf(
+  db: Queryable,
+  accountId: string,
+  { from, to }: { from: string; to: string },
+): Promise<{ month: string; entries: number; delta: number }[]> {
+  return db.rows(sql`
+    select to_char(month, 'YYYY-MM') as month, entries, delta from credit_archived_sums
+    where account_id = ${accountId} and month between ${firstDay(from)} and ${firstDay(to)}
+    order by credit_archived_sums.month`)
+}
+
+/** Returns those of these accounts of which an entry up to this number has not been found whole. */
+export async function findUnaudited(
+  tx: Tx,
+  entered: readonly { accountId: string; lastSeq: number }[],
+): Promise<string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    select e.account_id as id
+    from unnest(${entered.map(({ accountId }) => accountId)}::uuid[],
+      ${entered.map(({ lastSeq }) => lastSeq)}::bigint[]) as e(account_id, seq)
+    left join credit_audits a using (account_id)
+    where a.through_seq is null or a.through_seq < e.seq
+    order by 1`)
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,341 @@
+/** The months of the books on a real database: made ahead or late, archived once, and never in the way of a charge. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { newKey, type TestKey } from '../../test/support/build/keys.ts'
+import { untilItWaits } from '../../test/support/fault/in-turn.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import { type Db, type Queryable, sql } from '../platform/db/db.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
+import { type Archiving, archiveFault, archiveMonth, makeCreditMonths } from './archive.ts'
+import { readArchiveFile } from './archive-file.ts'
+import { findArchivedSumsOf, findArchives } from './archive-store.ts'
+import { auditBooks } from './audit-books.ts'
+import { enterCredits } from './credits.ts'
+import { debitBatch } from './debit.ts'
+import { chargeReference, firstDay, monthsFrom, settledFrom } from './months.ts'
+import { findCreditAccount, insertVoids } from './store.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'assay-archive-'))
+after(() => rmSync(folder, { recursive: true }))
+
+/** Databases of their own: which partitions there are is a state of the whole database. */
+async function books(): Promise<Db> {
+  const database = await testDatabase()
+  after(() => database.drop())
+  return database.db
+}
+
+const now = new Date()
+const [thisMonth = ''] = monthsFrom(now.toISOString().slice(0, 7), 1)
+let requests = 0
+
+function debitOf({ accountId, keyId }: TestKey, month: string, amount = 1) {
+  const reference = chargeReference(firstDay(month), `request-${++requests}`)
+  const what = { meter: 'score_lookup', operation: 'getScore', provenFor: '' }
+  return { accountId, keyId, amount, reference, ...what }
+}
+
+async function charge(db: Queryable, key: TestKey, month: string, amount = 1): Promise<string> {
+  const debit = debitOf(key, month, amount)
+  const [outcome] = await debitBatch(db, [debit], now)
+  assert.equal(outcome?.outcome, 'charged', JSON.stringify(outcome))
+  return debit.reference
+}
+
+async function partitionOf(db: Queryable, reference: string): Promise<string | undefined> {
+  const [row] = await db.rows<{ name: string }>(sql`
+    select tableoid::regclass::text as name from credit_entries where reference = ${reference}`)
+  return row?.name
+}
+
+const inPartition = (month: string) => `credit_entries_${month.replace('-', '_')}`
+const brokenBooks = async (db: Db, fromStart: boolean) =>
+  (await auditBooks(db, { now, fromStart })).broken
+
+function archive(db: Db, month: string, over: Partial<Archiving> = {}) {
+  const path = join(folder, `${month}-${++requests}.ndjson`)
+  const archiving = { month, path, now, record: () => Promise.resolve(), ...over }
+  return db
+    .transaction((tx) => archiveMonth(tx, archiving))
+    .then((archived) => ({ ...archived, path: archiving.path }))
+}
+
+test('a charge is entered in the partition of its month, made ahead for this month and the next three', async () => {
+  const db = await books()
+  const key = await newKey(db, { credits: 10 })
+  const months = monthsFrom(thisMonth, 5)
+  assert.deepEqual(await makeCreditMonths(db, now), months.slice(0, 4))
+  assert.deepEqual(await makeCreditMonths(db, now), [])
+  for (const month of months.slice(0, 4))
+    assert.equal(await partitionOf(db, await charge(db, key, month)), inPartition(month))
+  const late = await charge(db, key, months[4] ?? '')
+  assert.equal(await partitionOf(db, late), 'credit_entries_default')
+})
+
+test('a month without a partition charges all the same, and its entries move once the partition is made', async () => {
+  const db = await books()
+  const key = await newKey(db, { credits: 10 })
+  const references = [await charge(db, key, thisMonth), await charge(db, key, '2026-01')]
+  assert.equal(await insertVoids(db, [references[0] ?? '']), 1)
+  assert.ok((await makeCreditMonths(db, now)).includes('2026-01'))
+  for (const [i, month] of [thisMonth, '2026-01'].entries())
+    assert.equal(await partitionOf(db, references[i] ?? ''), inPartition(month))
+  assert.equal(await partitionOf(db, `${references[0]}:void`), inPartition(thisMonth))
+  assert.equal(await insertVoids(db, references), 1, 'what was given back stays so')
+  assert.equal((await findCreditAccount(db, key.accountId))?.balance, 10)
+  assert.deepEqual(await brokenBooks(db, true), [])
+  for (const table of ['credit_entries_default', inPartition(thisMonth)])
+    for (const statement of [
+      `delete from ${table}`,
+      `truncate ${table}`,
+      `update ${table} set delta = 1`,
+    ])
+      await assert.rejects(db.run({ text: statement, name: '', values: [] }), /only ever added to/)
+})
+
+test('no reference is entered twice, before its partition is made and after', async () => {
+  const db = await books()
+  const key = await newKey(db, { credits: 10 })
+  const debit = debitOf(key, thisMonth)
+  const outcomes = [await debitBatch(db, [debit], now)]
+  await makeCreditMonths(db, now)
+  outcomes.push(await debitBatch(db, [debit], now))
+  assert.deepEqual(
+    outcomes.flat().map(({ outcome }) => outcome),
+    ['charged', 'failed'],
+  )
+  assert.equal((await findCreditAccount(db, key.accountId))?.balance, 9)
+})
+
+test('charges go on while the partition of their month is made, and none fails', async () => {
+  const db = await books()
+  const keys = await Promise.all(Array.from({ length: 4 }, () => newKey(db, { credits: 1_000 })))
+  const making = new AbortController()
+  const callers = keys.map(async (key) => {
+    let charged = 0
+    for (; !making.signal.aborted || charged < 20; charged++) await charge(db, key, thisMonth)
+    return charged
+  })
+  // Some of them are in the default partition by then.
+  while ((await db.rows(sql`select 1 from credit_entries_default limit 8`)).length < 8);
+  assert.ok((await makeCreditMonths(db, now)).includes(thisMonth))
+  making.abort()
+  const charged = (await Promise.all(callers)).reduce((sum, count) => sum + count, 0)
+  const [row] = await db.rows<{ count: number }>(sql`
+    select count(*) as count from credit_entries where kind = 'charge'
+      and tableoid = to_regclass(${inPartition(thisMonth)})`)
+  assert.equal(row?.count, charged)
+  assert.deepEqual(await brokenBooks(db, true), [])
+})
+
+test('a partition is made later where the books are being read for long: charges do not wait behind it', async () => {
+  const db = await books()
+  const key = await newKey(db, { credits: 10 })
+  await db.transaction(async (tx) => {
+    await tx.rows(sql`select count(*) from credit_entries`)
+    const making = makeCreditMonths(db, now)
+    await untilItWaits(db, making)
+    const startedAt = performance.now()
+    const charged = charge(db, key, thisMonth)
+    await assert.rejects(making, UnavailableError)
+    await charged
+    assert.ok(performance.now() - startedAt < 1_000)
+  })
+  assert.ok((await makeCreditMonths(db, now)).includes(thisMonth))
+})
+
+test('an archived month is in its file, its sums stay, and every audit still adds up', async () => {
+  const db = await books()
+  const [one, two, none] = [
+    await newKey(db, { credits: 100 }),
+    await newKey(db, { credits: 100 }),
+    await newKey(db, { credits: 100 }),
+  ]
+  await makeCreditMonths(db, now)
+  const reference = await charge(db, one, '2026-01', 3)
+  for (const amount of [1, 2]) await charge(db, two, '2026-01', amount)
+  await insertVoids(db, [reference])
+  await charge(db, none, thisMonth, 7)
+  assert.equal((await archive(db, '2026-01')).outcome, 'not audited')
+  assert.deepEqual(await brokenBooks(db, false), [])
+
+  const archived = await archive(db, '2026-01')
+  assert.equal(archived.outcome, 'archived')
+  const lines = readFileSync(archived.path, 'utf8').trimEnd().split('\n')
+  assert.deepEqual(JSON.parse(lines[0] ?? ''), {
+    file: 'assay credit entries',
+    version: 1,
+    month: '2026-01',
+  })
+  const entries = lines.slice(1).map((line) => JSON.parse(line))
+  assert.equal(entries.length, 4)
+  const { at, seq, ...entry } = entries.find((each) => each.reference === reference)
+  assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+  assert.ok(Number.isInteger(seq))
+  assert.deepEqual(entry, {
+    accountId: one.accountId,
+    kind: 'charge',
+    delta: -3,
+    reference,
+    keyId: one.keyId,
+    meter: 'score_lookup',
+    operation: 'getScore',
+  })
+  assert.equal(await partitionOf(db, reference), undefined)
+
+  assert.deepEqual(
+    await findArchivedSumsOf(db, two.accountId, { from: '2026-01', to: '2026-01' }),
+    [{ month: '2026-01', entries: 2, delta: -3 }],
+  )
+  for (const fromStart of [false, true]) {
+    await charge(db, two, thisMonth)
+    assert.deepEqual(await brokenBooks(db, fromStart), [])
+  }
+  await db.run(sql`
+    update credit_accounts set balance = balance + 1 where account_id = ${two.accountId}`)
+  for (const fromStart of [false, true])
+    assert.deepEqual(
+      (await brokenBooks(db, fromStart)).map(({ accountId }) => accountId),
+      [two.accountId],
+    )
+})
+
+test('a file of an archived month that was changed, cut off or belongs elsewhere is told from the one that was written', async () => {
+  const db = await books()
+  const key = await newKey(db, { credits: 100 })
+  for (let i = 0; i < 3; i++) await charge(db, key, '2026-01')
+  await brokenBooks(db, true)
+  const { path, outcome } = await archive(db, '2026-01')
+  assert.equal(outcome, 'archived')
+  const faultOf = async (text: string): Promise<string | null> => {
+    const file = join(folder, `file-${++requests}`)
+    writeFileSync(file, text)
+    const read = await readArchiveFile(file)
+    return read === null ? 'no archive' : archiveFault(db, read, await findArchives(db))
+  }
+  const text = readFileSync(path, 'utf8')
+  assert.equal(await faultOf(text), null)
+  assert.match((await faultOf(text.replace('"delta":-1', '"delta":-2'))) ?? '', /SHA-256/)
+  assert.match((await faultOf(text.slice(0, text.lastIndexOf('{')))) ?? '', /SHA-256/)
+  assert.equal(await faultOf(text.slice(0, -10)), 'no archive')
+  assert.equal(await faultOf('{}\n'), 'no archive')
+  assert.equal(await faultOf(''), 'no archive')
+  assert.match(
+    (await faultOf(text.replace('2026-01"', '2026-02"'))) ?? '',
+    /2026-02 is not archived/,
+  )
+  await assert.rejects(readArchiveFile(join(folder, 'nowhere')), /ENOENT/)
+
+  await assert.rejects(db.run(sql`update credit_archived_sums set delta = -2`), /only ever added/)
+  await db.run(sql`alter table credit_archived_sums disable trigger credit_archived_sums_only_grow`)
+  await db.run(sql`update credit_archived_sums set delta = -2`)
+  assert.match((await faultOf(text)) ?? '', /does not add up to the recorded sums/)
+  assert.equal((await brokenBooks(db, true)).length, 1, 'nor do the books')
+})
+
+test('a month is archived two days after its end at the earliest, once, and only with entries', async () => {
+  const db = await books()
+  const key = await newKey(db, { credits: 10 })
+  await charge(db, key, '2026-01')
+  await brokenBooks(db, true)
+  const from = settledFrom('2026-01')
+  assert.equal(from.toISOString(), '2026-02-03T00:00:00.000Z')
+  const early = await archive(db, '2026-01', { now: new Date(from.getTime() - 1) })
+  assert.equal(early.outcome, 'too early')
+  assert.equal(existsSync(early.path), false)
+  assert.equal((await archive(db, '2025-12')).outcome, 'empty')
+  assert.equal((await archive(db, '2026-01', { now: from })).outcome, 'archived')
+  assert.equal((await archive(db, '2026-01')).outcome, 'archived before')
+})
+
+test('an archive that breaks off leaves the books as they were; the next attempt archives the month', async () => {
+  const db = await books()
+  const key = await newKey(db, { credits: 10 })
+  const reference = await charge(db, key, '2026-01')
+  await brokenBooks(db, true)
+  const record = () => Promise.reject(new Error('killed'))
+  await assert.rejects(archive(db, '2026-01', { record }), /killed/)
+  assert.notEqual(await partitionOf(db, reference), undefined)
+  assert.deepEqual(await findArchives(db), [])
+  assert.deepEqual(await brokenBooks(db, true), [])
+  assert.equal((await archive(db, '2026-01')).outcome, 'archived')
+})
+
+test('an entry that comes after its month was archived is entered and counted; an operator’s reference stays used for ever', async () => {
+  const db = await books()
+  const key = await newKey(db, { credits: 10 })
+  const grant = { accountId: key.accountId, kind: 'grant', delta: 5, reason: 'x' } as const
+  const enter = () => db.transaction((tx) => enterCredits(tx, { ...grant, reference: 'INV-1' }))
+  assert.equal((await enter()).outcome, 'entered')
+  const gone = await charge(db, key, '2026-01')
+  await brokenBooks(db, true)
+  assert.equal((await archive(db, '2026-01')).outcome, 'archived')
+  assert.equal((await enter()).outcome, 'entered before')
+  assert.equal(await insertVoids(db, [gone]), 0)
+  await charge(db, key, '2026-01', 2)
+  await makeCreditMonths(db, now)
+  for (const fromStart of [false, true]) assert.deepEqual(await brokenBooks(db, fromStart), [])
+  assert.equal((await findCreditAccount(db, key.accountId))?.balance, 12)
+})
+
+test('a late charge of a month that is being archived is entered; the archive is refused, and charges of this month do not wait for it', async () => {
+  const db = await books()
+  const key = await newKey(db, { credits: 10 })
+  const other = await newKey(db, { credits: 10 })
+  await charge(db, key, '2026-01')
+  await makeCreditMonths(db, now)
+  await brokenBooks(db, true)
+  let late: Promise<string> | undefined
+  const record = async (): Promise<void> => {
+    await charge(db, other, thisMonth)
+    late = charge(db, key, '2026-01')
+    await untilItWaits(db, late)
+  }
+  await assert.rejects(archive(db, '2026-01', { record }), UnavailableError)
+  assert.equal(await partitionOf(db, (await late) ?? ''), inPartition('2026-01'))
+  assert.equal((await archive(db, '2026-01')).outcome, 'not audited')
+  assert.deepEqual(await brokenBooks(db, false), [])
+  assert.equal((await archive(db, '2026-01')).outcome, 'archived')
+  for (const fromStart of [false, true]) assert.deepEqual(await brokenBooks(db, fromStart), [])
+})
+
+const step = fc.record({
+  who: fc.nat({ max: 1 }),
+  month: fc.constantFrom('2025-11', '2025-12', '2026-01', thisMonth),
+  what: fc.constantFrom('charge', 'void', 'make', 'archive', 'audit'),
+})
+
+test('whatever is charged, given back, made and archived in whatever order, balances are granted less spent and the books add up', async () => {
+  const db = await books()
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
+      const keys = [await newKey(db, { credits: 50 }), await newKey(db, { credits: 50 })] as const
+      const left = [50, 50]
+      const charged: { who: number; reference: string }[] = []
+      for (const { who, month, what } of steps) {
+        const key = keys[who] as TestKey
+        if (what === 'charge') {
+          charged.push({ who, reference: await charge(db, key, month) })
+          left[who] = (left[who] ?? 0) - 1
+        } else if (what === 'void') {
+          const last = charged.pop()
+          if (last === undefined) continue
+          left[last.who] = (left[last.who] ?? 0) + (await insertVoids(db, [last.reference]))
+        } else if (what === 'make') await makeCreditMonths(db, now)
+        else if (what === 'audit') await auditBooks(db, { now, fromStart: false })
+        else {
+          const { outcome } = await archive(db, month)
+          assert.ok(month !== thisMonth || outcome === 'too early')
+        }
+      }
+      for (const [i, { accountId }] of keys.entries())
+        assert.equal((await findCreditAccount(db, accountId))?.balance, left[i])
+      for (const fromStart of [false, true]) assert.deepEqual(await brokenBooks(db, fromStart), [])
+    }),
+    { numRuns: 25 },
+  )
+})
