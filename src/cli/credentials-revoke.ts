@@ -63,7 +63,9 @@ export async function revokeCommand(config: Config, flags: RevokeFlags): Promise
   })
 }
 
-/** Only for a revoked key: a key that signs would make credentials that are revoked from the start. */
+/**
+ * Only for a revoked key: a key that signs would make credentials that are revoked from the start.
+ */
 function revokeOfKeyCommand(config: Config, kid: string): Promise<Outcome> {
   return withDatabase(config, async (db) => {
     const key = (await findKeys(db)).find((candidate) => candidate.kid === kid)

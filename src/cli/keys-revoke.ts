@@ -1,4 +1,7 @@
-/** `assay keys revoke`: for a key that somebody else may have. Asks for --yes, because there is no way back. */
+/**
+ * `assay keys revoke`: for a key that somebody else may have. Asks for --yes, because there is no
+ * way back.
+ */
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'

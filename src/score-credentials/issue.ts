@@ -68,7 +68,8 @@ export async function issueCredentials(
   scores: readonly NewCredential[],
 ): Promise<IssuedCredential[]> {
   if (scores.length === 0) return []
-  // A revocation of the key must not commit between this check and our commit: our credentials would be missing in the lists.
+  // A revocation of the key must not commit between this check and our commit: our credentials
+  // would be missing in the lists.
   await holdKeys(tx)
   await requireActiveKey(tx, issuer.signer.kid)
   const now = scores.map((score) => score.issuedAt).reduce((a, b) => (a > b ? a : b))

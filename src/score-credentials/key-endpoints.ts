@@ -14,7 +14,10 @@ const maxAgeSeconds = 300
 export interface KeyParts {
   mirror: Mirror
   origin: Origin
-  /** Origins that this deployment had before: their documents are served to requests that name their host (decision D55). */
+  /**
+   * Origins that this deployment had before: their documents are served to requests that name their
+   * host (decision D55).
+   */
   formerOrigins: readonly Origin[]
 }
 
@@ -98,7 +101,10 @@ type OriginDocuments = <State extends object>(
   make: (origin: Origin, state: State) => Record<string, unknown>,
 ) => { document: PublicDocument }
 
-/** Makes each document of an origin once for each state of the mirror: its arrays are replaced, never changed. */
+/**
+ * Makes each document of an origin once for each state of the mirror: its arrays are replaced,
+ * never changed.
+ */
 function originDocuments(origin: Origin): OriginDocuments {
   const made = new WeakMap<object, PublicDocument>()
   return (state, make) => {

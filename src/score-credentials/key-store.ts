@@ -3,7 +3,9 @@ import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { KeyState, SigningKey } from './trust.ts'
 
 export interface RegisteredKey extends SigningKey {
-  /** Time at which all credentials of this revoked key were revoked, or null when they were kept. */
+  /**
+   * Time at which all credentials of this revoked key were revoked, or null when they were kept.
+   */
   credentialsRevokedAt: Date | null
 }
 
@@ -21,8 +23,8 @@ export async function lockKeys(tx: Tx): Promise<void> {
 }
 
 /**
- * Makes changes of keys wait until this transaction ends. Transactions that hold this lock do not wait for each other, and the queue
- * is fair: continuous issuing cannot keep a revocation waiting.
+ * Makes changes of keys wait until this transaction ends. Transactions that hold this lock do not
+ * wait for each other, and the queue is fair: continuous issuing cannot keep a revocation waiting.
  */
 export async function holdKeys(tx: Tx): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock_shared(hashtext('signing_keys'))`)
@@ -50,7 +52,10 @@ export async function moveKey(
   return moved === 1
 }
 
-/** Revokes all credentials of a revoked key. Returns false if they are revoked already, or if the key is not revoked. */
+/**
+ * Revokes all credentials of a revoked key. Returns false if they are revoked already, or if the
+ * key is not revoked.
+ */
 export async function markCredentialsRevoked(tx: Tx, kid: string, at: Date): Promise<boolean> {
   const marked = await tx.run(sql`
     update signing_keys set credentials_revoked_at = ${at}

@@ -79,8 +79,8 @@ export interface DueList {
 }
 
 /**
- * Returns the next list of these issuers that is due, held until the transaction ends. Another publisher skips it, and issuing goes
- * on.
+ * Returns the next list of these issuers that is due, held until the transaction ends. Another
+ * publisher skips it, and issuing goes on.
  */
 export async function takeDueList(
   tx: Tx,
@@ -104,7 +104,9 @@ export async function updatePublication(tx: Tx, list: Publication): Promise<void
     where list_id = ${list.listId}`)
 }
 
-/** Makes every list that is still published due. Locks the lists in the order of `raiseRevision`. */
+/**
+ * Makes every list that is still published due. Locks the lists in the order of `raiseRevision`.
+ */
 export async function raiseAllRevisions(tx: Tx, at: Date): Promise<void> {
   await tx.run(sql`
     with found as (

@@ -19,12 +19,18 @@ import { findRevokedIndexes } from './store.ts'
 
 export interface ListSigner {
   origin: Origin
-  /** Origins that this deployment had before. A list keeps the origin of its credentials, because they name it. */
+  /**
+   * Origins that this deployment had before. A list keeps the origin of its credentials, because
+   * they name it.
+   */
   formerOrigins?: readonly Origin[]
   signer: Signer
 }
 
-/** Publishes every list of these origins that is due; gives their number. Throws where the signer's key is not the active one. */
+/**
+ * Publishes every list of these origins that is due; gives their number. Throws where the signer's
+ * key is not the active one.
+ */
 export async function publishDueLists(db: Db, by: ListSigner, now: Date): Promise<number> {
   let published = 0
   while (await publishNextList(db, by, now)) published++

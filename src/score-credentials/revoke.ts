@@ -3,6 +3,7 @@
  * verification read the row; the list follows within two seconds.
  */
 import type { Db, Tx } from '../platform/db/db.ts'
+import { holdKeys } from './key-store.ts'
 import { raiseRevision } from './list-store.ts'
 import { findDigests, markRevoked, type RevokedRow } from './store.ts'
 
@@ -33,6 +34,9 @@ export async function revokeDigests(
 ): Promise<RevokedRow[]> {
   const rows = await markRevoked(tx, vcSha256s, at)
   const lists = new Set(rows.filter((row) => row.now).map((row) => row.listId))
-  if (lists.size > 0) await raiseRevision(tx, [...lists])
+  if (lists.size === 0) return rows
+  // Keys before lists, as everywhere: the caller may issue next, and a revocation of the key locks in this order.
+  await holdKeys(tx)
+  await raiseRevision(tx, [...lists])
   return rows
 }

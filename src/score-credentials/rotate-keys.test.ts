@@ -12,13 +12,13 @@ import {
   revokeSigningKey,
 } from '../../test/support/build/registry.ts'
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
-import { inTurn, untilItWaits } from '../../test/support/fault/in-turn.ts'
+import { crossing, inTurn, untilItWaits } from '../../test/support/fault/in-turn.ts'
 import { type TestDatabase, testDatabase } from '../../test/support/start/database.ts'
 import { type Db, sql } from '../platform/db/db.ts'
 import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { findKeys } from './key-store.ts'
 import { publishDueLists } from './publish-lists.ts'
-import { revokeCredentials } from './revoke.ts'
+import { revokeCredentials, revokeDigests } from './revoke.ts'
 import {
   createKey,
   publishedBeforeUseSeconds,
@@ -258,6 +258,20 @@ test('a revocation that waits for an issuing transaction goes before later ones'
   })
   assert.equal(await revoking, true)
   await late
+})
+
+test('a revocation of the key does not deadlock with a transaction that revokes a credential and issues its successor', async () => {
+  const { db, sound } = await rotatedRegistry()
+  const wrong = await issueOne(db, { issuedAt: now }, sound)
+  const revoked = await crossing(
+    db,
+    {
+      first: (tx) => revokeDigests(tx, [Buffer.from(wrong.vcSha256, 'hex')], now),
+      second: (tx) => issueCredentials(tx, sound, newScores(1, { issuedAt: now })),
+    },
+    (tx) => revokeKey(tx, second.kid, { now }),
+  )
+  assert.equal(revoked, true)
 })
 
 test('cut off between any two statements: the key, its credentials and its lists are as before, or all revoked', async () => {

@@ -71,9 +71,10 @@ export async function rotateKeysInside(
 }
 
 /**
- * Revokes a compromised key and, unless `keepCredentials`, every credential that it signed (decision D57). All lists are due: those
- * that the key signed, and those that hold its credentials. Waits for transactions that are issuing, so the lists miss no credential.
- * Returns false if the key is unknown or revoked already.
+ * Revokes a compromised key and, unless `keepCredentials`, every credential that it signed
+ * (decision D57). All lists are due: those that the key signed, and those that hold its
+ * credentials. Waits for transactions that are issuing, so the lists miss no credential. Returns
+ * false if the key is unknown or revoked already.
  */
 export async function revokeKey(
   tx: Tx,
@@ -88,7 +89,10 @@ export async function revokeKey(
   return true
 }
 
-/** Revokes the credentials that were kept when their key was revoked. Returns false if there is nothing to do. */
+/**
+ * Revokes the credentials that were kept when their key was revoked. Returns false if there is
+ * nothing to do.
+ */
 export async function revokeCredentialsOfKey(tx: Tx, kid: string, now: Date): Promise<boolean> {
   await lockKeys(tx)
   if (!(await markCredentialsRevoked(tx, kid, now))) return false

@@ -4,8 +4,8 @@ import { bytesArray } from '../platform/db/sql-arrays.ts'
 import type { RegisteredStatus, StatusQuestion } from './verify.ts'
 
 /**
- * When a credential `c` of the key `k` was revoked, or null: by itself or with all credentials of its key, whichever was first. No
- * other expression decides this.
+ * When a credential `c` of the key `k` was revoked, or null: by itself or with all credentials of
+ * its key, whichever was first. No other expression decides this.
  */
 export const credentialRevokedAt = fragment`least(c.revoked_at, k.credentials_revoked_at)`
 
@@ -124,7 +124,10 @@ export interface CurrentCredential {
   payload: string
 }
 
-/** Returns what a newer credential of these subjects would supersede: their current credentials that are not revoked. */
+/**
+ * Returns what a newer credential of these subjects would supersede: their current credentials that
+ * are not revoked.
+ */
 export function findStandingCredentials(
   db: Queryable,
   subjects: readonly string[],

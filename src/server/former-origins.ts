@@ -15,7 +15,10 @@ export function formerOriginsOf(publicUrls: readonly string[]): FormerOrigins {
   )
 }
 
-/** Returns the former origin that the Host header names, or null. A host that is not configured never becomes part of an answer. */
+/**
+ * Returns the former origin that the Host header names, or null. A host that is not configured
+ * never becomes part of an answer.
+ */
 export function formerOriginOf(
   formerOrigins: FormerOrigins,
   host: string | undefined,

@@ -40,7 +40,10 @@ export interface ServerOptions {
   limiter: RateLimiter
   /** Base of every absolute URL, without a slash at the end (decision D3). */
   publicUrl: string
-  /** Former values of `publicUrl`; a request that names the host of one gets its documents (decision D55). */
+  /**
+   * Former values of `publicUrl`; a request that names the host of one gets its documents (decision
+   * D55).
+   */
   formerPublicUrls?: readonly string[]
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[]

@@ -22,7 +22,10 @@ export type PaymentReason = (typeof paymentReasons)[number]
 /** Used before, or cancelled. */
 export const usedReason = 'invalid_transaction_state' satisfies PaymentReason
 
-/** The official name for a transfer that a node refused to simulate, for none of the reasons that have a name. */
+/**
+ * The official name for a transfer that a node refused to simulate, for none of the reasons that
+ * have a name.
+ */
 export const simulationFailed = 'invalid_exact_evm_transaction_simulation_failed'
 
 /** Other names in use for the same. */

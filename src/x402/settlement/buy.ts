@@ -144,8 +144,9 @@ function isUsed(refusal: Purchase): boolean {
 }
 
 /**
- * Somebody has sent it to the chain before us: where we are paid by it, it is served. Nobody has bought with it here: it is held. If
- * the operator's own node refused only the simulation, and says that the authorization is unused, nobody has sent it.
+ * Somebody has sent it to the chain before us: where we are paid by it, it is served. Nobody has
+ * bought with it here: it is held. If the operator's own node refused only the simulation, and says
+ * that the authorization is unused, nobody has sent it.
  */
 async function usedBy(
   till: Till,

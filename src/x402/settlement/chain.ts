@@ -22,8 +22,8 @@ export type Fate =
 export interface Chain {
   fateOf(authorization: Authorization, price: Price, since: Date): Promise<Fate>
   /**
-   * Returns whether this transaction used the authorization and paid us. Waits a few seconds for a node that does not have the
-   * transaction yet. False if the node does not answer.
+   * Returns whether this transaction used the authorization and paid us. Waits a few seconds for a
+   * node that does not have the transaction yet. False if the node does not answer.
    */
   shows(transaction: string, authorization: Authorization, price: Price): Promise<boolean>
 }
@@ -126,7 +126,8 @@ async function shows(
   for (;;) {
     const answer = await rpc('eth_getTransactionReceipt', [transaction])
     const receipt = receiptOf.nullable().parse(answer)
-    // The payer may have paid us by another authorization in that transaction: ours must be used in it.
+    // The payer may have paid us by another authorization in that transaction: ours must be used in
+    // it.
     if (receipt !== null) return isUsedIn(receipt, payment) && isTransferred(receipt, payment)
     if (performance.now() >= deadline) return false
     await pause(behindPollMs)

@@ -19,7 +19,10 @@ import type { FacilitatorName } from './store.ts'
 
 export type Verification =
   | { outcome: 'valid' }
-  /** `isSimulation`: the operator's own node refused to simulate the transfer, and the facilitator found no other reason. */
+  /**
+   * `isSimulation`: the operator's own node refused to simulate the transfer, and the facilitator
+   * found no other reason.
+   */
   | { outcome: 'refused'; reason: PaymentReason; isSimulation?: boolean }
   /** It did not answer, or not in a way that can be understood. */
   | { outcome: 'no answer'; why: string }
@@ -28,7 +31,10 @@ export type Settlement =
   | { outcome: 'settled'; transaction: string }
   /** Nothing was sent, and nothing will be. */
   | { outcome: 'refused'; reason: PaymentReason }
-  /** It may have been paid. `isSimulation`: not by us, because the simulation before sending was refused. */
+  /**
+   * It may have been paid. `isSimulation`: not by us, because the simulation before sending was
+   * refused.
+   */
   | { outcome: 'unknown'; reason: PaymentReason; why: string; isSimulation?: boolean }
 
 export interface Facilitator {
@@ -92,14 +98,17 @@ export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitat
   }
 }
 
-/** A remote facilitator asks another node, which may know of a transaction that ours has not seen yet. */
+/**
+ * A remote facilitator asks another node, which may know of a transaction that ours has not seen
+ * yet.
+ */
 function isOwnSimulation(name: FacilitatorName, told: string | undefined): boolean {
   return name === 'local' && told === simulationFailed
 }
 
 /**
- * A facilitator whose claim of a payment counts only if the operator's node shows it. A claim that it does not show is an unknown
- * outcome: it is never served, and the chain decides later.
+ * A facilitator whose claim of a payment counts only if the operator's node shows it. A claim that
+ * it does not show is an unknown outcome: it is never served, and the chain decides later.
  */
 export function shownByChain(facilitator: Facilitator, chain: Chain): Facilitator {
   return {
