@@ -8,9 +8,9 @@ import type { KeyedDrive } from './keyed-drives.ts'
 import { newKey } from './keys.ts'
 import { newSession, type TestSession } from './sessions.ts'
 
-const sandboxPath = '/api/account/developer/sandbox'
-const endpointsPath = '/api/account/webhooks/endpoints'
-const decisionsPath = '/api/account/agent-decisions'
+export const sandboxPath = '/api/account/developer/sandbox'
+export const endpointsPath = '/api/account/webhooks/endpoints'
+export const decisionsPath = '/api/account/agent-decisions'
 const bodyBytesMax = 32_768
 const endpointBody = { url: 'https://hooks.example.com/in', events: ['score.updated'] }
 const absent = '0'.repeat(64)
@@ -24,7 +24,7 @@ interface AccountRequests {
 }
 
 /** A good request for each route, by operation, made with `headers`. */
-function accountRequests(
+export function accountRequests(
   headers: Record<string, string>,
   {
     endpointId,
@@ -56,14 +56,14 @@ function accountRequests(
 }
 
 /** The status of a good request, where it is not 200. */
-const goodStatus: Readonly<Record<string, number>> = {
+export const goodStatus: Readonly<Record<string, number>> = {
   createAccountWebhookEndpoint: 201,
   sendTestEvent: 202,
   requestUnlockReview: 202,
 }
 
 /** An account with the session of a member and webhook endpoints, whose agent reporting is locked. */
-async function lockedAccount(
+export async function lockedAccount(
   service: TestService,
   endpoints: number,
 ): Promise<{ session: TestSession; endpointIds: string[] }> {
@@ -76,7 +76,7 @@ async function lockedAccount(
 }
 
 /** The id of a new endpoint. */
-async function createdBy(
+export async function createdBy(
   { base }: Pick<TestService, 'base'>,
   { ownOrigin }: TestSession,
 ): Promise<string> {

@@ -52,10 +52,13 @@ export interface TestEndpoint {
 export async function createEndpoint(
   db: Db,
   url: string,
-  { types = eventTypeNames, at = began }: { types?: readonly EventType[]; at?: Date } = {},
+  {
+    types = eventTypeNames,
+    at = began,
+    userId = randomUUID(),
+  }: { types?: readonly EventType[]; at?: Date; userId?: string } = {},
 ): Promise<TestEndpoint> {
   const id = randomUUID()
-  const userId = randomUUID()
   const secret = newSecret()
   await db.transaction(async (tx) => {
     await tx.run(sql`

@@ -1,5 +1,5 @@
 /** The real service on a port of its own and a database of its own: every room, every job on demand, no clock to wait for. */
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { createService, type Service } from '../../../src/app/http-app.ts'
 import { engineHere } from '../../../src/app/scoring-engine.ts'
@@ -20,6 +20,7 @@ import { publishDueLists } from '../../../src/score-credentials/publish-lists.ts
 import { createKey } from '../../../src/score-credentials/rotate-keys.ts'
 import { type Signer, signerOfPem } from '../../../src/score-credentials/signing-key.ts'
 import { createServer } from '../../../src/server/server.ts'
+import { testRing } from '../build/webhooks.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
 export interface TestService extends Service {
@@ -35,14 +36,16 @@ export interface TestService extends Service {
 /** The setting API_KEY_PEPPERS of the tests. */
 export const testPeppers = `k1:${Buffer.alloc(32, 7).toString('base64')}`
 
-/** Calls from 127.0.0.1 are believed in what they forward, so that a test can be many callers. The caller's: `after(stop)`. */
-export async function startService(publicUrl: string): Promise<TestService> {
-  const database = await testDatabase()
+/**
+ * Calls from 127.0.0.1 are believed in what they forward, so that a test can be many callers. With `beside`, the service is another node
+ * of the same deployment. The caller's: `after(stop)`, that of the first node last.
+ */
+export async function startService(publicUrl: string, beside?: TestService): Promise<TestService> {
+  const database = beside?.database ?? (await testDatabase())
   const { db } = database
   const config = readConfig({ PUBLIC_URL: publicUrl, API_KEY_PEPPERS: testPeppers })
   const log = openLog({ level: 'silent' })
   const release = await readReleaseFacts(join(import.meta.dirname, '../../..'))
-  const secrets = new Map([['k1', randomBytes(32)]])
   const signers = new Map<string, Signer>()
   const service = createService({
     config,
@@ -50,7 +53,7 @@ export async function startService(publicUrl: string): Promise<TestService> {
     log,
     clock: systemClock,
     release,
-    secrets,
+    secrets: testRing,
     engine: await engineHere(log),
     signers: { of: async (kid) => signers.get(kid) },
   })
@@ -68,7 +71,7 @@ export async function startService(publicUrl: string): Promise<TestService> {
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
   const stop = async (): Promise<void> => {
     await server.drain(0)
-    await database.drop()
+    if (beside === undefined) await database.drop()
   }
   return { ...service, base: `http://127.0.0.1:${port}`, publicUrl, database, signers, stop }
 }

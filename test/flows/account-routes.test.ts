@@ -1,0 +1,490 @@
+/** The routes of specification 4.7 on two nodes of one deployment: who may call them, and what an account sees of another. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { insertMembership } from '../../src/accounts/store.ts'
+import { declineUnlockReview, lockReporting } from '../../src/agent-decisions/unlock.ts'
+import { findOpenReviews } from '../../src/agent-decisions/unlock-store.ts'
+import { sha256Hex } from '../../src/platform/crypto/bytes.ts'
+import { sql } from '../../src/platform/db/db.ts'
+import { canonicalJson } from '../../src/platform/json/canonical-json.ts'
+import {
+  accountRequests,
+  createdBy,
+  decisionsPath,
+  endpointsPath,
+  goodStatus,
+  lockedAccount,
+  sandboxPath,
+} from '../support/build/account-drives.ts'
+import { newKey, type TestKey } from '../support/build/keys.ts'
+import { newSession, type TestSession } from '../support/build/sessions.ts'
+import { createEndpoint, happen, ok, receiver, startDelivering } from '../support/build/webhooks.ts'
+import fc from '../support/oracle/fc.ts'
+import { ask, type Question, type Reply } from '../support/start/ask.ts'
+import { startService } from '../support/start/service.ts'
+
+const publicUrl = 'https://scores.example.org'
+const service = await startService(publicUrl)
+const other = await startService(publicUrl, service)
+after(async () => {
+  await other.stop()
+  await service.stop()
+})
+const { db } = service.database
+const nodes = [service, other] as const
+
+/** Everything that a caller sees of an answer but the id of the request, the time and the state of the caller's own limit. */
+function seen({ status, headers, body }: Reply): unknown {
+  const { date: _, 'x-request-id': __, ratelimit: ___, ...rest } = headers
+  return { status, headers: rest, body: body.toString() }
+}
+
+const bodyOf = ({ body }: Reply) => JSON.parse(body.toString())
+
+function errorOf(reply: Reply): string {
+  return `${reply.status} ${bodyOf(reply).error}`
+}
+
+function as(question: Question, headers: Record<string, string>): Question {
+  return { ...question, headers: { ...question.headers, ...headers } }
+}
+
+function posting(path: string, body: object, { ownOrigin }: TestSession): Question {
+  const headers = { 'Content-Type': 'application/json', ...ownOrigin }
+  return { method: 'POST', path, headers, body: JSON.stringify(body) }
+}
+
+/** A session of the user that has ended by itself. */
+async function expired(accountId: string): Promise<TestSession> {
+  const session = await newSession(db, { accountId })
+  await db.run(sql`
+    update sessions set created_at = created_at - interval '40 days',
+      last_seen_at = last_seen_at - interval '40 days', ends_at = ends_at - interval '40 days'
+    where id = ${session.sessionId}`)
+  return session
+}
+
+async function ended(accountId: string): Promise<TestSession> {
+  const session = await newSession(db, { accountId })
+  await db.run(sql`delete from sessions where id = ${session.sessionId}`)
+  return session
+}
+
+async function disabled(accountId: string): Promise<TestSession> {
+  const session = await newSession(db, { accountId })
+  await db.run(sql`update users set disabled_at = now() where id = ${session.userId}`)
+  return session
+}
+
+const operations = Object.keys(accountRequests({}, { endpointId: '' }))
+
+test('the table of requests has every session route of the specification', () => {
+  const declared = service.endpoints.filter(
+    ({ policy, extension }) => policy.kind === 'session' && !extension,
+  )
+  assert.deepEqual(declared.map(({ operationId }) => operationId).sort(), operations.sort())
+  assert.equal(operations.length, 9)
+})
+
+for (const operation of operations) {
+  const good = (headers: Record<string, string>, endpointId: string): Question =>
+    accountRequests(headers, { endpointId })[operation] as Question
+  const status = goodStatus[operation] ?? 200
+
+  test(`401 ${operation}: no session, an ended one, an expired one and that of a disabled user are rejected alike`, async () => {
+    const { session, endpointIds } = await lockedAccount(service, 1)
+    const { accountId } = session
+    const key = await newKey(db, { accountId })
+    const rejected = [
+      { 'Sec-Fetch-Site': 'same-origin' },
+      (await ended(accountId)).ownOrigin,
+      (await expired(accountId)).ownOrigin,
+      (await disabled(accountId)).ownOrigin,
+      { ...key.headers, 'Sec-Fetch-Site': 'same-origin' },
+    ]
+    const replies: unknown[] = []
+    for (const [i, headers] of rejected.entries())
+      for (const { base } of nodes) {
+        const reply = await ask(base, good(headers, endpointIds[0] ?? ''))
+        assert.equal(errorOf(reply), '401 session_required', `caller ${i}`)
+        replies.push(seen(reply))
+      }
+    for (const reply of replies) assert.deepEqual(reply, replies[0])
+  })
+
+  test(`${status} ${operation}: a member and an owner are served alike; a key beside the session is ignored`, async () => {
+    const { session: member, endpointIds } = await lockedAccount(service, 3)
+    const owner = await newSession(db, { accountId: member.accountId, role: 'owner' })
+    const stranger = await newKey(db)
+    const callers = [
+      member.ownOrigin,
+      owner.ownOrigin,
+      { ...member.ownOrigin, ...stranger.headers, 'X-PAYMENT': 'e30=' },
+    ]
+    for (const [i, headers] of callers.entries()) {
+      const { base } = nodes[i % 2] as (typeof nodes)[number]
+      const reply = await ask(base, good(headers, endpointIds[i] ?? ''))
+      const isRepeated = operation === 'requestUnlockReview' && i > 0
+      assert.equal(reply.status, isRepeated ? 200 : status, reply.body.toString())
+      assert.equal(reply.headers['service-credits-charged'], undefined)
+      assert.equal(reply.headers['cache-control'], 'private, no-store')
+      assert.doesNotMatch(reply.body.toString(), new RegExp(stranger.accountId))
+    }
+  })
+}
+
+test('an account sees nothing of another: its ids are answered like unknown ones, and nothing happens', async () => {
+  const { session: victim, endpointIds } = await lockedAccount(service, 1)
+  const endpointId = endpointIds[0] ?? ''
+  const key = await newKey(db, { accountId: victim.accountId })
+  await db.run(sql`delete from agent_reporting where user_id = ${victim.accountId}`)
+  const idempotencyKey = randomUUID()
+  const { createAccountWebhookEndpoint: creation } = accountRequests(victim.ownOrigin, {
+    endpointId,
+    idempotencyKey,
+  })
+  assert.equal((await ask(service.base, creation as Question)).status, 201)
+  const { accountId, userId, sessionId } = victim
+  const reportId = await reportedBy(key)
+  const theirs = [endpointId, idempotencyKey, reportId, key.keyId, accountId, userId, sessionId]
+  const stateOf = async () =>
+    JSON.stringify(
+      await db.rows(sql`
+        select n.*, (select count(*) from webhook_deliveries d where d.endpoint_id = n.id) as sent,
+          (select count(*) from agent_decision_reports where user_id = n.user_id) as reports,
+          (select count(*) from agent_unlock_reviews where user_id = n.user_id) as reviews
+        from webhook_endpoints n where n.user_id = ${victim.accountId}`),
+    )
+  const before = await stateOf()
+  const cases = fc.record({
+    operation: fc.constantFrom(...operations),
+    foreign: fc.constantFrom(...theirs),
+    unknown: fc.uuid(),
+    isUpper: fc.boolean(),
+    node: fc.constantFrom(...nodes),
+  })
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ operation, foreign, unknown, isUpper, node }) => {
+      const stranger = await newSession(db)
+      await db.transaction((tx) =>
+        lockReporting(tx, { userId: stranger.accountId, now: new Date() }),
+      )
+      const reply = async (id: string): Promise<unknown> => {
+        const endpointId = isUpper ? id.toUpperCase() : id
+        const ids = { endpointId, scoreId: sha256Hex(id), username: `x${id.slice(0, 8)}` }
+        const requests = accountRequests(stranger.ownOrigin, { ...ids, idempotencyKey: id })
+        const question = requests[operation] as Question
+        const cursor = Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')
+        const path =
+          operation === 'listAgentDecisions' ? `${question.path}?cursor=${cursor}` : question.path
+        const answer = await ask(node.base, { ...question, path })
+        assert.doesNotMatch(answer.body.toString(), new RegExp(victim.accountId))
+        // A creation has ids, a secret and times of its own, and so has a request for a review.
+        return answer.status === 201 || answer.status === 202 || operation === 'requestUnlockReview'
+          ? Object.keys(bodyOf(answer))
+          : seen(answer)
+      }
+      assert.deepEqual(await reply(foreign), await reply(unknown))
+    }),
+    { numRuns: 60 },
+  )
+  assert.equal(await stateOf(), before)
+})
+
+/** Reports once by the key; the id of the report. */
+async function reportedBy(key: TestKey): Promise<string> {
+  const reply = await ask(service.base, {
+    method: 'POST',
+    path: '/api/v1/agent-decisions',
+    headers: {
+      ...key.headers,
+      'Content-Type': 'application/json',
+      'Idempotency-Key': randomUUID(),
+    },
+    body: JSON.stringify({
+      subject: { kind: 'candidate', username: 'ada-lovelace' },
+      decision: 'shortlisted',
+    }),
+  })
+  assert.equal(reply.status, 201)
+  return bodyOf(reply).report.id
+}
+
+test('a user of two accounts sees in each session the account of that session alone', async () => {
+  const { session: first, endpointIds } = await lockedAccount(service, 1)
+  const second = await newSession(db)
+  await db.transaction((tx) =>
+    insertMembership(tx, {
+      userId: first.userId,
+      accountId: second.accountId,
+      role: 'member',
+      createdAt: new Date(),
+    }),
+  )
+  const reply = await ask(service.base, {
+    path: `${endpointsPath}/${endpointIds[0]}/deliveries`,
+    headers: second.headers,
+  })
+  assert.equal(errorOf(reply), '404 webhook_endpoint_not_found')
+})
+
+test('the sandbox answers a session with the bytes that a test key gets, and charges nothing', async () => {
+  const session = await newSession(db)
+  const key = await newKey(db, { environment: 'test' })
+  for (const rest of ['candidates/search?q=java&limit=3', 'candidates/chidi-eze']) {
+    const own = await ask(service.base, {
+      path: `${sandboxPath}/${rest}`,
+      headers: session.headers,
+    })
+    const v1 = await ask(other.base, { path: `/api/v1/${rest}`, headers: key.headers })
+    assert.equal(own.status, 200)
+    assert.equal(own.body.toString(), v1.body.toString())
+  }
+})
+
+test('a developer goes the whole way in the sandbox: score, credential, status, list; one is revoked', async () => {
+  const session = await newSession(db)
+  for (const [username, isRevoked] of [
+    ['chidi-eze', false],
+    ['greta-holm', true],
+  ] as const) {
+    const scoreId = sha256Hex(`sandbox score ${username}`)
+    const reply = await ask(service.base, {
+      path: `${sandboxPath}/scores/${scoreId}`,
+      headers: session.headers,
+    })
+    const { schemaVersion, score, credential, statusUrl, statusListUrl } = bodyOf(reply)
+    assert.equal(schemaVersion, 'service.sandbox_score.v1')
+    assert.deepEqual([score.id, credential.form], [scoreId, 'native'])
+    const { proof: _, ...payload } = credential.document
+    assert.equal(payload.issuer, 'did:web:sandbox.invalid')
+    assert.equal(sha256Hex(canonicalJson(payload)), score.scoreVc.sha256)
+    assert.deepEqual(
+      [statusUrl, statusListUrl],
+      [payload.credentialStatus.id, payload.credentialStatus.statusListCredential],
+    )
+    assert.deepEqual(
+      [score.scoreVc.statusUrl, score.scoreVc.statusListCredential],
+      [statusUrl, statusListUrl],
+    )
+    const [status, list] = await Promise.all(
+      [`${statusUrl}?vcSha256=${score.scoreVc.sha256}`, statusListUrl].map(async (url) => {
+        assert.ok(url.startsWith(`${publicUrl}/sandbox/standard/v1/`))
+        return bodyOf(await ask(other.base, { path: url.slice(publicUrl.length) }))
+      }),
+    )
+    assert.equal(status.revoked, isRevoked)
+    const { encodedList } = list.credentialSubject
+    const bits = gunzipSync(Buffer.from(encodedList.slice(1), 'base64url'))
+    const index = Number(payload.credentialStatus.statusListIndex)
+    assert.equal((((bits[index >> 3] ?? 0) << (index & 7)) & 0x80) !== 0, isRevoked)
+    const verdict = await ask(service.base, {
+      method: 'POST',
+      path: '/api/v1/score-vc/verify',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(credential.document),
+    })
+    const { valid, issuerMatch, reason } = bodyOf(verdict)
+    assert.deepEqual([valid, issuerMatch, reason], [false, false, 'issuer_mismatch'])
+  }
+  const bare = await ask(service.base, {
+    path: `${sandboxPath}/scores/${sha256Hex('sandbox score oriol-serra')}`,
+    headers: session.headers,
+  })
+  assert.partialDeepStrictEqual(bodyOf(bare), {
+    credential: null,
+    statusUrl: null,
+    statusListUrl: null,
+  })
+})
+
+test('an Idempotency-Key names one creation, whether a session or an API key sends it', async () => {
+  const session = await newSession(db)
+  const key = await newKey(db, { accountId: session.accountId })
+  const idempotencyKey = randomUUID()
+  const requests = accountRequests(session.ownOrigin, { endpointId: '', idempotencyKey })
+  const create = requests.createAccountWebhookEndpoint as Question
+  const { 'Sec-Fetch-Site': _, Cookie: __, ...headers } = create.headers ?? {}
+  const byKey = {
+    ...create,
+    path: '/api/v1/webhooks/endpoints',
+    headers: { ...headers, ...key.headers },
+  }
+  const replies = await Promise.all(
+    [create, byKey, create, byKey].map((question, i) =>
+      ask((nodes[i % 2] as (typeof nodes)[number]).base, question),
+    ),
+  )
+  for (const reply of replies) {
+    assert.equal(reply.status, 201)
+    assert.equal(reply.body.toString(), replies[0]?.body.toString())
+  }
+  const listed = await ask(service.base, { path: endpointsPath, headers: session.headers })
+  assert.deepEqual(
+    bodyOf(listed).endpoints.map(({ id }: { id: string }) => id),
+    [bodyOf(replies[0] as Reply).endpoint.id],
+  )
+  const { 'Idempotency-Key': ___, ...keyless } = create.headers ?? {}
+  const more = await ask(service.base, { ...create, headers: keyless })
+  assert.notEqual(bodyOf(more).endpoint.id, bodyOf(replies[0] as Reply).endpoint.id)
+})
+
+test('202: one test event a minute for an endpoint, on two nodes together; it arrives and is listed', async () => {
+  const session = await newSession(db)
+  const { url, received } = await receiver(ok)
+  const userId = session.accountId
+  const { id } = await createEndpoint(db, url, { userId })
+  const second = await createEndpoint(db, url, { userId })
+  const question = posting(`${endpointsPath}/${id}/test`, { eventType: 'dispute.opened' }, session)
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, (_, i) =>
+      ask((nodes[i % 2] as (typeof nodes)[number]).base, question),
+    ),
+  )
+  const [queued, ...more] = replies.filter(({ status }) => status === 202)
+  assert.ok(queued !== undefined && more.length === 0)
+  const { eventId, queuedAt, ...rest } = bodyOf(queued)
+  assert.deepEqual(rest, {
+    schemaVersion: 'service.webhook_test.v1',
+    eventType: 'dispute.opened',
+    endpointId: id,
+  })
+  for (const reply of replies.filter((each) => each !== queued)) {
+    assert.equal(errorOf(reply), '429 rate_limited')
+    assert.match(String(reply.headers['retry-after']), /^(5\d|60)$/)
+  }
+  const elsewhere = posting(
+    `${endpointsPath}/${second.id}/test`,
+    { eventType: 'score.updated' },
+    session,
+  )
+  assert.equal((await ask(service.base, elsewhere)).status, 202)
+  await db.run(sql`
+    update webhook_endpoints set tested_at = tested_at - interval '59 seconds' where id = ${id}`)
+  const soon = await ask(other.base, question)
+  assert.deepEqual([soon.status, soon.headers['retry-after']], [429, '1'])
+  await db.run(sql`
+    update webhook_endpoints set tested_at = tested_at - interval '1 second' where id = ${id}`)
+  assert.equal((await ask(other.base, question)).status, 202)
+
+  const worker = startDelivering(db)
+  worker.moveTo(new Date(Date.now() + 1_000))
+  await worker.deliver()
+  const ids = received.map(({ headers }) => headers['service-webhook-id'])
+  assert.ok(ids.includes(eventId))
+  const listed = await ask(other.base, {
+    path: `${endpointsPath}/${id.toUpperCase()}/deliveries`,
+    headers: session.headers,
+  })
+  const { deliveries } = bodyOf(listed)
+  assert.equal(deliveries.length, 2)
+  const first = deliveries.find((one: { eventId: string }) => one.eventId === eventId)
+  assert.partialDeepStrictEqual(first, {
+    eventType: 'dispute.opened',
+    attempt: 1,
+    trigger: 'test',
+    status: 'succeeded',
+    responseStatus: 200,
+    errorCode: null,
+    nextAttemptAt: null,
+  })
+  assert.ok(Date.parse(queuedAt) <= Date.now())
+})
+
+test('deliveries: at most `limit` of them, 20 unless given, the newest first', async () => {
+  const session = await newSession(db)
+  const { url } = await receiver(ok)
+  const { id } = await createEndpoint(db, url, { userId: session.accountId })
+  const worker = startDelivering(db)
+  for (let i = 0; i < 3; i++) {
+    await happen(db, 'score.updated', { count: 35, at: worker.now() })
+    await worker.deliver()
+    worker.moveBy(1)
+  }
+  const list = async (query: string) => {
+    const path = `${endpointsPath}/${id}/deliveries${query}`
+    const { deliveries } = bodyOf(await ask(service.base, { path, headers: session.headers }))
+    return deliveries as { requestedAt: string }[]
+  }
+  assert.equal((await list('')).length, 20)
+  assert.equal((await list('?limit=1')).length, 1)
+  const most = await list('?limit=100')
+  assert.equal(most.length, 100)
+  const times = most.map(({ requestedAt }) => requestedAt)
+  assert.deepEqual(times, times.toSorted().reverse())
+})
+
+test('agent decisions: pages lead to one another, each report once, and only those of the account', async () => {
+  const session = await newSession(db)
+  const key = await newKey(db, { accountId: session.accountId })
+  const stranger = await newKey(db)
+  const made: string[] = []
+  for (let i = 0; i < 14; i++) {
+    made.push(await reportedBy(key))
+    if (i % 5 === 0) await reportedBy(stranger)
+  }
+  const pages = async (limit: number): Promise<string[][]> => {
+    const found: string[][] = []
+    let next: string | undefined = `${decisionsPath}?limit=${limit}`
+    while (next !== undefined) {
+      const reply = await ask((nodes[found.length % 2] as (typeof nodes)[number]).base, {
+        path: next,
+        headers: session.headers,
+      })
+      const { reports } = bodyOf(reply)
+      found.push(reports.map(({ id }: { id: string }) => id))
+      const link = /^<https:\/\/scores\.example\.org(\S+)>; rel="next"$/
+      next = link.exec(String(reply.headers.link ?? ''))?.[1]
+    }
+    return found
+  }
+  const newestFirst = made.toReversed()
+  for (const limit of [1, 5, 7, 13, 14, 100]) {
+    const found = await pages(limit)
+    assert.deepEqual(found.flat(), newestFirst, `limit ${limit}`)
+    assert.equal(found.length, Math.ceil(14 / limit), 'the last page leads nowhere')
+  }
+})
+
+test('unlock review: one request is open at a time, whoever of the account sends it; after a decline another follows', async () => {
+  const session = await newSession(db)
+  const userId = session.accountId
+  const colleague = await newSession(db, { accountId: userId, role: 'member' })
+  const path = `${decisionsPath}/unlock-review`
+  const request = (by: TestSession, body: object = {}) => ask(service.base, posting(path, body, by))
+  assert.equal(errorOf(await request(session)), '409 agent_reporting_unlocked')
+  await db.transaction((tx) => lockReporting(tx, { userId, now: new Date() }))
+  const note = 'We fixed the loop.\u001b[2J'
+  const replies = await Promise.all([request(session, { note }), request(session, { note })])
+  assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200, 202]))
+  const again = await request(colleague, { note: 'another' })
+  assert.equal(again.status, 200)
+  for (const reply of replies) assert.deepEqual(bodyOf(reply), bodyOf(again))
+  const open = (await findOpenReviews(db, 1_000)).filter((review) => review.userId === userId)
+  assert.deepEqual(
+    open.map((review) => review.note),
+    [note],
+  )
+  await db.transaction((tx) => declineUnlockReview(tx, { userId, now: new Date() }))
+  assert.equal((await request(colleague)).status, 202)
+})
+
+test('403: another site changes nothing, with a good session', async () => {
+  const { session, endpointIds } = await lockedAccount(service, 1)
+  const requests = accountRequests(session.ownOrigin, { endpointId: endpointIds[0] ?? '' })
+  for (const question of Object.values(requests).filter(({ method }) => method === 'POST'))
+    for (const headers of [
+      { 'Sec-Fetch-Site': 'cross-site' },
+      { 'Sec-Fetch-Site': 'same-site' },
+      { 'Sec-Fetch-Site': 'none' },
+    ])
+      assert.equal(errorOf(await ask(service.base, as(question, headers))), '403 cross_origin')
+  const [row] = await db.rows<{ count: number }>(sql`
+    select (select count(*)::int from webhook_endpoints where user_id = ${session.accountId})
+      + (select count(*)::int from agent_unlock_reviews where user_id = ${session.accountId})
+      as count`)
+  assert.equal(row?.count, 1)
+  assert.ok(await createdBy(service, session))
+})
