@@ -90,8 +90,9 @@ export async function assay(args: readonly string[], env: Env, file?: string): P
 export async function report(
   args: readonly string[],
   env: Env,
+  file?: string,
 ): Promise<Record<string, unknown> & { ok: boolean }> {
-  const { ended, out, err } = await assay([...args, '--json'], env)
+  const { ended, out, err } = await assay([...args, '--json'], env, file)
   if (ended !== 0) throw new Error(`assay ${args.join(' ')} ended with ${ended}: ${out}${err}`)
   return JSON.parse(out)
 }
