@@ -299,32 +299,33 @@ test('a paused endpoint gets nothing until it is resumed, and then everything', 
   assert.equal(received.length, 3)
 })
 
-test('consent that is withdrawn while a delivery waits cancels it, and only the consent event is sent', async () => {
-  const { url, received } = await receiver(failing)
-  await createEndpoint(db, url)
-  await happen(db)
-  const worker = delivering()
-  await worker.deliver()
-  const [event] = await db.rows<{ workerId: string }>(
-    sql`select worker_id as "workerId" from webhook_events`,
-  )
-  const workerId = event?.workerId ?? ''
-  const data = {
-    ...eventTypes['candidate.consent_changed'].example,
-    workerId,
-    permission: 'score_sharing' as const,
-  }
-  worker.moveBy(5)
-  await db.transaction((tx) =>
-    publishEvents(tx, [{ type: 'candidate.consent_changed', workerId, data }], worker.now()),
-  )
-  await worker.deliver()
-  assert.deepEqual(
-    received.map(({ headers }) => headers['service-webhook-event']),
-    ['score.updated', 'candidate.consent_changed'],
-  )
-  assert.deepEqual(await statusesIn(db), ['cancelled', 'pending'])
-})
+for (const permission of ['public_profile', 'score_sharing'] as const)
+  test(`${permission} that is withdrawn while a delivery waits cancels it, and only the consent event is sent`, async () => {
+    const { url, received } = await receiver(failing)
+    await createEndpoint(db, url)
+    await happen(db)
+    const worker = delivering()
+    await worker.deliver()
+    const [event] = await db.rows<{ workerId: string }>(
+      sql`select worker_id as "workerId" from webhook_events`,
+    )
+    const workerId = event?.workerId ?? ''
+    const data = {
+      ...eventTypes['candidate.consent_changed'].example,
+      workerId,
+      permission,
+    }
+    worker.moveBy(5)
+    await db.transaction((tx) =>
+      publishEvents(tx, [{ type: 'candidate.consent_changed', workerId, data }], worker.now()),
+    )
+    await worker.deliver()
+    assert.deepEqual(
+      received.map(({ headers }) => headers['service-webhook-event']),
+      ['score.updated', 'candidate.consent_changed'],
+    )
+    assert.deepEqual(await statusesIn(db), ['cancelled', 'pending'])
+  })
 
 test('after a process died its leases expire, and its deliveries are sent again under the same event id', async () => {
   const { url, received } = await receiver(ok)

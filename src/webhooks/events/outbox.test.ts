@@ -114,29 +114,30 @@ test('a type that does not exist throws', async () => {
 const consent = (permission: string, granted: boolean, workerId = ada) =>
   event('candidate.consent_changed', workerId, { permission, granted })
 
-test('after score_sharing is withdrawn only events of consent leave for that worker, also of what was placed before', async () => {
-  await publish(consent('score_sharing', true), event('score.updated'))
-  await placeEvents(db, 10)
-  await publish(event('score.revised'), event('score.updated', grace))
-  await publish(consent('score_sharing', false))
-  const rows = await written()
-  assert.deepEqual(
-    rows.map((row) => row.withheld),
-    [false, true, true, false, false],
-  )
-  await placeEvents(db, 10)
-  const feed = await findEventsAfter(db, { after: 0, limit: 10 })
-  assert.deepEqual(
-    feed.map(({ body }) => [JSON.parse(body).type, JSON.parse(body).data.workerId]),
-    [
-      ['candidate.consent_changed', ada],
-      ['score.updated', grace],
-      ['candidate.consent_changed', ada],
-    ],
-  )
-})
+for (const permission of ['public_profile', 'score_sharing'])
+  test(`after ${permission} is withdrawn only events of consent leave for that worker, also of what was placed before`, async () => {
+    await publish(consent(permission, true), event('score.updated'))
+    await placeEvents(db, 10)
+    await publish(event('score.revised'), event('score.updated', grace))
+    await publish(consent(permission, false))
+    const rows = await written()
+    assert.deepEqual(
+      rows.map((row) => row.withheld),
+      [false, true, true, false, false],
+    )
+    await placeEvents(db, 10)
+    const feed = await findEventsAfter(db, { after: 0, limit: 10 })
+    assert.deepEqual(
+      feed.map(({ body }) => [JSON.parse(body).type, JSON.parse(body).data.workerId]),
+      [
+        ['candidate.consent_changed', ada],
+        ['score.updated', grace],
+        ['candidate.consent_changed', ada],
+      ],
+    )
+  })
 
-test('another permission withdrawn, or score_sharing granted, withholds nothing', async () => {
+test('search_listing withdrawn, or score_sharing granted, withholds nothing', async () => {
   await publish(event('score.updated'))
   await publish(consent('search_listing', false), consent('score_sharing', true))
   assert.deepEqual(

@@ -23,8 +23,9 @@ interface EventOf<Type extends EventType> {
 
 /**
  * Writes the events, in the order given, as having happened at `at`. Throws on data that is not exactly what its type declares: that
- * is our defect, and nothing of the transaction must stand. A withdrawal of `score_sharing` also withholds what the outbox still has of
- * the worker: after it, only events of consent leave. Publishing none for such a worker later is up to the caller.
+ * is our defect, and nothing of the transaction must stand. A withdrawal of `public_profile` or `score_sharing` also withholds what the
+ * outbox still has of the worker, also what has been fanned out: after it, only events of consent leave. Publishing none for such a worker
+ * later is up to the caller.
  */
 export async function publishEvents(tx: Tx, events: readonly NewEvent[], at: Date): Promise<void> {
   if (events.length === 0) return
@@ -55,7 +56,7 @@ function rowOf(event: NewEvent, { id, at }: { id: string; at: Date }): EventRow 
 function isWithdrawal(event: NewEvent): boolean {
   return (
     event.type === 'candidate.consent_changed' &&
-    event.data.permission === 'score_sharing' &&
+    event.data.permission !== 'search_listing' &&
     !event.data.granted
   )
 }
