@@ -29,7 +29,7 @@ const allowed: Record<string, readonly string[]> = {
     'workers',
     'evidence',
   ],
-  disputes: ['platform', 'webhooks', 'score-credentials', 'workers', 'evidence', 'scores'],
+  disputes: ['platform', 'webhooks', 'workers', 'evidence', 'scores'],
   privacy: [
     'platform',
     'webhooks',

@@ -190,21 +190,34 @@ test('evidence set aside: the next scoring goes without it; rejected, it counts 
   })
 })
 
-test('evidence set aside and scored without, then upheld: there is nothing left to revise, and the credential of the score that was wrong goes', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('upheld evidence that was set aside and scored without: evidence.revoked names the score that was wrong, score.revised the one that receivers have', async () => {
+  const { workerId, evidence, scoreId } = await personWithScore()
   const [id = ''] = evidence
   const dispute = await opened(db, { workerId, kind: 'evidence', evidenceIds: [id], exclude: true })
   await score(db, workerId, { at: daysAfter(2) })
   await review(db, dispute.id)
   await end(db, dispute.id, { ending: 'upheld' })
-  assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
+  const scores = await scoresOf(db, workerId)
+  assert.partialDeepStrictEqual(scores, [
     { state: 'superseded', vcRevokedAt: daysAfter(3) },
-    { state: 'active', change: 'updated', vcRevokedAt: null },
+    { state: 'superseded', change: 'updated', vcRevokedAt: daysAfter(3) },
+    { state: 'active', change: 'revised', reason: 'dispute_upheld', vcRevokedAt: null },
   ])
+  const [wrong, held, right] = scores
   assert.partialDeepStrictEqual(await eventsOf(db, workerId), [
     { type: 'dispute.opened' },
     { type: 'score.updated' },
-    { type: 'evidence.revoked', data: { snapshotId: null } },
+    { type: 'evidence.revoked', data: { snapshotId: scoreId, scoreVcSha256: wrong?.vc } },
+    {
+      type: 'score.revised',
+      data: {
+        snapshotId: right?.id,
+        previousSnapshotId: held?.id,
+        previousScoreVcSha256: held?.vc,
+        reason: 'dispute_upheld',
+        disputeId: dispute.id,
+      },
+    },
     { type: 'dispute.resolved', data: { scoreChanged: true } },
   ])
 })
@@ -241,7 +254,7 @@ test('upheld score: computed again from what stands, as a correction', async () 
   for (const id of evidence) assert.partialDeepStrictEqual(await stateOf(id), { state: 'active' })
 })
 
-test('upheld score that was replaced meanwhile: its credential is revoked all the same', async () => {
+test('upheld score that was replaced meanwhile: its credential is revoked, and score.revised goes from it to the score that stands', async () => {
   const { workerId } = await personWithScore()
   const dispute = await opened(db, { workerId })
   await addEvidence(db, workerId, [{ value: 100 }])
@@ -252,6 +265,12 @@ test('upheld score that was replaced meanwhile: its credential is revoked all th
     { state: 'superseded', vcRevokedAt: daysAfter(3) },
     { state: 'active', change: 'updated', vcRevokedAt: null },
   ])
+  const [wrong, standing] = await scoresOf(db, workerId)
+  const { snapshotId, previousSnapshotId, previousScoreVcSha256, disputeId, issuedAt } =
+    (await eventsOf(db, workerId)).find(({ type }) => type === 'score.revised')?.data ?? {}
+  assert.deepEqual([snapshotId, issuedAt], [standing?.id, '2026-05-16T09:00:00Z'])
+  assert.deepEqual([previousSnapshotId, previousScoreVcSha256], [wrong?.id, wrong?.vc])
+  assert.equal(disputeId, dispute.id)
 })
 
 test('upheld score that comes to the same again: kept, and told so', async () => {

@@ -5,12 +5,13 @@
  */
 import { restoreEvidence } from '../evidence/exclude-evidence.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { revokeDigests } from '../score-credentials/revoke.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
+import { reviseEarlier } from '../scores/revise-earlier.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
 import { scoreWorkers } from '../scores/score-workers.ts'
 import type { Scoring } from '../scores/scoring.ts'
-import { findActiveSnapshots, findSnapshotCredential } from '../scores/store.ts'
+import { mayPublish } from '../scores/sharing.ts'
+import { findActiveSnapshots, findEarlierSnapshots } from '../scores/store.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
 import { findPersonFacts } from '../workers/store.ts'
 import {
@@ -61,7 +62,7 @@ export async function endDispute(
   await insertChange(tx, disputeId, { state, changedAt: now, actor })
   const [person] = await findPersonFacts(tx, [workerId])
   const event = disputeResolved(dispute, { ending, resultingSnapshotId, endedAt: now })
-  if (person?.consents.score_sharing) await publishEvents(tx, [event], now)
+  if (person !== undefined && mayPublish(person)) await publishEvents(tx, [event], now)
   const scoreChanged = isScoreChanged(dispute, resultingSnapshotId)
   return { outcome: 'ended', dispute, scoreChanged, resultingSnapshotId }
 }
@@ -106,17 +107,22 @@ async function revokeUpheld(
   return scored.length > 0
 }
 
-/** A score that has been replaced since is no better for it: its credential goes all the same. */
+/**
+ * If the disputed score has been replaced meanwhile, the score of today was not disputed and is only brought
+ * up to date. The credential of the disputed one is revoked all the same, and `score.revised` names it.
+ */
 async function rescoreDisputed(
   tx: Tx,
   scoring: Scoring,
   { dispute, now }: Consequence,
 ): Promise<boolean> {
   const { id: disputeId, workerId, snapshotId } = dispute
+  const ended = await findEarlierSnapshots(tx, [workerId])
+  const replaced = ended.find((one) => one.snapshotId.toString('hex') === snapshotId)
   const correction = { reason: 'dispute_upheld', disputeId } as const
-  await scoreWorkers(tx, scoring, [{ workerId, correction }], now)
-  const disputed = snapshotId === null ? null : await findSnapshotCredential(tx, snapshotId)
-  if (disputed !== null && !disputed.active) await revokeDigests(tx, [disputed.vcSha256], now)
+  const due = { workerId, correction: replaced === undefined ? correction : null }
+  await scoreWorkers(tx, scoring, [due], now)
+  if (replaced !== undefined) await reviseEarlier(tx, replaced, { correction, now })
   return true
 }
 

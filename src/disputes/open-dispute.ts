@@ -6,6 +6,7 @@ import { excludeEvidence } from '../evidence/exclude-evidence.ts'
 import { lockEvidence } from '../evidence/store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import { mayPublish } from '../scores/sharing.ts'
 import { findActiveSnapshots } from '../scores/store.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
 import { findPersonFacts, lockWorkers } from '../workers/store.ts'
@@ -61,7 +62,7 @@ export async function openDispute(
   const facts = { id, workerId, kind, restricted, snapshotId, openedAt: now, dueAt }
   await insertDispute(tx, { ...facts, evidenceIds, excludedIds })
   await insertChange(tx, id, { state: 'open', changedAt: now, actor })
-  if (person.consents.score_sharing) await publishEvents(tx, [disputeOpened(facts)], now)
+  if (mayPublish(person)) await publishEvents(tx, [disputeOpened(facts)], now)
   const [dispute] = await findDisputes(tx, [id])
   if (dispute === undefined) throw new Error('a dispute that was opened is not there')
   return { outcome: 'opened', dispute }

@@ -84,6 +84,8 @@ interface Expected {
 class Oracle {
   readonly excluded = new Set<number>()
   readonly revoked = new Set<number>()
+  /** Every score ever issued: what it counted, and whether its credential is valid. */
+  readonly scores = [{ items: new Set(all), isValid: true }]
   scored: Set<number> | null = new Set(all)
   readonly open = new Map<Slot, { isReviewed: boolean; restricted: boolean; excluded: number[] }>()
 
@@ -121,23 +123,32 @@ class Oracle {
     for (const item of upheld) this.revoked.add(item)
     this.open.delete(slot)
     const isRescored = upheld.length > 0 || excluded.length > 0
-    const events = [
-      ...upheld.map(() => 'evidence.revoked'),
-      ...(isRescored ? this.rescore() : []),
-      'dispute.resolved',
-    ]
-    return { outcome: 'ended', events }
+    // One for each credential that rested on the item; one in any case.
+    const lost = upheld.flatMap((item) => {
+      const rested = this.scores.filter(({ isValid, items }) => isValid && items.has(item))
+      return rested.length === 0 ? ['evidence.revoked'] : rested.map(() => 'evidence.revoked')
+    })
+    const wrong = this.scores.filter(
+      ({ isValid, items }) => isValid && upheld.some((item) => items.has(item)),
+    )
+    const told = this.scores.findLast(({ isValid }) => isValid)
+    for (const one of wrong) one.isValid = false
+    const scored = isRescored ? this.rescore(wrong.length > 0 ? told : undefined) : []
+    return { outcome: 'ended', events: [...lost, ...scored, 'dispute.resolved'] }
   }
 
-  rescore(): string[] {
+  /** `revised`: the score that receivers have, if the dispute was upheld about something that had counted. */
+  rescore(revised?: { isValid: boolean }): string[] {
     const before = this.scored
     const active = all.difference(this.revoked).difference(this.excluded)
     const groups = new Set([...active].map((item) => groupOf[item]))
     this.scored = active.size >= 3 && groups.size >= 2 ? active : null
     if (this.scored === null) return []
-    if (before?.size === active.size && before.isSubsetOf(active)) return []
-    const wasWrong = before !== null && !before.isDisjointFrom(this.revoked)
-    return [wasWrong ? 'score.revised' : 'score.updated']
+    const isSame = before?.size === active.size && before.isSubsetOf(active)
+    if (isSame && revised === undefined) return []
+    if (revised !== undefined) revised.isValid = false
+    this.scores.push({ items: active, isValid: true })
+    return [revised === undefined ? 'score.updated' : 'score.revised']
   }
 }
 

@@ -200,6 +200,18 @@ export function markRevoked(tx: Tx, vcSha256s: readonly Buffer[], at: Date): Pro
       least(c.revoked_at, found.revoked_at) as "revokedAt", found.revoked_at is null as "now"`)
 }
 
+/** Returns those of the digests whose credentials are not revoked, as hex. */
+export async function findUnrevoked(
+  db: Queryable,
+  vcSha256s: readonly Buffer[],
+): Promise<Set<string>> {
+  const rows = await db.rows<{ digest: string }>(sql`
+    select encode(c.vc_sha256, 'hex') as digest
+    from score_credentials c join signing_keys k using (kid)
+    where c.vc_sha256 = any(${vcSha256s}::bytea[]) and ${credentialRevokedAt} is null`)
+  return new Set(rows.map(({ digest }) => digest))
+}
+
 /** The digest behind a token, an id or itself. */
 export function findDigests(
   db: Queryable,

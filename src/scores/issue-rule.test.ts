@@ -14,7 +14,7 @@ const held: Held = {
   score: 640,
   band: 'strong',
   issuedAt,
-  isRecalled: false,
+  mustReplace: false,
 }
 
 function fresh(
@@ -44,10 +44,10 @@ const table: readonly [what: string, held: Held | null, fresh: Fresh, Decision][
   ['a correction that changes nothing', held, fresh({}, { isCorrection: true }), 'keep'],
   ['refused by the engine', held, fresh(null), 'keep'],
   ['wrong and refused by the engine', held, fresh(null, { isCorrection: true }), 'withdraw'],
-  ['by a recalled engine and the same', { ...held, isRecalled: true }, fresh({}), 'issue'],
+  ['by a recalled engine and the same', { ...held, mustReplace: true }, fresh({}), 'issue'],
   [
     'by a recalled engine and fallen below the minimum',
-    { ...held, isRecalled: true },
+    { ...held, mustReplace: true },
     fresh({ evidenceCount: 2 }),
     'withdraw',
   ],
@@ -78,7 +78,7 @@ test('for any evidence: what has just been issued is kept, so the rule comes to 
       const after = { evidenceIds, result, isCorrection, now }
       const decision = decide(held, after, rule)
       const { score, band } = result
-      const issued = { evidenceIds, score, band, issuedAt: now, isRecalled: false }
+      const issued = { evidenceIds, score, band, issuedAt: now, mustReplace: false }
       if (decision === 'issue') assert.equal(decide(issued, after, rule), 'keep')
       else if (decision === 'withdraw') assert.equal(decide(null, after, rule), 'none')
       else assert.equal(decide(held, after, rule), decision)

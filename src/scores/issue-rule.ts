@@ -18,8 +18,8 @@ export interface Held {
   score: number
   band: Band
   issuedAt: Date
-  /** The engine that made it was recalled: it is replaced whatever the evidence comes to, for its credential names that engine. */
-  isRecalled: boolean
+  /** It is replaced even if the evidence comes to the same: a recalled engine made it, or a correction demands it. */
+  mustReplace: boolean
 }
 
 /** What the evidence comes to now. */
@@ -43,7 +43,7 @@ export function decide(held: Held | null, fresh: Fresh, rule: IssueRule): Decisi
   if (held === null) return isEnough ? 'issue' : 'none'
   if (!isEnough) return 'withdraw'
   const saysNew =
-    held.isRecalled ||
+    held.mustReplace ||
     !isSameSet(held.evidenceIds, fresh.evidenceIds) ||
     held.band !== result.band ||
     Math.abs(held.score - result.score) >= differenceMin ||

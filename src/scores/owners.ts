@@ -2,10 +2,11 @@
 import { findEvidence, type OwnedEvidence } from '../evidence/store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
+import { findUnrevoked } from '../score-credentials/store.ts'
 import { lockWorkers } from '../workers/store.ts'
 import { scoredIds } from './issue-rule.ts'
-import type { ActiveSnapshot } from './snapshot.ts'
-import { findActiveSnapshots, findEarlierCredentials } from './store.ts'
+import type { ActiveSnapshot, EarlierSnapshot } from './snapshot.ts'
+import { findActiveSnapshots, findEarlierSnapshots } from './store.ts'
 
 /** The items, under the locks of their owners and of `others`. Evidence may change its owner until its owner is locked. */
 export async function lockOwners(
@@ -40,18 +41,50 @@ export async function scoresRestingOn(tx: Tx, items: readonly OwnedEvidence[]): 
   )
 }
 
-/** Credentials of scores before the active one are good of their date (decision D28), but not where they rested on what is lost now. */
-export async function revokeEarlier(
+/**
+ * Returns the scores before the active ones that counted one of the items and whose credentials are valid,
+ * the latest first. Such a credential is good of its date (decision D28), unless it rests on what is lost.
+ */
+export async function earlierRestingOn(
   tx: Tx,
   lost: readonly OwnedEvidence[],
+): Promise<RestingSnapshot[]> {
+  const ids = new Set(lost.map(({ evidenceId }) => evidenceId))
+  const earlier = (await findEarlierSnapshots(tx, workersOf(lost)))
+    .map((snapshot) => ({ ...snapshot, restedOn: scoredIds(JSON.parse(snapshot.evidence)) }))
+    .filter(({ restedOn }) => !restedOn.isDisjointFrom(ids))
+  return unrevoked(tx, earlier)
+}
+
+export interface RestingSnapshot extends EarlierSnapshot {
+  /** Ids of the evidence that counted. */
+  restedOn: ReadonlySet<string>
+}
+
+/** Returns the last score before the active one whose credential is valid, by worker. */
+export async function lastValid(
+  tx: Tx,
+  workerIds: readonly string[],
+): Promise<Map<string, EarlierSnapshot>> {
+  const earlier = await unrevoked(tx, await findEarlierSnapshots(tx, workerIds))
+  return new Map(earlier.reverse().map((snapshot) => [snapshot.workerId, snapshot]))
+}
+
+async function unrevoked<One extends EarlierSnapshot>(tx: Tx, snapshots: One[]): Promise<One[]> {
+  if (snapshots.length === 0) return []
+  const valid = await findUnrevoked(
+    tx,
+    snapshots.map(({ vcSha256 }) => vcSha256),
+  )
+  return snapshots.filter(({ vcSha256 }) => valid.has(vcSha256.toString('hex')))
+}
+
+export async function revokeCredentialsOf(
+  tx: Tx,
+  snapshots: readonly EarlierSnapshot[],
   now: Date,
 ): Promise<void> {
-  const ids = new Set(lost.map(({ evidenceId }) => evidenceId))
-  const earlier = await findEarlierCredentials(tx, workersOf(lost))
-  const wrong = earlier.filter(
-    ({ evidence }) => !scoredIds(JSON.parse(evidence)).isDisjointFrom(ids),
-  )
-  const digests = wrong.map(({ vcSha256 }) => vcSha256)
+  const digests = snapshots.map(({ vcSha256 }) => vcSha256)
   if (digests.length > 0) await revokeDigests(tx, digests, now)
 }
 

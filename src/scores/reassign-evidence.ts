@@ -12,7 +12,13 @@ import {
 import type { Tx } from '../platform/db/db.ts'
 import { lockWorkers } from '../workers/store.ts'
 import { holdWorkers } from '../workers/worker-ids.ts'
-import { lockOwners, revokeEarlier, scoresRestingOn, workersOf } from './owners.ts'
+import {
+  earlierRestingOn,
+  lockOwners,
+  revokeCredentialsOf,
+  scoresRestingOn,
+  workersOf,
+} from './owners.ts'
 import { type ScoredWorker, scoreWorkers } from './score-workers.ts'
 import type { Scoring } from './scoring.ts'
 
@@ -50,6 +56,7 @@ export async function reassignEvidence(
   const lost = items.filter(({ workerId }) => workerId !== toWorkerId)
   if (lost.length === 0) return { outcome: 'reassigned', moved: [], scored: [] }
   const wrong = new Set([...(await scoresRestingOn(tx, lost)).values()].map((one) => one.workerId))
+  const earlier = await earlierRestingOn(tx, lost)
   const moved = lost.map(({ evidenceId, workerId }) => ({ evidenceId, fromWorkerId: workerId }))
   await setOwner(
     tx,
@@ -67,7 +74,7 @@ export async function reassignEvidence(
     [...due, { workerId: toWorkerId, correction }],
     now,
   )
-  await revokeEarlier(tx, lost, now)
+  await revokeCredentialsOf(tx, earlier, now)
   return { outcome: 'reassigned', moved, scored }
 }
 

@@ -10,9 +10,20 @@ import type { Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { type NewEvent, publishEvents } from '../webhooks/events/outbox.ts'
 import { findPersonFacts } from '../workers/store.ts'
-import { lockOwners, type RestedOn, revokeEarlier, scoresRestingOn, workersOf } from './owners.ts'
+import {
+  earlierRestingOn,
+  lockOwners,
+  type RestedOn,
+  type RestingSnapshot,
+  revokeCredentialsOf,
+  scoresRestingOn,
+  workersOf,
+} from './owners.ts'
 import { rescore, type ScoredWorker } from './score-workers.ts'
 import type { Scoring } from './scoring.ts'
+import { mayPublish } from './sharing.ts'
+import type { Snapshot } from './snapshot.ts'
+import type { DueWorker } from './standings.ts'
 
 export interface ScoredRevocation extends Revocation {
   /** The dispute that was upheld, where that is why: `score.revised` names it. */
@@ -43,15 +54,20 @@ export async function revokeAndRescore(
   const lost = asked.filter(({ evidenceId }) => answer.revoked.includes(evidenceId))
   if (lost.length === 0) return { ...answer, scored: [] }
   const restedOn = await scoresRestingOn(tx, lost)
+  const earlier = await earlierRestingOn(tx, lost)
   const { scored, events, remaining } =
     scoring === null
       ? await revokeWithoutScoring(tx, lost, restedOn, revocation.now)
-      : await scoreWithout(tx, scoring, { lost, restedOn, revocation })
-  await revokeEarlier(tx, lost, revocation.now)
+      : await scoreWithout(tx, scoring, { lost, restedOn, earlier, revocation })
+  await revokeCredentialsOf(tx, earlier, revocation.now)
   const sharing = await whoShares(tx, lost)
   const told = lost
     .filter(({ workerId }) => sharing.has(workerId))
-    .map((item) => evidenceRevoked(item, { restedOn, remaining, revocation }))
+    .flatMap((item) =>
+      snapshotsToName(item, restedOn, earlier).map((snapshot) =>
+        evidenceRevoked(item, { snapshot, remaining, revocation }),
+      ),
+    )
   await publishEvents(tx, [...told, ...events], revocation.now)
   return { ...answer, scored }
 }
@@ -68,24 +84,29 @@ interface Outcome {
 interface Loss {
   lost: readonly OwnedEvidence[]
   restedOn: RestedOn
+  earlier: readonly RestingSnapshot[]
   revocation: ScoredRevocation
 }
 
 async function scoreWithout(
   tx: Tx,
   scoring: Scoring,
-  { lost, restedOn, revocation }: Loss,
+  { lost, restedOn, earlier, revocation }: Loss,
 ): Promise<Outcome> {
   const { disputeId, now } = revocation
   const wrong = new Set([...restedOn.values()].map(({ workerId }) => workerId))
-  const due = workersOf(lost).map((workerId) => ({
-    workerId,
+  const wasWrong = new Set(earlier.map(({ workerId }) => workerId))
+  const due = workersOf(lost).map((workerId): DueWorker => {
     // Without a dispute the scoring sees by itself that the score rests on what is revoked now.
-    correction:
-      disputeId !== undefined && wrong.has(workerId)
-        ? { reason: 'dispute_upheld' as const, disputeId }
-        : null,
-  }))
+    if (disputeId === undefined) return { workerId, correction: null }
+    const correction = { reason: 'dispute_upheld', disputeId } as const
+    if (wrong.has(workerId)) return { workerId, correction }
+    // The score of today does without the item already, which was set aside when the dispute was opened.
+    return {
+      workerId,
+      correction: wasWrong.has(workerId) ? { ...correction, isForced: true } : null,
+    }
+  })
   const { scored, events } = await rescore(tx, scoring, due, now)
   const counted = new Map(await remainingEvidence(tx, unscorable(scored)))
   for (const { workerId, result } of scored) if (result !== null) counted.set(workerId, result)
@@ -126,16 +147,31 @@ async function remainingEvidence(tx: Tx, workerIds: readonly string[]): Promise<
 /** Of whom anything but consent may be told. */
 async function whoShares(tx: Tx, lost: readonly OwnedEvidence[]): Promise<Set<string>> {
   const people = await findPersonFacts(tx, workersOf(lost))
-  const sharing = people.filter(({ consents }) => consents.score_sharing)
+  const sharing = people.filter(mayPublish)
   return new Set(sharing.map(({ workerId }) => workerId))
+}
+
+/**
+ * Returns the scores whose credentials are revoked with the item, for one event each; else the score that
+ * the item was part of, if any.
+ */
+function snapshotsToName(
+  { evidenceId }: OwnedEvidence,
+  restedOn: RestedOn,
+  earlier: readonly RestingSnapshot[],
+): (Snapshot | undefined)[] {
+  const active = restedOn.get(evidenceId)
+  const ended = earlier.filter((snapshot) => snapshot.restedOn.has(evidenceId))
+  const hasCredential = active !== undefined && active.vcSha256 !== null
+  return hasCredential || ended.length === 0 ? [active, ...ended] : ended
 }
 
 function evidenceRevoked(
   { evidenceId, workerId, type, skillId }: OwnedEvidence,
-  told: { restedOn: RestedOn; remaining: Remaining; revocation: Revocation },
+  told: { snapshot: Snapshot | undefined; remaining: Remaining; revocation: Revocation },
 ): NewEvent {
   const { reason, now } = told.revocation
-  const snapshot = told.restedOn.get(evidenceId)
+  const { snapshot } = told
   const { evidenceCount, sourceCount } = told.remaining.get(workerId) ?? nothing
   const data = {
     workerId,

@@ -6,7 +6,8 @@ import type { ScoreResult } from '../scoring-core/score.ts'
 import type { PersonFacts } from '../workers/gate.ts'
 import { type Decision, decide, scoredIds } from './issue-rule.ts'
 import type { ScoringRules } from './scoring.ts'
-import type { ActiveSnapshot, NewSnapshot, RevisionReason } from './snapshot.ts'
+import { mayShare } from './sharing.ts'
+import type { ActiveSnapshot, NewSnapshot, RevisionReason, Snapshot } from './snapshot.ts'
 import { evidenceRootOf, evidenceTexts, snapshotId } from './snapshot-id.ts'
 
 /** Why the score held is known to be wrong. */
@@ -14,6 +15,11 @@ export interface Correction {
   reason: RevisionReason
   /** The dispute that led to it, if one did. */
   disputeId: string | null
+  /**
+   * An earlier score was wrong, and the one held is not: a score is issued all the same if it may be shared,
+   * so that receivers learn that the dispute was upheld.
+   */
+  isForced?: true
 }
 
 /** Everything about one worker that bears on the score. */
@@ -22,6 +28,11 @@ export interface Standing {
   /** Null of who has no profile. */
   person: PersonFacts | null
   active: ActiveSnapshot | null
+  /**
+   * The last score that receivers of events were told: the active one, or an earlier one whose credential
+   * is still valid if the active one has none. Null if there is none.
+   */
+  told: Snapshot | null
   /** As the engine is given it. */
   evidence: readonly Evidence[]
   /** Ids. */
@@ -56,13 +67,14 @@ export function scoreChangeOf(
   { now, nonce }: Moment,
 ): ScoreChange {
   const { evidence } = standing
-  const held = heldOf(standing)
-  const correction = correctionOf(standing, held?.evidenceIds)
+  const evidenceIds = scoredIdsOf(standing.active)
+  const correction = correctionOf(standing, evidenceIds, now)
+  const held = heldOf(standing, evidenceIds, correction)
   const result = resultOf(rules, evidence, Math.floor(now.getTime() / dayMs))
   const fresh = {
     evidenceIds: scoredIds(evidence),
     result,
-    isCorrection: correction !== null,
+    isCorrection: correction !== null && correction.isForced === undefined,
     now,
   }
   const decision = decide(held, fresh, rules.issueRule)
@@ -73,21 +85,30 @@ export function scoreChangeOf(
   return { decision, snapshot, correction, result }
 }
 
-function heldOf({ active, isRecalled }: Standing) {
-  if (active === null) return null
+function scoredIdsOf(active: ActiveSnapshot | null): Set<string> {
   // Our own canonical JSON of exactly such items.
-  const items = JSON.parse(active.evidence) as Evidence[]
+  return scoredIds(active === null ? [] : (JSON.parse(active.evidence) as Evidence[]))
+}
+
+function heldOf(
+  { active, isRecalled }: Standing,
+  evidenceIds: ReadonlySet<string>,
+  correction: Correction | null,
+) {
+  if (active === null) return null
   const { score, band, issuedAt } = active
-  return { evidenceIds: scoredIds(items), score, band, issuedAt, isRecalled }
+  const mustReplace = isRecalled || correction?.isForced === true
+  return { evidenceIds, score, band, issuedAt, mustReplace }
 }
 
 /** A score that rests on what has been revoked or recalled was wrong, whoever notices. */
 function correctionOf(
-  { correction, revoked, isRecalled }: Standing,
-  held: ReadonlySet<string> | undefined,
+  { correction, told, person, revoked, isRecalled }: Standing,
+  held: ReadonlySet<string>,
+  now: Date,
 ): Correction | null {
-  if (held === undefined) return null
-  if (correction !== null) return correction
+  const isUntold = correction?.isForced && (person === null || !mayShare(person, now))
+  if (told !== null && correction !== null && !isUntold) return correction
   if (!held.isDisjointFrom(revoked)) return { reason: 'evidence_revoked', disputeId: null }
   return isRecalled ? { reason: 'engine_correction', disputeId: null } : null
 }
@@ -112,10 +133,11 @@ interface Computed extends Moment {
 }
 
 function snapshotOf(
-  { workerId, active, evidence, correction }: Standing,
+  { workerId, active, told, evidence, correction }: Standing,
   { rules, result, now, nonce }: Computed,
 ): NewSnapshot {
   const { engine, vocabularySha256 } = rules
+  const previous = correction === null ? active : told
   const asOf = now.toISOString().slice(0, 10)
   const texts = evidenceTexts(evidence)
   const evidenceRoot = evidenceRootOf(texts, nonce)
@@ -124,8 +146,8 @@ function snapshotOf(
   return {
     snapshotId: snapshotId(facts),
     workerId,
-    previousId: active?.snapshotId ?? null,
-    change: active === null ? 'first' : correction === null ? 'updated' : 'revised',
+    previousId: previous?.snapshotId ?? null,
+    change: previous === null ? 'first' : correction === null ? 'updated' : 'revised',
     reason: correction?.reason ?? null,
     disputeId: correction?.disputeId ?? null,
     asOf,

@@ -2,10 +2,7 @@
 import { wireTime } from '../platform/clock.ts'
 import type { NewEvent } from '../webhooks/events/outbox.ts'
 import type { Correction } from './score-change.ts'
-import type { Snapshot } from './snapshot.ts'
-
-/** A score with its credential: without one there is nothing to tell the outside. */
-export type SharedSnapshot = Snapshot & { vcSha256: Buffer; statusToken: Buffer }
+import type { SharedSnapshot, Snapshot } from './snapshot.ts'
 
 /** `now`: when its credential was issued. */
 export function scoreUpdated(snapshot: SharedSnapshot, now: Date): NewEvent {
@@ -15,24 +12,27 @@ export function scoreUpdated(snapshot: SharedSnapshot, now: Date): NewEvent {
 
 export interface Revision extends Correction {
   previous: Snapshot
+  /** When the credential of the score that is right was issued. */
+  issuedAt: Date
+  revisedAt: Date
 }
 
-export function scoreRevised(snapshot: SharedSnapshot, revision: Revision, now: Date): NewEvent {
-  const { previous, reason, disputeId } = revision
+export function scoreRevised(snapshot: SharedSnapshot, revision: Revision): NewEvent {
+  const { previous, reason, disputeId, issuedAt, revisedAt } = revision
   const data = {
-    ...newScore(snapshot, now),
+    ...newScore(snapshot, issuedAt),
     previousSnapshotId: previous.snapshotId.toString('hex'),
     previousScore: previous.score,
     previousScoreVcSha256: previous.vcSha256?.toString('hex') ?? null,
     previousScoreVcStatusToken: previous.statusToken?.toString('hex') ?? null,
     reason,
     disputeId,
-    revisedAt: wireTime(now),
+    revisedAt: wireTime(revisedAt),
   }
   return { type: 'score.revised', workerId: snapshot.workerId, data }
 }
 
-function newScore(snapshot: SharedSnapshot, now: Date) {
+function newScore(snapshot: SharedSnapshot, issuedAt: Date) {
   const { workerId, snapshotId, score, low, high, evidenceCount, sourceCount } = snapshot
   return {
     workerId,
@@ -44,6 +44,6 @@ function newScore(snapshot: SharedSnapshot, now: Date) {
     sourceCount,
     scoreVcSha256: snapshot.vcSha256.toString('hex'),
     scoreVcStatusToken: snapshot.statusToken.toString('hex'),
-    issuedAt: wireTime(now),
+    issuedAt: wireTime(issuedAt),
   }
 }

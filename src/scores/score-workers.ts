@@ -14,10 +14,10 @@ import { revokeDigests } from '../score-credentials/revoke.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 import { type NewEvent, publishEvents } from '../webhooks/events/outbox.ts'
 import { type ScoreChange, type Standing, scoreChangeOf } from './score-change.ts'
-import { type SharedSnapshot, scoreRevised, scoreUpdated } from './score-events.ts'
+import { scoreRevised, scoreUpdated } from './score-events.ts'
 import type { Scoring } from './scoring.ts'
 import { mayShare } from './sharing.ts'
-import type { NewSnapshot, Snapshot } from './snapshot.ts'
+import type { NewSnapshot, SharedSnapshot, Snapshot } from './snapshot.ts'
 import { nonceBytes } from './snapshot-id.ts'
 import { type DueWorker, standingsOf } from './standings.ts'
 import {
@@ -72,7 +72,7 @@ export async function rescore(
   await endReplaced(tx, steps, now)
   const shared = await issueShared(tx, scoring, steps, now)
   await insertIssued(tx, scoring, steps, now)
-  await revokeWrong(tx, steps, now)
+  await revokeWrong(tx, steps, { shared, now })
   const workerIds = standings.map(({ workerId }) => workerId)
   await markEvaluated(tx, workerIds, { rulesSha256: scoring.sha256, now })
   return {
@@ -120,7 +120,7 @@ async function issueShared(
     wanted.map(({ step, snapshot, username }) => ({
       ...credentialOf(snapshot, username, now),
       // The person, or the issuer, may have had another name then.
-      replaces: step.standing.active?.vcSha256 ?? null,
+      replaces: step.standing.told?.vcSha256 ?? null,
     })),
   )
   const shared = wanted.map(({ step, snapshot }, i): SharedStep => {
@@ -175,20 +175,31 @@ async function insertIssued(
   await insertSnapshots(tx, issued)
 }
 
-/** The credential of a score that was wrong goes with it; of one that was right, it stays true of its date (decision D28). */
-async function revokeWrong(tx: Tx, steps: readonly Step[], now: Date): Promise<void> {
-  const wrong = steps.flatMap(({ standing: { active }, change: { decision, correction } }) => {
-    const isWrong = correction !== null && decision !== 'keep'
-    return isWrong && active?.vcSha256 ? active.vcSha256 : []
+/**
+ * The credential of a score that was wrong is revoked with it; that of a score that was right stays true of
+ * its date (decision D28). So is the one that receivers have, if they are told that it was revised.
+ */
+async function revokeWrong(
+  tx: Tx,
+  steps: readonly Step[],
+  { shared, now }: { shared: readonly SharedStep[]; now: Date },
+): Promise<void> {
+  const told = new Set(shared.map(({ standing }) => standing))
+  const wrong = steps.flatMap(({ standing, change: { decision, correction } }) => {
+    if (correction === null || decision === 'keep') return []
+    // Without another score to tell of, a forced correction changes nothing: the score held was right.
+    if (correction.isForced && !told.has(standing)) return []
+    const replaced = told.has(standing) ? [standing.active, standing.told] : [standing.active]
+    return replaced.flatMap((snapshot) => snapshot?.vcSha256 ?? [])
   })
   if (wrong.length > 0) await revokeDigests(tx, wrong, now)
 }
 
 function eventOf({ standing, change, snapshot }: SharedStep, now: Date): NewEvent {
-  const { active: previous } = standing
+  const { told: previous } = standing
   const { correction, decision } = change
   return decision === 'issue' && previous !== null && correction !== null
-    ? scoreRevised(snapshot, { ...correction, previous }, now)
+    ? scoreRevised(snapshot, { ...correction, previous, issuedAt: now, revisedAt: now })
     : scoreUpdated(snapshot, now)
 }
 

@@ -15,12 +15,17 @@ export function mayShare({ onboarded, consents, identity }: SharingFacts, now: D
     .score
 }
 
+/** Events about the person may be sent, besides those of consent itself. */
+export function mayPublish({ consents }: Pick<SharingFacts, 'consents'>): boolean {
+  return needed.every((permission) => consents[permission])
+}
+
 /**
  * The credentials that the person has must not stand any longer. An identity check that ran out is no reason: they stay true of their
  * date.
  */
 export function mustTakeBack({ consents, identity }: SharingFacts): boolean {
-  return needed.some((permission) => !consents[permission]) || identity?.state === 'revoked'
+  return !mayPublish({ consents }) || identity?.state === 'revoked'
 }
 
 /** The person does not want to be scored in public any more; whether they are listed has nothing to do with it. */

@@ -27,10 +27,16 @@ export interface Snapshot {
   statusToken: Buffer | null
 }
 
+/** A score with its credential: without one there is nothing to tell the outside. */
+export type SharedSnapshot = Snapshot & { vcSha256: Buffer; statusToken: Buffer }
+
 export interface ActiveSnapshot extends Snapshot {
   /** The evidence as scored: canonical JSON. */
   evidence: string
 }
+
+/** A score that ended, whose credential may still be valid. */
+export type EarlierSnapshot = SharedSnapshot & Pick<ActiveSnapshot, 'evidence'>
 
 export interface NewSnapshot extends Snapshot {
   previousId: Buffer | null

@@ -6,6 +6,7 @@ import type { Tx } from '../platform/db/db.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
 import { findPersonFacts, lockWorkers } from '../workers/store.ts'
 import type { Engine } from './engine.ts'
+import { lastValid } from './owners.ts'
 import { recalledEngines, refuseRecalled } from './recall-engine.ts'
 import { holdRecalls } from './recall-store.ts'
 import type { Correction, Standing } from './score-change.ts'
@@ -41,14 +42,21 @@ export async function standingsOf(
   await deleteRecomputations(tx, ids)
   const standings = new Map<string, Standing & { evidence: Evidence[]; revoked: Set<string> }>()
   for (const { workerId, correction } of there) {
-    const nothing = { person: null, active: null, evidence: [], revoked: new Set<string>() }
+    const nothing = {
+      person: null,
+      active: null,
+      told: null,
+      evidence: [],
+      revoked: new Set<string>(),
+    }
     standings.set(workerId, { workerId, correction, isRecalled: false, ...nothing })
   }
   for (const person of await findPersonFacts(tx, ids)) of(person).person = person
   for (const active of await findActiveSnapshots(tx, ids)) {
     const isRecalled = recalled.has(active.engineSha256.toString('hex'))
-    Object.assign(of(active), { active, isRecalled })
+    Object.assign(of(active), { active, told: active, isRecalled })
   }
+  await findTold(tx, [...standings.values()])
   for (const { workerId, state, ...item } of await findWorkerEvidence(tx, ids)) {
     const { evidence, revoked } = of({ workerId })
     if (state === 'active') evidence.push(item)
@@ -61,4 +69,17 @@ export async function standingsOf(
     if (standing === undefined) throw new Error('a row of a worker nobody asked for')
     return standing
   }
+}
+
+/** The score that an upheld dispute revises is the one that receivers have, which need not be the active one. */
+async function findTold(tx: Tx, standings: readonly Standing[]): Promise<void> {
+  const untold = standings.filter(
+    ({ correction, active }) => correction?.disputeId && !active?.vcSha256,
+  )
+  if (untold.length === 0) return
+  const earlier = await lastValid(
+    tx,
+    untold.map(({ workerId }) => workerId),
+  )
+  for (const standing of untold) standing.told = earlier.get(standing.workerId) ?? standing.active
 }

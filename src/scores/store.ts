@@ -1,6 +1,12 @@
 /** All SQL of score_snapshots, score_workings, scoring_vocabularies and score_evaluations. */
-import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import type { ActiveSnapshot, NewSnapshot } from './snapshot.ts'
+import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import type { ActiveSnapshot, EarlierSnapshot, NewSnapshot } from './snapshot.ts'
+
+const scoredColumns = fragment`
+  s.snapshot_id as "snapshotId", s.worker_id as "workerId", s.engine_version as "engineVersion",
+  s.engine_sha256 as "engineSha256", s.score, s.confidence_low as low, s.confidence_high as high, s.band,
+  s.evidence_count as "evidenceCount", s.source_count as "sourceCount", s.issued_at as "issuedAt",
+  s.vc_sha256 as "vcSha256", s.status_token as "statusToken", w.evidence`
 
 /** Under the workers' locks, what is found stays so until the transaction ends. */
 export function findActiveSnapshots(
@@ -8,12 +14,7 @@ export function findActiveSnapshots(
   workerIds: readonly string[],
 ): Promise<ActiveSnapshot[]> {
   return db.rows<ActiveSnapshot>(sql`
-    select s.snapshot_id as "snapshotId", s.worker_id as "workerId",
-      s.engine_version as "engineVersion", s.engine_sha256 as "engineSha256", s.score,
-      s.confidence_low as low, s.confidence_high as high, s.band,
-      s.evidence_count as "evidenceCount", s.source_count as "sourceCount",
-      s.issued_at as "issuedAt", s.vc_sha256 as "vcSha256", s.status_token as "statusToken",
-      w.evidence
+    select ${scoredColumns}
     from score_snapshots s join score_workings w on w.snapshot_id = s.snapshot_id
     where s.worker_id = any(${workerIds}::uuid[]) and s.state = 'active'`)
 }
@@ -104,26 +105,17 @@ export function findWorkerCredentials(
     where worker_id = any(${workerIds}::uuid[]) and (vc_sha256 is not null or state = 'active')`)
 }
 
-/** Of the scores that have ended, with the evidence as scored: canonical JSON. */
-export function findEarlierCredentials(
+/** Returns the scores of these workers that ended and had a credential, the latest first. */
+export function findEarlierSnapshots(
   db: Queryable,
   workerIds: readonly string[],
-): Promise<{ vcSha256: Buffer; evidence: string }[]> {
-  return db.rows(sql`
-    select s.vc_sha256 as "vcSha256", w.evidence
+): Promise<EarlierSnapshot[]> {
+  return db.rows<EarlierSnapshot>(sql`
+    select ${scoredColumns}
     from score_snapshots s join score_workings w on w.snapshot_id = s.snapshot_id
-    where s.worker_id = any(${workerIds}::uuid[]) and s.state <> 'active' and s.vc_sha256 is not null`)
-}
-
-/** Null where the score has none. */
-export async function findSnapshotCredential(
-  db: Queryable,
-  snapshotId: string,
-): Promise<{ vcSha256: Buffer; active: boolean } | null> {
-  const [row] = await db.rows<{ vcSha256: Buffer; active: boolean }>(sql`
-    select vc_sha256 as "vcSha256", state = 'active' as active from score_snapshots
-    where snapshot_id = ${Buffer.from(snapshotId, 'hex')} and vc_sha256 is not null`)
-  return row ?? null
+    where s.worker_id = any(${workerIds}::uuid[]) and s.state <> 'active'
+      and s.vc_sha256 is not null
+    order by s.ended_at desc, s.issued_at desc`)
 }
 
 /** Keeps a vocabulary that scores are computed under. */

@@ -88,7 +88,7 @@ export const eventTypes = {
     data: Type.Object(
       {
         ...newScore,
-        previousSnapshotId: digest('The score that was wrong.'),
+        previousSnapshotId: digest('The score that it replaces.'),
         previousScore: points('Its value.'),
         previousScoreVcSha256: orNull(digest('Its credential; null where it had none.')),
         previousScoreVcStatusToken: orNull(
@@ -140,7 +140,9 @@ export const eventTypes = {
         ),
         evidenceCount: count('How many items of evidence still count.'),
         sourceCount: count('How many independent groups of sources they come from.'),
-        snapshotId: orNull(digest('The score it was part of; null where there was none.')),
+        snapshotId: orNull(
+          digest('A score it was part of, one event for each; null where there was none.'),
+        ),
         scoreVcSha256: orNull(digest("That score's credential; null where it had none.")),
         scoreVcStatusToken: orNull(
           digest("That score's credential's status; null where it had none."),

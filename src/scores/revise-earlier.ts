@@ -1,0 +1,34 @@
+/** The correction of a score that is not the active one any more: another score stands already. */
+import type { Tx } from '../platform/db/db.ts'
+import { revokeDigests } from '../score-credentials/revoke.ts'
+import { publishEvents } from '../webhooks/events/outbox.ts'
+import { findPersonFacts } from '../workers/store.ts'
+import type { Correction } from './score-change.ts'
+import { scoreRevised } from './score-events.ts'
+import { mayPublish } from './sharing.ts'
+import type { EarlierSnapshot, SharedSnapshot, Snapshot } from './snapshot.ts'
+import { findActiveSnapshots } from './store.ts'
+
+/**
+ * Revokes the credential of `earlier` and publishes `score.revised` from it to the score that stands. Without
+ * a score that stands, or consent, there is no such event. Called under the worker's lock.
+ */
+export async function reviseEarlier(
+  tx: Tx,
+  earlier: EarlierSnapshot,
+  { correction, now }: { correction: Correction; now: Date },
+): Promise<void> {
+  const [revoked] = await revokeDigests(tx, [earlier.vcSha256], now)
+  if (revoked?.now !== true) return
+  const [active] = await findActiveSnapshots(tx, [earlier.workerId])
+  const [person] = await findPersonFacts(tx, [earlier.workerId])
+  if (active === undefined || !isShared(active)) return
+  if (person === undefined || !mayPublish(person)) return
+  const { issuedAt } = active
+  const revision = { ...correction, previous: earlier, issuedAt, revisedAt: now }
+  await publishEvents(tx, [scoreRevised(active, revision)], now)
+}
+
+function isShared<One extends Snapshot>(snapshot: One): snapshot is One & SharedSnapshot {
+  return snapshot.vcSha256 !== null && snapshot.statusToken !== null
+}
