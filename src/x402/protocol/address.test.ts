@@ -8,7 +8,7 @@ import { addressOf, checksummed, mayBeRight } from './address.ts'
 const hex = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const toHex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString('hex')}`
 
-test('an address is written, and a key is named, as the official code does', () => {
+test('an address has the checksum, and a key the address, that the official code gives', () => {
   fc.assert(
     fc.property(hex(20), hex(32), (address, key) => {
       assert.equal(checksummed(toHex(address)), checksumAddress(toHex(address)))
@@ -19,7 +19,7 @@ test('an address is written, and a key is named, as the official code does', () 
   )
 })
 
-test('EIP-55: its examples are right, and with any letter of them in the other case they are not', () => {
+test('EIP-55: its examples pass, and fail with any letter in the other case', () => {
   for (const address of [
     '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
     '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',

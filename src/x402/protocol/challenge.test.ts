@@ -12,7 +12,7 @@ const secret = 'a secret of at least thirty-two characters'
 const quote = makeQuote(testTerms, { secret, random: randomBytes(quoteRandomBytes), now })
 const parts = { quote, idempotencyKey: 'purchase-number-0001', headerVersion: 1 } as const
 
-test('the challenge is closed, has every member of spec §2.8 in its form, and the header is base64 of the same', () => {
+test('the challenge is closed and has every specified member, and the header is the base64 of the same JSON', () => {
   const { body, headers } = challengeOf(testTerms, parts)
   assert.deepEqual(body, {
     x402Version: 1,
@@ -42,7 +42,7 @@ test('the challenge is closed, has every member of spec §2.8 in its form, and t
   assert.ok(PaymentRequiredV1Schema.safeParse(body).success)
 })
 
-test('with header version 2 the body stays version 1, and the header is what payers of version 2 read', () => {
+test('with header version 2 the body stays version 1, and clients of version 2 read the header', () => {
   const { body, headers } = challengeOf(testTerms, { ...parts, headerVersion: 2 })
   assert.ok(PaymentRequiredV1Schema.safeParse(body).success)
   const header = readBase64Json(headers['PAYMENT-REQUIRED'])
@@ -53,11 +53,11 @@ test('with header version 2 the body stays version 1, and the header is what pay
   assert.equal(resource.url, testTerms.resource)
 })
 
-test('a quote has 64 characters of the alphabet that every payer takes', () => {
+test('a quote has 64 characters of an alphabet that every client accepts', () => {
   assert.match(quote, /^[A-Za-z0-9_-]{64}$/)
 })
 
-test('a quote is good for its own terms alone, and under a former secret too', () => {
+test('a quote is valid only for its own terms, also under a former secret', () => {
   const secrets = ['another secret of thirty-two characters!', secret]
   const check = (terms: typeof testTerms, text = quote) => checkQuote(text, terms, { secrets, now })
   assert.equal(check(testTerms), 'good')
@@ -73,7 +73,7 @@ test('a quote is good for its own terms alone, and under a former secret too', (
   assert.equal(checkQuote(quote, testTerms, { secrets: [secrets[0] ?? ''], now }), 'foreign')
 })
 
-test('a quote with any character changed, or of another length, is foreign', () => {
+test('a quote with a changed character or another length is foreign', () => {
   const check = (text: string) => checkQuote(text, testTerms, { secrets: [secret], now })
   for (let i = 0; i < quote.length; i++) {
     const changed = `${quote.slice(0, i)}${quote[i] === 'A' ? 'B' : 'A'}${quote.slice(i + 1)}`
@@ -93,7 +93,7 @@ test('a quote is old from the second after its time', () => {
   assert.equal(at(301), 'old')
 })
 
-test('a resource has one URL, whatever the order of its query, and the ledger knows only its digest', () => {
+test('a resource has one URL for any order of its query, and the ledger stores only its digest', () => {
   const query = { q: 'a b&c', limit: '18' }
   const url = resourceUrl('https://scores.example.org', '/api/v1/candidates/search', {
     path: {},

@@ -1,6 +1,7 @@
 /**
- * Pure: what a caller without a key is told (spec §2.8). The body is always version 1 of the protocol; so is the header, unless the operator
- * chose version 2 for it: then payers that know only that version can pay as well, and those that read the body still do (decision D22).
+ * Pure: the payment challenge. The body is always version 1 of the protocol. The header is version
+ * 1 as well, unless the operator chose version 2 for it: then clients that know only version 2 can
+ * pay too, and those that read the body still can (decision D22).
  */
 import type { Price, Terms } from './terms.ts'
 
@@ -12,14 +13,17 @@ export interface Challenge {
 }
 
 export interface ChallengeParts {
-  /** Of `makeQuote`. */
+  /** Made by `makeQuote`. */
   quote: string
-  /** 16 to 128 characters: the caller's own, or random. */
+  /** 16 to 128 characters: the caller's own key, or a random one. */
   idempotencyKey: string
   headerVersion: HeaderVersion
 }
 
-/** Its members are all those that the official payers need, though the specification requires fewer. */
+/**
+ * Returns the challenge with all members that the official clients need, also those that the
+ * specification does not require.
+ */
 export function challengeOf(terms: Terms, parts: ChallengeParts): Challenge {
   const extra = {
     name: terms.assetName,
@@ -60,7 +64,7 @@ function challengeV2(terms: Terms, extra: Extra) {
   }
 }
 
-/** The terms as a facilitator is asked to hold a payment against them. */
+/** Returns the terms in the form in which a facilitator compares a payment with them. */
 export function requirementV2(terms: Price) {
   return {
     scheme: 'exact',
@@ -73,7 +77,7 @@ export function requirementV2(terms: Price) {
   }
 }
 
-/** Standard base64 of the JSON: the form of every payment header. */
+/** Encodes a payment header: standard base64 of the JSON. */
 export function encodeHeader(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64')
 }

@@ -18,13 +18,13 @@ const now = new Date()
 const options = { secrets: [secret], now }
 const wallet = testWallet()
 
-test('a payment for the terms, of either version, matches them', async () => {
+test('a payment for the terms matches them in either version', async () => {
   const signed = await signAuthorization(wallet, testTerms)
   for (const payload of [payloadV1(signed), payloadV2(signed)])
     assert.deepEqual(matchPayment(paymentOf(payload), testTerms, options), { terms: testTerms })
 })
 
-test('a payment for anything else is refused with the reason of the specification', async () => {
+test('a payment for anything else is refused with its reason', async () => {
   const seconds = Math.floor(now.getTime() / 1_000)
   const signed = await signAuthorization(wallet, testTerms)
   const v1 = payloadV1(signed)
@@ -78,7 +78,7 @@ function quoteOf(terms: Terms, at: Date = now): string {
   return makeQuote(terms, { secret, random: randomBytes(quoteRandomBytes), now: at })
 }
 
-test('a young quote keeps its price after a change of ours; an old one does not', async () => {
+test('a young quote keeps its price after a change of prices; an old one does not', async () => {
   const quoted = { ...testTerms, amount: '7000' }
   const signed = await signAuthorization(wallet, quoted)
   const young = paymentOf(payloadV2(signed, quoted, { nonce: quoteOf(quoted) }))

@@ -1,6 +1,6 @@
 /**
- * Pure: whether a payment is for this resource, at its price, to us and in time: what we can say before anybody else is asked.
- * The signature is not looked at here.
+ * Pure: compares a payment with the resource, its price, the payee and the time. The signature is
+ * not checked here.
  */
 import type { SignedPayment } from './payload.ts'
 import { checkQuote } from './quote.ts'
@@ -8,21 +8,26 @@ import type { PaymentReason } from './reasons.ts'
 import type { Terms } from './terms.ts'
 
 export interface MatchOptions {
-  /** That may have made the quote. */
+  /** Secrets that may have made the quote. */
   secrets: readonly string[]
   now: Date
 }
 
-/** A settlement takes seconds, and the token refuses what comes later than `validBefore`. */
+/**
+ * A settlement takes seconds, and the token contract refuses an authorization after `validBefore`.
+ */
 const secondsLeftMin = 6n
 
 export type Match = { terms: Terms } | { reason: PaymentReason }
 
-/** The terms that hold for this payment: those of the present, or of a young quote that the payer accepted. */
+/**
+ * Returns the terms of this payment: the present ones, or those of a young quote that the payer
+ * accepted.
+ */
 export function matchPayment(payment: SignedPayment, terms: Terms, options: MatchOptions): Match {
   const { authorization, scheme, network } = payment
   if (scheme !== 'exact') return { reason: 'unsupported_scheme' }
-  // Before anything is asked of a facilitator in our own words: it would take ours for the payer's.
+  // Checked before a facilitator is asked: it gets our network, not the payer's.
   if (network !== terms.network && network !== terms.caip2) return { reason: 'invalid_network' }
   const agreed = agreedTerms(payment, terms, options)
   if (agreed === null) return { reason: 'invalid_payment_requirements' }
@@ -37,7 +42,8 @@ export function matchPayment(payment: SignedPayment, terms: Terms, options: Matc
 }
 
 /**
- * Null while there is time to settle. Asked apart from the rest: a payment that was made in time is served from the ledger afterwards.
+ * Returns null while there is time to settle. Separate from the match, because a payment that was
+ * made in time is served from the ledger later.
  */
 export function expiredReason(payment: SignedPayment, now: Date): PaymentReason | null {
   const nowSeconds = BigInt(Math.floor(now.getTime() / 1_000))

@@ -27,7 +27,7 @@ test('a payment of version 1 and one of version 2 become the same closed value',
   assert.equal(second.payment.accepted?.amount, '10000')
 })
 
-test('the purchase is named by the payment identifier, else by the key that the payer gives back', () => {
+test('the payment identifier names the purchase; without one, the key that the payer returns does', () => {
   const named = (over: object, extra = {}) => {
     const decoded = decodePayment(base64Json({ ...payloadV2(signed, testTerms, extra), ...over }))
     return 'payment' in decoded ? decoded.payment.idempotencyKey : decoded.reason
@@ -40,7 +40,7 @@ test('the purchase is named by the payment identifier, else by the key that the 
   assert.equal(named({}, { idempotencyKey: 'short' }), null)
 })
 
-test('whatever is not a payment is named as the kind of thing it is not', () => {
+test('a value that is no payment is refused with its kind', () => {
   const cases: [string, unknown, string][] = [
     ['an array', [v1], 'invalid_payload'],
     ['null', null, 'invalid_payload'],
@@ -73,7 +73,7 @@ function authorized(over: object) {
   return changed({ authorization: { ...signed.authorization, ...over } })
 }
 
-test('base64 must be the standard alphabet, padded, and hold JSON that reads one way', () => {
+test('base64 must use the standard alphabet, be padded and hold unambiguous JSON', () => {
   const good = base64Json(v1)
   const texts = [
     '',
@@ -105,14 +105,14 @@ function plain(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value
 }
 
-test('either header carries a payment; two that differ, or one that is too long, carry none', () => {
+test('either header carries a payment; two different ones or an overlong one carry none', () => {
   const x = 'x'.repeat(paymentHeaderBytesMax)
   assert.deepEqual(presentedPayment({}), { kind: 'none' })
   assert.deepEqual(presentedPayment({ 'x-payment': 'a' }), { kind: 'header', text: 'a' })
   assert.deepEqual(presentedPayment({ 'payment-signature': x }), { kind: 'header', text: x })
   const both = { 'x-payment': 'a', 'payment-signature': 'a' }
   assert.deepEqual(presentedPayment(both), { kind: 'header', text: 'a' })
-  // As Node joins two lines of one name.
+  // Node joins two lines of one header in this way.
   assert.deepEqual(presentedPayment({ 'x-payment': 'a, a' }), { kind: 'header', text: 'a' })
   const noPayment = '{"x402Version":1, "scheme":"exact"}'
   assert.deepEqual(presentedPayment({ 'x-payment': noPayment }), {
@@ -128,7 +128,7 @@ test('either header carries a payment; two that differ, or one that is too long,
     assert.deepEqual(presentedPayment(headers), { kind: 'unusable' }, JSON.stringify(headers))
 })
 
-test('a reason is always one of the specification, and what may hide a payment is no firm refusal', () => {
+test('every reason is in the specification, and a reason that may hide a payment is no firm refusal', () => {
   assert.equal(
     paymentReason('invalid_exact_evm_insufficient_balance', 'unexpected_verify_error'),
     'insufficient_funds',

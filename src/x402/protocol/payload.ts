@@ -1,6 +1,7 @@
 /**
- * Pure: the payment a caller presents, as a closed plain value (spec §5). Version 1 and 2 of the protocol, in either header; of all the ways to
- * pay only a signed EIP-3009 authorization, the one that the challenge asks for.
+ * Pure: the payment that a caller presents, as a closed plain value. Accepts versions 1 and 2 of
+ * the protocol in either header, and only a signed EIP-3009 authorization, which is the kind that
+ * the challenge asks for.
  */
 import { PaymentPayloadV1Schema, PaymentPayloadV2Schema, z } from '@x402/core/schemas'
 import { idempotencyKeyPattern } from '../../platform/http/endpoint.ts'
@@ -9,7 +10,10 @@ import type { PaymentReason } from './reasons.ts'
 
 export const paymentHeaderBytesMax = 8_192
 
-/** Addresses and hex in lower case, numbers in decimal digits without leading zeros: one authorization has one form. */
+/**
+ * Addresses and hex are lower case, numbers are decimal digits without leading zeros: one
+ * authorization has one form.
+ */
 export interface Authorization {
   from: string
   to: string
@@ -18,11 +22,11 @@ export interface Authorization {
   /** Unix seconds. */
   validAfter: string
   validBefore: string
-  /** 32 random bytes of the payer's making: with the payer it is the identity of the payment. */
+  /** 32 random bytes of the payer. Together with the payer they identify the payment. */
   nonce: string
 }
 
-/** What a payer of version 2 says it agreed to. */
+/** The terms that a client of version 2 says it accepted. */
 export interface AcceptedTerms {
   amount: string
   asset: string
@@ -36,17 +40,20 @@ export interface SignedPayment {
   authorization: Authorization
   signature: string
   accepted: AcceptedTerms | null
-  /** The purchase that the payer says this payment belongs to. */
+  /** The purchase to which the payer assigns this payment. */
   idempotencyKey: string | null
 }
 
 export type Presented =
   | { kind: 'none' }
-  /** Too long, or several that differ. */
+  /** Too long, or several different headers. */
   | { kind: 'unusable' }
   | { kind: 'header'; text: string }
 
-/** Headers that say the same are one payment; two that differ are nobody's (decision D23). Two lines of one name come joined by a comma. */
+/**
+ * Returns the presented payment. Equal headers are one payment; two different ones are unusable
+ * (decision D23). Node joins two lines of one header with a comma.
+ */
 export function presentedPayment(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Presented {
@@ -59,7 +66,7 @@ export function presentedPayment(
     : { kind: 'header', text }
 }
 
-/** What is in no base64 is no joint of lines. */
+/** A comma never occurs in base64, so it separates lines. */
 function linesOf(line: string | string[]): string[] {
   if (typeof line !== 'string') return line
   return /^[A-Za-z0-9+/]+=*(, [A-Za-z0-9+/]+=*)+$/.test(line) ? line.split(', ') : [line]
@@ -120,7 +127,7 @@ const hex = (characters: number) =>
     .string()
     .regex(new RegExp(`^0x[0-9a-fA-F]{${characters}}$`))
     .toLowerCase()
-/** A number of 256 bits at most. */
+/** A number of at most 256 bits. */
 const digits = z
   .string()
   .regex(/^\d{1,78}$/)

@@ -1,7 +1,8 @@
 /**
- * Pure: a quote is the `extra.nonce` of a challenge. It proves to us alone that we offered these terms, so that nothing is written for each
- * request that is not paid. Payers of version 1 never send it back, those of version 2 do: then it must be ours, for this resource, and a
- * price we have changed since is honoured while the quote is young.
+ * Pure: quotes. A quote is the `extra.nonce` of a challenge. It proves that this service offered
+ * these terms, so an unpaid request writes nothing. Clients of version 1 never return it. Clients
+ * of version 2 do: then it must be genuine and for this resource, and a price that has changed
+ * since is honoured while the quote is young.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Terms } from './terms.ts'
@@ -22,14 +23,17 @@ export function makeQuote(
 }
 
 export type QuoteVerdict =
-  /** Ours, of these terms, and still good. */
+  /** Genuine, for these terms and young. */
   | 'good'
-  /** Ours, but too old to bind us to its price. */
+  /** Genuine, but too old to bind the service to its price. */
   | 'old'
-  /** Not ours, or made for another resource or price. */
+  /** Not genuine, or made for another resource or price. */
   | 'foreign'
 
-/** `terms` as the payer accepted them, its amount included. Any of the secrets may have made it; the first makes new ones. */
+/**
+ * Checks a quote. `terms` are those that the payer accepted, with their amount. Any of the secrets
+ * may have made the quote; new quotes are made with the first.
+ */
 export function checkQuote(
   quote: string,
   terms: Terms,

@@ -1,4 +1,7 @@
-/** Pure: why a payment was not taken, in the words of the x402 specification. A facilitator's own words never leave. */
+/**
+ * Pure: reasons for which a payment is refused, in the words of the x402 specification. A
+ * facilitator's own words never leave this service.
+ */
 
 export const paymentReasons = [
   'insufficient_funds',
@@ -19,16 +22,13 @@ export const paymentReasons = [
 ] as const
 export type PaymentReason = (typeof paymentReasons)[number]
 
-/** Used before, or cancelled. */
+/** The authorization was used or cancelled before. */
 export const usedReason = 'invalid_transaction_state' satisfies PaymentReason
 
-/**
- * The official name for a transfer that a node refused to simulate, for none of the reasons that
- * have a name.
- */
+/** The official name for a transfer that a node refused to simulate for a reason without a name. */
 export const simulationFailed = 'invalid_exact_evm_transaction_simulation_failed'
 
-/** Other names in use for the same. */
+/** Other names in use for the same reasons. */
 const synonyms: Readonly<Record<string, PaymentReason>> = {
   invalid_exact_evm_signature: 'invalid_exact_evm_payload_signature',
   invalid_exact_evm_failed_to_parse_signature: 'invalid_exact_evm_payload_signature',
@@ -65,7 +65,8 @@ export function paymentReason(told: string | undefined, otherwise: PaymentReason
 }
 
 /**
- * With these a facilitator says that it has sent nothing, and will not. Any other failure to settle may hide a payment that was made.
+ * With these reasons a facilitator states that it has sent nothing and will not. Any other failure
+ * to settle may hide a payment that was made.
  */
 const sentNothing: ReadonlySet<PaymentReason> = new Set([
   'insufficient_funds',

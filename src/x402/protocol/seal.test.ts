@@ -16,12 +16,12 @@ const other = 'another of thirty-two characters'
 const id = '0199fb58-0000-7000-8000-000000000001'
 const sealed = sealPayment(payment, { id, secret, random: randomBytes(sealNonceBytes) })
 
-test('a sealed payment opens under the secret that sealed it, also when that is not the first any more', () => {
+test('a sealed payment opens under the secret that sealed it, also if that secret is no longer the first', () => {
   assert.deepEqual(openPayment(sealed, { id, secrets: [secret] }), payment)
   assert.deepEqual(openPayment(sealed, { id, secrets: [other, secret] }), payment)
 })
 
-test('it opens in no other row, under no other secret, and not when a byte of it is another', () => {
+test('it does not open in another row, under another secret, or after a change of any byte', () => {
   assert.equal(openPayment(sealed, { id, secrets: [other] }), null)
   assert.equal(openPayment(sealed, { id: id.replace('1', '2'), secrets: [secret] }), null)
   for (let i = 0; i < sealed.length; i += 7) {
@@ -32,6 +32,6 @@ test('it opens in no other row, under no other secret, and not when a byte of it
   assert.equal(openPayment(sealed.subarray(0, 20), { id, secrets: [secret] }), null)
 })
 
-test('it shows nothing of the payment', () => {
+test('the sealed form shows nothing of the payment', () => {
   assert.ok(!sealed.toString('latin1').includes(payment.signature.slice(2, 20)))
 })

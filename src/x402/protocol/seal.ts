@@ -1,4 +1,7 @@
-/** Pure: a signed payment as it lies in the ledger while it is open. Whoever reads the table alone cannot send it to the chain. */
+/**
+ * Pure: seals a signed payment for the ledger while it is open. A reader of the table alone cannot
+ * send it to the chain.
+ */
 import {
   createCipheriv,
   createDecipheriv,
@@ -11,7 +14,9 @@ import type { SignedPayment } from './payload.ts'
 export const sealNonceBytes = 12
 const tagBytes = 16
 
-/** `id` is the row's: a sealed payment opens in no other. The first secret seals; any of them opens. */
+/**
+ * Seals with the first secret. `id` is the id of the row: a sealed payment opens in no other row.
+ */
 export function sealPayment(
   payment: SignedPayment,
   { id, secret, random }: { id: string; secret: string; random: Uint8Array },
@@ -21,7 +26,7 @@ export function sealPayment(
   return Buffer.concat([random, cipher.getAuthTag(), text])
 }
 
-/** Null where none of the secrets made it. */
+/** Opens with any of the secrets. Returns null if none of them made it. */
 export function openPayment(
   sealed: Uint8Array,
   { id, secrets }: { id: string; secrets: readonly string[] },
@@ -36,16 +41,16 @@ export function openPayment(
       })
       decipher.setAAD(Buffer.from(id)).setAuthTag(tag)
       const opened = Buffer.concat([decipher.update(text), decipher.final()])
-      // Authentic, so of our own making.
+      // The text is authentic, so this service wrote it.
       return JSON.parse(opened.toString('utf8')) as SignedPayment
     } catch {
-      // Another secret's, or none's.
+      // Sealed by another secret, or altered.
     }
   }
   return null
 }
 
-/** By secret: the few of the settings. */
+/** Keys by secret, for the few secrets of the settings. */
 const keys = new Map<string, KeyObject>()
 
 function keyOf(secret: string): KeyObject {

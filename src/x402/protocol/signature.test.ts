@@ -1,4 +1,7 @@
-/** Whose signature it is, held against viem, which recovers the address in another way; and what no key can have signed. */
+/**
+ * The signer of an authorization, compared with viem, which recovers the address in another way;
+ * and signatures that no key can have made.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Hex } from 'viem'
@@ -17,7 +20,7 @@ import fc from '../../../test/support/oracle/fc.ts'
 import type { SignedPayment } from './payload.ts'
 import { signerOf } from './signature.ts'
 
-/** 1 to the order of the curve less 1 are keys; these all are. */
+/** Keys are the numbers from 1 to the order of the curve minus 1. */
 const privateKeys = fc
   .bigInt({ min: 1n, max: 2n ** 255n })
   .map((key): Hex => `0x${key.toString(16).padStart(64, '0')}`)
@@ -28,7 +31,7 @@ function withBitFlipped(signature: string, bit: number): string {
   return `0x${bytes.toString('hex')}`
 }
 
-/** What viem says, by code that shares nothing with ours but the hash. */
+/** Returns viem's verdict. viem shares nothing but the hash with our code. */
 async function isSignedByPayer({ authorization, signature }: SignedPayment): Promise<boolean> {
   try {
     const data = authorizationData(authorization, testTerms)
@@ -39,7 +42,7 @@ async function isSignedByPayer({ authorization, signature }: SignedPayment): Pro
   }
 }
 
-test('the payer has signed, and nobody has once a bit of the signature is another: as viem says', async () => {
+test("the payer's signature is recognised, and after a change of any bit it is nobody's, in agreement with viem", async () => {
   await fc.assert(
     fc.asyncProperty(privateKeys, fc.integer({ min: 0, max: 64 * 8 - 1 }), async (key, bit) => {
       const signed = await signAuthorization(privateKeyToAccount(key), testTerms)
@@ -60,7 +63,7 @@ const hexOf = (bytes: number) =>
     .uint8Array({ minLength: bytes, maxLength: bytes })
     .map((each) => `0x${Buffer.from(each).toString('hex')}`)
 
-test('whatever is authorized, in whichever coin: what is signed is what viem has its wallets sign', async () => {
+test('the signed bytes are those that viem has its wallets sign, for any authorization and coin', async () => {
   const wallet = testWallet()
   const authorized = fc.record({
     to: fc.oneof(hexOf(20), fc.constant(`0x${'0'.repeat(40)}`)),
@@ -86,7 +89,7 @@ test('whatever is authorized, in whichever coin: what is signed is what viem has
   )
 })
 
-test('a signature of anything else is of somebody else', async () => {
+test('a signature over anything else belongs to another signer', async () => {
   const payment = paymentOf(payloadV1(await signAuthorization(testWallet(), testTerms)))
   const { authorization } = payment
   const others = [
@@ -106,7 +109,7 @@ test('a signature of anything else is of somebody else', async () => {
     assert.equal(await signerOf(payment, terms), 'other')
 })
 
-test('what no key can have signed is nobody’s, and no error', async () => {
+test('a signature that no key can have made has no signer and throws no error', async () => {
   const payment = paymentOf(payloadV1(await signAuthorization(testWallet(), testTerms)))
   const order = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
   const one = '1'.padStart(64, '0')
@@ -123,7 +126,7 @@ test('what no key can have signed is nobody’s, and no error', async () => {
       assert.equal(await signerOf({ ...payment, signature: `0x${r}${s}${v}` }, testTerms), 'other')
 })
 
-test('one of the two forms of a signature is taken, as the contract of the coin takes it', async () => {
+test("one of the two forms of a signature is accepted, the one that the coin's contract accepts", async () => {
   const payment = paymentOf(payloadV1(await signAuthorization(testWallet(), testTerms)))
   const twin = { ...payment, signature: malleated(payment.signature) }
   assert.equal(await isSignedByPayer(twin), true)

@@ -1,17 +1,23 @@
-/** Who signed an authorization (EIP-712). The code of the curve is imported with the first payment: a server without payments never needs it. */
+/**
+ * Recovers the signer of an authorization (EIP-712). The code of the curve is imported with the
+ * first payment, because a server without payments never needs it.
+ */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { addressOfKey } from './address.ts'
 import type { SignedPayment } from './payload.ts'
 import type { Price } from './terms.ts'
 
-/** 65 bytes: the signature of an ordinary key. Any other is a contract's, and only the chain can tell. */
+/**
+ * 65 bytes: the signature of an ordinary key. Any other length is a contract's, and only the chain
+ * can verify it.
+ */
 const plainSignatureLength = 2 + 2 * 65
 
 export type Signer =
   | 'payer'
-  /** Another ordinary key; or the payer's, that signed something else. */
+  /** Another ordinary key, or the payer's key over something else. */
   | 'other'
-  /** Perhaps the payer, which then is a contract. */
+  /** Possibly the payer, which then is a contract. */
   | 'unknown'
 
 export async function signerOf(
@@ -24,7 +30,7 @@ export async function signerOf(
   return (await addressOfSigner(digest, signature)) === authorization.from ? 'payer' : 'other'
 }
 
-/** What is signed: 32 bytes (EIP-712). */
+/** Returns the 32 bytes that are signed (EIP-712). */
 function digestOf(
   { from, to, value, validAfter, validBefore, nonce }: SignedPayment['authorization'],
   price: Price,
@@ -34,19 +40,19 @@ function digestOf(
   return keccak_256(Buffer.concat([signedDataMark, domainOf(price), hashed]))
 }
 
-/** EIP-712's separator: where the coin's contract is, and as what it signs. */
+/** Returns EIP-712's domain separator of the coin's contract. */
 function domainOf({ assetName, assetVersion, chainId, asset }: Price): Uint8Array {
   const names = [assetName, assetVersion].map(hashOf)
   const place = [chainId.toString(16), asset].map(wordOf)
   return keccak_256(Buffer.concat([domainType, ...names, ...place]))
 }
 
-/** Decimal digits in, hex digits out. */
+/** Converts decimal digits to hex digits. */
 function hexOf(number: string): string {
   return BigInt(number).toString(16)
 }
 
-/** Hex digits, after `0x` or not: a number of 256 bits. */
+/** Converts hex digits, with or without `0x`, to a number of 256 bits. */
 function wordOf(hex: string): Buffer {
   return Buffer.from(hex.replace('0x', '').padStart(64, '0'), 'hex')
 }
@@ -56,8 +62,8 @@ function hashOf(text: string): Uint8Array {
 }
 
 /**
- * 0x and 40 hex characters in lower case; null where no key can have signed so. By Bitcoin's libsecp256k1, which takes a seventh of the time
- * that viem takes.
+ * Returns 0x and 40 lower-case hex characters, or null if no key can have signed in this way. Uses
+ * Bitcoin's libsecp256k1, which takes a seventh of viem's time.
  */
 async function addressOfSigner(digest: Uint8Array, signature: string): Promise<string | null> {
   const { recover } = await import('tiny-secp256k1')
@@ -67,12 +73,15 @@ async function addressOfSigner(digest: Uint8Array, signature: string): Promise<s
     const key = recover(digest, signed.subarray(0, 64), parity, false)
     return key === null ? null : addressOfKey(key)
   } catch {
-    // A number of the two is zero, or beyond the curve's order.
+    // One of the two numbers is zero or beyond the order of the curve.
     return null
   }
 }
 
-/** Of the two forms that every signature has the coin's contract takes one, with `s` in the lower half of the curve's order. */
+/**
+ * Every signature has two forms. The coin's contract accepts the one with `s` in the lower half of
+ * the curve's order.
+ */
 function isTakenByTheCoin(signature: string): boolean {
   const s = signature.slice(66, 130)
   return s <= halfOrder && (signature.endsWith('1b') || signature.endsWith('1c'))
@@ -84,7 +93,7 @@ const signedDataMark = Buffer.from('1901', 'hex')
 const domainType = hashOf(
   'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
 )
-/** EIP-3009. */
+/** Message type of EIP-3009. */
 const messageType = hashOf(
   'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
 )

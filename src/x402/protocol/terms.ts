@@ -1,14 +1,20 @@
-/** Pure: what one paid read costs, to whom and in which coin (spec §2.8). Everything the challenge says and a payment must match. */
+/**
+ * Pure: the terms of one paid read: amount, payee and coin. The challenge states them and a payment
+ * must match them.
+ */
 import { sha256 } from '../../platform/crypto/bytes.ts'
 import type { MeterName } from '../../platform/http/callers.ts'
 
 interface Network {
   chainId: number
-  /** CAIP-2, the name in version 2 of the protocol. */
+  /** Name of the network in version 2 of the protocol (CAIP-2). */
   caip2: string
-  /** The USDC contract: official clients pay in no other coin unless told to. */
+  /** The USDC contract. Official clients pay in no other coin by default. */
   asset: string
-  /** Name and version in the contract's EIP-712 domain. They differ by network; a wrong one makes every signature invalid. */
+  /**
+   * Name and version in the contract's EIP-712 domain. They differ by network, and a wrong one
+   * makes every signature invalid.
+   */
   assetName: string
   assetVersion: string
 }
@@ -32,7 +38,7 @@ export const networks = {
 
 export type NetworkName = keyof typeof networks
 
-/** What a payment is held against, by us and by a facilitator. */
+/** The terms with which this service and a facilitator compare a payment. */
 export interface Price extends Network {
   network: NetworkName
   /** 0x and 40 hex characters. */
@@ -43,14 +49,17 @@ export interface Price extends Network {
 }
 
 export interface Terms extends Price {
-  /** What is bought; of the same name as the credit meter. */
+  /** The purchased read, with the name of its credit meter. */
   endpoint: MeterName
-  /** Absolute URL, of PUBLIC_URL alone (decision D3), its parameters in one order. */
+  /** Absolute URL, made from PUBLIC_URL alone (decision D3), with its parameters in one order. */
   resource: string
   description: string
 }
 
-/** One URL for everything that asks for the same: path values percent-encoded, query in the order of the names. */
+/**
+ * Returns one URL for all requests of the same thing: path values percent-encoded, query sorted by
+ * name.
+ */
 export function resourceUrl(
   publicUrl: string,
   path: string,
@@ -65,7 +74,7 @@ export function resourceUrl(
   return `${publicUrl}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`
 }
 
-/** How the ledger names a resource: what somebody searched for is nobody's business. */
+/** Returns the digest by which the ledger names a resource, so that it stores no search text. */
 export function resourceKey(resource: string): Buffer {
   return sha256(resource)
 }

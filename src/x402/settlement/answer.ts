@@ -1,4 +1,7 @@
-/** A paid read without a key, from the challenge to the receipt (spec §4.4, decisions D18, D22, D23). */
+/**
+ * Answers a paid read without a key, from the payment challenge to the receipt (decisions D18, D22,
+ * D23).
+ */
 import { randomBytes } from 'node:crypto'
 import type { Answer } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
@@ -33,7 +36,7 @@ interface Attempt {
   answer: Answer
 }
 
-/** Each payment that is presented is counted, whatever it is worth. */
+/** Counts each payment that is presented, valid or not. */
 async function attempt(sale: Sale): Promise<Attempt> {
   const { shop, request } = sale
   const presented = presentedPayment(request.headers)
@@ -68,7 +71,7 @@ function termsOf(shop: Shop, request: PaidRequest): Terms {
   }
 }
 
-/** 402. The closed body has no room for a reason: it stands in the receipt. */
+/** Returns 402. The closed body has no field for a reason, so it stands in the receipt. */
 async function challenge({ shop, request, terms }: Sale, refused?: Refused): Promise<Answer> {
   await shop.board.post()
   const random = randomBytes(quoteRandomBytes)
@@ -88,7 +91,7 @@ async function challenge({ shop, request, terms }: Sale, refused?: Refused): Pro
   return { status: 402, body, headers: { ...headers, ...receiptHeaders(receipt) } }
 }
 
-/** As the payer calls it, where it is a name at all. */
+/** Returns the payer's name of the network, if it is a known name. */
 function networkNamed(payment: SignedPayment | undefined): string | undefined {
   return payment !== undefined && /^[\w:-]{1,64}$/.test(payment.network)
     ? payment.network
@@ -105,7 +108,7 @@ async function answerOf(sale: Sale, payment: SignedPayment, made: Purchase): Pro
     : later('payment_facilitator_unavailable')
 }
 
-/** The network by the name that the payer knows it by. */
+/** Adds a receipt that names the network as the payer does. */
 function withReceipt(
   { answer, transaction }: { answer: Answer; transaction: string },
   { network, authorization }: SignedPayment,

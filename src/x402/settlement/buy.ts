@@ -1,4 +1,4 @@
-/** What is bought: the way of `purchase.ts` from the hold to the answer. */
+/** The steps of a purchase (`purchase.ts`) from the hold to the answer. */
 import type { Db } from '../../platform/db/db.ts'
 import { inTime } from '../../platform/db/impatient-db.ts'
 import type { Answer } from '../../platform/http/endpoint.ts'
@@ -22,34 +22,44 @@ import {
 export interface Order {
   payment: SignedPayment
   terms: Terms
-  /** That the payer has signed it; else only a facilitator can tell. */
+  /** Whether the payer's signature is proved. If not, only a facilitator can check it. */
   isProved: boolean
-  /** Most likely nobody else is at it: verifying and reading need not wait until it is held. */
+  /**
+   * Most likely no other request works on this payment, so verification and reading may begin
+   * before it is held.
+   */
   mayBeginEarly: boolean
-  /** Names the purchase, however often it is signed for. */
+  /** Names the purchase, for any number of signatures. */
   idempotencyKey: string | null
-  /** What the facilitator says of it: asked once. */
+  /** Returns the facilitator's verdict, which is asked for once. */
   verification(): Promise<Verification>
-  /** What is bought, or why the caller must not have it. It may be asked more than once, and must change nothing. */
+  /**
+   * Returns the purchased answer, or the refusal. It may be called more than once and must change
+   * nothing.
+   */
   read(): Promise<Answer>
-  /** Whether somebody still waits for the answer, told once it can leave. */
+  /** Returns whether the caller still waits, once the answer can be sent. */
   isAwaited(): Promise<boolean>
-  /** The payment may be on its way from now on: however it ends, only the same payment again may follow. */
+  /**
+   * Called when the payment may have been sent: from then on only the same payment may be repeated.
+   */
   onSent(): void
 }
 
 export type Purchase =
-  /** Paid once, now or before. `answer` may be other than 200 where what was bought is there no more. */
+  /**
+   * Paid once, now or before. `answer` may differ from 200 if the purchased thing no longer exists.
+   */
   | { outcome: 'paid'; transaction: string; answer: Answer }
-  /** Not charged: the answer is not 200. */
+  /** Not charged, because the answer is not 200. */
   | { outcome: 'unsold'; answer: Answer }
   | { outcome: 'refused'; reason: PaymentReason }
   | { outcome: 'key reused' }
   | { outcome: 'facilitator unavailable' }
-  /** It may have been paid: only the same payment again may follow. */
+  /** The payment may have been made: only the same payment may be repeated. */
   | { outcome: 'pending' }
 
-/** What is ours alone until the lease ends, once it is held. */
+/** A hold on a payment, exclusive until the lease ends. */
 export interface Claim {
   row: NewPayment
   lease: Lease
@@ -58,8 +68,9 @@ export interface Claim {
 type Bought = Purchase | 'wait' | 'taken' | 'twin'
 
 /**
- * Hold it, verify and read; settle. `wait`: it has passed to somebody else. `taken`: somebody else was first with it. `twin`: another payment
- * of the same purchase was first.
+ * Holds the payment, verifies it and reads the answer, then settles. `wait`: another request has
+ * taken the payment over. `taken`: another request was first with it. `twin`: another payment of
+ * the same purchase was first.
  */
 export async function buy(till: Till, order: Order, claim: Claim): Promise<Bought> {
   const offer = await offerUnder(till, order, claim)
@@ -70,7 +81,10 @@ export async function buy(till: Till, order: Order, claim: Claim): Promise<Bough
 
 type Offer = { ready: Answer } | { ended: Bought }
 
-/** Whatever ends it before the payment is sent gives up what is held; what may still come to be held, when it is. */
+/**
+ * Releases the hold if the purchase ends before the payment is sent, also a hold that is written
+ * later.
+ */
 async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer> {
   const { db, patientDb, clock, onTrouble } = till
   const { id } = claim.row
@@ -95,13 +109,13 @@ async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer
   } catch (error) {
     const released = releaseLater()
     till.meanwhile(released)
-    // So that who asks again at once finds it free.
+    // Waits for the release, so that an immediate retry finds the payment free.
     await inTime(released).catch(() => undefined)
     throw error
   }
 }
 
-/** `ready`: the answer is 200, and the row says that the payment may be sent. */
+/** Returns `ready` if the answer is 200 and the row says that the payment may be sent. */
 async function untilSettling(
   till: Till,
   order: Order,
@@ -109,7 +123,7 @@ async function untilSettling(
 ): Promise<Offer> {
   const { clock } = till
   const offered = order.mayBeginEarly ? offerOf(order) : undefined
-  // Whoever was not first does not hear of it.
+  // Only the first failure is reported.
   offered?.catch(() => {})
   const hold = await inTime(holding)
   if (hold === 'taken') return { ended: 'taken' }
@@ -123,7 +137,7 @@ async function untilSettling(
   if (hold === 'twin') return { ended: 'twin' }
   const answer = await awaited(order, read)
   if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
-  // Whoever came back for it may be sending it by now.
+  // After the lease, another request may be sending the payment.
   return clock() < claim.lease.leaseUntil ? { ready: answer } : { ended: 'wait' }
 }
 
@@ -131,7 +145,7 @@ function offerOf(order: Order): Promise<[Verification, Answer]> {
   return Promise.all([order.verification(), order.read()])
 }
 
-/** Null: the payment is valid. */
+/** Returns null if the payment is valid. */
 export function refusalOf(till: Till, verified: Verification): Purchase | null {
   if (verified.outcome === 'valid') return null
   if (verified.outcome === 'refused') return verified
@@ -144,9 +158,9 @@ function isUsed(refusal: Purchase): boolean {
 }
 
 /**
- * Somebody has sent it to the chain before us: where we are paid by it, it is served. Nobody has
- * bought with it here: it is held. If the operator's own node refused only the simulation, and says
- * that the authorization is unused, nobody has sent it.
+ * The authorization was already sent to the chain by another party. If it paid us, it is served,
+ * because it has bought nothing here and is held. If the operator's own node refused only the
+ * simulation and reports the authorization as unused, nothing was sent.
  */
 async function usedBy(
   till: Till,
@@ -160,7 +174,7 @@ async function usedBy(
   const isUnsent = isSimulation && resolved.state === 'open' && resolved.isUnused
   if (resolved.state === 'failed' || isUnsent || isLedgerAlone(till))
     return { outcome: 'refused', reason: usedReason }
-  // Where the chain does not tell just now, it will.
+  // The chain does not answer now; the reconciler asks it later.
   await markUnknown(till.patientDb, row.id, { reason: usedReason, now: till.clock() })
   return { outcome: 'pending' }
 }
@@ -220,7 +234,7 @@ async function paid(
   return { outcome: 'paid', transaction, answer }
 }
 
-/** Nobody pays for what nobody waits for. */
+/** An answer without a waiting caller is not sold. */
 export async function awaited({ isAwaited }: Order, answer: Answer): Promise<Answer> {
   return !isSold(answer) || (await isAwaited()) ? answer : refuse('unavailable')
 }

@@ -19,7 +19,7 @@ const authorization: Authorization = {
 const transaction = `0x${'ab'.repeat(32)}`
 const word = (value: string): string => `0x${BigInt(value).toString(16).padStart(64, '0')}`
 
-/** What the chain says of the authorization where a node gives these answers. */
+/** Returns the fate of the authorization if a node gives these answers. */
 function fate(answers: Record<string, unknown>): Promise<Fate> {
   const chain = chainOf((method) => Promise.resolve(answers[method]))
   return chain.fateOf(authorization, testTerms, since)
@@ -40,7 +40,7 @@ const transfer = {
   transactionHash: transaction,
 }
 
-/** The log of the use of the authorization. */
+/** The log entry for the use of the authorization. */
 const used = {
   ...transfer,
   topics: [
@@ -51,7 +51,7 @@ const used = {
   data: '0x',
 }
 
-/** Where the authorization is used in a transaction with this log beside that of its use. */
+/** Returns the fate if the transaction that used the authorization has this log entry as well. */
 function fateBeside(log: typeof transfer): Promise<Fate> {
   return fate({
     eth_getBlockByNumber: blockAt(seconds),
@@ -61,7 +61,7 @@ function fateBeside(log: typeof transfer): Promise<Fate> {
   })
 }
 
-test('an authorization that is used is paid where its transaction moved its coin, from the payer, to us, in full', async () => {
+test('a used authorization is paid if its transaction moved its coin from the payer to us in full', async () => {
   assert.deepEqual(await fateBeside(transfer), { fate: 'paid', transaction })
   const [topic = '', from = '', to = ''] = transfer.topics
   const other = word('0xbb')
@@ -76,7 +76,7 @@ test('an authorization that is used is paid where its transaction moved its coin
     assert.deepEqual(await fateBeside({ ...transfer, ...changes }), { fate: 'void' }, name)
 })
 
-test('an authorization that is not used is over a minute after its time, when no other block can bring it in', async () => {
+test('an unused authorization is final a minute after its time, when no other block can contain it', async () => {
   const fateAt = (timestamp: number) =>
     fate({ eth_getBlockByNumber: blockAt(timestamp), eth_call: word('0') })
   const validBefore = Number(authorization.validBefore)
@@ -84,7 +84,7 @@ test('an authorization that is not used is over a minute after its time, when no
   assert.deepEqual(await fateAt(validBefore + 61), { fate: 'expired' })
 })
 
-test('a claimed transaction is shown if it used this very authorization and moved its coin to us, in full', async () => {
+test('a claimed transaction is confirmed if it used this authorization and moved its coin to us in full', async () => {
   const shows = (logs: object[] | null) =>
     chainOf(() => Promise.resolve(logs === null ? logs : { logs })).shows(
       transaction,
@@ -106,7 +106,7 @@ test('a claimed transaction is shown if it used this very authorization and move
   assert.equal(await shows([{ ...used, address: testTerms.payTo }, transfer]), false)
 })
 
-test('a node that is behind is asked again; one that does not answer shows nothing', async () => {
+test('a node that is behind is asked again; a node that does not answer confirms nothing', async () => {
   const answers = [null, { logs: [used, transfer] }]
   const behind = chainOf(() => Promise.resolve(answers.shift()))
   assert.equal(await behind.shows(transaction, authorization, testTerms), true)

@@ -1,6 +1,7 @@
 /**
- * What became of an authorization on the chain, read from a node of the operator's choice. That its nonce is used proves nothing: a payer
- * can cancel it. Proof is the log of its use, with the transfer to us in the same transaction.
+ * Reads the fate of an authorization from a chain node of the operator. A used nonce proves
+ * nothing, because a payer can cancel it. The proof is the log of its use with the transfer to us
+ * in the same transaction.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from '@x402/core/schemas'
@@ -12,11 +13,11 @@ export type Fate =
   | { fate: 'paid'; transaction: string }
   /** Used or cancelled without paying us. */
   | { fate: 'void' }
-  /** Not used, and too late now. */
+  /** Unused, and too late now. */
   | { fate: 'expired' }
-  /** Not used so far. */
+  /** Unused so far. */
   | { fate: 'open' }
-  /** The node did not say. */
+  /** The node did not answer. */
   | { fate: 'unclear' }
 
 export interface Chain {
@@ -28,7 +29,7 @@ export interface Chain {
   shows(transaction: string, authorization: Authorization, price: Price): Promise<boolean>
 }
 
-/** One JSON-RPC call; rejects where the node does not answer or answers with an error. */
+/** One JSON-RPC call. Rejects if the node does not answer or answers with an error. */
 export type Rpc = (method: string, params: readonly unknown[]) => Promise<unknown>
 
 export function chainOf(rpc: Rpc): Chain {
@@ -50,7 +51,7 @@ interface Question {
   since: Date
 }
 
-/** A block that ends the time of an authorization may still be replaced by another. */
+/** The block that ends the time of an authorization may still be replaced. */
 export const finalitySeconds = 60
 
 async function fateOf(rpc: Rpc, question: Question): Promise<Fate> {
@@ -64,10 +65,13 @@ async function fateOf(rpc: Rpc, question: Question): Promise<Fate> {
   return { fate: isOver ? 'expired' : 'open' }
 }
 
-/** Nodes give logs of a few thousand blocks at a time. */
+/** Nodes return logs of a few thousand blocks at a time. */
 const blocksPerQuestion = 2_000
 const questionsMax = 50
-/** The networks make a block every two seconds; twice that is looked back, for clocks differ. */
+/**
+ * The networks make a block every two seconds. Twice as many blocks are searched, because clocks
+ * differ.
+ */
 const blocksPerSecond = 1
 
 async function fateOfUsed(
@@ -158,12 +162,15 @@ function isTransferred(
   )
 }
 
-/** Keccak-256 of the signatures `AuthorizationUsed(address,bytes32)` (EIP-3009), its cancelling twin, and `Transfer` (ERC-20). */
+/**
+ * Keccak-256 of the signatures `AuthorizationUsed(address,bytes32)` (EIP-3009), the matching
+ * cancellation, and `Transfer` (ERC-20).
+ */
 const usedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
 const canceledTopic = '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81'
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-/** `authorizationState(address,bytes32)`. */
+/** Call data of `authorizationState(address,bytes32)`. */
 function authorizationStateCall({ from, nonce }: Authorization): string {
   return `0xe94a0102${topicOf(from).slice(2)}${nonce.slice(2)}`
 }

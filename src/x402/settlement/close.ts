@@ -1,26 +1,29 @@
-/** What an operator found out about a payment that was left open, where neither facilitator nor chain could tell us. */
+/** Closes a payment by the operator's finding, if neither facilitator nor chain can decide it. */
 import type { Tx } from '../../platform/db/db.ts'
 import { finalitySeconds } from './chain.ts'
 import { failPayment, lockPayment, markSettled, type PaymentState } from './store.ts'
 
 export interface Finding {
-  /** Of the payment in the ledger. */
+  /** Id of the payment in the ledger. */
   id: string
-  /** By which it was paid; null: it was not, and cannot be any more. */
+  /** Hash of the transaction that paid, or null if it was not paid and cannot be any more. */
   txHash: string | null
 }
 
 export type Closing =
   | { outcome: 'closed' }
   | { outcome: 'not found' }
-  /** It is not open. */
+  /** The payment is not open. */
   | { outcome: 'ended'; state: PaymentState }
-  /** Somebody works on it until then. */
+  /** A process works on it until then. */
   | { outcome: 'in work'; until: Date }
   /** It can still be paid until then. */
   | { outcome: 'payable'; until: Date }
 
-/** Inside the caller's transaction. One that was paid is listed as unserved until its payer comes back. */
+/**
+ * Closes the payment in the caller's transaction. A paid one is listed as undelivered until its
+ * payer returns.
+ */
 export async function closePayment(tx: Tx, { id, txHash }: Finding, now: Date): Promise<Closing> {
   const payment = await lockPayment(tx, id)
   if (payment === undefined) return { outcome: 'not found' }

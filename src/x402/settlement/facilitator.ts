@@ -1,7 +1,8 @@
 /**
- * Whoever checks signatures against the chain and sends payments there: a service of others (remote) or the official code in this process
- * (local). Both are asked in version 2 of the protocol, whatever the payer spoke: the signature is the same, and version 1 loses the
- * transaction when its receipt is late. Nothing that a facilitator says leaves this file but the reason it stands for.
+ * A facilitator checks payments against the chain and sends them: a remote service, or the official
+ * code in this process (local). Both are asked in version 2 of the protocol for any payment,
+ * because the signature is the same and version 1 loses the transaction when its receipt is late. A
+ * facilitator's words never leave this file; only the matching reason does.
  */
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { orLate } from '../../platform/deadline.ts'
@@ -24,12 +25,12 @@ export type Verification =
    * found no other reason.
    */
   | { outcome: 'refused'; reason: PaymentReason; isSimulation?: boolean }
-  /** It did not answer, or not in a way that can be understood. */
+  /** It gave no answer, or none that can be understood. */
   | { outcome: 'no answer'; why: string }
 
 export type Settlement =
   | { outcome: 'settled'; transaction: string }
-  /** Nothing was sent, and nothing will be. */
+  /** Nothing was sent and nothing will be. */
   | { outcome: 'refused'; reason: PaymentReason }
   /**
    * It may have been paid. `isSimulation`: not by us, because the simulation before sending was
@@ -44,7 +45,7 @@ export interface Facilitator {
   settle(payment: SignedPayment, price: Price): Promise<Settlement>
 }
 
-/** The official shape, of a client as of the code itself. */
+/** The official interface, shared by the client and the code itself. */
 export interface OfficialFacilitator {
   verify(
     payload: PaymentPayload,
@@ -56,12 +57,12 @@ export interface OfficialFacilitator {
   ): Promise<{ success: boolean; transaction: string; errorReason?: string | undefined }>
 }
 
-/** An answer that did not come, with a word for the log that is ours. */
+/** A missing answer, with our own word for the log. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
 }
 
-/** How long an answer is waited for, whoever gives it. */
+/** Maximum time to wait for an answer. */
 export const verifyMsMax = 10_000
 export const settleMsMax = 15_000
 
@@ -126,7 +127,7 @@ export function shownByChain(facilitator: Facilitator, chain: Chain): Facilitato
 
 const why = 'no facilitator is set'
 
-/** What was left open stays open. */
+/** A payment that was left open stays open. */
 export const noFacilitator: Facilitator = {
   name: 'none',
   verify: () => Promise.resolve({ outcome: 'no answer', why }),
@@ -136,7 +137,7 @@ export const noFacilitator: Facilitator = {
 const transactionPattern = /^0x[0-9a-fA-F]{64}$/
 
 function asked(payment: SignedPayment, price: Price): [PaymentPayload, PaymentRequirements] {
-  // `caip2` is `eip155:` and a number in every row of the networks: the form that the official types ask for.
+  // `caip2` is `eip155:` and a number in every row of the networks, as the official types require.
   const requirements = requirementV2(price) as PaymentRequirements
   const { authorization, signature } = payment
   return [

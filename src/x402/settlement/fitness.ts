@@ -1,6 +1,6 @@
 /**
- * Whether payments can be taken just now, by what the facilitator and the node say of themselves. For the operator alone: a payment is
- * tried whatever this says, for it is seconds old.
+ * Checks whether payments can be taken now, by the self-reports of facilitator and node. For the
+ * operator only: the result is seconds old, so a payment is always tried.
  */
 import { z } from '@x402/core/schemas'
 import type { Egress } from '../../platform/egress/client.ts'
@@ -20,7 +20,7 @@ export type Fitness =
 
 const answerMsMax = 5_000
 
-/** Official facilitators say at /supported what they take; version 2 is what we ask in. */
+/** Official facilitators list the kinds they accept at /supported; this service uses version 2. */
 export async function remoteFitness(
   egress: Egress,
   { url, authorization }: RemoteFacilitator,
@@ -63,7 +63,7 @@ export async function nodeFitness(rpc: Rpc, network: NetworkName): Promise<Fitne
   }
 }
 
-/** Null where the node does not say. */
+/** Returns null if the node does not answer. */
 export async function balanceWei(rpc: Rpc, address: string): Promise<bigint | null> {
   try {
     return BigInt(quantity.parse(await rpc('eth_getBalance', [address, 'latest'])))

@@ -1,6 +1,6 @@
 /**
- * The official facilitator code in this process, with a relayer's key of the operator. Imported only when the first payment comes: it
- * brings 50 MB of code that a server without payments never needs.
+ * The official facilitator code in this process, with the operator's relayer key. Imported with the
+ * first payment: it brings 50 MB of code that a server without payments never needs.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { x402Facilitator } from '@x402/core/facilitator'
@@ -26,7 +26,7 @@ export interface LocalFacilitator {
 
 const receiptMsMax = 10_000
 const pollMs = 500
-/** How long others are waited for: within the time that a settlement may take. */
+/** Maximum wait for the turn, within the time that a settlement may take. */
 const turnMsMax = 10_000
 const turnMs = 20
 
@@ -60,7 +60,8 @@ export function localFacilitator({
     {
       address: account.address,
       readContract: (args) => client.readContract({ ...args, args: args.args ?? [] }),
-      // The official type says less of a signature's parts than viem's; they are the same.
+      // The official type is less precise about the parts of a signature than viem's; the values
+      // are the same.
       verifyTypedData: (args) =>
         client.verifyTypedData(args as Parameters<typeof client.verifyTypedData>[0]),
       writeContract: (args) => inTurn(() => client.writeContract(args)),
@@ -73,7 +74,8 @@ export function localFacilitator({
   const facilitator = new x402Facilitator()
   facilitator.register(
     caip2,
-    // A transfer that the node refuses now is not sent: its payer need not wait for `validBefore`.
+    // A transfer that the node refuses now is not sent, so its payer need not wait for
+    // `validBefore`.
     new ExactEvmScheme(signer, {
       pendingSettlementStore: pendingTransactions(db),
       simulateInSettle: true,
@@ -83,9 +85,10 @@ export function localFacilitator({
 }
 
 /**
- * One transaction of the relayer is numbered and sent at a time: in this process by a chain of promises, among processes under a lock of
- * the database. Two that took the same number would replace one another. Who has the turn asks the node several things, which may take
- * longer than a statement may wait: so the others ask for the lock again and again.
+ * Numbers and sends one transaction of the relayer at a time: in this process by a chain of
+ * promises, among processes under a lock of the database. Two transactions with one number would
+ * replace each other. The holder asks the node several questions, which may take longer than the
+ * statement timeout, so other processes try the lock again and again.
  */
 function turns(db: Db, address: string) {
   let last: Promise<unknown> = Promise.resolve()
@@ -109,13 +112,16 @@ async function ourTurn(tx: Tx, address: string): Promise<void> {
   }
 }
 
-/** By signature, in the ledger: another process that settles the same payment again waits for this transaction and sends none. */
+/**
+ * Pending transactions by signature, in the ledger: another process that settles the same payment
+ * waits for this transaction and sends none.
+ */
 function pendingTransactions(db: Db) {
   return {
     get: (signature: string) => findPendingTransaction(db, sha256(signature)),
     set: (signature: string, txHash: string) =>
       keepPendingTransaction(db, sha256(signature), txHash),
-    /** The transaction of a payment remains a fact; it is looked for only while the payment is open. */
+    /** The transaction of a payment stays a fact; it is read only while the payment is open. */
     delete: () => Promise.resolve(),
   }
 }

@@ -1,4 +1,7 @@
-/** The payments of one process: composed from the settings. Opening asks nobody anything; the heavy code comes with the first payment. */
+/**
+ * Opens the payments of one process from its settings. Opening makes no request; the heavy code is
+ * loaded with the first payment.
+ */
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
@@ -38,7 +41,7 @@ export interface X402Settings {
   maxTimeoutSeconds: number
   headerVersion: HeaderVersion
   secrets: readonly [string, ...string[]]
-  facilitator: /** Challenges are made, and no payment is taken. */
+  facilitator: /** Challenges are made, and payments are not taken. */
     | { kind: 'none'; rpcUrl: string | null }
     | { kind: 'remote'; url: string; authorization: string | null; rpcUrl: string | null }
     | { kind: 'local'; rpcUrl: string; relayerKeyFile: string }
@@ -55,23 +58,23 @@ export interface X402Parts {
 
 export interface X402 {
   port: PaymentPort
-  /** Looks after payments that were left open. */
+  /** Resolves payments that were left open. */
   reconcile(): Promise<void>
-  /** Forgets what came to nothing long ago. */
+  /** Deletes old payments that came to nothing. */
   sweep(): Promise<unknown>
   /** Asks facilitator and node whether payments can be taken. */
   examine(): Promise<void>
-  /** What they said last. */
+  /** Returns the result of the last examination. */
   fitness(): Fitness
-  /** Counts what is open, and looks what the relayer has left, for the metrics. One process does it. */
+  /** Counts open payments and reads the relayer's balance, for the metrics of one process. */
   survey(): Promise<void>
   close(): Promise<void>
 }
 
-/** Of payments that came again shortly after they came first. */
+/** Payments that were presented recently, to recognise one that comes again. */
 const shownMax = 4_096
 
-/** Throws, with a message for the operator, where the relayer's key cannot be read. */
+/** Throws with a message for the operator if the relayer's key cannot be read. */
 export async function openX402(parts: X402Parts): Promise<X402> {
   const { settings, publicUrl, clock, onTrouble } = parts
   const db = impatientDb(parts.db)

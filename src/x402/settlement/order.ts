@@ -1,4 +1,7 @@
-/** What is ordered by a payment that is presented: whose it is, what it is for, and whether one more call may be answered. */
+/**
+ * Makes an order from a presented payment: its payer, its purchase, and whether the call is within
+ * the limits.
+ */
 import type { MeterName } from '../../platform/http/callers.ts'
 import { type Refusal, refuse } from '../../platform/http/errors.ts'
 import type { PaidRequest } from '../../platform/http/payments.ts'
@@ -25,7 +28,7 @@ export interface Shop extends Till {
   headerVersion: HeaderVersion
   meter: PaymentMeter
   board: PriceBoard
-  /** Signatures of payments. */
+  /** Signatures of presented payments. */
   shown: RecentMap<true>
 }
 
@@ -42,7 +45,10 @@ export interface Refused {
 }
 
 interface Counted {
-  /** Counts the call, once; null, or why it is one too many: then nothing is said of the payment, and nothing is sold. */
+  /**
+   * Counts the call once. Returns null, or the refusal if it exceeds the limit: then the payment is
+   * not judged and nothing is sold.
+   */
   limited(): Promise<Refusal | null>
 }
 
@@ -52,7 +58,10 @@ interface CountedRefusal extends Counted {
   refused: Refused
 }
 
-/** The payment is for this, and the payer's own: as far as can be said without asking a facilitator. */
+/**
+ * Returns the order if the payment is for this request and signed by the payer, as far as that can
+ * be checked without a facilitator.
+ */
 export async function orderOf(sale: Sale, header: string): Promise<CountedOrder | CountedRefusal> {
   const { shop, request, terms } = sale
   const limitedFor = (payer: string | null) => once(() => request.limit(payer))
@@ -70,7 +79,8 @@ export async function orderOf(sale: Sale, header: string): Promise<CountedOrder 
     return { refused: { reason, payment }, limited: unnamed }
   }
   const isProved = signer === 'payer'
-  // Nobody uses up the limit of a payer whose name it has only written down.
+  // An unproved payer counts against the caller's network, so that no caller uses up the limit of
+  // an address it merely names.
   const limited = isProved ? limitedFor(from) : unnamed
   const agreed = 'terms' in match ? match : await formerMatch(sale, { payment, match, limited })
   if ('reason' in agreed) return { refused: { ...agreed, payment }, limited }
@@ -91,14 +101,17 @@ export async function orderOf(sale: Sale, header: string): Promise<CountedOrder 
   }
 }
 
-/** A 402 would make payers sign once more, and pay twice. */
+/** 503, because a 402 would make clients sign once more and pay twice. */
 export function later(
   error: 'payment_facilitator_unavailable' | 'payment_settlement_pending',
 ): Refusal {
   return refuse(error, { headers: { 'Retry-After': '1' } })
 }
 
-/** Of those this process has been shown, as far as it remembers. Others are not verified before it is known that nobody else is at it. */
+/**
+ * Returns whether this process sees the payment for the first time, as far as it remembers. A
+ * repeated one is not verified before the ledger shows that no other request works on it.
+ */
 function isFirst({ shown }: Shop, { signature }: SignedPayment): boolean {
   if (shown.get(signature) !== undefined) return false
   shown.set(signature, true)
@@ -115,7 +128,10 @@ interface Mismatched extends Counted {
   match: { reason: PaymentReason }
 }
 
-/** What we asked when this payment was taken up, or when its payer was told. The ledger is asked: only within the limits. */
+/**
+ * Matches the payment with the price at its first presentation, or at its challenge. Reads the
+ * ledger, so it runs only within the limits.
+ */
 async function formerMatch(
   { shop, terms }: Sale,
   { payment, match, limited }: Mismatched,
@@ -124,7 +140,7 @@ async function formerMatch(
   const { to: payTo, value: amount } = payment.authorization
   if (await isTakenUp(shop, payment, terms)) return { terms: { ...terms, payTo, amount } }
   if (amount === terms.amount || payment.accepted?.quote != null) return match
-  // No quote came back, for version 1 has no place for it.
+  // Version 1 has no field for a quote.
   const former = matchPayment(payment, { ...terms, amount }, matchOptions(shop))
   if ('reason' in former) return match
   return (await shop.board.isPayable(terms.endpoint, amount)) ? former : match
@@ -134,7 +150,7 @@ function matchOptions({ secrets, clock }: Shop): MatchOptions {
   return { secrets, now: clock() }
 }
 
-/** What a change of ours may have brought about. */
+/** Reasons that a change of our prices can cause. */
 function isOfTerms(reason: PaymentReason): boolean {
   return (
     reason === 'invalid_payment_requirements' ||

@@ -1,9 +1,9 @@
-/** What is counted of payments on the spot. */
+/** Metrics of x402 payments. */
 import type { Metrics } from '../../platform/observability/metrics.ts'
 import type { Facilitator } from './facilitator.ts'
 import type { OpenCounts } from './store.ts'
 
-/** How one request for a paid read without a key ended. */
+/** Outcome of one request for a paid read without a key. */
 export type AttemptOutcome =
   | 'challenged'
   | 'malformed'
@@ -19,7 +19,7 @@ export interface PaymentMeter {
   attempted(endpoint: string, outcome: AttemptOutcome): void
   verified(seconds: number): void
   settled(seconds: number): void
-  /** `relayerWei`: null where there is no relayer, or its balance is not known. */
+  /** `relayerWei` is null if there is no relayer or its balance is unknown. */
   surveyed(counts: OpenCounts, relayerWei: bigint | null): void
 }
 
@@ -44,7 +44,7 @@ export function paymentMeter(metrics: Metrics): PaymentMeter {
     verified,
     settled,
     surveyed(counts, relayerWei) {
-      // Shown by the process that surveys alone: those of several would be added up.
+      // Shown only by the process that surveys, because values of several processes are added up.
       if (survey === undefined) showSurvey(metrics, () => survey)
       survey = { counts, relayerWei }
     },
@@ -64,7 +64,7 @@ function showSurvey(metrics: Metrics, survey: () => Survey): void {
   })
 }
 
-/** The same facilitator, with an eye on how long it takes. */
+/** Returns the facilitator with its duration measured. */
 export function timed(facilitator: Facilitator, meter: PaymentMeter): Facilitator {
   return {
     name: facilitator.name,

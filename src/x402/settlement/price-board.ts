@@ -1,15 +1,16 @@
 /**
- * The prices that we say, kept so that whoever was told one can pay it, whatever is asked since: by this process, by another, by the one
- * that a changed setting has replaced. A price is posted before it is said, for a minute at a time, so a challenge costs no write.
+ * The price history: a price that was quoted can be paid until its challenge ends, by any process
+ * and after a change of the setting. A price is recorded before it is quoted, for a minute at a
+ * time, so a challenge costs no write.
  */
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { type Counter, isPayable, type Prices, postPrices } from './price-store.ts'
 
 export interface PriceBoard {
-  /** When it returns, our prices may be said. */
+  /** Resolves when the present prices may be quoted. */
   post(): Promise<void>
-  /** Whether somebody who was told this price may still pay it. */
+  /** Returns whether a challenge with this price may still be paid. */
   isPayable(endpoint: string, amount: string): Promise<boolean>
 }
 
@@ -17,7 +18,7 @@ export interface PriceBoardParts extends Counter {
   db: Db
   clock: Clock
   prices: Prices
-  /** How long a challenge may be paid. */
+  /** Time within which a challenge may be paid. */
   maxTimeoutSeconds: number
 }
 

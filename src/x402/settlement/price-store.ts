@@ -1,7 +1,7 @@
 /** All SQL of x402_prices. */
 import { type Queryable, sql } from '../../platform/db/db.ts'
 
-/** Whom we ask to pay, and in which coin. Hex in lower case. */
+/** The payee and the coin. Hex in lower case. */
 export interface Counter {
   chainId: number
   asset: string
@@ -11,7 +11,7 @@ export interface Counter {
 /** Atomic units, by endpoint. */
 export type Prices = Readonly<Record<string, string>>
 
-/** Also by several processes at once, in any order: the longest time holds. */
+/** Records prices. Several processes may do so in any order; the latest time holds. */
 export async function postPrices(
   db: Queryable,
   { chainId, asset, payTo, prices }: Counter & { prices: Prices },
@@ -27,7 +27,7 @@ export async function postPrices(
       where p.payable_until < excluded.payable_until`)
 }
 
-/** Whether a challenge with this price can still be paid. */
+/** Returns whether a challenge with this price can still be paid. */
 export async function isPayable(
   db: Queryable,
   { chainId, asset, payTo, endpoint, amount }: Counter & { endpoint: string; amount: string },

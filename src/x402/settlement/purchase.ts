@@ -1,13 +1,15 @@
 /**
- * A purchase: hold the payment, while it is verified and what it buys is read → settle → answer (decision D22). Writes x402_payments
- * through the store. Nobody is charged for an answer that is not 200, nobody is served before the payment is final, and the same payment
- * sent again is served again, without being taken again.
+ * A purchase holds the payment, verifies it while the answer is read, settles it and answers
+ * (decision D22). Writes x402_payments through the store. An answer other than 200 is not charged,
+ * nothing is served before the payment is final, and the same payment sent again is served again
+ * without a second settlement.
  *
- * One write is waited for until it is on the disk, and it is on its way there while the facilitator verifies: `settling`. Nothing is sent
- * before it stands, so it holds against every crash that this payment, for this resource, under this key, may have reached the chain. What
- * is written after it may be lost where the chain can be asked, for then the row is `settling` still, and the next who asks, or the
- * reconciler, finds out what became of it: the same transaction, the same receipt. So the answer does not wait for it. Where the chain cannot
- * be asked, it waits, and for the disk as well.
+ * Each payment needs one durable write, the state `settling`. The write runs while the facilitator
+ * verifies, and nothing is sent before it is on disk. So after any crash the row shows that this
+ * payment, for this resource and under this key, may have reached the chain. If the chain can be
+ * asked, later writes may be lost: the row is still `settling`, and the next request or the
+ * reconciler finds the same transaction and the same receipt. Then the answer does not wait for
+ * these writes. If the chain cannot be asked, the answer waits until they are on disk.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -36,18 +38,18 @@ import {
 
 const waitMsMax = 5_000
 const waitMs = 50
-/** Longer than verifying, reading and settling may take together. */
+/** Longer than verification, reading and settlement may take together. */
 const leaseMs = 30_000
-/** How long a paid answer can be asked for again. */
+/** Time within which a paid answer can be requested again. */
 const entitlementMs = 15 * 60_000
-/** How long a key names the same purchase. */
+/** Time within which a key names the same purchase. */
 const purchaseMs = 24 * 3_600_000
 
 export function purchase(till: Till, order: Order): Promise<Purchase> {
   return waiting((turn) => attempt(till, turn === 0 ? order : onLook(order)))
 }
 
-/** For somebody else who is at it; not for ever. */
+/** Repeats `step` while another request works on the payment, up to a limit. */
 async function waiting<Result>(
   step: (turn: number) => Promise<Result | 'wait'>,
 ): Promise<Result | { outcome: 'pending' }> {
@@ -62,7 +64,7 @@ async function waiting<Result>(
 
 type Step = Purchase | 'wait'
 
-/** Nothing of it is begun before the ledger is asked. */
+/** Returns the order of a later turn, which begins nothing before the ledger is read. */
 function onLook(order: Order): Order {
   return { ...order, mayBeginEarly: false }
 }
@@ -77,7 +79,8 @@ async function attempt(till: Till, order: Order): Promise<Step> {
     return isSame(row, order) ? goOn(till, row, { order, now, keptMs: entitlementMs }) : used
   if (expired !== null) return { outcome: 'refused', reason: expired }
   if (by === 'none') return { outcome: 'facilitator unavailable' }
-  // Of a signature that only a facilitator can read: before it is known to be right it writes nothing and holds nobody up.
+  // A signature that only a facilitator can check writes nothing and blocks no other request before
+  // it is verified.
   const refusal = order.isProved ? null : refusalOf(till, await order.verification())
   if (refusal !== null) return refusal
   const claim = { row: newPayment(till, order, { by, now }), lease: leaseFrom(till.clock()) }
@@ -87,7 +90,7 @@ async function attempt(till: Till, order: Order): Promise<Step> {
   return bought
 }
 
-/** May have been paid, or was. */
+/** Returns the row of a payment that was or may have been made. */
 async function findTaken(
   { db }: Till,
   { payment, terms }: Pick<Order, 'payment' | 'terms'>,
@@ -96,13 +99,16 @@ async function findTaken(
   return row?.state === 'released' || row?.state === 'failed' ? undefined : row
 }
 
-/** The very payment, for the very resource. */
+/** Returns whether the row is this payment for this resource. */
 function isSame(row: PaymentRow, { payment, terms }: Pick<Order, 'payment' | 'terms'>): boolean {
   const isSigned = row.signatureHash.equals(sha256(payment.signature))
   return isSigned && row.resourceKey.equals(resourceKey(terms.resource))
 }
 
-/** What was agreed then holds, whatever we ask for since. */
+/**
+ * Returns whether the payment is already taken up. Its terms of that time hold, also after a change
+ * of prices.
+ */
 export async function isTakenUp(
   till: Till,
   payment: SignedPayment,
@@ -141,7 +147,7 @@ function identityOf(payment: SignedPayment, terms: Terms): PaymentIdentity {
   return { chainId: terms.chainId, asset: terms.asset.toLowerCase(), payer: from, nonce }
 }
 
-/** Payers may sign for ever; a date ends with the year 9999. */
+/** Payers may sign without an end; a date ends with the year 9999. */
 function dateOf(seconds: string): Date {
   const last = 253_402_300_799n
   return new Date(Number(BigInt(seconds) < last ? BigInt(seconds) : last) * 1_000)
@@ -151,7 +157,10 @@ function leaseFrom(now: Date): Lease {
   return { now, leaseUntil: new Date(now.getTime() + leaseMs) }
 }
 
-/** The same payer, whose signature is proved by now, has made this purchase before, or is making it. Null: it has not. */
+/**
+ * Looks for the same purchase of the same payer, whose signature is proved by now. Returns null if
+ * there is none.
+ */
 async function twinPurchase(till: Till, order: Order): Promise<Step | null> {
   const { db } = till
   const { payment, terms, idempotencyKey } = order
@@ -170,7 +179,7 @@ async function twinPurchase(till: Till, order: Order): Promise<Step | null> {
 interface Kept {
   order: Order
   now: Date
-  /** How long the answer can be asked for again. */
+  /** Time within which the answer can be requested again. */
   keptMs: number
 }
 
@@ -182,7 +191,10 @@ async function goOn(till: Till, row: PaymentRow, kept: Kept): Promise<Step> {
   return taken ? finish(till, order, row) : 'wait'
 }
 
-/** What was left open, and is asked for again: by the same payment, or by another of the same purchase. The row is ours for the moment. */
+/**
+ * Continues an open payment that is requested again, by the same payment or by another of the same
+ * purchase. The caller holds its lease.
+ */
 async function finish(till: Till, order: Order, row: PaymentRow): Promise<Step> {
   const open = openPaymentOf(till, row)
   if (open === null) return { outcome: 'pending' }
@@ -195,11 +207,15 @@ async function finish(till: Till, order: Order, row: PaymentRow): Promise<Step> 
   } finally {
     if (!isSellable) await leaveOpen(till.db, row.id, till.clock())
   }
-  // Whatever else the answer is: it may have been paid, and only the same payment may follow.
+  // Pending with any answer: the payment may have been made, so only the same payment may be
+  // repeated.
   return isSellable && (await settleAgain(till, open)) ? 'wait' : { outcome: 'pending' }
 }
 
-/** Not from a copy: who has withdrawn consent since is not shown any more. */
+/**
+ * Reads again instead of keeping a copy, so that a worker who has withdrawn consent is no longer
+ * shown.
+ */
 async function serveAgain(
   { db }: Till,
   row: PaymentRow,

@@ -1,4 +1,6 @@
-/** A facilitator of others, asked over HTTP. The official client would follow redirects and wait 90 seconds. */
+/**
+ * A remote facilitator over HTTP. The official client would follow redirects and wait 90 seconds.
+ */
 import { z } from '@x402/core/schemas'
 import type { Egress } from '../../platform/egress/client.ts'
 import { NoAnswerError, type OfficialFacilitator, settleMsMax, verifyMsMax } from './facilitator.ts'
@@ -6,7 +8,7 @@ import { NoAnswerError, type OfficialFacilitator, settleMsMax, verifyMsMax } fro
 export interface RemoteFacilitator {
   /** Without a trailing slash; `/verify` and `/settle` follow. */
   url: string
-  /** The Authorization header it wants, or null. */
+  /** The Authorization header of the facilitator, or null. */
   authorization: string | null
 }
 
@@ -31,7 +33,7 @@ export function remoteFacilitator(egress: Egress, remote: RemoteFacilitator): Of
   }
 }
 
-/** Some facilitators say null of what others leave out. */
+/** Some facilitators send null for absent members. */
 const saidOrNot = z
   .string()
   .nullish()
@@ -61,7 +63,8 @@ async function post(
     totalMs,
   })
   if (answer.outcome === 'failed') throw new NoAnswerError(answer.failure)
-  // A gateway's answer may look like anything; of the facilitator's own only these speak of the payment.
+  // A gateway may answer anything. Of the facilitator's own answers, only these statuses concern
+  // the payment.
   const isAbout = answer.status === 200 || (answer.status >= 400 && answer.status < 500)
   if (!isAbout || answer.isCut) throw new NoAnswerError(`it answered with status ${answer.status}`)
   try {

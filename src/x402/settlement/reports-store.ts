@@ -1,4 +1,4 @@
-/** What operators ask of x402_payments: SQL that only reads. */
+/** SQL of reports on x402_payments for operators. It only reads. */
 import { fragment, type Queryable, sql } from '../../platform/db/db.ts'
 import type { PaymentState } from './store.ts'
 
@@ -11,7 +11,7 @@ export interface ListedPayment {
   amount: string
   payer: string
   payTo: string
-  /** By which, and by the payer, the chain knows the authorization. */
+  /** Together with the payer it identifies the authorization on the chain. */
   nonce: string
   validBefore: Date
   txHash: string | null
@@ -32,7 +32,7 @@ export interface PaymentFilter {
   limit: number
 }
 
-/** The newest first. */
+/** Returns payments, newest first. */
 export function listPayments(
   db: Queryable,
   { state, payer, since, limit }: PaymentFilter,
@@ -44,7 +44,7 @@ export function listPayments(
     order by state_at desc, id desc limit ${limit}`)
 }
 
-/** Payments that may have been made and are not settled in the ledger, the oldest first. */
+/** Returns payments that may have been made and are not settled in the ledger, oldest first. */
 export function listUnsettled(
   db: Queryable,
   { openSince, limit }: { openSince: Date; limit: number },
@@ -55,7 +55,10 @@ export function listUnsettled(
     order by claimed_at limit ${limit}`)
 }
 
-/** Paid when nobody waited for it, and not asked for again since: perhaps never served. The newest first. */
+/**
+ * Returns payments that were found paid without a waiting caller and not requested again since:
+ * perhaps never served. Newest first.
+ */
 export function listUnserved(db: Queryable, limit: number): Promise<ListedPayment[]> {
   return db.rows<ListedPayment>(sql`
     select ${listedColumns} from x402_payments where found_at is not null
@@ -68,12 +71,12 @@ export interface StateSum {
   payments: number
   /** Atomic units. */
   amount: string
-  /** When the first and the last of them came into this state. */
+  /** First and last time at which one of them came into this state. */
   oldest: Date
   newest: Date
 }
 
-/** Every state that there are payments in. */
+/** Returns a row for every state that has payments. */
 export function sumByState(db: Queryable): Promise<StateSum[]> {
   return db.rows<StateSum>(sql`
     select state, chain_id as "chainId", count(*) as payments, sum(amount)::text as amount,
@@ -91,7 +94,7 @@ export interface Revenue {
   amount: string
 }
 
-/** Of settled payments, by the day they settled; the newest day first. */
+/** Returns settled payments by the day of their settlement, newest day first. */
 export function revenueByDay(db: Queryable, since: Date): Promise<Revenue[]> {
   return db.rows<Revenue>(sql`
     select to_char(settled_at, 'YYYY-MM-DD') as day, endpoint, chain_id as "chainId",

@@ -1,6 +1,7 @@
 /**
- * What became of a payment that was left open: by a lost answer, a crash, a silent node. The chain decides where we can ask it; a
- * facilitator's refusal never does, for an earlier attempt may be on its way.
+ * Resolves a payment that was left open by a lost answer, a crash or a silent node. If the chain
+ * can be asked, it decides. A facilitator's refusal never does, because an earlier attempt may be
+ * on its way.
  */
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
@@ -22,36 +23,44 @@ import {
 } from './store.ts'
 
 export interface Till {
-  /** Given up after a moment: somebody waits. */
+  /** With a short deadline, because a caller waits. */
   db: Db
-  /** The same, for what nobody waits for, or what must be known to be done. */
+  /** Without it, for work without a waiting caller, or work that must be known to be done. */
   patientDb: Db
   clock: Clock
   network: NetworkName
   facilitator: Facilitator
-  /** Null where the operator names no node of the chain: then only the facilitator can say what became of a payment. */
+  /**
+   * Null if the operator names no chain node: then only the facilitator can report the fate of a
+   * payment.
+   */
   chain: Chain | null
-  /** The first seals; any of them opens. */
+  /** The first one seals; any of them opens. */
   secrets: readonly [string, ...string[]]
-  /** What goes on when its caller has an answer, or is gone: an orderly end waits for it. Its failure is told to whoever began it. */
+  /**
+   * Work that continues after its caller has an answer or is gone. An orderly shutdown waits for
+   * it. Its starter handles its failure.
+   */
   meanwhile(work: Promise<unknown>): void
-  /** Told in our own words alone. */
+  /** Reports trouble in our own words only. */
   onTrouble(what: string, fields: Record<string, string>): void
 }
 
-/** Nothing but the ledger can tell what became of a payment: not even an end may be lost. */
+/** Returns whether only the ledger knows the fate of a payment: then no final state may be lost. */
 export function isLedgerAlone({ chain }: Till): boolean {
   return chain === null
 }
 
-/** A payment that is being worked on again. The caller holds its lease. */
+/** An open payment that is resumed. The caller holds its lease. */
 export interface OpenPayment {
   id: string
   claimedAt: Date
   payment: SignedPayment
 }
 
-/** Null where the row holds no payment that we can read: its secret is gone from the settings. */
+/**
+ * Returns null if the row holds no readable payment, because its secret is gone from the settings.
+ */
 export function openPaymentOf(till: Till, row: PaymentRow): OpenPayment | null {
   const { id, claimedAt, sealedPayment } = row
   if (sealedPayment === null) return null
@@ -59,7 +68,7 @@ export function openPaymentOf(till: Till, row: PaymentRow): OpenPayment | null {
   return payment === null ? null : { id, claimedAt, payment }
 }
 
-/** What the payer has signed, whatever our prices are now. */
+/** Returns the price that the payer has signed, whatever the present price is. */
 function priceOf(till: Till, { authorization }: SignedPayment): Price {
   const network = networks[till.network]
   return {
@@ -77,7 +86,10 @@ export type Resolved =
   /** `isUnused`: the chain says that the authorization has not been used so far. */
   | { state: 'open'; isUnused: boolean }
 
-/** Writes what the chain says, where it says anything final. What is settled so counts as found, until its payer is served. */
+/**
+ * Writes the chain's verdict if it is final. A payment that is settled in this way counts as found
+ * until its payer is served.
+ */
 export async function resolvePayment(till: Till, open: OpenPayment): Promise<Resolved> {
   const { db, chain } = till
   const { id, payment, claimedAt } = open
@@ -95,7 +107,9 @@ export async function resolvePayment(till: Till, open: OpenPayment): Promise<Res
   return { state: 'failed', reason }
 }
 
-/** Sends it once more. The chain takes an authorization once, however often it is sent. */
+/**
+ * Sends the payment once more. The chain accepts an authorization once, however often it is sent.
+ */
 export async function settleAgain(till: Till, { id, payment }: OpenPayment): Promise<boolean> {
   const settlement = await till.facilitator.settle(payment, priceOf(till, payment))
   const now = till.clock()
@@ -108,14 +122,14 @@ export async function settleAgain(till: Till, { id, payment }: OpenPayment): Pro
   return false
 }
 
-/** How long an open payment is left to the payer, who may send it again. */
+/** Time for which an open payment is left to its payer, who may send it again. */
 const leftMs = 30_000
 const leaseMs = 60_000
 const batchMax = 50
 
 /**
- * Looks after payments that nobody came back for. Any number of workers may run it. Where the chain can be asked nothing is sent again:
- * the payer has not got what it would be for.
+ * Resolves payments whose payers did not return. Any number of processes may run it. If the chain
+ * can be asked, nothing is sent again, because the payer has no answer to pay for.
  */
 export async function reconcilePayments(till: Till): Promise<void> {
   const { db, clock } = till
@@ -144,7 +158,10 @@ async function reconcile(till: Till, row: PaymentRow): Promise<void> {
   await leaveOpen(till.db, row.id, till.clock())
 }
 
-/** Once at least. One that is `settling` may never have got so far that there was an answer to pay for. */
+/**
+ * Returns whether the payment was sent at least once. A payment in `settling` may never have had an
+ * answer to pay for.
+ */
 function wasSent({ state }: PaymentRow): boolean {
   return state === 'unknown'
 }

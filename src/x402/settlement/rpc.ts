@@ -1,9 +1,12 @@
-/** JSON-RPC to a node of the chain. Its URL often holds a key: no error tells it. */
+/** JSON-RPC to a chain node. The URL often contains a key, so no error message shows it. */
 import { z } from '@x402/core/schemas'
 import type { Egress } from '../../platform/egress/client.ts'
 import type { Rpc } from './chain.ts'
 
-/** What the node said about a call; `data` is what a contract gave back. Shaped as the official code expects of a provider. */
+/**
+ * The node's error for a call; `data` is the result of a contract. Shaped as the official code
+ * expects from a provider.
+ */
 class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly code: number

@@ -1,6 +1,7 @@
 /**
- * All SQL of x402_payments. A write that a crash of the database may take back does not wait for the disk: `synchronous_commit` is set for
- * its own transaction where it touches a row. Which ones may, and what finds out afterwards, stands in `purchase.ts`.
+ * All SQL of x402_payments. A write that may be lost in a crash of the database does not wait for
+ * the disk: its transaction sets `synchronous_commit`. `purchase.ts` says which writes may be lost
+ * and how that is found out.
  */
 import { fragment, type Queryable, sql, sqlState, type Tx } from '../../platform/db/db.ts'
 
@@ -8,7 +9,7 @@ export const paymentStates = ['settling', 'unknown', 'settled', 'released', 'fai
 export type PaymentState = (typeof paymentStates)[number]
 export type FacilitatorName = 'remote' | 'local'
 
-/** An authorization can be used once: these four name it. Hex in lower case. */
+/** These four identify an authorization, which can be used once. Hex in lower case. */
 export interface PaymentIdentity {
   chainId: number
   asset: string
@@ -39,7 +40,10 @@ export interface PaymentRow {
   claimedAt: Date
   txHash: string | null
   settledAt: Date | null
-  /** When it was found to be paid and nobody waited for the answer; its payer has not come back since. */
+  /**
+   * Time at which the payment was found paid without a waiting caller; null again once its payer
+   * returns.
+   */
   foundAt: Date | null
   sealedPayment: Buffer | null
 }
@@ -49,7 +53,7 @@ const paymentColumns = fragment`
   lease_until as "leaseUntil", claimed_at as "claimedAt", tx_hash as "txHash", settled_at as "settledAt", found_at as "foundAt",
   sealed_payment as "sealedPayment"`
 
-/** Whose work a payment is for the moment. */
+/** The exclusive right of one process to work on a payment. */
 export interface Lease {
   now: Date
   leaseUntil: Date
@@ -57,12 +61,15 @@ export interface Lease {
 
 export type Hold =
   | 'held'
-  /** Somebody else has it, or it was used. */
+  /** Another request has it, or it was used. */
   | 'taken'
-  /** Another payment of the same purchase is held, or has made it. */
+  /** Another payment of the same purchase is held or has made it. */
   | 'twin'
 
-/** Takes the authorization up. On the disk when it gives `held`: from then on the payment may reach the chain. Else nothing is changed. */
+/**
+ * Holds the authorization. `held` means that the row is on disk: from then on the payment may reach
+ * the chain. Otherwise nothing was changed.
+ */
 export async function holdPayment(
   db: Queryable,
   payment: NewPayment,
@@ -103,7 +110,7 @@ export async function findPayment(
   return row
 }
 
-/** The purchase that a payer has begun or made under this key, on this chain. */
+/** Returns the purchase that a payer has begun or made under this key on this chain. */
 export async function findPurchase(
   db: Queryable,
   { chainId, payer }: Pick<PaymentIdentity, 'chainId' | 'payer'>,
@@ -116,7 +123,7 @@ export async function findPurchase(
   return row
 }
 
-/** Held until the end of the transaction. */
+/** Locks the row until the end of the transaction. */
 export async function lockPayment(
   tx: Tx,
   id: string,
@@ -127,13 +134,13 @@ export async function lockPayment(
   return row
 }
 
-/** The purchase is over, and its key may name another. */
+/** Ends the purchase, so that its key may name another. */
 export async function freePurchaseKey(db: Queryable, id: string): Promise<void> {
   await db.run(sql`
     update x402_payments set idempotency_key = null where id = ${id} and state = 'settled'`)
 }
 
-/** Takes an open payment over from whoever worked on it, once. */
+/** Takes an open payment over once its lease has expired. Of several callers one succeeds. */
 export async function takeOver(
   db: Queryable,
   id: string,
@@ -145,7 +152,7 @@ export async function takeOver(
   return count === 1
 }
 
-/** How an end is written: `durably` waits for the disk. */
+/** How a final state is written: `durably` waits for the disk. */
 export interface Ending {
   now: Date
   durably: boolean
@@ -153,11 +160,14 @@ export interface Ending {
 
 export interface Settled extends Ending {
   txHash: string
-  /** Nobody waits for what was bought. */
+  /** No caller waits for the purchased answer. */
   isFound?: boolean
 }
 
-/** That a payment is on the chain is true whoever says so, and whenever. */
+/**
+ * Marks the payment as settled. This is a fact of the chain, so any process may write it at any
+ * time.
+ */
 export async function markSettled(
   db: Queryable,
   id: string,
@@ -171,14 +181,14 @@ export async function markSettled(
     returning set_config('synchronous_commit', case when ${durably}::boolean then 'on' else 'off' end, true)`)
 }
 
-/** Its payer came back for it after all. */
+/** Marks that the payer returned and was served. */
 export async function markServed(db: Queryable, id: string): Promise<void> {
   await db.run(
     sql`update x402_payments set found_at = null where id = ${id} and found_at is not null`,
   )
 }
 
-/** It was sent, and nobody knows what became of it. Free for the next who asks. */
+/** Marks a payment that was sent with unknown outcome. The next request may take it over. */
 export async function markUnknown(
   db: Queryable,
   id: string,
@@ -190,13 +200,13 @@ export async function markUnknown(
     where id = ${id} and state in ('settling', 'unknown')`)
 }
 
-/** As open as before, and free for the next who asks. */
+/** Ends the lease of a payment and leaves its state as it was. */
 export async function leaveOpen(db: Queryable, id: string, now: Date): Promise<void> {
   await db.run(sql`
     update x402_payments set lease_until = ${now} where id = ${id} and state in ('settling', 'unknown')`)
 }
 
-/** Gives up what was held until `leaseUntil`, of which nothing was sent; what somebody has taken over stays theirs. */
+/** Releases a hold under which nothing was sent, unless another process has taken it over. */
 export async function releasePayment(
   db: Queryable,
   id: string,
@@ -209,7 +219,7 @@ export async function releasePayment(
     returning set_config('synchronous_commit', case when ${durably}::boolean then 'on' else 'off' end, true)`)
 }
 
-/** Sent, or meant to be, and certainly not paid. */
+/** Marks a payment that was sent, or should have been, and was certainly not made. */
 export async function failPayment(
   db: Queryable,
   id: string,
@@ -221,7 +231,10 @@ export async function failPayment(
     where id = ${id} and state in ('settling', 'unknown')`)
 }
 
-/** The transaction by which a facilitator in this process has sent a payment, kept before it is known to be final. The chain knows it, too. */
+/**
+ * Stores the transaction of the facilitator in this process before it is final. The chain knows it
+ * as well.
+ */
 export async function keepPendingTransaction(
   db: Queryable,
   signatureHash: Buffer,
@@ -243,7 +256,10 @@ export async function findPendingTransaction(
   return row?.txHash
 }
 
-/** Payments left open, the oldest first. Several may find the same: `takeOver` gives each to one. */
+/**
+ * Returns open payments, oldest first. Several processes may find the same one; `takeOver` gives it
+ * to one of them.
+ */
 export function findOpenPayments(
   db: Queryable,
   { chainId, leftBefore, limit }: { chainId: number; leftBefore: Date; limit: number },
@@ -254,7 +270,7 @@ export function findOpenPayments(
     order by lease_until limit ${limit}`)
 }
 
-/** How many payments may have been made and are not settled, by what became of them last. */
+/** Counts of payments that may have been made and are not settled, by their last state. */
 export interface OpenCounts {
   settling: number
   unknown: number
@@ -268,14 +284,20 @@ export async function countOpenPayments(db: Queryable, chainId: number): Promise
   return row ?? { settling: 0, unknown: 0 }
 }
 
-/** Forgets what came to nothing: of a released one nothing was ever sent, and a failed one cannot be sent any more. */
+/**
+ * Deletes payments that came to nothing: of a released one nothing was ever sent, and a failed one
+ * cannot be sent any more.
+ */
 export function sweepPayments(db: Queryable, before: Date): Promise<number> {
   return db.run(sql`
     delete from x402_payments
     where state_at < ${before} and (state = 'released' or (state = 'failed' and valid_before < ${before}))`)
 }
 
-/** Among all processes, until the transaction ends. False while another has it; nobody is waited for. */
+/**
+ * Takes the relayer's lock among all processes until the end of the transaction. Returns false
+ * without waiting if another process has it.
+ */
 export async function lockRelayer(tx: Tx, address: string): Promise<boolean> {
   const [row] = await tx.rows<{ isOurs: boolean }>(sql`
     select pg_try_advisory_xact_lock(hashtext('x402 relayer ' || ${address}::text)) as "isOurs"`)
