@@ -11,23 +11,27 @@ import { presentedPayment, type SignedPayment } from '../protocol/payload.ts'
 import { makeQuote, quoteRandomBytes } from '../protocol/quote.ts'
 import { networks, resourceUrl, type Terms } from '../protocol/terms.ts'
 import type { Purchase } from './buy.ts'
-import { later, orderOf, type Refused, type Sale, type Shop } from './order.ts'
+import { later, orderOf, type PaymentContext, type PricedRequest, type Refused } from './order.ts'
 import type { AttemptOutcome } from './payment-metrics.ts'
 import { purchase } from './purchase.ts'
 
-export function paymentPort(shop: Shop): PaymentPort {
+export function paymentPort(payments: PaymentContext): PaymentPort {
   return {
     answer(request) {
-      const answering = answerPaid(shop, request)
-      shop.meanwhile(answering)
+      const answering = answerPaid(payments, request)
+      payments.meanwhile(answering)
       return answering
     },
   }
 }
 
-async function answerPaid(shop: Shop, request: PaidRequest): Promise<Answer> {
-  const { outcome, answer } = await attempt({ shop, request, terms: termsOf(shop, request) })
-  shop.meter.attempted(request.meter, outcome)
+async function answerPaid(payments: PaymentContext, request: PaidRequest): Promise<Answer> {
+  const { outcome, answer } = await attempt({
+    payments,
+    request,
+    terms: termsOf(payments, request),
+  })
+  payments.meter.attempted(request.meter, outcome)
   return answer
 }
 
@@ -37,47 +41,50 @@ interface Attempt {
 }
 
 /** Counts each payment that is presented, valid or not. */
-async function attempt(sale: Sale): Promise<Attempt> {
-  const { shop, request } = sale
+async function attempt(priced: PricedRequest): Promise<Attempt> {
+  const { payments, request } = priced
   const presented = presentedPayment(request.headers)
-  if (presented.kind === 'none') return { outcome: 'challenged', answer: await challenge(sale) }
+  if (presented.kind === 'none') return { outcome: 'challenged', answer: await challenge(priced) }
   const order =
     presented.kind === 'header'
-      ? await orderOf(sale, presented.text)
+      ? await orderOf(priced, presented.text)
       : { unusable: true, limited: () => request.limit(null) }
   // A new payment is held and verified while the call is counted.
   const [limited, bought] = await Promise.all([
     order.limited(),
-    'payment' in order && order.mayBeginEarly ? purchase(shop, order) : null,
+    'payment' in order && order.mayBeginEarly ? purchase(payments, order) : null,
   ])
   if (limited !== null) return { outcome: 'limited', answer: limited }
   if ('unusable' in order) return { outcome: 'malformed', answer: refuse('invalid_payment') }
   if ('refused' in order)
-    return { outcome: 'refused', answer: await challenge(sale, order.refused) }
-  const made = bought ?? (await purchase(shop, order))
-  return { outcome: made.outcome, answer: await answerOf(sale, order.payment, made) }
+    return { outcome: 'refused', answer: await challenge(priced, order.refused) }
+  const made = bought ?? (await purchase(payments, order))
+  return { outcome: made.outcome, answer: await answerOf(priced, order.payment, made) }
 }
 
-function termsOf(shop: Shop, request: PaidRequest): Terms {
+function termsOf(payments: PaymentContext, request: PaidRequest): Terms {
   return {
-    ...networks[shop.network],
-    network: shop.network,
+    ...networks[payments.network],
+    network: payments.network,
     endpoint: request.meter,
-    resource: resourceUrl(shop.publicUrl, request.pathTemplate, request),
+    resource: resourceUrl(payments.publicUrl, request.pathTemplate, request),
     description: request.description,
-    payTo: shop.payTo,
-    amount: shop.amounts[request.meter],
-    maxTimeoutSeconds: shop.maxTimeoutSeconds,
+    payTo: payments.payTo,
+    amount: payments.amounts[request.meter],
+    maxTimeoutSeconds: payments.maxTimeoutSeconds,
   }
 }
 
 /** Returns 402. The closed body has no field for a reason, so it stands in the receipt. */
-async function challenge({ shop, request, terms }: Sale, refused?: Refused): Promise<Answer> {
-  await shop.board.post()
+async function challenge(
+  { payments, request, terms }: PricedRequest,
+  refused?: Refused,
+): Promise<Answer> {
+  await payments.priceHistory.post()
   const random = randomBytes(quoteRandomBytes)
-  const quote = makeQuote(terms, { secret: shop.secrets[0], random, now: shop.clock() })
+  const quote = makeQuote(terms, { secret: payments.secrets[0], random, now: payments.clock() })
   const idempotencyKey = request.idempotencyKey ?? randomBytes(24).toString('base64url')
-  const { headerVersion } = shop
+  const { headerVersion } = payments
   const { body, headers } = challengeOf(terms, { quote, idempotencyKey, headerVersion })
   if (refused === undefined) return { status: 402, body, headers }
   const { reason, payment } = refused
@@ -85,7 +92,7 @@ async function challenge({ shop, request, terms }: Sale, refused?: Refused): Pro
     success: false,
     errorReason: reason,
     transaction: '',
-    network: networkNamed(payment) ?? shop.network,
+    network: networkNamed(payment) ?? payments.network,
     ...(payment === undefined ? {} : { payer: payment.authorization.from }),
   }
   return { status: 402, body, headers: { ...headers, ...receiptHeaders(receipt) } }
@@ -98,10 +105,14 @@ function networkNamed(payment: SignedPayment | undefined): string | undefined {
     : undefined
 }
 
-async function answerOf(sale: Sale, payment: SignedPayment, made: Purchase): Promise<Answer> {
+async function answerOf(
+  priced: PricedRequest,
+  payment: SignedPayment,
+  made: Purchase,
+): Promise<Answer> {
   if (made.outcome === 'paid') return withReceipt(made, payment)
   if (made.outcome === 'unsold') return made.answer
-  if (made.outcome === 'refused') return challenge(sale, { reason: made.reason, payment })
+  if (made.outcome === 'refused') return challenge(priced, { reason: made.reason, payment })
   if (made.outcome === 'key reused') return refuse('purchase_key_reused')
   return made.outcome === 'pending'
     ? later('payment_settlement_pending')

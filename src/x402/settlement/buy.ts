@@ -7,7 +7,7 @@ import type { SignedPayment } from '../protocol/payload.ts'
 import { type PaymentReason, usedReason } from '../protocol/reasons.ts'
 import type { Terms } from '../protocol/terms.ts'
 import type { Verification } from './facilitator.ts'
-import { isLedgerAlone, resolvePayment, type Till } from './resolve.ts'
+import { isLedgerAlone, resolvePayment, type SettlementContext } from './resolve.ts'
 import {
   failPayment,
   type Hold,
@@ -72,11 +72,11 @@ type Bought = Purchase | 'wait' | 'taken' | 'twin'
  * taken the payment over. `taken`: another request was first with it. `twin`: another payment of
  * the same purchase was first.
  */
-export async function buy(till: Till, order: Order, claim: Claim): Promise<Bought> {
-  const offer = await offerUnder(till, order, claim)
+export async function buy(context: SettlementContext, order: Order, claim: Claim): Promise<Bought> {
+  const offer = await offerUnder(context, order, claim)
   return 'ended' in offer
     ? offer.ended
-    : settle(till, order, { id: claim.row.id, answer: offer.ready })
+    : settle(context, order, { id: claim.row.id, answer: offer.ready })
 }
 
 type Offer = { ready: Answer } | { ended: Bought }
@@ -85,13 +85,13 @@ type Offer = { ready: Answer } | { ended: Bought }
  * Releases the hold if the purchase ends before the payment is sent, also a hold that is written
  * later.
  */
-async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer> {
-  const { db, patientDb, clock, onTrouble } = till
+async function offerUnder(context: SettlementContext, order: Order, claim: Claim): Promise<Offer> {
+  const { db, patientDb, clock, onTrouble } = context
   const { id } = claim.row
   const { leaseUntil } = claim.lease
   const holding = holdPayment(patientDb, claim.row, claim.lease)
   const release = (on: Db, reason: PaymentReason | null) =>
-    releasePayment(on, id, { leaseUntil, reason, now: clock(), durably: isLedgerAlone(till) })
+    releasePayment(on, id, { leaseUntil, reason, now: clock(), durably: isLedgerAlone(context) })
   const releaseLater = async (): Promise<void> => {
     await holding
     await release(patientDb, null).catch((error: unknown) =>
@@ -99,7 +99,7 @@ async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer
     )
   }
   try {
-    const offer = await untilSettling(till, order, { claim, holding })
+    const offer = await untilSettling(context, order, { claim, holding })
     if ('ready' in offer) return offer
     const { ended } = offer
     if (ended === 'taken' || ended === 'twin') return offer
@@ -108,7 +108,7 @@ async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer
     return offer
   } catch (error) {
     const released = releaseLater()
-    till.meanwhile(released)
+    context.meanwhile(released)
     // Waits for the release, so that an immediate retry finds the payment free.
     await inTime(released).catch(() => undefined)
     throw error
@@ -117,22 +117,22 @@ async function offerUnder(till: Till, order: Order, claim: Claim): Promise<Offer
 
 /** Returns `ready` if the answer is 200 and the row says that the payment may be sent. */
 async function untilSettling(
-  till: Till,
+  context: SettlementContext,
   order: Order,
   { claim, holding }: { claim: Claim; holding: Promise<Hold> },
 ): Promise<Offer> {
-  const { clock } = till
+  const { clock } = context
   const offered = order.mayBeginEarly ? offerOf(order) : undefined
   // Only the first failure is reported.
   offered?.catch(() => {})
   const hold = await inTime(holding)
   if (hold === 'taken') return { ended: 'taken' }
   const [verified, read] = await (offered ?? offerOf(order))
-  const refusal = refusalOf(till, verified)
+  const refusal = refusalOf(context, verified)
   if (refusal !== null) {
     const mayBePaid = hold === 'held' && isUsed(refusal)
     const isSimulation = verified.outcome === 'refused' && verified.isSimulation === true
-    return { ended: mayBePaid ? await usedBy(till, order, { claim, isSimulation }) : refusal }
+    return { ended: mayBePaid ? await usedBy(context, order, { claim, isSimulation }) : refusal }
   }
   if (hold === 'twin') return { ended: 'twin' }
   const answer = await awaited(order, read)
@@ -146,10 +146,10 @@ function offerOf(order: Order): Promise<[Verification, Answer]> {
 }
 
 /** Returns null if the payment is valid. */
-export function refusalOf(till: Till, verified: Verification): Purchase | null {
+export function refusalOf(context: SettlementContext, verified: Verification): Purchase | null {
   if (verified.outcome === 'valid') return null
   if (verified.outcome === 'refused') return verified
-  till.onTrouble('a payment could not be verified', { why: verified.why })
+  context.onTrouble('a payment could not be verified', { why: verified.why })
   return { outcome: 'facilitator unavailable' }
 }
 
@@ -163,41 +163,42 @@ function isUsed(refusal: Purchase): boolean {
  * simulation and reports the authorization as unused, nothing was sent.
  */
 async function usedBy(
-  till: Till,
+  context: SettlementContext,
   { payment, onSent }: Order,
   { claim: { row }, isSimulation }: { claim: Claim; isSimulation: boolean },
 ): Promise<Bought> {
   onSent()
-  const open = { id: row.id, payment, claimedAt: till.clock() }
-  const resolved = await resolvePayment(till, open)
+  const open = { id: row.id, payment, claimedAt: context.clock() }
+  const resolved = await resolvePayment(context, open)
   if (resolved.state === 'settled') return 'wait'
   const isUnsent = isSimulation && resolved.state === 'open' && resolved.isUnused
-  if (resolved.state === 'failed' || isUnsent || isLedgerAlone(till))
+  if (resolved.state === 'failed' || isUnsent || isLedgerAlone(context))
     return { outcome: 'refused', reason: usedReason }
   // The chain does not answer now; the reconciler asks it later.
-  await markUnknown(till.patientDb, row.id, { reason: usedReason, now: till.clock() })
+  await markUnknown(context.patientDb, row.id, { reason: usedReason, now: context.clock() })
   return { outcome: 'pending' }
 }
 
 async function settle(
-  till: Till,
+  context: SettlementContext,
   order: Order,
   { id, answer }: { id: string; answer: Answer },
 ): Promise<Purchase> {
-  const { db, clock } = till
+  const { db, clock } = context
   const { payment, terms } = order
   const since = clock()
   order.onSent()
-  const settlement = await till.facilitator.settle(payment, terms)
+  const settlement = await context.facilitator.settle(payment, terms)
   if (settlement.outcome === 'settled')
-    return paid(till, order, { id, transaction: settlement.transaction, answer })
+    return paid(context, order, { id, transaction: settlement.transaction, answer })
   if (settlement.outcome === 'refused') {
     await failPayment(db, id, { reason: settlement.reason, now: clock() })
     return settlement
   }
-  till.onTrouble('whether a payment was made is not known', { payment: id, why: settlement.why })
-  const fate = await till.chain?.fateOf(payment.authorization, terms, since)
-  if (fate?.fate === 'paid') return paid(till, order, { id, transaction: fate.transaction, answer })
+  context.onTrouble('whether a payment was made is not known', { payment: id, why: settlement.why })
+  const fate = await context.chain?.fateOf(payment.authorization, terms, since)
+  if (fate?.fate === 'paid')
+    return paid(context, order, { id, transaction: fate.transaction, answer })
   if (fate?.fate === 'void') {
     await failPayment(db, id, { reason: usedReason, now: clock() })
     return { outcome: 'refused', reason: usedReason }
@@ -212,18 +213,18 @@ async function settle(
 }
 
 async function paid(
-  till: Till,
+  context: SettlementContext,
   { isAwaited }: Order,
   { id, transaction, answer }: { id: string; transaction: string; answer: Answer },
 ): Promise<Purchase> {
-  const { patientDb, onTrouble } = till
-  const durably = isLedgerAlone(till)
+  const { patientDb, onTrouble } = context
+  const durably = isLedgerAlone(context)
   const isFound = !(await isAwaited())
-  const now = till.clock()
+  const now = context.clock()
   const written = markSettled(patientDb, id, { txHash: transaction, now, durably, isFound })
   if (durably) await written
   else
-    till.meanwhile(
+    context.meanwhile(
       written.catch((error: unknown) =>
         onTrouble('a payment was made, and whether that is written down is not known', {
           payment: id,

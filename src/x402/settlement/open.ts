@@ -25,9 +25,9 @@ import {
   shownByChain,
 } from './facilitator.ts'
 import { balanceWei, type Fitness, nodeFitness, remoteFitness } from './fitness.ts'
-import type { Shop } from './order.ts'
+import type { PaymentContext } from './order.ts'
 import { paymentMeter, timed } from './payment-metrics.ts'
-import { priceBoard } from './price-board.ts'
+import { priceHistory } from './price-history.ts'
 import { remoteFacilitator } from './remote.ts'
 import { reconcilePayments } from './resolve.ts'
 import { openRpc } from './rpc.ts'
@@ -53,7 +53,7 @@ export interface X402Parts {
   db: Db
   clock: Clock
   metrics: Metrics
-  onTrouble: Shop['onTrouble']
+  onTrouble: PaymentContext['onTrouble']
 }
 
 export interface X402 {
@@ -90,7 +90,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   const counter = { chainId, asset: asset.toLowerCase(), payTo: settings.payTo.toLowerCase() }
   const { amounts: prices, maxTimeoutSeconds } = settings
   const underWay = new Set<Promise<unknown>>()
-  const meanwhile: Shop['meanwhile'] = (work) => {
+  const meanwhile: PaymentContext['meanwhile'] = (work) => {
     const ended = work.catch(() => {}).finally(() => underWay.delete(ended))
     underWay.add(ended)
   }
@@ -100,10 +100,10 @@ export async function openX402(parts: X402Parts): Promise<X402> {
     const remote = facilitatorOf('remote', remoteFacilitator(egress, facilitator))
     return chain === null ? remote : shownByChain(remote, chain)
   }
-  const shop: Shop = {
+  const payments: PaymentContext = {
     ...settings,
     shown: new RecentMap(shownMax),
-    board: priceBoard({ ...counter, db, clock, prices, maxTimeoutSeconds }),
+    priceHistory: priceHistory({ ...counter, db, clock, prices, maxTimeoutSeconds }),
     facilitator: timed(chosen(), meter),
     meter,
     chain,
@@ -125,7 +125,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   }
   let fitness: Fitness = facilitator.kind === 'none' ? 'no facilitator is set' : 'not asked yet'
   return {
-    port: paymentPort(shop),
+    port: paymentPort(payments),
     fitness: () => fitness,
     async examine() {
       const found = await ask()
@@ -133,7 +133,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
       fitness = found
     },
     survey: async () => meter.surveyed(await countOpenPayments(parts.db, chainId), await gas()),
-    reconcile: () => reconcilePayments({ ...shop, db: parts.db }),
+    reconcile: () => reconcilePayments({ ...payments, db: parts.db }),
     sweep: () => sweepPayments(parts.db, new Date(clock().getTime() - keptMs)),
     async close() {
       while (underWay.size > 0) await Promise.all(underWay)

@@ -14,11 +14,11 @@ import { signerOf } from '../protocol/signature.ts'
 import type { Terms } from '../protocol/terms.ts'
 import type { Order } from './buy.ts'
 import type { PaymentMeter } from './payment-metrics.ts'
-import type { PriceBoard } from './price-board.ts'
+import type { PriceHistory } from './price-history.ts'
 import { isTakenUp } from './purchase.ts'
-import type { Till } from './resolve.ts'
+import type { SettlementContext } from './resolve.ts'
 
-export interface Shop extends Till {
+export interface PaymentContext extends SettlementContext {
   /** The only source of absolute URLs (decision D3). */
   publicUrl: string
   payTo: string
@@ -27,14 +27,14 @@ export interface Shop extends Till {
   maxTimeoutSeconds: number
   headerVersion: HeaderVersion
   meter: PaymentMeter
-  board: PriceBoard
+  priceHistory: PriceHistory
   /** Signatures of presented payments. */
   shown: RecentMap<true>
 }
 
 /** One request for one thing at one price. */
-export interface Sale {
-  shop: Shop
+export interface PricedRequest {
+  payments: PaymentContext
   request: PaidRequest
   terms: Terms
 }
@@ -62,15 +62,18 @@ interface CountedRefusal extends Counted {
  * Returns the order if the payment is for this request and signed by the payer, as far as that can
  * be checked without a facilitator.
  */
-export async function orderOf(sale: Sale, header: string): Promise<CountedOrder | CountedRefusal> {
-  const { shop, request, terms } = sale
+export async function orderOf(
+  priced: PricedRequest,
+  header: string,
+): Promise<CountedOrder | CountedRefusal> {
+  const { payments, request, terms } = priced
   const limitedFor = (payer: string | null) => once(() => request.limit(payer))
   const unnamed = limitedFor(null)
   const decoded = decodePayment(header)
   if ('reason' in decoded) return { refused: decoded, limited: unnamed }
   const { payment } = decoded
   const { from } = payment.authorization
-  const match = matchPayment(payment, terms, matchOptions(shop))
+  const match = matchPayment(payment, terms, matchOptions(payments))
   if ('reason' in match && !isOfTerms(match.reason))
     return { refused: { ...match, payment }, limited: unnamed }
   const signer = await signerOf(payment, terms)
@@ -82,16 +85,16 @@ export async function orderOf(sale: Sale, header: string): Promise<CountedOrder 
   // An unproved payer counts against the caller's network, so that no caller uses up the limit of
   // an address it merely names.
   const limited = isProved ? limitedFor(from) : unnamed
-  const agreed = 'terms' in match ? match : await formerMatch(sale, { payment, match, limited })
+  const agreed = 'terms' in match ? match : await formerMatch(priced, { payment, match, limited })
   if ('reason' in agreed) return { refused: { ...agreed, payment }, limited }
   return {
     limited,
     payment,
     terms: agreed.terms,
     isProved,
-    mayBeginEarly: isProved && isFirst(shop, payment) && request.mayTry(from),
+    mayBeginEarly: isProved && isFirst(payments, payment) && request.mayTry(from),
     idempotencyKey: request.idempotencyKey ?? payment.idempotencyKey,
-    verification: once(() => shop.facilitator.verify(payment, agreed.terms)),
+    verification: once(() => payments.facilitator.verify(payment, agreed.terms)),
     read: async () => {
       const [refusal, answer] = await Promise.all([limited(), request.read(from)])
       return refusal ?? answer
@@ -112,7 +115,7 @@ export function later(
  * Returns whether this process sees the payment for the first time, as far as it remembers. A
  * repeated one is not verified before the ledger shows that no other request works on it.
  */
-function isFirst({ shown }: Shop, { signature }: SignedPayment): boolean {
+function isFirst({ shown }: PaymentContext, { signature }: SignedPayment): boolean {
   if (shown.get(signature) !== undefined) return false
   shown.set(signature, true)
   return true
@@ -133,20 +136,20 @@ interface Mismatched extends Counted {
  * ledger, so it runs only within the limits.
  */
 async function formerMatch(
-  { shop, terms }: Sale,
+  { payments, terms }: PricedRequest,
   { payment, match, limited }: Mismatched,
 ): Promise<Match> {
   if ((await limited()) !== null) return match
   const { to: payTo, value: amount } = payment.authorization
-  if (await isTakenUp(shop, payment, terms)) return { terms: { ...terms, payTo, amount } }
+  if (await isTakenUp(payments, payment, terms)) return { terms: { ...terms, payTo, amount } }
   if (amount === terms.amount || payment.accepted?.quote != null) return match
   // Version 1 has no field for a quote.
-  const former = matchPayment(payment, { ...terms, amount }, matchOptions(shop))
+  const former = matchPayment(payment, { ...terms, amount }, matchOptions(payments))
   if ('reason' in former) return match
-  return (await shop.board.isPayable(terms.endpoint, amount)) ? former : match
+  return (await payments.priceHistory.isPayable(terms.endpoint, amount)) ? former : match
 }
 
-function matchOptions({ secrets, clock }: Shop): MatchOptions {
+function matchOptions({ secrets, clock }: PaymentContext): MatchOptions {
   return { secrets, now: clock() }
 }
 

@@ -21,7 +21,7 @@ import { usedReason } from '../protocol/reasons.ts'
 import { sealNonceBytes, sealPayment } from '../protocol/seal.ts'
 import { resourceKey, type Terms } from '../protocol/terms.ts'
 import { awaited, buy, isSold, type Order, type Purchase, refusalOf } from './buy.ts'
-import { openPaymentOf, resolvePayment, settleAgain, type Till } from './resolve.ts'
+import { openPaymentOf, resolvePayment, type SettlementContext, settleAgain } from './resolve.ts'
 import {
   type FacilitatorName,
   findPayment,
@@ -45,8 +45,8 @@ const entitlementMs = 15 * 60_000
 /** Time within which a key names the same purchase. */
 const purchaseMs = 24 * 3_600_000
 
-export function purchase(till: Till, order: Order): Promise<Purchase> {
-  return waiting((turn) => attempt(till, turn === 0 ? order : onLook(order)))
+export function purchase(context: SettlementContext, order: Order): Promise<Purchase> {
+  return waiting((turn) => attempt(context, turn === 0 ? order : onLook(order)))
 }
 
 /** Repeats `step` while another request works on the payment, up to a limit. */
@@ -69,30 +69,30 @@ function onLook(order: Order): Order {
   return { ...order, mayBeginEarly: false }
 }
 
-async function attempt(till: Till, order: Order): Promise<Step> {
-  const now = till.clock()
+async function attempt(context: SettlementContext, order: Order): Promise<Step> {
+  const now = context.clock()
   const expired = expiredReason(order.payment, now)
-  const { name: by } = till.facilitator
+  const { name: by } = context.facilitator
   const isEarly = order.mayBeginEarly && expired === null && by !== 'none'
-  const row = isEarly ? undefined : await findTaken(till, order)
+  const row = isEarly ? undefined : await findTaken(context, order)
   if (row !== undefined)
-    return isSame(row, order) ? goOn(till, row, { order, now, keptMs: entitlementMs }) : used
+    return isSame(row, order) ? goOn(context, row, { order, now, keptMs: entitlementMs }) : used
   if (expired !== null) return { outcome: 'refused', reason: expired }
   if (by === 'none') return { outcome: 'facilitator unavailable' }
   // A signature that only a facilitator can check writes nothing and blocks no other request before
   // it is verified.
-  const refusal = order.isProved ? null : refusalOf(till, await order.verification())
+  const refusal = order.isProved ? null : refusalOf(context, await order.verification())
   if (refusal !== null) return refusal
-  const claim = { row: newPayment(till, order, { by, now }), lease: leaseFrom(till.clock()) }
-  const bought = await buy(till, order, claim)
-  if (bought === 'twin') return (await waiting(() => twinPurchase(till, order))) ?? 'wait'
-  if (bought === 'taken') return isEarly ? attempt(till, onLook(order)) : 'wait'
+  const claim = { row: newPayment(context, order, { by, now }), lease: leaseFrom(context.clock()) }
+  const bought = await buy(context, order, claim)
+  if (bought === 'twin') return (await waiting(() => twinPurchase(context, order))) ?? 'wait'
+  if (bought === 'taken') return isEarly ? attempt(context, onLook(order)) : 'wait'
   return bought
 }
 
 /** Returns the row of a payment that was or may have been made. */
 async function findTaken(
-  { db }: Till,
+  { db }: SettlementContext,
   { payment, terms }: Pick<Order, 'payment' | 'terms'>,
 ): Promise<PaymentRow | undefined> {
   const row = await findPayment(db, identityOf(payment, terms))
@@ -110,18 +110,18 @@ function isSame(row: PaymentRow, { payment, terms }: Pick<Order, 'payment' | 'te
  * of prices.
  */
 export async function isTakenUp(
-  till: Till,
+  context: SettlementContext,
   payment: SignedPayment,
   terms: Terms,
 ): Promise<boolean> {
-  const row = await findTaken(till, { payment, terms })
+  const row = await findTaken(context, { payment, terms })
   return row !== undefined && isSame(row, { payment, terms })
 }
 
 const used = { outcome: 'refused', reason: usedReason } as const satisfies Purchase
 
 function newPayment(
-  till: Till,
+  context: SettlementContext,
   { payment, terms, idempotencyKey }: Order,
   { by, now }: { by: FacilitatorName; now: Date },
 ): NewPayment {
@@ -138,7 +138,7 @@ function newPayment(
     validBefore: dateOf(payment.authorization.validBefore),
     idempotencyKey,
     facilitator: by,
-    sealedPayment: sealPayment(payment, { id, secret: till.secrets[0], random }),
+    sealedPayment: sealPayment(payment, { id, secret: context.secrets[0], random }),
   }
 }
 
@@ -161,19 +161,19 @@ function leaseFrom(now: Date): Lease {
  * Looks for the same purchase of the same payer, whose signature is proved by now. Returns null if
  * there is none.
  */
-async function twinPurchase(till: Till, order: Order): Promise<Step | null> {
-  const { db } = till
+async function twinPurchase(context: SettlementContext, order: Order): Promise<Step | null> {
+  const { db } = context
   const { payment, terms, idempotencyKey } = order
   if (idempotencyKey === null) return null
   const row = await findPurchase(db, identityOf(payment, terms), idempotencyKey)
   if (row === undefined) return null
-  const now = till.clock()
+  const now = context.clock()
   if (row.settledAt !== null && row.settledAt.getTime() + purchaseMs < now.getTime()) {
     await freePurchaseKey(db, row.id)
     return null
   }
   if (!row.resourceKey.equals(resourceKey(terms.resource))) return { outcome: 'key reused' }
-  return goOn(till, row, { order, now, keptMs: purchaseMs })
+  return goOn(context, row, { order, now, keptMs: purchaseMs })
 }
 
 interface Kept {
@@ -183,33 +183,33 @@ interface Kept {
   keptMs: number
 }
 
-async function goOn(till: Till, row: PaymentRow, kept: Kept): Promise<Step> {
+async function goOn(context: SettlementContext, row: PaymentRow, kept: Kept): Promise<Step> {
   const { order, now } = kept
-  if (row.settledAt !== null) return serveAgain(till, row, kept)
+  if (row.settledAt !== null) return serveAgain(context, row, kept)
   order.onSent()
-  const taken = row.leaseUntil <= now && (await takeOver(till.db, row.id, leaseFrom(now)))
-  return taken ? finish(till, order, row) : 'wait'
+  const taken = row.leaseUntil <= now && (await takeOver(context.db, row.id, leaseFrom(now)))
+  return taken ? finish(context, order, row) : 'wait'
 }
 
 /**
  * Continues an open payment that is requested again, by the same payment or by another of the same
  * purchase. The caller holds its lease.
  */
-async function finish(till: Till, order: Order, row: PaymentRow): Promise<Step> {
-  const open = openPaymentOf(till, row)
+async function finish(context: SettlementContext, order: Order, row: PaymentRow): Promise<Step> {
+  const open = openPaymentOf(context, row)
   if (open === null) return { outcome: 'pending' }
-  const resolved = await resolvePayment(till, open)
+  const resolved = await resolvePayment(context, open)
   if (resolved.state === 'failed') return { outcome: 'refused', reason: resolved.reason }
   if (resolved.state === 'settled') return 'wait'
   let isSellable = false
   try {
     isSellable = isSold(await awaited(order, await order.read()))
   } finally {
-    if (!isSellable) await leaveOpen(till.db, row.id, till.clock())
+    if (!isSellable) await leaveOpen(context.db, row.id, context.clock())
   }
   // Pending with any answer: the payment may have been made, so only the same payment may be
   // repeated.
-  return isSellable && (await settleAgain(till, open)) ? 'wait' : { outcome: 'pending' }
+  return isSellable && (await settleAgain(context, open)) ? 'wait' : { outcome: 'pending' }
 }
 
 /**
@@ -217,7 +217,7 @@ async function finish(till: Till, order: Order, row: PaymentRow): Promise<Step> 
  * shown.
  */
 async function serveAgain(
-  { db }: Till,
+  { db }: SettlementContext,
   row: PaymentRow,
   { order, now, keptMs }: Kept,
 ): Promise<Purchase> {

@@ -22,7 +22,7 @@ import {
   takeOver,
 } from './store.ts'
 
-export interface Till {
+export interface SettlementContext {
   /** With a short deadline, because a caller waits. */
   db: Db
   /** Without it, for work without a waiting caller, or work that must be known to be done. */
@@ -47,7 +47,7 @@ export interface Till {
 }
 
 /** Returns whether only the ledger knows the fate of a payment: then no final state may be lost. */
-export function isLedgerAlone({ chain }: Till): boolean {
+export function isLedgerAlone({ chain }: SettlementContext): boolean {
   return chain === null
 }
 
@@ -61,19 +61,19 @@ export interface OpenPayment {
 /**
  * Returns null if the row holds no readable payment, because its secret is gone from the settings.
  */
-export function openPaymentOf(till: Till, row: PaymentRow): OpenPayment | null {
+export function openPaymentOf(context: SettlementContext, row: PaymentRow): OpenPayment | null {
   const { id, claimedAt, sealedPayment } = row
   if (sealedPayment === null) return null
-  const payment = openPayment(sealedPayment, { id, secrets: till.secrets })
+  const payment = openPayment(sealedPayment, { id, secrets: context.secrets })
   return payment === null ? null : { id, claimedAt, payment }
 }
 
 /** Returns the price that the payer has signed, whatever the present price is. */
-function priceOf(till: Till, { authorization }: SignedPayment): Price {
-  const network = networks[till.network]
+function priceOf(context: SettlementContext, { authorization }: SignedPayment): Price {
+  const network = networks[context.network]
   return {
     ...network,
-    network: till.network,
+    network: context.network,
     payTo: authorization.to,
     amount: authorization.value,
     maxTimeoutSeconds: 60,
@@ -90,11 +90,14 @@ export type Resolved =
  * Writes the chain's verdict if it is final. A payment that is settled in this way counts as found
  * until its payer is served.
  */
-export async function resolvePayment(till: Till, open: OpenPayment): Promise<Resolved> {
-  const { db, chain } = till
+export async function resolvePayment(
+  context: SettlementContext,
+  open: OpenPayment,
+): Promise<Resolved> {
+  const { db, chain } = context
   const { id, payment, claimedAt } = open
-  const fate = await chain?.fateOf(payment.authorization, priceOf(till, payment), claimedAt)
-  const now = till.clock()
+  const fate = await chain?.fateOf(payment.authorization, priceOf(context, payment), claimedAt)
+  const now = context.clock()
   if (fate?.fate === 'paid') {
     await markSettled(db, id, { txHash: fate.transaction, now, durably: true, isFound: true })
     return { state: 'settled' }
@@ -110,15 +113,18 @@ export async function resolvePayment(till: Till, open: OpenPayment): Promise<Res
 /**
  * Sends the payment once more. The chain accepts an authorization once, however often it is sent.
  */
-export async function settleAgain(till: Till, { id, payment }: OpenPayment): Promise<boolean> {
-  const settlement = await till.facilitator.settle(payment, priceOf(till, payment))
-  const now = till.clock()
+export async function settleAgain(
+  context: SettlementContext,
+  { id, payment }: OpenPayment,
+): Promise<boolean> {
+  const settlement = await context.facilitator.settle(payment, priceOf(context, payment))
+  const now = context.clock()
   if (settlement.outcome === 'settled') {
     const { transaction: txHash } = settlement
-    await markSettled(till.patientDb, id, { txHash, now, durably: true, isFound: true })
+    await markSettled(context.patientDb, id, { txHash, now, durably: true, isFound: true })
     return true
   }
-  await markUnknown(till.db, id, { reason: settlement.reason, now })
+  await markUnknown(context.db, id, { reason: settlement.reason, now })
   return false
 }
 
@@ -131,31 +137,31 @@ const batchMax = 50
  * Resolves payments whose payers did not return. Any number of processes may run it. If the chain
  * can be asked, nothing is sent again, because the payer has no answer to pay for.
  */
-export async function reconcilePayments(till: Till): Promise<void> {
-  const { db, clock } = till
-  const { chainId } = networks[till.network]
+export async function reconcilePayments(context: SettlementContext): Promise<void> {
+  const { db, clock } = context
+  const { chainId } = networks[context.network]
   const leftBefore = new Date(clock().getTime() - leftMs)
   for (const row of await findOpenPayments(db, { chainId, leftBefore, limit: batchMax })) {
     const now = clock()
     const lease = { now, leaseUntil: new Date(now.getTime() + leaseMs) }
-    if (await takeOver(db, row.id, lease)) await reconcile(till, row)
+    if (await takeOver(db, row.id, lease)) await reconcile(context, row)
   }
 }
 
-async function reconcile(till: Till, row: PaymentRow): Promise<void> {
-  const open = openPaymentOf(till, row)
+async function reconcile(context: SettlementContext, row: PaymentRow): Promise<void> {
+  const open = openPaymentOf(context, row)
   if (open === null)
-    till.onTrouble('an open payment cannot be read: is its secret gone?', { payment: row.id })
-  else if ((await resolvePayment(till, open)).state !== 'open') return
+    context.onTrouble('an open payment cannot be read: is its secret gone?', { payment: row.id })
+  else if ((await resolvePayment(context, open)).state !== 'open') return
   else if (
     wasSent(row) &&
-    isLedgerAlone(till) &&
-    expiredReason(open.payment, till.clock()) === null
+    isLedgerAlone(context) &&
+    expiredReason(open.payment, context.clock()) === null
   ) {
-    await settleAgain(till, open)
+    await settleAgain(context, open)
     return
   }
-  await leaveOpen(till.db, row.id, till.clock())
+  await leaveOpen(context.db, row.id, context.clock())
 }
 
 /**

@@ -7,14 +7,14 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { type Counter, isPayable, type Prices, postPrices } from './price-store.ts'
 
-export interface PriceBoard {
+export interface PriceHistory {
   /** Resolves when the present prices may be quoted. */
   post(): Promise<void>
   /** Returns whether a challenge with this price may still be paid. */
   isPayable(endpoint: string, amount: string): Promise<boolean>
 }
 
-export interface PriceBoardParts extends Counter {
+export interface PriceHistoryParts extends Counter {
   db: Db
   clock: Clock
   prices: Prices
@@ -24,7 +24,7 @@ export interface PriceBoardParts extends Counter {
 
 const postedMs = 60_000
 
-export function priceBoard(parts: PriceBoardParts): PriceBoard {
+export function priceHistory(parts: PriceHistoryParts): PriceHistory {
   const { db, clock, maxTimeoutSeconds } = parts
   let postedUntil = 0
   let posting: Promise<void> | undefined
