@@ -10,22 +10,11 @@ import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { openDb } from '../src/platform/db/db.ts'
-import { issueCredentials, tendLists } from '../src/score-credentials/issue.ts'
-import { makeKeyFile, readSigners } from '../src/score-credentials/key-files.ts'
-import { originOf } from '../src/score-credentials/payload.ts'
-import { createKey } from '../src/score-credentials/rotate-keys.ts'
+import { makeCredentials } from './credentials.ts'
 import type { LoadOrder } from './load.ts'
 import { median } from './measure.ts'
 import { type Held, holdTo } from './processor-share.ts'
-import {
-  bareServer,
-  cpuSeconds,
-  fetchAnswer,
-  load,
-  publicUrl,
-  requestsFile,
-  startService,
-} from './serving.ts'
+import { bareServer, cpuSeconds, fetchAnswer, load, requestsFile, startService } from './serving.ts'
 
 const roundSeconds = Number(process.env.BENCH_SECONDS ?? 2)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 7)
@@ -102,30 +91,7 @@ async function prepare(url: string) {
     statementTimeoutMs: 0,
     onError: () => undefined,
   })
-  const kid = await makeKeyFile(keysDir)
-  await createKey(db, kid, new Date())
-  const signer = (await readSigners(keysDir)).get(kid)
-  if (signer === undefined) throw new Error('the key file is gone')
-  const origin = originOf(publicUrl)
-  const issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }
-  const credentials: string[] = []
-  while (credentials.length < credentialsWanted) {
-    const first = credentials.length
-    const scores = Array.from({ length: 500 }, (_, i) => ({
-      username: `person-${first + i}`,
-      score: (first + i) % 1_000,
-      scoreBand: 'strong',
-      confidenceLow: 0,
-      confidenceHigh: 1_000,
-      evidenceCount: 18,
-      engineVersion: '1.4.2',
-      engineBinarySha256: 'ab'.repeat(32),
-      issuedAt: new Date(),
-    }))
-    const issued = await db.transaction((tx) => issueCredentials(tx, issuer, scores))
-    credentials.push(...issued.map((one) => JSON.stringify(one.credential)))
-    if (credentials.length % 10_000 === 0) await tendLists(db, issuer, new Date())
-  }
+  const credentials = await makeCredentials(db, keysDir, credentialsWanted)
   await db.close()
   return credentials
 }

@@ -18,6 +18,7 @@ const benches = [
   'x402',
   'http',
   'hostile',
+  'overload',
 ]
 
 const options = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
