@@ -1,5 +1,5 @@
 /** Issued credentials, for benchmarks that verify them. */
-import type { Db } from '../src/platform/db.ts'
+import type { Db } from '../src/platform/db/db.ts'
 import { issueCredentials, tendLists } from '../src/score-credentials/issue.ts'
 import { makeKeyFile, readSigners } from '../src/score-credentials/key-files.ts'
 import { originOf } from '../src/score-credentials/payload.ts'

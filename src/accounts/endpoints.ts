@@ -32,7 +32,7 @@ const common = {
   area: 'account',
   extension: true,
   policy: { kind: 'session' },
-  shed: 6,
+  priority: 'search',
 } as const
 
 export function accountEndpoints({ db, clock, rules }: AccountsOptions): Endpoint[] {

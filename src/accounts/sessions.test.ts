@@ -19,7 +19,7 @@ const common = {
   area: 'sample',
   summary: 'Sample',
   responses: {},
-  shed: 6,
+  priority: 'search',
   policy: { kind: 'session' },
 } as const
 

@@ -34,7 +34,11 @@ const shape = Compile(unlockReviewRequest)
 
 export function accountDecisionEndpoints(options: AccountDecisionsOptions): Endpoint[] {
   const { db, clock, publicUrl, stateUnlessSet } = options
-  const common = { area: 'agent decisions', policy: { kind: 'session' }, shed: 5 } as const
+  const common = {
+    area: 'agent decisions',
+    policy: { kind: 'session' },
+    priority: 'search',
+  } as const
   return [
     endpoint({
       ...common,

@@ -36,7 +36,7 @@ export function agentDecisionEndpoints(options: AgentDecisionsOptions): Endpoint
         'A report is private to the account and the operators. A repeat with the same Idempotency-Key and the same content gives the same report, with 200; keys stay used for ever.',
       policy: { kind: 'keyed', scope: 'agent-decisions:write', limits },
       idempotencyKey: 'required',
-      shed: 3,
+      priority: 'write',
       body: {
         mediaTypes: ['application/json'],
         schema: createRequest,

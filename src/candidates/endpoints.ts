@@ -56,7 +56,7 @@ export function candidateEndpoints({
       description:
         'Finds by the beginning of a handle, skill, display name or title, in this order; then who has more verified skills that match, more verified skills, and by username. A search that finds nobody is an answer and costs what any answer costs.',
       policy: { kind: 'paid', scope: 'candidates:read', meter: 'candidate_search', limits },
-      shed: 5,
+      priority: 'search',
       queryParameters: searchQuery,
       responses: {
         200: { description: 'Previews in order.', schema: searchResult, example: examples.search },
@@ -74,7 +74,7 @@ export function candidateEndpoints({
       area: 'candidates',
       summary: 'One public candidate',
       policy: { kind: 'paid', scope: 'candidates:read', meter: 'candidate_lookup', limits },
-      shed: 4,
+      priority: 'read',
       pathParameters: usernamePath,
       responses: {
         200: { description: 'The candidate.', schema: candidateDetail, example: examples.detail },
@@ -98,7 +98,7 @@ export function candidateEndpoints({
       description:
         'Only the score that stands, of an onboarded public profile whose identity is verified and who lets it be shared.',
       policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits },
-      shed: 4,
+      priority: 'read',
       pathParameters: scoreIdPath,
       responses: {
         200: { description: 'The score.', schema: publicScore, example: examples.score },
@@ -123,7 +123,7 @@ export function candidateEndpoints({
         'Of the scores that getScore shows. All forms of proof are over the same payload: one digest, one status. Whatever is not native is signed when it is asked for, by the key that signed the credential.',
       extension: true,
       policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits },
-      shed: 4,
+      priority: 'read',
       pathParameters: scoreIdPath,
       queryParameters: proofQuery,
       responses: {

@@ -75,7 +75,7 @@ export const servingSettings = {
     default: '1',
     unit: 'times as long as usual',
     effect:
-      'For a machine or a database that is slow: how long a call waits for the database, half a second to two, and how far a busy process may be behind, before the answer is 503.',
+      'For a machine or a database that is slow: how long a call waits for the database, half a second to two, and how long a request waits for its turn, 1.2 seconds to 7.5, before the answer is 503.',
     parse: integer(1, 100),
   }),
   DRAIN_DELAY_SECONDS: setting({

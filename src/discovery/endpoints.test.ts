@@ -49,7 +49,7 @@ function rooms(engine: EngineFacts = exampleEngine) {
       area: 'elsewhere',
       summary: operationId,
       policy: { kind: 'open' },
-      shed: 1,
+      priority: 'public',
       responses: {},
       answer: () => ({ status: 200, body: {} }),
     }),

@@ -80,7 +80,7 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
     area: 'discovery',
     policy: { kind: 'open' },
     document: true,
-    shed: 1,
+    priority: 'public',
   } as const
   const contractRoute = {
     ...shared,

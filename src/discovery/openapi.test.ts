@@ -309,7 +309,7 @@ function declared(more: Partial<Endpoint>): Endpoint {
     area: 'things',
     summary: 'A thing',
     policy: { kind: 'open' },
-    shed: 1,
+    priority: 'public',
     responses: { 200: { description: 'It.', schema: thing, example: { name: 'a' } } },
     answer: () => ({ status: 200, body: {} }),
     ...more,

@@ -52,7 +52,7 @@ function readEndpoints({ reads, origin }: Sandbox): Endpoint[] {
     method: 'GET',
     area: 'sandbox',
     policy: { kind: 'session' },
-    shed: 6,
+    priority: 'search',
   } as const
   return [
     endpoint({
@@ -146,7 +146,7 @@ function statusEndpoints({ sandbox, clock }: SandboxOptions): Endpoint[] {
     area: 'sandbox',
     extension: true,
     policy: { kind: 'open' },
-    shed: 6,
+    priority: 'search',
   } as const
   return [
     endpoint({

@@ -39,7 +39,7 @@ export function keyEndpoints({ mirror, origin, formerOrigins }: KeyParts): Endpo
         'The active key; with `kid` (an extension) an older one in the same shape. Only the public key is published.',
       policy: { kind: 'open' },
       document: true,
-      shed: 1,
+      priority: 'public',
       queryParameters: Type.Object({
         kid: Type.Optional(
           Type.String({
@@ -78,7 +78,7 @@ export function keyEndpoints({ mirror, origin, formerOrigins }: KeyParts): Endpo
       extension: true,
       policy: { kind: 'open' },
       document: true,
-      shed: 1,
+      priority: 'public',
       responses: {
         200: { description: 'The DID document.', schema: didDocument, example: examples.did },
         ...commonResponses,

@@ -51,7 +51,7 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
       description:
         'Read live. The answer tells nothing of the person, the score, the evidence or the reason.',
       policy: { kind: 'open' },
-      shed: 1,
+      priority: 'public',
       pathParameters: statusTokenPath,
       queryParameters: statusTokenQuery,
       responses: {
@@ -92,7 +92,7 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
         'Holds a revocation within two seconds. `proof` (an extension) picks the form of the signature.',
       policy: { kind: 'open' },
       document: true,
-      shed: 1,
+      priority: 'public',
       pathParameters: statusListPathParameters,
       queryParameters: statusListQuery,
       responses: {

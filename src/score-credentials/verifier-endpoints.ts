@@ -62,7 +62,7 @@ export function verifierEndpoints(parts: VerifierParts): Endpoint[] {
         anonymous: anonymousVerifyLimits,
         limits: keyLimits,
       },
-      shed: 5,
+      priority: 'search',
       body: {
         mediaTypes: verifyMediaTypes,
         schema: verifyRequest,
@@ -117,7 +117,7 @@ export function verifierEndpoints(parts: VerifierParts): Endpoint[] {
       summary: 'How to call the verifier',
       policy: { kind: 'open' },
       document: true,
-      shed: 1,
+      priority: 'public',
       responses: {
         200: {
           description: 'The description.',

@@ -16,6 +16,7 @@ export interface Connections {
   /** The caller of an exchange: the peer, or whom a trusted proxy forwards for. */
   network: (exchange: Exchange) => ClientNetwork
   clientDigest: (trace: Trace | Exchange) => string
+  lane: (exchange: Exchange) => string
   /** The connection has not taken its whole answer yet: it is closed unless it does within the limit. */
   watch: (exchange: Exchange) => void
   count: () => number
@@ -58,6 +59,8 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
       return
     }
     open++
+    // Each request that waits listens for the end of its connection.
+    socket.setMaxListeners(0)
     perAddress.set(key, sameAddress)
     socket.once('close', () => {
       open--
@@ -79,6 +82,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
       proxy: address !== null && isWithin(address, trusted),
       client: peer,
       latest: null,
+      unanswered: 0,
       closing: false,
     }
     states.set(socket, connection)
@@ -87,7 +91,8 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
 
   function clientFrom(socket: Socket, forwardedFor: string | undefined): Client {
     const network = clientNetwork(socket.remoteAddress, forwardedFor, trusted)
-    return { forwardedFor, network, digest: digestOf(bucketKey(network)) }
+    const digest = digestOf(bucketKey(network))
+    return { forwardedFor, network, digest, lane: laneOf(network, digest) }
   }
 
   function clientOf({ connection, request }: Exchange): Client {
@@ -119,6 +124,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     network: (exchange) => clientOf(exchange).network,
     clientDigest: (trace) =>
       'request' in trace ? clientOf(trace).digest : trace.connection.peer.digest,
+    lane: (exchange) => clientOf(exchange).lane,
     watch({ connection: { socket } }) {
       if (!slowReaders.has(socket)) expectRead(socket)
     },
@@ -142,4 +148,10 @@ const digestKey = randomBytes(16).toString('hex')
 
 function digestOf(key: string): string {
   return hash('sha256', digestKey + key, 'base64url').slice(0, 12)
+}
+
+/** By the widest bucket: a network of IPv6 that has 65,536 buckets of its own must not have as many turns. */
+function laneOf({ buckets }: ClientNetwork, digest: string): string {
+  const widest = buckets.at(-1)?.key ?? ''
+  return (buckets.length === 1 ? digest : digestOf(widest)).slice(0, 2)
 }

@@ -5,6 +5,8 @@ import type { Endpoint } from '../platform/http/endpoint.ts'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { RouteMeter } from '../platform/observability/metrics.ts'
 import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
+import type { BodyReading } from './body.ts'
+import type { Place } from './gate.ts'
 import type { ParameterCheck } from './parameters.ts'
 
 /** What is known of a path before anything is decided: enough to log and to count. */
@@ -29,6 +31,8 @@ export interface Client {
   readonly network: ClientNetwork
   /** Keyed digest of the bucket, for the log. */
   readonly digest: string
+  /** In which its requests wait for a slot: one of 4,096, so that callers with many addresses cannot make more. */
+  readonly lane: string
 }
 
 export interface Connection {
@@ -41,6 +45,8 @@ export interface Connection {
   client: Client
   /** The last exchange, of those whose answer takes more than one turn of the event loop, or comes before their body is whole. */
   latest: Exchange | null
+  /** Requests whose answer has not had its turn on the connection. */
+  unanswered: number
   /** The caller sends more than anyone wants to read: the answer to it is the last. */
   closing: boolean
 }
@@ -64,13 +70,8 @@ export interface Exchange extends Trace {
   headers: readonly string[]
   /** What is said where the answer fails or is too late; null: what befell it. */
   failure: Refusal | null
-}
-
-/** Whether a request announces a body, of whatever length. */
-export function hasBody(request: IncomingMessage): boolean {
-  const { headers } = request
-  return (
-    headers['transfer-encoding'] !== undefined ||
-    (headers['content-length'] !== undefined && headers['content-length'] !== '0')
-  )
+  /** In the gate of its endpoint's priority; null before it enters one. */
+  place: Place | null
+  /** Null where the endpoint takes no body. */
+  body: BodyReading | null
 }

@@ -41,13 +41,20 @@ function heldEndpoints() {
   }
   const endpoints = [
     ...sampleEndpoints(),
-    endpoint({ ...open, operationId: 'held', method: 'GET', path: '/held', shed: 3, answer: wait }),
+    endpoint({
+      ...open,
+      operationId: 'held',
+      method: 'GET',
+      path: '/held',
+      priority: 'write',
+      answer: wait,
+    }),
     endpoint({
       ...open,
       operationId: 'large',
       method: 'GET',
       path: '/large',
-      shed: 1,
+      priority: 'public',
       answer: () => ({ document: large }),
     }),
     endpoint({
@@ -55,7 +62,7 @@ function heldEndpoints() {
       operationId: 'search',
       method: 'GET',
       path: '/search',
-      shed: 6,
+      priority: 'search',
       queryParameters: Type.Object({}),
       answer: () => ({ status: 200, body: {} }),
     }),
@@ -81,7 +88,7 @@ test('an answer that cannot be written costs its connection, and the server live
         operationId: 'atOnce',
         method: 'GET',
         path: '/at-once',
-        shed: 1,
+        priority: 'public',
         answer: () => unwritable,
       }),
       endpoint({
@@ -89,7 +96,7 @@ test('an answer that cannot be written costs its connection, and the server live
         operationId: 'later',
         method: 'GET',
         path: '/later',
-        shed: 1,
+        priority: 'public',
         answer: () => Promise.resolve(unwritable),
       }),
     ],
@@ -206,6 +213,12 @@ test('so is one that does not read an answer which waited for those before it', 
   connection.socket.destroy()
 })
 
+async function untilHeld(edge: TestEdge, count: number): Promise<void> {
+  const gauge = async () =>
+    /^http_waiting\{priority="write"\} (\d+)$/m.exec(await edge.metrics.text())?.[1]
+  while ((await gauge()) !== String(count)) await nextTurn()
+}
+
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 async function untilConnected(edge: TestEdge, count: number): Promise<void> {
@@ -254,29 +267,146 @@ test('connections of all addresses together are bounded, and those that are refu
   for (const { socket } of two) socket.destroy()
 })
 
-test('503 overloaded: the lower classes first, without their work being done; others are served', async (t) => {
+const gate = { slots: 1, turnMs: 5, turnAloneMs: 5, waitMs: 60_000 }
+
+test('503 overloaded: a request is refused when it has waited as long as it may, and not before', async (t) => {
   const { endpoints, waiting, release } = heldEndpoints()
-  const edge = await startEdge({ endpoints, limits: { inFlightMax: 5 } })
+  const edge = await startEdge({ endpoints, limits: { gate: { ...gate, waitMs: 50 } } })
   t.after(() => edge.stop())
-  const busy = [1, 2, 3].map(() => ask(edge.port, request('GET /held')))
-  await waiting(3)
-  const search = await ask(edge.port, request('GET /search'))
-  const verify = await ask(edge.port, post('/echo', '{}'))
-  const document = await ask(edge.port, request('GET /document'))
+  const busy = ask(edge.port, request('GET /held'))
+  await waiting(1)
+  const sentAt = performance.now()
+  const connection = await openRaw(edge.port)
+  connection.send(request('GET /held'))
+  const refused = await connection.answer()
+  assert.ok(performance.now() - sentAt >= 50)
+  assert.equal(faultOfError(refused, 'overloaded'), null)
+  assert.match(refused.headers['retry-after'] ?? '', /^[123]$/)
+  assert.equal((await ask(edge.port, request('GET /search'))).status, 200, 'another priority')
   release()
-  const served = await Promise.all(busy)
-  const after = await ask(edge.port, request('GET /search'))
-  for (const refused of [search, verify]) {
-    assert.equal(faultOfError(refused, 'overloaded'), null)
-    assert.match(refused.headers['retry-after'] ?? '', /^[123]$/)
+  assert.equal((await busy).status, 200)
+  connection.send(request('GET /held'))
+  await waiting(1)
+  release()
+  assert.equal((await connection.answer()).status, 200, 'the connection lives on')
+  assert.match(await edge.metrics.text(), /^http_shed_total\{route="GET \/held"\} 1$/m)
+  connection.socket.destroy()
+})
+
+test('a client with one request waits for one round of all clients, not for the requests of another', async (t) => {
+  const { endpoints, waiting, release } = heldEndpoints()
+  const edge = await startEdge({ endpoints, limits: { gate } })
+  t.after(() => edge.stop())
+  const order: string[] = []
+  const send = async (client: string) => {
+    const connection = await openRaw(edge.port)
+    connection.send(request('GET /held', [`X-Forwarded-For: ${client}`]))
+    const served = connection.answer().then(() => order.push(client))
+    return served.finally(() => connection.socket.destroy())
   }
-  assert.equal(document.status, 200)
-  assert.deepEqual(
-    served.map(({ status }) => status),
-    [200, 200, 200],
+  const first = send('192.0.2.1')
+  await waiting(1)
+  const flood = Array.from({ length: 20 }, () => send('192.0.2.1'))
+  await untilHeld(edge, 20)
+  const light = send('198.51.100.1')
+  await untilHeld(edge, 21)
+  const all = [first, ...flood, light]
+  for (let served = 1; served < all.length; served++) {
+    release()
+    await waiting(1)
+  }
+  release()
+  await Promise.all(all)
+  assert.equal(order.indexOf('198.51.100.1'), 2, order.join())
+})
+
+test('a caller that leaves while its request waits is not served', async (t) => {
+  const { endpoints, waiting, release } = heldEndpoints()
+  const edge = await startEdge({ endpoints, limits: { gate } })
+  t.after(() => edge.stop())
+  const busy = ask(edge.port, request('GET /held'))
+  await waiting(1)
+  const leaver = await openRaw(edge.port)
+  leaver.send(request('GET /held'))
+  await untilHeld(edge, 1)
+  leaver.socket.destroy()
+  await untilHeld(edge, 0)
+  release()
+  await busy
+  assert.match(edge.logged(), /"status":499/)
+  assert.match(await edge.metrics.text(), /^http_in_flight\{priority="write"\} 0$/m)
+})
+
+test('more than 8 requests of one connection without an answer end it; 8 are answered', async (t) => {
+  const { endpoints, waiting, release } = heldEndpoints()
+  const edge = await startEdge({ endpoints })
+  t.after(() => edge.stop())
+  const eight = await openRaw(edge.port)
+  eight.send(request('GET /held').repeat(8))
+  await waiting(8)
+  const nine = await openRaw(edge.port)
+  nine.send(request('GET /held').repeat(9))
+  await nine.closed
+  release()
+  for (let i = 0; i < 8; i++) assert.equal((await eight.answer()).status, 200)
+  for (let round = 0; round < 3; round++) {
+    eight.send(request('GET /document').repeat(8))
+    for (let i = 0; i < 8; i++) assert.equal((await eight.answer()).status, 200)
+  }
+  assert.match(await edge.metrics.text(), /^http_connections_refused 1$/m)
+  eight.socket.destroy()
+})
+
+/** The head and one byte of a body of 200 KB. */
+const dripped = (client: string) =>
+  request(
+    'POST /echo',
+    ['Content-Type: application/json', 'Content-Length: 200000', `X-Forwarded-For: ${client}`],
+    '{',
   )
-  assert.equal(after.status, 200)
-  assert.match(await edge.metrics.text(), /^http_shed_total\{route="GET \/search"\} 1$/m)
+
+test('200: bodies that are still being read take no slot', async (t) => {
+  const edge = await startEdge({ limits: { gate } })
+  t.after(() => edge.stop())
+  const slow = await Promise.all([1, 2, 3].map(() => openRaw(edge.port)))
+  for (const [i, connection] of slow.entries()) connection.send(dripped(`192.0.2.${i}`))
+  await eventually('the bodies are open', {
+    see: async () => /^http_open_bodies 3$/m.test(await edge.metrics.text()),
+  })
+  const answer = await ask(edge.port, post('/echo', '{}', ['X-Forwarded-For: 198.51.100.1']))
+  assert.equal(answer.status, 200)
+  for (const { socket } of slow) socket.destroy()
+  await eventually('nothing is held of callers that are gone', {
+    see: async () => /^http_body_bytes 0$/m.test(await edge.metrics.text()),
+  })
+})
+
+test('503 overloaded: of the open bodies of one network beyond its limit the slowest is cut', async (t) => {
+  const edge = await startEdge({ limits: { openBodiesPerNetworkMax: 1 } })
+  t.after(() => edge.stop())
+  const [slow, next] = [await openRaw(edge.port), await openRaw(edge.port)]
+  slow.send(dripped('192.0.2.1'))
+  await eventually('the first body is open', {
+    see: async () => /^http_open_bodies 1$/m.test(await edge.metrics.text()),
+  })
+  next.send(dripped('192.0.2.1'))
+  const refused = await slow.answer()
+  assert.equal(faultOfError(refused, 'overloaded'), null)
+  assert.equal(refused.headers.connection, 'close')
+  await slow.closed
+  next.socket.destroy()
+})
+
+test('408: a body below the minimum rate ends its connection; a fast one goes on', async (t) => {
+  const edge = await startEdge({ limits: { ...fast, bodyGraceMs: 50, bodyRateMin: 100_000_000 } })
+  t.after(() => edge.stop())
+  const slow = await openRaw(edge.port)
+  slow.send(dripped('192.0.2.1'))
+  const refused = await slow.answer()
+  assert.equal(faultOfError(refused, 'request_timeout'), null)
+  assert.equal(refused.headers.connection, 'close')
+  await slow.closed
+  assert.equal((await ask(edge.port, post('/echo', '{}'))).status, 200)
 })
 
 test('503: an endpoint that does not answer in time; what it says later is dropped', async (t) => {
@@ -287,7 +417,11 @@ test('503: an endpoint that does not answer in time; what it says later is dropp
   connection.send(request('GET /held'))
   await waiting(1)
   assert.equal(faultOfError(await connection.answer(), 'unavailable'), null)
-  assert.match(await edge.metrics.text(), /^http_in_flight 0$/m, 'it is given up')
+  assert.match(
+    await edge.metrics.text(),
+    /^http_in_flight\{priority="write"\} 0$/m,
+    'it is given up',
+  )
   release()
   connection.send(request('GET /document'))
   assert.equal((await connection.answer()).status, 200)

@@ -1,8 +1,13 @@
 /** The limits of the edge; tests scale them down. */
 import { patient } from '../platform/patience.ts'
-import type { OverloadLimits } from './overload.ts'
+import type { GateLimits } from './gate.ts'
+import type { BodyLimits } from './open-bodies.ts'
 
-export interface ServerLimits extends OverloadLimits {
+export interface ServerLimits extends BodyLimits {
+  /** Of the gate of each priority. */
+  gate: GateLimits
+  /** Requests of one connection whose answers have not had their turn; one more ends the connection. */
+  unansweredMax: number
   /** Milliseconds: all headers, the whole request, the time between two requests, and how often that is looked at. */
   headersTimeoutMs: number
   requestTimeoutMs: number
@@ -29,17 +34,26 @@ const defaultLimits: ServerLimits = {
   // The operator's to say.
   connectionsMax: Number.POSITIVE_INFINITY,
   connectionsPerAddressMax: Number.POSITIVE_INFINITY,
-  inFlightMax: 1_024,
-  loopDelayMsMax: 200,
+  // Twice what a processor answers in the milliseconds for which a call waits for the database.
+  gate: { slots: 64, turnMs: 5, turnAloneMs: 200, waitMs: 1_200 },
+  unansweredMax: 8,
+  openBodiesMax: 1_024,
+  openBodiesPerNetworkMax: 64,
+  bodyBytesMax: 67_108_864,
+  bodyBytesPerNetworkMax: 16_777_216,
+  bodyGraceMs: 3_000,
+  bodyRateMin: 1_024,
   drainTimeoutMs: 20_000,
 }
 
 /** The defaults where machine and database may be slow. */
 export function patientLimits(): ServerLimits {
-  const { answerTimeoutMs, loopDelayMsMax } = defaultLimits
+  const { answerTimeoutMs, requestTimeoutMs, gate } = defaultLimits
+  // A request whose body is unread while it waits must be read in time.
+  const waitMs = Math.min(patient(gate.waitMs), requestTimeoutMs / 2)
   return {
     ...defaultLimits,
     answerTimeoutMs: patient(answerTimeoutMs),
-    loopDelayMsMax: patient(loopDelayMsMax),
+    gate: { ...gate, waitMs },
   }
 }

@@ -125,7 +125,7 @@ test('metrics: requests by route and status, durations, JSON refusals, on a port
     'http_request_duration_seconds_count{route="POST /echo"} 2',
     'http_json_invalid_total{route="POST /echo"} 1',
     'http_json_ambiguous_total{route="POST /echo"} 1',
-    'http_in_flight 0',
+    'http_in_flight{priority="search"} 0',
   ]
   for (const line of lines) assert.ok(text.includes(`${line}\n`), line)
   assert.match(text, /process_resident_memory_bytes/)

@@ -54,7 +54,7 @@ async function startCall(heldAt: 'read' | 'charge', isSeen: boolean) {
         area: 'Sample',
         summary: 'Sample',
         responses: {},
-        shed: 1,
+        priority: 'public',
         async answer() {
           reads++
           await pass('read')

@@ -11,7 +11,6 @@ import { clientNetwork, trustedProxies } from './client-network.ts'
 import { headerSets } from './headers.ts'
 import { acceptsMediaType } from './media-type.ts'
 import { chooseEncoding, etagMatches, prefersPlainJson } from './negotiate.ts'
-import { isShed, load, retryAfterSeconds } from './overload.ts'
 import { parseQuery } from './query.ts'
 import { renderRefusal } from './refusals.ts'
 import { requestId } from './request-id.ts'
@@ -130,22 +129,6 @@ test('all addresses of a /64 are one caller, all of a /48 one with tenfold limit
 test('a list of proxies that trusts everybody, or is none, is refused when the service starts', () => {
   for (const range of ['0.0.0.0/0', '::/0', '10.0.0.0/33', 'proxy.example', '', '10.0.0.0/x', '1'])
     assert.throws(() => trustedProxies([range]), /trusted proxy/, range)
-})
-
-test('overload: the bottom goes first, the top last, and nobody below half', () => {
-  const limits = { inFlightMax: 100, loopDelayMsMax: 200 }
-  const classes = [1, 2, 3, 4, 5, 6] as const
-  fc.assert(
-    fc.property(fc.nat(300), fc.nat(500), (inFlight, delay) => {
-      const now = load(inFlight, delay, limits)
-      const shed = classes.map((one) => isShed(one, now))
-      const first = shed.indexOf(true)
-      assert.ok(first === -1 || shed.slice(first).every(Boolean), 'with a class, all below it')
-      if (inFlight < 50 && delay < 100) assert.ok(!shed.includes(true))
-      if (inFlight >= 100 || delay >= 200) assert.ok(!shed.includes(false))
-    }),
-  )
-  for (const random of [0, 0.4, 0.999]) assert.ok([1, 2, 3].includes(retryAfterSeconds(random)))
 })
 
 test('request ids do not repeat', () => {

@@ -10,7 +10,7 @@ import type { Exchange, Route } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 import type { Parameters } from './parameters.ts'
 import { answersHead, type PathRoutes, routerPath } from './routes.ts'
-import { type Edge, serveAnswer, serveEndpoint } from './serve.ts'
+import { type Edge, serveAnswer, serveEndpoint, servePublic } from './serve.ts'
 
 export type Router = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -38,8 +38,10 @@ export function createRouter(options: RouterOptions): Router {
     found.on('GET', route.path, byMethod(probeHandlers(options, route, answer)))
   return (request, response) => {
     const match = found.find('GET', request.url ?? '')
-    if (match === null) edge.writer.answer(open(request, response, unmatched), refuse('not_found'))
-    else match.handler(request, response, match.params, undefined, {})
+    if (match === null) {
+      const exchange = open(request, response, unmatched)
+      servePublic(edge, exchange, () => edge.writer.answer(exchange, refuse('not_found')))
+    } else match.handler(request, response, match.params, undefined, {})
   }
 }
 
@@ -65,9 +67,11 @@ function pathHandlers({ edge, sets, open }: RouterOptions, path: PathRoutes): Pa
   const granted = path.other.isSameOrigin
     ? []
     : ['Access-Control-Allow-Methods', path.allow, ...sets.preflight]
-  methods.set('OPTIONS', (request, response) =>
-    edge.writer.empty(open(request, response, path.other), ['Allow', path.allow, ...granted]),
-  )
+  methods.set('OPTIONS', (request, response) => {
+    const exchange = open(request, response, path.other)
+    const headers = ['Allow', path.allow, ...granted]
+    servePublic(edge, exchange, () => edge.writer.empty(exchange, headers))
+  })
   return { methods, other: wrongMethod({ edge, open }, path.other, path.allow) }
 }
 
@@ -91,5 +95,8 @@ function wrongMethod(
   allow: string,
 ): Handler {
   const refusal = refuse('method_not_allowed', { headers: { Allow: allow } })
-  return (request, response) => edge.writer.answer(open(request, response, route), refusal)
+  return (request, response) => {
+    const exchange = open(request, response, route)
+    servePublic(edge, exchange, () => edge.writer.answer(exchange, refusal))
+  }
 }

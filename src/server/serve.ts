@@ -1,5 +1,5 @@
 /**
- * The order of checks on one request to a declared endpoint (decision D18), after overload and version:
+ * The order of checks on one request to a declared endpoint (decision D18), after the gate of its priority and the version:
  * - open: [media type → size → JSON →] parameters → work
  * - optional key: media type → key → scope → rate limit → [Idempotency-Key →] size → JSON → parameters → credits → work → charge
  * - keyed: key → scope → rate limit → Idempotency-Key → [media type → size → JSON →] parameters → work
@@ -7,21 +7,25 @@
  * - paid, without a key: Idempotency-Key → parameters → challenge or payment
  * - session: same origin → version → session → rate limit → [Idempotency-Key →] [media type → size → JSON →] parameters → work
  */
+import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../platform/http/callers.ts'
-import { type Answer, anybody, type Endpoint } from '../platform/http/endpoint.ts'
+import { type Answer, anybody, type Endpoint, type Priority } from '../platform/http/endpoint.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { interfaceVersion, versionHeader } from '../platform/http/identifiers.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { type AdmitParts, type Admitted, admit, idempotencyKeyOf } from './admit.ts'
-import { readBody } from './body.ts'
+import { type Body, type BodyReading, hasBody, readBody } from './body.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
 import { type FormerOrigins, formerOriginOf } from './former-origins.ts'
+import { type Gate, retryAfterSeconds } from './gate.ts'
 import { acceptsMediaType } from './media-type.ts'
+import type { OpenBodies } from './open-bodies.ts'
 import { isRefusal, type Parameters, queryOf } from './parameters.ts'
 import { answerAdmitted, type PayParts, proveByCharge } from './pay.ts'
 import { refusalOf } from './refusals.ts'
 import { isFromOwnOrigin } from './same-origin.ts'
+import { isTooLate } from './turn.ts'
 import type { Writer } from './write.ts'
 
 /** What the checks need of the server. */
@@ -30,12 +34,17 @@ export interface Edge extends AdmitParts, PayParts {
   log: Log
   /** Of the pages that may send a request which changes something (decision D49), such as `https://scores.example.org`. */
   origin: string
-  /** Null, or the refusal, where the endpoint's class is shed just now. */
-  shed(endpoint: Endpoint): Refusal | null
   formerOrigins: FormerOrigins
-  /** Exchanges under way, for their deadline and for the drain. */
+  gates: Gates
+  bodies: OpenBodies
+  /** In which the requests of a client wait. */
+  lane(exchange: Exchange): string
+  /** Exchanges that wait or are under way, for their deadline and for the drain. */
   pending: Set<Exchange>
 }
+
+/** A payment waits for seconds on a facilitator and a chain: it must not take the slots of reads by key. */
+export type Gates = Readonly<Record<Priority | 'payment', Gate>>
 
 /** `path` holds the path parameters, percent-decoded. */
 export function serveEndpoint(
@@ -44,9 +53,112 @@ export function serveEndpoint(
   exchange: Exchange,
   path: Parameters,
 ): void {
+  const { endpoint } = route
+  exchange.body = bodyReading(edge, endpoint, exchange)
+  serve(edge, exchange, gateOf(edge, endpoint, exchange), () =>
+    answerNow(edge, exchange, () => decide(edge, route, exchange, path)),
+  )
+}
+
+/** For answers that ask nothing of anybody, such as a 404: they have the priority of public documents. */
+export function servePublic(edge: Edge, exchange: Exchange, answer: () => void): void {
+  serve(edge, exchange, edge.gates.public, () => {
+    closeExchange(edge, exchange)
+    answer()
+  })
+}
+
+function gateOf(
+  { gates }: Edge,
+  { policy, priority }: Endpoint,
+  { request: { headers } }: Exchange,
+): Gate {
+  const paysOnTheSpot =
+    policy.kind === 'paid' &&
+    headers.authorization === undefined &&
+    (headers['x-payment'] ?? headers['payment-signature']) !== undefined
+  return gates[paysOnTheSpot ? 'payment' : priority]
+}
+
+/** The body is read while the request waits, so that a body that comes slowly never holds a slot. */
+function bodyReading(edge: Edge, { body }: Endpoint, exchange: Exchange): BodyReading | null {
+  const { request } = exchange
+  if (body === undefined) {
+    // Unread it would take memory for as long as the request waits.
+    if (hasBody(request)) request.resume()
+    return null
+  }
+  const room = { bytesMax: body.bytesMax, bodies: edge.bodies, network: edge.lane(exchange) }
+  const reading = readBody(request, room)
+  if (!awaitsContinue(request)) reading.start()
+  return reading
+}
+
+function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.expect !== undefined && httpVersion !== '1.0'
+}
+
+/** Starts a request once its gate lets it pass, or refuses it. */
+function serve(edge: Edge, exchange: Exchange, gate: Gate, start: () => void): void {
+  pass(edge, exchange, gate, {
+    start,
+    refuse() {
+      closeExchange(edge, exchange)
+      write(edge, exchange, overloaded(exchange))
+    },
+    gone() {
+      closeExchange(edge, exchange)
+      recordGone(edge, exchange)
+    },
+  })
+}
+
+interface Passing {
+  start(): void
+  refuse(): void
+  /** The caller has closed its connection. */
+  gone(): void
+}
+
+function pass(edge: Edge, exchange: Exchange, gate: Gate, passing: Passing): void {
+  const { socket } = exchange.connection
+  let isHeld = false
+  const leave = (): void => {
+    exchange.place?.leave()
+    passing.gone()
+  }
+  const place = gate.enter(edge.lane(exchange), {
+    start(started) {
+      exchange.place = started
+      if (isHeld) socket.off('close', leave)
+      passing.start()
+    },
+    refuse() {
+      socket.off('close', leave)
+      passing.refuse()
+    },
+  })
+  isHeld = place.isWaiting()
+  if (!isHeld) return
+  exchange.place = place
+  openExchange(edge, exchange)
+  socket.once('close', leave)
+}
+
+function overloaded({ route }: Exchange): Refusal {
+  route.meter.shed++
+  const seconds = String(retryAfterSeconds(Math.random()))
+  return refuse('overloaded', { headers: { 'Retry-After': seconds } })
+}
+
+function answerNow(
+  edge: Edge,
+  exchange: Exchange,
+  decide: () => Answer | Promise<Answer | null>,
+): void {
   let answer: Answer | Promise<Answer | null>
   try {
-    answer = decide(edge, route, exchange, path)
+    answer = decide()
   } catch (error) {
     answer = unexpected(edge, exchange, error)
   }
@@ -59,8 +171,28 @@ export function serveAnswer(
   exchange: Exchange,
   answer: Answer | Promise<Answer | null>,
 ): void {
-  if (answer instanceof Promise) void finish(edge, exchange, answer)
-  else write(edge, exchange, answer)
+  if (answer instanceof Promise) {
+    void finish(edge, exchange, answer)
+    return
+  }
+  closeExchange(edge, exchange)
+  write(edge, exchange, answer)
+}
+
+/** Of an exchange that takes more than this turn. */
+function openExchange({ pending }: Edge, exchange: Exchange): void {
+  if (pending.has(exchange)) return
+  pending.add(exchange)
+  exchange.connection.latest = exchange
+}
+
+/** Gives back what the exchange holds, before its answer is written. A second call has no effect. */
+export function closeExchange({ pending }: Pick<Edge, 'pending'>, exchange: Exchange): void {
+  const { connection, place, body } = exchange
+  pending.delete(exchange)
+  if (connection.latest === exchange) connection.latest = null
+  place?.leave()
+  body?.release()
 }
 
 function write(edge: Edge, exchange: Exchange, answer: Answer): void {
@@ -81,11 +213,6 @@ function decide(
   const { endpoint } = route
   if (route.isSameOrigin && !isFromOwnOrigin(exchange.request, edge.origin))
     return refuse('cross_origin')
-  const shed = edge.shed(endpoint)
-  if (shed !== null) {
-    route.meter.shed++
-    return shed
-  }
   const version = versionProblem(exchange)
   if (version !== null) return version
   // A public document is answered in this turn.
@@ -171,7 +298,7 @@ async function checked(
 
   const late = readsBodyOfAnybody ? null : mediaTypeProblem(endpoint, exchange)
   if (late !== null) return late
-  const read = await bodyOf(route, exchange)
+  const read = await bodyOf(edge, route, exchange)
   if (read === null || isRefusal(read)) return read
 
   if (isRefusal(parameters)) return parameters
@@ -218,13 +345,21 @@ function parametersOf(
 
 /** Null when the caller is gone. */
 async function bodyOf(
-  { endpoint, meter }: EndpointRoute,
+  edge: Edge,
+  route: EndpointRoute,
   exchange: Exchange,
 ): Promise<BodyRead | Refusal | null> {
-  const { body: declared } = endpoint
-  if (declared === undefined) return noBody
-  const body = await readWhole(exchange, declared.bytesMax)
-  if (body.kind === 'lost') return null
+  const { meter } = route
+  const { body: declared } = route.endpoint
+  if (declared === undefined || exchange.body === null) return noBody
+  const body = await wholeBody(edge, route, exchange, exchange.body)
+  if (isRefusal(body)) return body
+  if (body.kind === 'lost' || isTooLate(exchange)) return null
+  if (body.kind === 'cut') {
+    if (body.answer.refusal === 'overloaded') meter.shed++
+    exchange.response.shouldKeepAlive = false
+    return body.answer
+  }
   if (body.kind === 'too_large')
     return refuse('payload_too_large', { message: `The body is over ${declared.bytesMax} bytes.` })
 
@@ -240,11 +375,27 @@ async function bodyOf(
     : refuse('invalid_json', { message: json.why })
 }
 
-function readWhole({ request, response }: Exchange, bytesMax: number) {
-  return readBody(request, bytesMax, () => {
-    if (request.headers.expect !== undefined && request.httpVersion !== '1.0')
-      response.writeContinue()
-  })
+/** A body that is still to come is waited for without a slot. */
+async function wholeBody(
+  edge: Edge,
+  { endpoint }: EndpointRoute,
+  exchange: Exchange,
+  reading: BodyReading,
+): Promise<Body | Refusal> {
+  const { request, response } = exchange
+  reading.start()
+  if (reading.isSettled()) return reading.body
+  exchange.place?.leave()
+  if (awaitsContinue(request)) response.writeContinue()
+  const body = await reading.body
+  if (body.kind !== 'bytes' || isTooLate(exchange)) return body
+  return new Promise((resolve) =>
+    pass(edge, exchange, edge.gates[endpoint.priority], {
+      start: () => resolve(body),
+      refuse: () => resolve(overloaded(exchange)),
+      gone: () => resolve({ kind: 'lost' }),
+    }),
+  )
 }
 
 async function finish(
@@ -252,19 +403,20 @@ async function finish(
   exchange: Exchange,
   answering: Promise<Answer | null>,
 ): Promise<void> {
-  const { connection } = exchange
-  edge.pending.add(exchange)
-  connection.latest = exchange
+  openExchange(edge, exchange)
   let answer: Answer | null
   try {
     answer = await answering
   } catch (error) {
     answer = unexpected(edge, exchange, error)
   }
-  edge.pending.delete(exchange)
-  if (connection.latest === exchange) connection.latest = null
+  closeExchange(edge, exchange)
   if (answer !== null) write(edge, exchange, answer)
-  else if (!exchange.answered) edge.writer.record(exchange, clientClosedRequest)
+  else recordGone(edge, exchange)
+}
+
+function recordGone({ writer }: Edge, exchange: Exchange): void {
+  if (!exchange.answered) writer.record(exchange, clientClosedRequest)
 }
 
 /** Never sent: the mark in log and metrics of a caller that left before its body was complete. */

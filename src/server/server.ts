@@ -11,7 +11,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Authenticate, AuthenticateSession, Metering } from '../platform/http/admission.ts'
-import type { Endpoint, RateLimits } from '../platform/http/endpoint.ts'
+import { type Endpoint, priorities, type RateLimits } from '../platform/http/endpoint.ts'
 import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -23,15 +23,16 @@ import { trackConnections } from './connections.ts'
 import type { Connection, Exchange, Route, Trace } from './exchange.ts'
 import { formerOriginsOf } from './former-origins.ts'
 import { requestProblem } from './front-door.ts'
+import { createGate, type Gate, type GateLimits } from './gate.ts'
 import { headerSets } from './headers.ts'
 import { liveness, type Readiness, readiness } from './health.ts'
 import { patientLimits, type ServerLimits } from './limits.ts'
-import { isShed, load, retryAfterSeconds, sampleLoopDelay } from './overload.ts'
+import { trackBodies } from './open-bodies.ts'
 import { refusalOf } from './refusals.ts'
 import { requestId } from './request-id.ts'
 import { createRouter, type Router } from './router.ts'
 import { pathRoutes } from './routes.ts'
-import type { Edge } from './serve.ts'
+import { closeExchange, type Edge, type Gates, servePublic } from './serve.ts'
 import { refusalOfParserError, wireErrorWriter } from './wire-errors.ts'
 import { createWriter } from './write.ts'
 
@@ -83,15 +84,18 @@ export function createServer(options: ServerOptions): Server {
   const sets = headerSets(options.publicUrl)
   const paths = pathRoutes(options.endpoints, metrics)
   const pending = new Set<Exchange>()
-  const loopDelay = sampleLoopDelay()
+  const gates = gatesOf(limits)
+  const bodies = trackBodies(limits)
   let isDraining = false
+  /** Connections that were closed because of requests sent ahead. */
+  let overdrawn = 0
 
   const connections = trackConnections(trustedProxies(options.trustedProxies), {
     perAddressMax: limits.connectionsPerAddressMax,
     readTimeoutMs: limits.readTimeoutMs,
     checkIntervalMs: limits.checkIntervalMs,
   })
-  const { clientDigest, network, watch } = connections
+  const { clientDigest, network, lane, watch } = connections
   const writer = createWriter({ sets, log, clientDigest, onSlowReader: watch })
   const edge: Edge = {
     writer,
@@ -104,7 +108,9 @@ export function createServer(options: ServerOptions): Server {
     spent: new RecentMap(spentRememberedMax),
     metering,
     payments,
-    shed,
+    gates,
+    bodies,
+    lane,
     network,
     origin: new URL(options.publicUrl).origin,
     formerOrigins: formerOriginsOf(options.formerPublicUrls ?? []),
@@ -127,12 +133,17 @@ export function createServer(options: ServerOptions): Server {
     open,
   })
   const server = serverFor(router)
-  const sweep = setInterval(refuseOverdue, limits.checkIntervalMs)
+  const sweep = setInterval(() => {
+    refuseOverdue()
+    bodies.cutSlow()
+  }, limits.checkIntervalMs)
   sweep.unref()
   measure()
 
   function serverFor(router: Router) {
     const enter: Router = (request, response) => {
+      // After a connection was closed, the parser still reads to the end of what had come.
+      if (request.socket.destroyed || isOverdrawn(request.socket)) return
       const problem = requestProblem(request)
       if (problem === null) router(request, response)
       else refuseHere(request, response, problem)
@@ -155,12 +166,22 @@ export function createServer(options: ServerOptions): Server {
       )
   }
 
+  /** Requests that are sent ahead take memory before any of them is answered. */
+  function isOverdrawn(socket: Socket): boolean {
+    if (connections.of(socket).unanswered < limits.unansweredMax) return false
+    overdrawn++
+    socket.destroy()
+    return true
+  }
+
   function open(request: IncomingMessage, response: ServerResponse, route: Route): Exchange {
     if (isDraining) response.shouldKeepAlive = false
+    const connection = connections.of(request.socket)
+    connection.unanswered++
     return {
       method: request.method ?? '',
       route,
-      connection: connections.of(request.socket),
+      connection,
       requestId: requestId(),
       startedAt: performance.now(),
       answered: false,
@@ -168,17 +189,14 @@ export function createServer(options: ServerOptions): Server {
       response,
       headers: none,
       failure: null,
+      place: null,
+      body: null,
     }
   }
 
   function refuseHere(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-    writer.answer(open(request, response, unmatched), refusal)
-  }
-
-  function shed({ shed }: Endpoint): Refusal | null {
-    if (!isShed(shed, load(pending.size, loopDelay.current(), limits))) return null
-    const seconds = String(retryAfterSeconds(Math.random()))
-    return refuse('overloaded', { headers: { 'Retry-After': seconds } })
+    const exchange = open(request, response, unmatched)
+    servePublic(edge, exchange, () => writer.answer(exchange, refusal))
   }
 
   /** An endpoint that never answers must not hold its caller: the caller gets a 503, what comes later is dropped. */
@@ -187,7 +205,7 @@ export function createServer(options: ServerOptions): Server {
     for (const exchange of pending) {
       const reading = exchange.request.method === 'POST' ? limits.requestTimeoutMs : 0
       if (exchange.startedAt + limits.answerTimeoutMs + reading > now) continue
-      pending.delete(exchange)
+      closeExchange(edge, exchange)
       log.warn('an endpoint did not answer in time', { requestId: exchange.requestId })
       const late = refusalOf(new UnavailableError('no answer in time'))
       writer.answer(exchange, exchange.failure ?? late)
@@ -200,12 +218,23 @@ export function createServer(options: ServerOptions): Server {
     // Beyond its own maximum the parser drops headers without a word; the front door counts them.
     server.maxHeadersCount = 0
     server.on('drop', () => dropped++)
-    metrics.gauge('http_in_flight', 'Answers under way.', () => pending.size)
+    const byPriority = (count: (gate: Gate) => number) => () =>
+      Object.fromEntries(Object.entries(gates).map(([name, gate]) => [name, count(gate)]))
+    metrics.gauges(
+      { name: 'http_in_flight', help: 'Requests under way.', labels: ['priority'] },
+      byPriority((gate) => gate.active()),
+    )
+    metrics.gauges(
+      { name: 'http_waiting', help: 'Requests that wait for a slot.', labels: ['priority'] },
+      byPriority((gate) => gate.waiting()),
+    )
+    metrics.gauge('http_open_bodies', 'Bodies that are not whole yet.', bodies.count)
+    metrics.gauge('http_body_bytes', 'Bytes of bodies in memory.', bodies.bytes)
     metrics.gauge('http_connections', 'Open connections.', connections.count)
     metrics.gauge(
       'http_connections_refused',
       'Connections over a limit since the start.',
-      () => connections.refused() + dropped,
+      () => connections.refused() + dropped + overdrawn,
     )
   }
 
@@ -232,7 +261,6 @@ export function createServer(options: ServerOptions): Server {
       clearTimeout(force)
       clearInterval(sweep)
       connections.stop()
-      loopDelay.stop()
     },
   }
 }
@@ -240,6 +268,22 @@ export function createServer(options: ServerOptions): Server {
 const spentRememberedMax = 10_000
 
 const none: readonly string[] = []
+
+/** A payment waits for seconds and works for milliseconds. */
+const paymentSlotsFactor = 8
+
+function gatesOf({ gate }: ServerLimits): Gates {
+  const all: Gate[] = []
+  const open = (limits: GateLimits): Gate => {
+    const isIdle = (other: Gate) => other.active() === 0 && other.waiting() === 0
+    const opened = createGate(limits, () => all.every((gate) => gate === opened || isIdle(gate)))
+    all.push(opened)
+    return opened
+  }
+  const each = priorities.map((priority) => [priority, open(gate)] as const)
+  const payment = open({ ...gate, slots: gate.slots * paymentSlotsFactor })
+  return { ...(Object.fromEntries(each) as Omit<Gates, 'payment'>), payment }
+}
 
 function traceOf(connection: Connection, route: Route): Trace {
   const startedAt = performance.now()

@@ -11,8 +11,8 @@ export function turnOf(exchange: Exchange): Promise<void> | undefined {
   const { response, connection } = exchange
   if (response.socket !== null || isTooLate(exchange)) return undefined
   const { socket } = connection
-  // Each that waits listens.
-  socket.setMaxListeners(0)
+  // Only the charge is left to do: a caller that does not read must not keep a slot from others.
+  exchange.place?.leave()
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer)

@@ -3,8 +3,9 @@ import type { Answer } from '../platform/http/endpoint.ts'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { observe } from '../platform/observability/metrics.ts'
+import { hasBody } from './body.ts'
 import { documentPreparer } from './documents.ts'
-import { type Exchange, hasBody, type Trace } from './exchange.ts'
+import type { Exchange, Trace } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 import { etagMatches } from './negotiate.ts'
 import { isErrorName, renderRefusal } from './refusals.ts'
@@ -112,7 +113,7 @@ export function createWriter(options: WriterOptions): Writer {
     const { request, response, connection } = exchange
     const unread = !request.complete && hasBody(request)
     if (unread) {
-      if (!willBeForgotten(exchange)) {
+      if (!willBeForgotten(exchange) || !response.shouldKeepAlive) {
         sendAndLinger(exchange, status, headers, body)
         return
       }
@@ -121,6 +122,7 @@ export function createWriter(options: WriterOptions): Writer {
     response.writeHead(status, headers)
     response.end(body, 'latin1')
     const look = (): void => {
+      connection.unanswered--
       if (connection.socket.writableLength > 0) options.onSlowReader(exchange)
     }
     // Behind another answer it has no socket yet: it is written right after it gets one.

@@ -60,7 +60,7 @@ export function skillStandardEndpoints({
     area: 'skill standard',
     policy: { kind: 'open' },
     document: true,
-    shed: 1,
+    priority: 'public',
   } as const
   const jsonLd = { contentType: ldJson }
 

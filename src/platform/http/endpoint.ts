@@ -101,6 +101,10 @@ export type Answer =
 /** Of the header Idempotency-Key, and of every other name of a purchase (spec §2.8). */
 export const idempotencyKeyPattern = '^[A-Za-z0-9._~:-]{16,128}$'
 
+/** Under overload each priority has slots and time of its own, so that none holds up the others (decision D12). */
+export const priorities = ['public', 'write', 'read', 'search'] as const
+export type Priority = (typeof priorities)[number]
+
 export interface Endpoint<Path extends TObject = TObject, Query extends TObject = TObject> {
   /** Unique over the service; the name of the operation in the contract. */
   operationId: string
@@ -117,8 +121,7 @@ export interface Endpoint<Path extends TObject = TObject, Query extends TObject 
   idempotencyKey?: 'required' | 'optional'
   /** 200 answers a public document: with ETag, 304, HEAD and compressed bytes (decision D9). */
   document?: boolean
-  /** Under overload the higher number is shed first (decision D12). */
-  shed: 1 | 2 | 3 | 4 | 5 | 6
+  priority: Priority
   pathParameters?: Path
   queryParameters?: Query
   body?: BodyDeclaration

@@ -38,7 +38,7 @@ const shape = Compile(testRequest)
 
 export function accountWebhookEndpoints(options: AccountWebhooksOptions): Endpoint[] {
   const { db, clock } = options
-  const common = { area: 'webhooks', policy: { kind: 'session' }, shed: 5 } as const
+  const common = { area: 'webhooks', policy: { kind: 'session' }, priority: 'search' } as const
   return [
     endpoint({
       ...common,

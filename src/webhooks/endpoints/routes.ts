@@ -55,7 +55,7 @@ export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
   const common = {
     area: 'webhooks',
     policy: { kind: 'keyed', scope: 'webhooks:write', limits },
-    shed: 3,
+    priority: 'write',
   } as const
 
   return [

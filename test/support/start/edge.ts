@@ -59,7 +59,7 @@ const sampleDocument = publicDocument({
   contextUrl: `${publicUrl}/context`,
 })
 
-const common = { area: 'Sample', summary: 'Sample', responses: {}, shed: 1 } as const
+const common = { area: 'Sample', summary: 'Sample', responses: {}, priority: 'public' } as const
 const open = { ...common, method: 'GET', policy: { kind: 'open' } } as const
 const anonymous = { perMinute: 60, perDay: 1_000 }
 const optionalKey = {
@@ -129,7 +129,7 @@ export function sampleEndpoints(): Endpoint[] {
       operationId: 'echo',
       method: 'POST',
       path: '/echo',
-      shed: 5,
+      priority: 'search',
       policy: optionalKey,
       body,
       answer: ({ body, bodyAmbiguity }) => ({

@@ -22,7 +22,7 @@ export interface Node {
 
 const limits = { perMinute: 10_000, perDay: 100_000 }
 
-const common = { area: 'sample', summary: 'Sample', responses: {}, shed: 1 } as const
+const common = { area: 'sample', summary: 'Sample', responses: {}, priority: 'public' } as const
 
 /** What the handler of `/things/{id}` is told to do, by its id. */
 export const things: Endpoint[] = [

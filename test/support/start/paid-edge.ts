@@ -59,7 +59,7 @@ export async function startPaid({
         area: 'Sample',
         summary: 'Sample',
         responses: {},
-        shed: 1,
+        priority: 'public',
         answer: async () => {
           reads.begun++
           if (reads.fail) throw reads.failure

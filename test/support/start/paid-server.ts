@@ -86,7 +86,7 @@ export async function startPaidServer(options: PaidServerOptions): Promise<PaidS
       meter: 'score_lookup',
       limits: { perMinute, perDay: 100_000 },
     },
-    shed: 3,
+    priority: 'write',
     pathParameters: Type.Object({
       id: Type.String({
         pattern: '^@?[0-9]+$',
@@ -99,12 +99,10 @@ export async function startPaidServer(options: PaidServerOptions): Promise<PaidS
       return read(path.id)
     },
   })
-  // What is refused under load has tests of its own; a slow machine must not fail others.
   const edge = await startEdge({
     endpoints: [thingRead],
     payments: x402.port,
     publicUrl,
-    limits: { loopDelayMsMax: 60_000 },
   })
   async function connections(): Promise<number> {
     return Number(/^http_connections (\d+)/m.exec(await edge.metrics.text())?.[1])
