@@ -89,7 +89,7 @@ test('what is no record is refused as a whole, each in its own words', () => {
     assert.ok('refused' in found && found.refused.field === null)
     return found.refused.reason
   }
-  assert.match(reasonOf(bytes('a')), /has 1 fields, the header 2/)
+  assert.match(reasonOf(bytes('a')), /has 1 field, the header 2/)
   assert.match(reasonOf(bytes('a,b,c')), /has 3 fields, the header 2/)
   assert.match(reasonOf(bytes('a,"b')), /never closed/)
   assert.match(reasonOf(bytes('a,b\0')), /NUL/)

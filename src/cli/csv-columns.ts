@@ -2,8 +2,10 @@
  * Pure: a CSV record as the value that a line of JSON would be. The header names the same fields, nested ones by a dotted path
  * (`terms.version`, `skills.0.name`); an empty cell is a field left out. What a cell holds is not repaired: ` 5` is no number.
  */
+
 import { isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
+import { counted } from '../platform/counted.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { csvFields, withoutMark } from './csv.ts'
 
@@ -26,7 +28,7 @@ export function csvReader(header: Uint8Array, schema: TSchema): (record: Uint8Ar
     const fields = fieldsOf(record)
     if ('wrong' in fields) return { refused: { field: null, reason: `The line ${fields.wrong}.` } }
     if (fields.length !== columns.length) {
-      const reason = `The line has ${fields.length} fields, the header ${columns.length}.`
+      const reason = `The line has ${counted(fields.length, 'field')}, the header ${columns.length}.`
       return { refused: { field: null, reason } }
     }
     const value: Json = {}

@@ -1,9 +1,11 @@
 /** `assay disputes open`: what a person contests, entered by the operator. */
+
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { type DisputeKind, disputeKinds } from '../disputes/dispute.ts'
 import { type Opening, openDispute } from '../disputes/open-dispute.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { findWorkerId } from '../workers/store.ts'
 import { refused, toldDisputes } from './disputes-told.ts'
@@ -40,7 +42,9 @@ export function openDisputeCommand(
     return done({ ok: true, dispute: told?.report }, [
       `Dispute ${id} is open, due ${wireTime(dueAt)}.`,
       restricted ? `The score of ${username} is hidden until it ends.` : 'The score stays public.',
-      ...(excluded > 0 ? [`${excluded} items of evidence count for nothing until then.`] : []),
+      ...(excluded > 0
+        ? [`Until then the score leaves out ${counted(excluded, 'item')} of evidence.`]
+        : []),
     ])
   })
 }

@@ -2,9 +2,11 @@
  * `assay scores explain`: why a score is what it is, item by item, from the evidence, the engine and the rules that made it. For the
  * operator and the person alone: it tells of evidence what no reader of a score may see.
  */
+
 import type { Config } from '../config/config.ts'
 import { findWorkerEvidence } from '../evidence/store.ts'
 import { systemClock } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
 import type { Db } from '../platform/db/db.ts'
 import { EngineRefused, type PastEngine } from '../scores/engine.ts'
 import { findSnapshot } from '../scores/history-store.ts'
@@ -109,7 +111,7 @@ function explained(engine: PastEngine, input: ScoreInput, named: Named): Outcome
     skills,
   }
   const { score, low, high, band, evidenceCount, sourceCount } = result
-  const head = `${score} [${low}, ${high}] ${band}: ${evidenceCount} items of ${sourceCount} groups, as of ${asOf}, engine ${version}`
+  const head = `${score} [${low}, ${high}] ${band}: ${counted(evidenceCount, 'item')} of ${counted(sourceCount, 'group')}, as of ${asOf}, engine ${version}`
   return done(report, [head, ...explanation.skills.flatMap(linesOf), ...dropped(items)])
 
   function linesOf({ skillId, mass, weighted, raise }: SkillExplanation): string[] {

@@ -1,8 +1,10 @@
 /** `assay workers erase`: for ever, and in one transaction. */
+
 import { createInterface } from 'node:readline'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { type Erased, eraseWorker } from '../privacy/erase-worker.ts'
 import { type ErasureReason, erasureReasons } from '../privacy/reasons.ts'
@@ -36,7 +38,7 @@ export async function eraseWorkerCommand(
     if (erased === null) return unknownPerson(username)
     const { credentialsErased, evidenceErased, reportsErased } = erased
     return done({ ok: true, ...erased }, [
-      `${username} is erased: ${evidenceErased} items of evidence and ${reportsErased} reports gone, ${credentialsErased} credentials revoked and gone.`,
+      `${username} is erased: ${counted(evidenceErased, 'item')} of evidence and ${counted(reportsErased, 'report')} gone, ${counted(credentialsErased, 'credential')} revoked and gone.`,
       'Backups that you keep still hold the person: docs/privacy.md says what to do.',
     ])
   })
@@ -48,22 +50,28 @@ function reasonOf(text: string): ErasureReason {
   return reason
 }
 
-/** Without a word on standard input nothing happens. */
+/** Reads one line. If standard input ends before it, nothing is erased and the exit code is 2. */
 async function confirm(username: string): Promise<void> {
   note(
     `All that is stored about ${username} will be gone, for ever: no credential, score, evidence or report of them is left, and nobody gets the username again.`,
   )
   note('Type the username to go ahead:')
   const lines = createInterface({ input: process.stdin })
+  let answered: string | null = null
   try {
     for await (const line of lines) {
-      if (line.trim() === username) return
+      answered = line.trim()
+      if (answered === username) return
       break
     }
   } finally {
     lines.close()
     process.stdin.destroy()
   }
+  if (answered === null)
+    throw new UsageError(
+      'You cannot be asked: standard input is not a terminal. Nothing was changed. Pass --yes to erase without a question.',
+    )
   throw new CommandError('That is not the username. Nothing was changed.')
 }
 

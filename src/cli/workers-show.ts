@@ -3,9 +3,11 @@ import type { Config } from '../config/config.ts'
 import type { Dispute } from '../disputes/dispute.ts'
 import { findDisputes, findWorkerDisputeIds } from '../disputes/store.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
+import { findActiveSnapshots } from '../scores/store.ts'
+import { hidingScore, type ScoreGate } from '../workers/gate.ts'
 import { identityAt } from '../workers/identity-state.ts'
 import { missingFor } from '../workers/onboard.ts'
-import { permissions } from '../workers/schema.ts'
+import { type Permission, permissions } from '../workers/schema.ts'
 import { findPeople, type Person } from '../workers/store.ts'
 import { done, type Outcome } from './output.ts'
 import { unknownPerson, usernameGiven } from './person.ts'
@@ -19,11 +21,18 @@ export function showWorkerCommand(config: Config, given: string): Promise<Outcom
     if (person === undefined) return unknownPerson(username)
     const disputes = await findDisputes(db, await findWorkerDisputeIds(db, person.workerId))
     const open = disputes.filter(({ endedAt }) => endedAt === null)
-    return shown(person, open, systemClock())
+    const [active] = await findActiveSnapshots(db, [person.workerId])
+    return shown(person, { openDisputes: open, hasScore: active !== undefined, now: systemClock() })
   })
 }
 
-function shown(person: Person, openDisputes: readonly Dispute[], now: Date): Outcome {
+interface Facts {
+  openDisputes: readonly Dispute[]
+  hasScore: boolean
+  now: Date
+}
+
+function shown(person: Person, { openDisputes, hasScore, now }: Facts): Outcome {
   const { workerId, externalId, profile, onboardedAt, consents, consentVersion } = person
   const missing = missingFor(person)
   const identity = {
@@ -33,6 +42,19 @@ function shown(person: Person, openDisputes: readonly Dispute[], now: Date): Out
   const allowed = Object.fromEntries(
     permissions.map((permission) => [permission, consents[permission] ?? null]),
   )
+  const restricted = openDisputes.some((dispute) => dispute.restricted)
+  const isGranted = (permission: Permission) => consents[permission]?.granted ?? false
+  const scoreHiddenBy = hidingScore({
+    onboarded: onboardedAt !== null,
+    snapshotActive: hasScore,
+    consents: {
+      public_profile: isGranted('public_profile'),
+      search_listing: isGranted('search_listing'),
+      score_sharing: isGranted('score_sharing'),
+    },
+    identityActive: identity.state === 'verified',
+    restricted,
+  })
   const { termsVersion: version, termsAcceptedAt } = person
   const report = {
     ok: true,
@@ -46,7 +68,8 @@ function shown(person: Person, openDisputes: readonly Dispute[], now: Date): Out
     consents: allowed,
     identity,
     openDisputes: openDisputes.map(({ id }) => id),
-    restricted: openDisputes.some(({ restricted }) => restricted),
+    restricted,
+    scoreHiddenBy,
   }
   const onboarded =
     onboardedAt === null ? `no, missing: ${missing.join(', ')}` : wireTime(onboardedAt)
@@ -58,10 +81,20 @@ function shown(person: Person, openDisputes: readonly Dispute[], now: Date): Out
     `  skills      ${profile.skills.length}`,
     `  onboarded   ${onboarded}`,
     `  identity    ${identity.state}${identity.verifiedUntil ? ` until ${identity.verifiedUntil}` : ''}`,
-    `  disputes    ${openDisputes.length} open${report.restricted ? ', the score is hidden' : ''}`,
+    `  disputes    ${openDisputes.length} open`,
+    `  score       ${scoreHiddenBy.length === 0 ? 'public' : `hidden: ${scoreHiddenBy.map((gate) => gateTexts[gate]).join(', ')}`}`,
     ...permissions.map((permission) => `  ${toldConsent(permission, person)}`),
   ]
   return done(report, lines)
+}
+
+const gateTexts: Record<ScoreGate, string> = {
+  no_score: 'there is no score',
+  not_onboarded: 'not onboarded',
+  public_profile: 'no consent to public_profile',
+  score_sharing: 'no consent to score_sharing',
+  identity: 'the identity is not verified',
+  dispute: 'an open dispute hides it',
 }
 
 function toldConsent(permission: (typeof permissions)[number], { consents }: Person): string {

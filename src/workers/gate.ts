@@ -44,16 +44,37 @@ export function mayBeFound({ onboarded, consents }: ListingFacts): boolean {
   return onboarded && consents.public_profile && consents.search_listing
 }
 
+/** What can hide a score. */
+export type ScoreGate =
+  | 'no_score'
+  | 'not_onboarded'
+  | 'public_profile'
+  | 'score_sharing'
+  | 'identity'
+  | 'dispute'
+
 /**
- * A public score names its person, with avatar and path, and belongs to "an onboarded public profile" (spec §4.4): so the score, too,
- * needs the consent to a public profile.
+ * Returns what hides the score; nothing if it is public. A public score names its person, with avatar and
+ * path, and belongs to "an onboarded public profile" (spec §4.4): so it needs the consent to a public
+ * profile, too.
  */
-export function readable(facts: GateFacts): Readable {
+export function hidingScore(facts: GateFacts): ScoreGate[] {
   const { snapshotActive, onboarded, consents, identityActive, restricted } = facts
-  const detail = onboarded && consents.public_profile
+  const closed: Record<ScoreGate, boolean> = {
+    no_score: !snapshotActive,
+    not_onboarded: !onboarded,
+    public_profile: !consents.public_profile,
+    score_sharing: !consents.score_sharing,
+    identity: !identityActive,
+    dispute: restricted,
+  }
+  return (Object.keys(closed) as ScoreGate[]).filter((gate) => closed[gate])
+}
+
+export function readable(facts: GateFacts): Readable {
   return {
-    detail,
+    detail: facts.onboarded && facts.consents.public_profile,
     search: mayBeFound(facts),
-    score: detail && consents.score_sharing && snapshotActive && identityActive && !restricted,
+    score: hidingScore(facts).length === 0,
   }
 }

@@ -290,6 +290,8 @@ test('show, consent, identity: from registered to public, and back', async () =>
   const told = (await run(['workers', 'show', 'ada'])).out
   assert.match(told, /public_profile +withdrawn/)
   assert.match(told, /identity +verified until/)
+  assert.deepEqual(shown.scoreHiddenBy, ['no_score', 'public_profile', 'score_sharing'])
+  assert.match(told, /score +hidden: there is no score, no consent to public_profile, no consent/)
 })
 
 test('1: nobody has the username; 2: what no username, permission, date or actor can be', async () => {

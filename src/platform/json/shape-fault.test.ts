@@ -56,7 +56,7 @@ test('a value that may have one of several forms is described as a whole', () =>
 test('without a told form the validator speaks; the value as a whole has no field', () => {
   assert.deepEqual(firstFault(shape, { name: 'a', age: 1.5 }), {
     field: 'age',
-    reason: 'must be integer',
+    reason: 'must be a whole number',
   })
   for (const whole of [null, [], 'text', 3]) assert.equal(firstFault(shape, whole).field, null)
 })

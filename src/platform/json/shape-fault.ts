@@ -1,6 +1,7 @@
 /** Pure: the first fault of a value against a schema, worded for its author. */
 import type { TSchema } from 'typebox'
 import type { Validator } from 'typebox/compile'
+import { counted } from '../counted.ts'
 
 export interface Fault {
   /** Dotted path, e.g. `skills.0.name`, or null for the value as a whole. */
@@ -24,7 +25,52 @@ export function firstFault(shape: Validator, value: unknown): Fault {
     const missing = fault.params.requiredProperties[0]
     return { field: [...path, missing].join('.'), reason: 'is missing' }
   }
-  return { field: path.join('.') || null, reason: formAt(shape.Type(), path) ?? fault.message }
+  return { field: path.join('.') || null, reason: formAt(shape.Type(), path) ?? plainReason(fault) }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  object: 'a JSON object',
+  array: 'a list',
+  string: 'a string',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+}
+
+/** Says in plain words what the validator says in those of JSON Schema. */
+function plainReason({
+  keyword,
+  params,
+  message,
+}: {
+  keyword: string
+  params: object
+  message: string
+}): string {
+  const limit = Number(member(params, 'limit'))
+  switch (keyword) {
+    case 'type': {
+      const type = member(params, 'type')
+      const name = typeof type === 'string' ? typeNames[type] : undefined
+      return name === undefined ? message : `must be ${name}`
+    }
+    case 'minItems':
+      return `must have at least ${counted(limit, 'item')}`
+    case 'maxItems':
+      return `must have at most ${counted(limit, 'item')}`
+    case 'minLength':
+      return `must have at least ${counted(limit, 'character')}`
+    case 'maxLength':
+      return `must have at most ${counted(limit, 'character')}`
+    case 'minimum':
+      return `must be at least ${limit}`
+    case 'maximum':
+      return `must be at most ${limit}`
+    case 'uniqueItems':
+      return 'must not name an item twice'
+    default:
+      return message
+  }
 }
 
 type At = { instancePath: string }
