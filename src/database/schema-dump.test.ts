@@ -16,7 +16,8 @@ const everyKind = `
     price numeric(10, 2) check (price > 0),
     half numeric generated always as (price / 2) stored,
     dropped text,
-    note varchar(20) collate "C" unique
+    note varchar(20) collate "C" unique,
+    constraint nested check (price between 1 and 100 and note <> '')
   ) with (fillfactor = 70);
   alter table "Aa" drop column dropped;
  create table months (name text not null check (name <> ''), day date unique, n bigint generated always as identity)

@@ -73,9 +73,12 @@ const tables: Statement = sql`
   group by c.oid, c.relname, c.relpersistence, c.reloptions, c.relkind, c.relispartition
   order by c.relname collate "C"`
 
-/** NOT NULL stands with its column; PostgreSQL 18 also lists it here, earlier ones don't. */
+/**
+ * Leaves NOT NULL out: it is printed with its column, and PostgreSQL 18 lists it here too.
+ * `true`: without redundant parentheses, because `a between 1 and 2 and b` loses them when it is parsed again.
+ */
 const keysAndChecks: Statement = sql`
-  select format('alter table %I add constraint %I %s;', c.relname, k.conname, pg_get_constraintdef(k.oid)) as line
+  select format('alter table %I add constraint %I %s;', c.relname, k.conname, pg_get_constraintdef(k.oid, true)) as line
   from pg_constraint k join pg_class c on c.oid = k.conrelid
   where k.connamespace = 'public'::regnamespace and k.contype not in ('f', 'n', 't') and not c.relispartition
   order by c.relname collate "C", k.contype desc, k.conname collate "C"`
