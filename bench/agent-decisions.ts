@@ -1,7 +1,8 @@
 /**
- * Taking in agent decision reports from 64 callers at once, on an embedded database that waits for its disk, beside two limits: the bare
- * INSERT of the same row into a table of the same indexes, one a statement, and the same many to a statement. Neither limit reads a request,
- * makes a fingerprint, knows a key or asks whether the account may report.
+ * Measures how many agent decision reports 64 callers store a second, on an embedded database that
+ * waits for its disk. Two limits run beside it: the bare INSERT of the same row into a table with
+ * the same indexes, one a statement and many a statement. Neither limit reads a request, makes a
+ * fingerprint, authenticates a key or checks the report lock.
  */
 import { randomUUID } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
@@ -69,7 +70,7 @@ async function groupedInsert(db: Db, userIds: readonly string[]): Promise<null[]
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// The server's user must get through.
+// The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
 const server = await startEmbeddedPostgres({
   dataDir: join(folder, 'data'),

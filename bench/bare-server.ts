@@ -1,4 +1,7 @@
-/** The limit: node:http that answers fixed bytes, having read the request's body. Reads its answer from the first message. */
+/**
+ * The limit: node:http that reads the body of a request and answers fixed bytes, given in the first
+ * message.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

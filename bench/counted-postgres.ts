@@ -1,4 +1,7 @@
-/** An embedded PostgreSQL that waits for its disk and counts its statements: by `pg_stat_statements`, which comes with it. */
+/**
+ * An embedded PostgreSQL that waits for its disk and counts its statements with the bundled
+ * `pg_stat_statements`.
+ */
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -14,7 +17,7 @@ pg_stat_statements.track_utility = off
 
 export async function startCounted(dataDir: string): Promise<EmbeddedPostgres> {
   const start = () => startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
-  // The first start makes the cluster.
+  // The first start creates the cluster.
   await (await start()).stop()
   appendFileSync(join(dataDir, 'postgres', 'postgresql.conf'), settings)
   return start()
@@ -23,7 +26,7 @@ export async function startCounted(dataDir: string): Promise<EmbeddedPostgres> {
 export interface Counts {
   /** Each is a round trip. */
   statements: number
-  /** Those that charge: each waits for the disk once. */
+  /** Statements that charge; each waits for the disk once. */
   charging: number
 }
 

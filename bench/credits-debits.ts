@@ -1,6 +1,7 @@
 /**
- * Debits a second of 256 callers: grouped as the service does it, one by one, and the bare statement that one would write without a ledger's
- * questions, over 10 connections and, where the machine has pgbench, by that over 64.
+ * Measures debits a second for 256 callers: batched as the service does it; one by one; and the
+ * bare statement without the ledger's checks, over 10 connections and, if pgbench is installed, by
+ * pgbench over 64.
  */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -15,7 +16,7 @@ export interface DebitsOrder {
   name: string
   accounts: readonly Account[]
   url: string
-  /** A file that may be written, for pgbench. */
+  /** A file for pgbench to read; may be overwritten. */
   scriptFile: string
   seconds: number
   rounds: number
@@ -78,7 +79,7 @@ async function callsASecond(
   return (calls * 1_000) / (performance.now() - startedAt)
 }
 
-/** The balance and the entry, in one statement. */
+/** Balance and entry in one statement. */
 function bareDebit(db: Db, account: Account): Promise<number> {
   return db.run(sql`
     with debited as (
@@ -100,7 +101,7 @@ select d.account_id, 'charge', -1, gen_random_uuid()::text, b.key_id, 'score_loo
 from debited d, bench_accounts b where b.i = :i;
 `
 
-/** Null where there is no pgbench. */
+/** Returns null if pgbench is not installed. */
 async function byPgbench(
   db: Db,
   { accounts, url, scriptFile, seconds }: DebitsOrder,

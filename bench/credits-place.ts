@@ -1,4 +1,7 @@
-/** What the benchmark of credits reads and who pays for it: people with scores, accounts with keys, and requests of them all. */
+/**
+ * Prepares the benchmark of credits: workers with scores, accounts with keys, and requests for
+ * them.
+ */
 import { createAccount, createKey } from '../src/access/manage.ts'
 import { keepingIndex } from '../src/candidates/keep-index.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
@@ -35,7 +38,7 @@ export interface Account {
   keys: string[]
 }
 
-/** One key of one route has 60,000 calls a minute, and one account at most 20 keys. */
+/** One key may make 60,000 calls a minute to a route, and an account has at most 20 keys. */
 export async function makeAccount(db: Db, keyCount: number): Promise<Account> {
   const now = new Date()
   const context = { peppers: parseKeyring(peppers), now }
@@ -72,7 +75,7 @@ export type Route = keyof typeof routes
 
 export const routeNames: readonly Route[] = ['score', 'detail', 'search']
 
-/** A file of reads of one route, `keys` by turns. */
+/** Writes a file of reads of one route that uses `keys` in turn. */
 export function readsFile(file: string, route: Route, keys: readonly string[]): string {
   const all = Array.from({ length: 2_000 }, (_, i) => {
     const key = keys[i % keys.length] ?? ''

@@ -1,7 +1,7 @@
 /**
- * The paid reads behind our own edge, two other ways. `free of a database`: keys, limits, rows and balances are in memory, the most that
- * the edge can do. `one by one`: every look-up, read and debit is a statement of its own, as one would write it first. Reads its order
- * from the first message.
+ * Paid reads behind the real edge in two other forms. `free of a database`: keys, limits, rows and
+ * balances in memory, which is the most that the edge can do. `one by one`: every look-up, read and
+ * debit is a statement of its own, as in a first implementation. The first message says which.
  */
 import { keyDigest } from '../src/access/api-key.ts'
 import { presentedKey } from '../src/access/authenticate.ts'
@@ -30,7 +30,7 @@ export interface CreditsServerOrder {
   url: string
   publicUrl: string
   peppers: string
-  /** Who is read. */
+  /** Username that is read. */
   username: string
   scoreId: string
 }
@@ -63,7 +63,7 @@ async function serve(order: CreditsServerOrder): Promise<void> {
     missLimits: limits,
     trustedProxies: [],
     readiness: () => Promise.resolve({}),
-    // As the service does: a line a request, which nobody reads.
+    // Writes one line a request, as the service does, and discards it.
     log: openLog({ level: 'info', to: { write: () => undefined } }),
     metrics: createMetrics(),
   })
@@ -96,7 +96,7 @@ function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Part
     undo: () => undefined,
   }
   return {
-    // One of its own for each call: nothing is grouped.
+    // A limiter for each call: nothing is batched.
     limiter: {
       take: (caller, policy) =>
         databaseRateLimiter({ db: limiterDb, fallback }).take(caller, policy),
@@ -127,7 +127,7 @@ function singleReads(db: Db, publicUrl: string): CandidateReads {
   }
 }
 
-/** The answers are of the database, read once. */
+/** The answers come from the database, read once. */
 async function withoutDatabase(
   db: Db,
   { publicUrl, username, scoreId }: CreditsServerOrder,

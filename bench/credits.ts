@@ -1,8 +1,9 @@
 /**
- * Paid reads by API key over HTTP, on an embedded database that waits for its disk, at 1, 64 and 256 connections, of one account and of 100:
- * beside the same routes unmetered, the same written one statement a step, the same without a database, and bare node:http that answers the
- * same bytes. With what a read costs the server, the database and the generator of the load, which share the machine, and how many statements
- * it takes. Then debits a second. All in one run, in turn.
+ * Measures paid reads by API key over HTTP, on an embedded database that waits for its disk, at 1,
+ * 64 and 256 connections, for one account and for 100. Beside them: the same routes unmetered, with
+ * one statement a step, without a database, and bare node:http with the same bytes. Shows the
+ * processor time of server, database and load generator, which share the machine, and the
+ * statements of a read. Then measures debits a second. All contestants take turns in one run.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
@@ -41,12 +42,12 @@ import {
 
 const seconds = Number(process.env.BENCH_SECONDS ?? 2)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
-/** A process that does much compiles for longer what it runs often. */
+/** V8 compiles busy code for several rounds. */
 const warmUpRounds = 3
 const accountsCount = 100
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// The server's user must get through.
+// The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
 const dataDir = join(folder, 'data')
 
@@ -56,7 +57,10 @@ interface Read {
   serverUs: number
   databaseUs: number
   generatorUs: number
-  /** Statements for a read, each of them a round trip; and reads that are charged by one statement, which waits for the disk once. */
+  /**
+   * Statements of a read, each a round trip; and reads charged by one statement, which waits for
+   * the disk once.
+   */
   statements: number
   charged: number
   p50Ms: number
@@ -88,7 +92,7 @@ async function measureReads(
   }
 }
 
-/** BENCH_ROUTES: some of them. */
+/** BENCH_ROUTES selects routes. */
 const routesWanted = routeNames.filter((route) =>
   (process.env.BENCH_ROUTES ?? routeNames.join()).split(',').includes(route),
 )
@@ -101,7 +105,7 @@ async function startOther(kind: CreditsServerOrder['kind'], url: string) {
   return { port, pids: [child.pid as number], stop: () => child.disconnect() }
 }
 
-/** Medians, of rounds in which each has its turn; the first ones only warm up. */
+/** Returns medians of rounds in which the contestants take turns. The first rounds only warm up. */
 async function compare<Name extends string>(
   contestants: Record<Name, () => Promise<Read>>,
 ): Promise<Record<Name, Read>> {

@@ -1,7 +1,9 @@
 /**
- * `assay evidence import` as an operator runs it, on an embedded database that waits for its disk, beside the limit: the server copies the
- * same rows from a file of its own (COPY), into a table without keys and into one with the keys and indexes of the real one. Neither limit
- * reads JSON, checks a line, knows what it has, keeps private parts apart or marks anybody. EVIDENCE_ROWS for more rows than 200,000.
+ * Measures `assay evidence import` on an embedded database that waits for its disk. The limit
+ * beside it: the server copies the same rows from a file (COPY), into a table without keys and into
+ * one with the keys and indexes of the real table. Neither limit parses JSON, checks lines, finds
+ * duplicates, separates private parts or marks affected scores. EVIDENCE_ROWS sets the number of
+ * rows, 200,000 by default.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +21,7 @@ const workers = Math.ceil(rows / 24)
 const sources = 40
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// The server's user must get through.
+// The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
 const dataDir = join(folder, 'data')
 const file = join(folder, 'evidence.ndjson')
@@ -28,7 +30,9 @@ const pairs = Object.entries(releasedVocabulary()).flatMap(([skillId, { weightPe
   Object.keys(weightPermille).map((type) => ({ skillId, type })),
 )
 
-/** Workers come in no order, as in an export of what happened lately; a third has a private part. */
+/**
+ * Workers come in random order, as in an export by date. A third of the lines has a private part.
+ */
 function lineOf(n: number): string {
   const worker = (n * 7_919) % workers
   return JSON.stringify({
@@ -57,7 +61,7 @@ async function writeLines(): Promise<void> {
 
 interface Run {
   seconds: number
-  /** Of the command; the database's own comes on top. */
+  /** Processor time of the command, without the database's. */
   cpuMicros: number
   peakBytes: number
 }
@@ -124,7 +128,8 @@ try {
         name: 'processor time of the command, a row',
         value: fresh.cpuMicros / rows,
         unit: 'µs',
-        // A quarter of what two cores have for each of 8,000 rows a second: most of the work is the database's.
+        // A quarter of the time that two cores have for each of 8,000 rows a second; most of the
+        // work is the database's.
         target: { max: 62 },
       },
       { name: 'limit: COPY without keys', value: perSecond(bare), unit: 'rows/s' },

@@ -1,9 +1,9 @@
 /**
- * Whether the time of a 404 tells a hidden resource from an absent one (decision D24): calls for hidden
- * resources, for absent ones, and for other absent ones as a control, in random order. The area under the
- * ROC curve (AUC) is the chance that a caller who compares two times picks the hidden one: 0.5 is no
- * knowledge. Client and edge share one process, so there is less noise than on any network.
- * BENCH_CALLS: calls for each of the three.
+ * Measures whether the time of a 404 tells a hidden resource from an absent one (decision D24).
+ * Calls for hidden resources, for absent ones and for other absent ones as a control come in random
+ * order. The area under the ROC curve (AUC) is the chance that a caller who compares two times
+ * picks the hidden one: 0.5 means no knowledge. Client and edge share one process, so there is less
+ * noise than on any network. BENCH_CALLS sets the calls for each of the three.
  */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
@@ -39,7 +39,7 @@ const publicPeople = 2_000
 const hiddenPeople = 32
 const now = daysAfter(30)
 
-/** A way to be hidden: the paths of hidden resources, and a path like them of an absent one. */
+/** A way to be hidden: paths of hidden resources, and a similar path of an absent one. */
 interface Way {
   name: string
   hidden: string[]
@@ -47,7 +47,7 @@ interface Way {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// The server's user must get through.
+// The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
 const dataDir = join(folder, 'data')
 try {
@@ -130,7 +130,7 @@ interface Scored {
   scoreId: string
 }
 
-/** Registers people and gives each a score with a credential. */
+/** Registers workers and gives each a score with a credential. */
 async function scored(
   db: Db,
   count: number,
@@ -181,7 +181,10 @@ async function timeOf(connection: RawConnection, path: string): Promise<number> 
   return time
 }
 
-/** Of the better of both guesses: that the hidden one is slower, or faster. Mann and Whitney's U. */
+/**
+ * Returns the AUC of the better guess: that the hidden one is slower, or faster (Mann and Whitney's
+ * U).
+ */
 function areaUnderCurve(some: readonly number[], others: readonly number[]): number {
   const sorted = [
     ...some.map((time) => ({ time, isOne: true })),
@@ -203,7 +206,7 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
     .map(({ item }) => item)
 }
 
-/** Calls are not counted: a 404 is limited, and a caller has more than one key. */
+/** Counts no calls: 404 answers are limited, and an attacker may have several keys. */
 function unlimited(): RateLimiter {
   const full = { limit: 1, remaining: 1, resetSeconds: 1 }
   const verdict = { allowed: true, retryAfterSeconds: 0, minute: full, day: full, full: [] }

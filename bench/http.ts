@@ -1,7 +1,9 @@
 /**
- * Over HTTP: what a caller meets, beside a bare node:http server that answers the same bytes with the same headers, and beside bare
- * Ed25519 verification. All on one machine in one run, in turn; per second of the server's processor time where the system tells it.
- * Two processes beside one are measured twice: with all that the cores give, and with so little for each that the cores have room for both.
+ * Measures public routes over HTTP, beside a bare node:http server that answers the same bytes with
+ * the same headers, and beside bare Ed25519 verification. The contestants take turns in one run.
+ * Results are per second of the server's processor time where the system reports it. Two processes
+ * are compared with one twice: with all processor time, and with a fixed share for each process, so
+ * that the cores have room for both.
  */
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -24,7 +26,7 @@ const warmUpRounds = 4
 const verifyPath = '/api/v1/score-vc/verify'
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// As root the embedded server runs as another user, who must be able to pass.
+// As root, the embedded server runs as another user that must be able to enter.
 chmodSync(folder, 0o755)
 const keysDir = join(folder, 'keys')
 
@@ -34,13 +36,13 @@ interface Measured {
   perSecond: number
   /** Answers a second of the server's processor time. */
   perCpuSecond: number
-  /** Seconds of processor time that the whole machine spent on an answer: database and load generator included. */
+  /** Processor seconds of the whole machine for an answer, database and load generator included. */
   machineSeconds: number
   p50Ms: number
   p99Ms: number
 }
 
-/** Of all processors since the start of the system; only Linux tells. */
+/** Busy seconds of all processors since the system started; Linux only. */
 function machineBusySeconds(): number {
   const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] =
@@ -73,7 +75,10 @@ async function measure(
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
 
-/** Each from an address of its own: far from every limit, and a bucket that the limiter must make. */
+/**
+ * Each request comes from its own address: far from every limit, and in a bucket that the limiter
+ * must create.
+ */
 function post(body: string, i: number): string {
   const address = `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`
   return (
@@ -103,7 +108,7 @@ const settings = (databaseUrl: string, processes: number): Record<string, string
   PROCESSES: String(processes),
 })
 
-/** Bare verifications a second of processor time, on this core, now. */
+/** Returns bare verifications a second of processor time on this core. */
 function bareVerify(): number {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const bytes = Buffer.alloc(64, 7)
@@ -159,13 +164,13 @@ async function verifyRounds(
   const measured: Measured[] = []
   const bare: number[] = []
   let sentBefore = 0
-  // A round that began again with the first credential would find the signatures of the round before.
+  // A round that started with the first credential again would find cached signatures.
   const next = async (): Promise<Measured> => {
     const one = await measure(service, { ...order, sentBefore })
     sentBefore += one.answers
     return one
   }
-  // Each process compiles for itself what it runs often: the more processes, the longer until all have.
+  // Each process compiles its busy code itself, so more processes need more rounds.
   for (let round = 0; round < warmUpRounds; round++) await next()
   for (let round = 0; round < rounds; round++) {
     bare.push(bareVerify())
@@ -177,7 +182,10 @@ async function verifyRounds(
 
 const heldShare = 0.5
 
-/** Answers a second of `processes`, each of which may use half a processor, so that database and load have the rest. Null where none can be held. */
+/**
+ * Returns answers a second of `processes` that may use half a processor each, so that database and
+ * load generator have the rest. Null if this user cannot limit them.
+ */
 async function heldPerSecond(url: string, processes: number, requestsFile: string) {
   const service = await startService(settings(url, processes))
   let held: Held | null = null
@@ -199,7 +207,7 @@ const postgres = await startEmbeddedPostgres({
 })
 try {
   const credentials = await prepare(postgres.url)
-  // The first start after a change strips types, and keeps the compiler in memory.
+  // The first start after a change strips types and keeps the compiler in memory.
   await (await startService(settings(postgres.url, 1))).stop()
   const one = await startService(settings(postgres.url, 1))
   row([`at rest: ${residentMiB(one.parent).toFixed(0)} MiB resident`])

@@ -1,6 +1,7 @@
 /**
- * A load generator in a process of its own: raw sockets, prepared requests, keep-alive. It costs the machine a few microseconds a
- * request, so that what is measured is the server. Reads its order from the first message, reports in one message.
+ * A load generator in its own process: raw sockets, prepared requests, keep-alive. It costs a few
+ * microseconds a request, so the figures are the server's. It takes its task from the first message
+ * and reports in one message.
  */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -11,19 +12,19 @@ export interface LoadOrder {
   seconds: number
   /** A file of requests, each preceded by its length in 4 bytes; sent in turn, over and over. */
   requestsFile: string
-  /** How many of them were sent before this order: it goes on from there. 0 unless given. */
+  /** Number of requests sent before; it continues from there. Default 0. */
   sentBefore?: number
-  /** Every answer must have this status; others are counted. */
+  /** Expected status of every answer; others are counted. */
   expectedStatus: number
 }
 
 export interface LoadReport {
   answers: number
   unexpected: number
-  /** The first answer that was not expected, for a look. */
+  /** The first unexpected answer. */
   firstUnexpected: string
   seconds: number
-  /** Of processor time, its own. */
+  /** Processor seconds of the generator itself. */
   cpuSeconds: number
   p50Ms: number
   p99Ms: number

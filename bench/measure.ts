@@ -1,11 +1,11 @@
 /**
- * Measuring on a machine that others use as well: processor time instead of wall time, rounds of all contestants in turn so that noise
- * hits all alike, medians.
+ * Measuring on a shared machine: processor time instead of wall time, contestants in turn so that
+ * noise hits all alike, medians.
  */
 
 export interface Contestant {
   name: string
-  /** One operation; awaited where it is asynchronous. */
+  /** Runs one operation, which may be asynchronous. */
   run: () => unknown
   /** Operations in a round. */
   operations: number
@@ -15,11 +15,13 @@ export interface Costs {
   names: readonly string[]
   /** Median, in microseconds of processor time for one operation. */
   of(name: string): number
-  /** How many of `fast` go into one of `slow`: the median of the rounds' own ratios, in which noise weighs on both. */
+  /**
+   * Returns how many of `fast` take the time of one `slow`: the median of the ratios of each round.
+   */
   ratio(fast: string, slow: string): number
 }
 
-/** Each round runs every contestant once; the first two only warm up. */
+/** Each round runs every contestant once. The first two rounds only warm up. */
 export async function costsOf(contestants: readonly Contestant[], rounds = 11): Promise<Costs> {
   const samples = new Map(contestants.map(({ name }) => [name, [] as number[]]))
   for (let round = -1; round <= rounds; round++)
@@ -57,7 +59,7 @@ export function median(numbers: readonly number[]): number {
   return sorted[sorted.length >> 1] ?? Number.NaN
 }
 
-/** A measured figure, and what it should be at least or at most. */
+/** A measured figure with its target. */
 export interface Finding {
   name: string
   value: number
@@ -70,7 +72,7 @@ export function isMet({ value, target }: Finding): boolean | undefined {
   return 'min' in target ? value >= target.min : value <= target.max
 }
 
-/** A table for people; with `--json` one line for programs. */
+/** Prints a table, or with `--json` one line for programs. */
 export function report(bench: string, findings: readonly Finding[]): void {
   if (process.argv.includes('--json')) {
     const told = findings.map((finding) => ({ ...finding, met: isMet(finding) }))

@@ -1,19 +1,22 @@
-/** Holds processes to a share of a processor, each by a control group of its own: on Linux, for who may make control groups. */
+/**
+ * Limits processes to a share of a processor, each by its own control group. Needs Linux and the
+ * right to create control groups.
+ */
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Short, so that a process is held back often and for little, as on a slower processor. */
+/** Short, so that a process is held back often and briefly, as on a slower processor. */
 const periodUs = 10_000
 
-/** Of version 1 the controller's own folder, and of version 2 the root. */
+/** The controller's own folder in version 1, the root in version 2. */
 const roots = ['/sys/fs/cgroup/cpu', '/sys/fs/cgroup']
 
 export interface Held {
-  /** Once the processes have ended. */
+  /** Call it once the processes have ended. */
   release(): void
 }
 
-/** Null where this user cannot hold them. `share` is of one processor, for each of them. */
+/** Gives each process `share` of one processor. Returns null if this user cannot limit them. */
 export function holdTo(share: number, pids: readonly number[]): Held | null {
   const groups: string[] = []
   const release = (): void => {

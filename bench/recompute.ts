@@ -1,7 +1,8 @@
 /**
- * Recomputing people of six items each, issuing a credential and an event for every one, as `assay recompute` does on an embedded database
- * that waits for its disk; beside the limits: the engine alone on the same evidence, and bare signatures. RECOMPUTE_WORKERS for more people
- * than 20,000.
+ * Measures `assay recompute` for workers with six items each, with a credential and an event for
+ * every one, on an embedded database that waits for its disk. The limits beside it: the engine
+ * alone on the same evidence, and bare signatures. RECOMPUTE_WORKERS sets the number of workers,
+ * 20,000 by default.
  */
 import { spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -22,7 +23,7 @@ const people = Number(process.env.RECOMPUTE_WORKERS ?? 20_000)
 const itemsEach = 6
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// The server's user must get through.
+// The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
 const dataDir = join(folder, 'data')
 
@@ -31,7 +32,7 @@ const pairs = Object.entries(vocabulary).flatMap(([skillId, { weightPermille }])
   Object.keys(weightPermille).map((type) => ({ skillId, type })),
 )
 
-/** Public in every way, six items of three skills or so, from four groups. */
+/** Fully public workers with six items of about three skills from four groups. */
 const fill = `
   insert into workers (id, external_id, registered_at, terms_version, terms_accepted_at, onboarded_at, consent_version)
     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'hr-' || n, now(), '1', now(), now(), 2
@@ -59,7 +60,7 @@ const fill = `
 
 interface Run {
   seconds: number
-  /** Of the command; the database's own comes on top. */
+  /** Processor time of the command, without the database's. */
   cpuMicros: number
   peakBytes: number
   scored: number
@@ -93,7 +94,7 @@ function assay(node: readonly string[], args: readonly string[]) {
   })
 }
 
-/** Workers a second: the same evidence from memory, nothing stored. */
+/** Returns workers a second with the same evidence in memory and nothing stored. */
 async function engineAlone(client: Client): Promise<number> {
   const { rows } = await client.query<Evidence & { worker: string }>(`
     select worker_id as worker, evidence_id as id, skill_id as "skillId", type, independence_group as "group",

@@ -1,4 +1,7 @@
-/** `npm run bench [-- NAME…] [--json]`: every benchmark, or the named ones, each in a process of its own. */
+/**
+ * `npm run bench [-- NAME…] [--json]`: runs every benchmark or the named ones, each in its own
+ * process.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpus } from 'node:os'

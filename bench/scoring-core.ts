@@ -1,6 +1,7 @@
 /**
- * The scoring core: candidates of 24 items that all count, and one of 500 items, beside the limit: a bare loop over the same items that
- * sums base × value, without skills, groups, order or decay. Nothing may stay in memory from one candidate to the next.
+ * Measures the scoring core with candidates of 24 items that all count, and one of 500 items. The
+ * limit beside it: a bare loop over the same items that sums base × value, without skills, groups,
+ * order or decay. Nothing may stay in memory from one candidate to the next.
  */
 import { collectGarbage } from '../src/platform/observability/garbage.ts'
 import type { Evidence, ScoreInput, Vocabulary } from '../src/scoring-core/evidence.ts'
@@ -19,7 +20,10 @@ const vocabulary: Vocabulary = Object.fromEntries(
   ]),
 )
 
-/** Eight skills and six groups each, no duplicates. Every string is its own, as if read from a database. */
+/**
+ * Eight skills and six groups for each candidate, without duplicates. Every string is separate, as
+ * if read from a database.
+ */
 function candidate(who: number, length: number): ScoreInput {
   const evidence = Array.from(
     { length },
@@ -49,7 +53,7 @@ function bareSum({ evidence }: ScoreInput): number {
   return sum
 }
 
-/** Bytes in use after everything unreachable is gone. */
+/** Returns the bytes in use after a full collection. */
 function heapInUse(): number {
   collectGarbage()
   return process.memoryUsage().heapUsed

@@ -1,20 +1,21 @@
 /**
- * People put into the filled index a second, over two connections: as the service does it; and what no index of this layout can spare, the same
- * rows copied into `search_terms` by PostgreSQL alone, from a table beside it, of other people.
+ * Measures how many candidates a second enter the filled index over two connections, as the service
+ * does it. The limit beside it: PostgreSQL alone copies the same rows into `search_terms` from
+ * another table.
  */
 import { type NewEntry, replaceEntries } from '../src/candidates/store.ts'
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import type { Finding } from './measure.ts'
 
 export interface KeepingOrder {
-  /** How many people; about so many more for the copy. */
+  /** Number of candidates; the copy uses about as many more. */
   people: number
   entryOf(n: number): NewEntry
-  /** The first of them who is not in the index. */
+  /** The first candidate that is not in the index. */
   from: number
 }
 
-/** As an import has them. */
+/** Batch size of an import. */
 const batchSize = 256
 const atOnce = 2
 

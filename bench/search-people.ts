@@ -1,4 +1,7 @@
-/** A made-up population for the search benchmark: the nth person is always the same. Skills and handles are skewed as real ones are. */
+/**
+ * A fictional population for the search benchmark: candidate n is always the same. Skills and
+ * handles are skewed like real ones.
+ */
 import type { SourceRecord } from '../src/skill-standard/source.ts'
 
 export interface BenchPerson {
@@ -21,7 +24,7 @@ const fields =
     ' ',
   )
 
-/** Many free names of skills, the first of them far more often than the last. */
+/** Free skill names, of which the first occur far more often than the last. */
 const freeSkillsCount = 20_000
 
 export function populationOf(records: readonly SourceRecord[]): (n: number) => BenchPerson {
@@ -62,7 +65,7 @@ function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** Half of all picks are among the first percent. */
+/** Half of all picks are in the first percent. */
 function skewed(random: (below: number) => number, count: number): number {
   return random(2) === 0 ? random(count / 100) : random(count)
 }

@@ -1,7 +1,7 @@
 /**
- * Searches a second, many at once. Where nothing that was found is kept, every length alike often, beside what no index can spare: the same
- * cards read by their usernames. And as the service keeps what it found, asked as people ask, some questions far more often than others:
- * of an index at rest, and of one in which profiles are saved all the while.
+ * Measures concurrent searches a second: with nothing kept, all lengths equally often, beside the
+ * limit, which is the same candidates read by username; and with kept results under a realistic
+ * distribution of queries, on an index at rest and on one whose profiles are edited meanwhile.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { candidateSearch } from '../src/candidates/search.ts'
@@ -15,14 +15,14 @@ import { randomOf } from './search-people.ts'
 export interface Asked {
   name: string
   prefixes: string[]
-  /** Milliseconds that the 99th percentile may take, and the slowest. */
+  /** Targets in milliseconds for the 99th percentile and the maximum. */
   targets?: { p99: number; max: number }
 }
 
 export interface ThroughputOrder {
   names: SkillNames
   asked: readonly Asked[]
-  /** Saves the profile of the nth person. */
+  /** Saves the profile of candidate n. */
   edit(n: number): Promise<void>
 }
 
@@ -81,7 +81,7 @@ function* everyLength(asked: readonly Asked[]): Generator<string, never> {
   }
 }
 
-/** By Zipf's law: the nth of them an nth as often as the first. */
+/** Yields queries by Zipf's law: query n occurs 1/n times as often as the first. */
 function* asPeopleAsk(questions: readonly string[]): Generator<string, never> {
   const random = randomOf(questions.length)
   const inOrder = questions

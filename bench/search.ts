@@ -1,9 +1,10 @@
 /**
- * Search over SEARCH_PEOPLE people (10,000 and 100,000 unless given, e.g. 1000000): every prefix of two letters that leads to anybody, samples
- * of longer ones, one search at a time on an embedded database, cold (right after its start) and warm; and many at once
- * (search-throughput.ts). On the same rows, too, what one would write without the index: ILIKE over the tables, the same with trigrams, and
- * full-text search by prefix. None of these ranks by kind of match. What it costs to put people into the filled index is measured by itself
- * (search-keeping.ts), and as a part of `assay workers import`, each on people of its own.
+ * Measures search over SEARCH_PEOPLE candidates (10,000 and 100,000 by default, e.g. 1000000):
+ * every prefix of two letters with a match and samples of longer ones, one search at a time on an
+ * embedded database, cold and warm; then concurrent searches (search-throughput.ts). On the same
+ * rows: ILIKE over the tables, the same with trigrams, and full-text search by prefix; none of
+ * these ranks by kind of match. Adding candidates to the filled index is measured alone
+ * (search-keeping.ts) and within `assay workers import`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,10 +27,10 @@ import { type BenchPerson, populationOf } from './search-people.ts'
 import { type Asked, throughput } from './search-throughput.ts'
 
 const sizes = (process.env.SEARCH_PEOPLE ?? '10000,100000').split(',').map(Number)
-/** Of each kind, of those that it takes a second to ask. */
+/** Number of queries for each peer that takes a second for one. */
 const othersAsked = Number(process.env.SEARCH_OTHERS ?? 20)
 const importLines = Number(process.env.SEARCH_IMPORT ?? 20_000)
-/** Only put into the index, in batches as an import has them. */
+/** Candidates that are only added to the index, in batches of an import. */
 const keptPeople = Number(process.env.SEARCH_KEPT ?? 20_000)
 const root = join(import.meta.dirname, '..')
 const { records } = loadVocabulary(join(root, 'vocabulary'))
@@ -38,7 +39,7 @@ const personOf = populationOf(records)
 
 async function benchOf(people: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-  // The server's user must get through.
+  // The user that runs the database server must be able to enter.
   chmodSync(folder, 0o755)
   const dataDir = join(folder, 'data')
   const start = () => startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
@@ -74,7 +75,7 @@ async function withDb(url: string, work: (db: Db) => Promise<void>): Promise<voi
   await db.close()
 }
 
-/** Straight into the tables, without triggers and keys, which come when the rows are there. */
+/** Loads the tables directly, without triggers and keys, which are created afterwards. */
 async function load(url: string, people: number): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -91,7 +92,7 @@ async function load(url: string, people: number): Promise<void> {
     set maintenance_work_mem = '512MB';
     alter table search_terms add primary key (kind, term, rank, username);
     create index search_terms_walk on search_terms (left(term, 2), kind, rank, username, term)`)
-  // Only what is filled: statistics that say a table is empty mislead whoever fills it next.
+  // Analyses only filled tables: statistics of an empty table mislead later plans.
   await client.query(
     'vacuum analyze workers, profiles, profile_skills, search_entries, search_terms',
   )
@@ -133,7 +134,7 @@ async function insert(client: Client, people: readonly BenchPerson[], from: numb
   await replaceEntries(txOf(client), [], entries)
 }
 
-/** As a profile that is saved anew. */
+/** Saves a profile anew. */
 function edit(db: Db, n: number): Promise<void> {
   const workerId = workerIdOf(n)
   const entry = entryOf(workerId, { ...personOf(n), avatarUrl: null }, names)
@@ -144,7 +145,7 @@ function workerIdOf(n: number): string {
   return `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
 }
 
-/** Prefixes that occur: of skills, names, titles and handles of a sample. */
+/** Returns prefixes that occur in skills, names, titles and handles of a sample. */
 function prefixesOf(people: number): Asked[] {
   const texts = Array.from({ length: 4_000 }, (_, i) => personOf((i * 7_919) % people)).flatMap(
     ({ username, displayName, title, skills }) => [
@@ -206,7 +207,7 @@ async function latencies(
   return findings
 }
 
-/** Of times in order. */
+/** Takes sorted times. */
 function percentiles(
   called: string,
   times: readonly number[],
@@ -220,7 +221,10 @@ function percentiles(
   return [figure('p50', 0.5), figure('p99', 0.99, targets?.p99), figure('slowest', 1, targets?.max)]
 }
 
-/** What one would write without the index: by username, as none of them ranks by what matched. `$1` is the beginning of a text, `$2` of a word. */
+/**
+ * Queries without the index, by username, because none of them ranks by kind of match. `$1` is the
+ * beginning of a text, `$2` of a word.
+ */
 const ilike = `
   select username from (
     select p.username from profiles p
@@ -230,7 +234,10 @@ const ilike = `
   ) found order by username limit 18`
 const fullText = `select username from bench_text where words @@ to_tsquery('simple', $1) order by username limit 18`
 
-/** The same questions to the same rows: of two letters and selective ones, as few as time allows. */
+/**
+ * Runs the same queries on the same rows with the peers: two letters and selective ones, as few as
+ * time allows.
+ */
 async function others(url: string, asked: readonly Asked[]): Promise<Finding[]> {
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -273,7 +280,7 @@ async function sizeOf(url: string): Promise<Finding> {
   return { name: 'size of the index', value: Number(rows[0].size), unit: 'MiB' }
 }
 
-/** As an operator imports people who may be found, into the filled index. */
+/** Imports searchable candidates into the filled index with the operator's command. */
 async function imports(dataDir: string, folder: string, from: number): Promise<Finding[]> {
   const file = join(folder, 'workers.ndjson')
   const out = createWriteStream(file)

@@ -1,4 +1,4 @@
-/** Serving processes for benchmarks, load on them, and what that costs. */
+/** Serving processes for benchmarks, load on them, and their processor time. */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
@@ -13,7 +13,7 @@ export const publicUrl = 'https://scores.example.org'
 
 export interface Target {
   port: number
-  /** Whose processor time counts as the server's. */
+  /** Process ids whose processor time counts as the server's. */
   pids: readonly number[]
 }
 
@@ -22,17 +22,20 @@ export interface Service extends Target {
   stop(): Promise<void>
 }
 
-/** Seconds of processor time that processes have used so far; only Linux tells. */
+/** Returns the processor seconds of these processes so far; Linux only. */
 export function cpuSeconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + secondsOf(pid, 11), 0)
 }
 
-/** Seconds of processor time of the children of a process that have ended. */
+/** Returns the processor seconds of a process's ended children. */
 function endedChildrenSeconds(pid: number): number {
   return secondsOf(pid, 13)
 }
 
-/** Of the postmaster of the embedded database in `dataDir`, what it runs and what it has run: connections come and go. */
+/**
+ * Returns the processor seconds of the embedded database in `dataDir`, with its present and ended
+ * connections.
+ */
 export function databaseSeconds(dataDir: string): number {
   const postmaster = runningServer(join(dataDir, 'postgres'))?.pid
   if (postmaster === undefined) throw new Error('PostgreSQL does not run')
@@ -41,7 +44,7 @@ export function databaseSeconds(dataDir: string): number {
   return cpuSeconds([postmaster, ...children]) + endedChildrenSeconds(postmaster)
 }
 
-/** In user and system mode: two fields of the line in /proc, the first of them at `first`. */
+/** Adds user and system time: two fields of the line in /proc, beginning at `first`. */
 function secondsOf(pid: number, first: number): number {
   const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
@@ -98,7 +101,7 @@ export function fetchAnswer(
   })
 }
 
-/** A bare server that answers what ours answered. */
+/** Starts a bare server with the given answer. */
 export async function bareServer(answer: { head: IncomingMessage; body: Buffer }) {
   const child = fork(join(import.meta.dirname, 'bare-server.ts'))
   const dropped = new Set(['date', 'connection', 'keep-alive'])
@@ -139,7 +142,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** `assay serve` with these settings besides the least that it needs. */
+/** Starts `assay serve` with these settings and the required ones. */
 export async function startService(settings: Record<string, string>): Promise<Service> {
   const port = await freePort()
   const env = {

@@ -1,6 +1,7 @@
 /**
- * Run by `status-lists.ts`. Revocation lists of 100 million credentials: 1,018 lists, three quarters full, one credential in a hundred
- * revoked, the bits held in memory; then every list is built, signed in all forms and written as it is published.
+ * Started by `status-lists.ts`. Simulates the status lists of 100 million credentials: 1,018 lists,
+ * three quarters full, one credential in a hundred revoked, bits in memory. Builds, signs and
+ * writes every list as it is published.
  */
 import { randomInt } from 'node:crypto'
 import {
@@ -17,7 +18,7 @@ const credentials = 100_000_000
 const lists = Math.ceil(credentials / listFillMax)
 const revokedOfList = Math.round(listFillMax / 100)
 
-/** Now and then the same one twice: a hundredth of a hundredth. */
+/** May repeat an index, in one of ten thousand cases. */
 function* randomIndexes(): Iterable<number> {
   for (let i = 0; i < revokedOfList; i++) yield randomInt(listLength)
 }

@@ -1,6 +1,7 @@
 /**
- * Status lists for 100 million credentials. The simulation runs twice, and the second run is told: it finds its code in the compile
- * cache, so that the type stripper's 25 MB are not counted as memory of lists.
+ * Measures status lists for 100 million credentials. The simulation runs twice and the second run
+ * counts: it finds its code in the compile cache, so the 25 MB of the type stripper are not counted
+ * as memory of lists.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,7 @@
 /**
- * The verify module, without HTTP and database: from the bytes of a body to the verdict, beside its limit (bare Ed25519 verification
- * with the key kept parsed; by Node, and by the library that verifies here) and beside the reference libraries, which get their contexts locally and look at no status.
+ * Measures the verify module without HTTP and database, from the bytes of a body to the verdict.
+ * Beside it: bare Ed25519 verification with a parsed key, by Node and by the library that verifies
+ * here; and the reference libraries, which get their contexts locally and check no status.
  */
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { ed25519Library } from '../src/platform/crypto/ed25519.ts'
@@ -74,13 +75,13 @@ function inForm(form: ProofForm): Json[] {
   })
 }
 
-/** Takes its items in turn, for ever. */
+/** Uses the items in turn, without end. */
 function inTurn<Item, Result>(items: readonly Item[], use: (item: Item) => Result): () => Result {
   let next = 0
   return () => use(items[next++ % items.length] as Item)
 }
 
-/** Too small to know any credential when its turn comes again. */
+/** Too small to keep any credential until its next turn. */
 const tooSmall = signatureCache(2)
 
 async function verifyBody(body: Buffer, signatures = tooSmall): Promise<void> {
@@ -152,7 +153,7 @@ function issue(): Contestant {
   return { name: 'issue', run, operations: 2_000 }
 }
 
-/** A list of which one in a hundred is revoked: bits, gzip, three signatures. */
+/** A list with one revoked credential in a hundred: bits, gzip, three signatures. */
 function rebuild(): Contestant {
   const indexes = Array.from({ length: 983 }, (_, i) => (i * 7_919) % listLength)
   const list = { listId: 'k3x7qzm2ab', revision: 1, indexes, publishedAt: now }

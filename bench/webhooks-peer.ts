@@ -1,4 +1,7 @@
-/** The peer of `webhooks.ts`: the same load on a plain worker of pg-boss, installed on demand from its own lock file. */
+/**
+ * The peer of `webhooks.ts`: the same load on a plain pg-boss worker, installed on demand from its
+ * own lock file.
+ */
 import { execFileSync, fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +20,7 @@ import {
 
 const folder = join(import.meta.dirname, 'peers/pg-boss')
 
-/** False, with a line about it, where it cannot be installed. */
+/** Returns false and prints a line if the peer cannot be installed. */
 export function installPeer(): boolean {
   if (existsSync(join(folder, 'node_modules'))) return true
   try {
@@ -36,7 +39,7 @@ export interface PeerParts {
   receiver: BenchReceiver
 }
 
-/** How its worker takes jobs: so many at a time, by so many loops. A batch ends with its slowest job. */
+/** Batch size and number of loops of the pg-boss worker. A batch ends with its slowest job. */
 const shapes = {
   batches: { batchSize: 32, localConcurrency: 8 },
   singly: { batchSize: 1, localConcurrency: 64 },
@@ -62,7 +65,7 @@ export interface Drained {
   workerUs: number
 }
 
-/** A backlog of `count` events, sent in batches over connections that stand. */
+/** Drains a backlog of `count` events, sent in batches over open connections. */
 export async function peerDrained(parts: PeerParts, count: number): Promise<Drained> {
   const peer = await startPeer(parts)
   const done = () => until(() => isIdle(parts.db))

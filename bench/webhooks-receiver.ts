@@ -1,6 +1,7 @@
 /**
- * The receiver of `webhooks.ts`, in a process of its own. Under /hook it answers at once, /cold closes its connections, /slow takes five
- * seconds, /drip never ends. What arrived under /hook, and when, is told when asked.
+ * The receiver of `webhooks.ts` in its own process. /hook answers at once, /cold closes its
+ * connections, /slow takes five seconds, /drip never ends. It reports the arrivals at /hook on
+ * request.
  */
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -8,14 +9,14 @@ import type { ServerCertificate } from '../src/demo/certificates.ts'
 
 export interface Arrival {
   path: string
-  /** Of the event. */
+  /** Event id. */
   id: string
   /** Milliseconds since 1970, with fractions. */
   at: number
 }
 
 export interface ReceiverReport {
-  /** Since the last question. */
+  /** Arrivals since the last report. */
   arrivals: Arrival[]
   /** Microseconds since the start. */
   processorUs: number

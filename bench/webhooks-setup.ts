@@ -1,4 +1,4 @@
-/** What `webhooks.ts` works with: receiver, endpoints, events, workers, and what they cost. */
+/** Receiver, endpoints, events and jobs processes of `webhooks.ts`, and their processor time. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import type { Arrival, ReceiverReport } from './webhooks-receiver.ts'
 import type { WorkerOrder, WorkerReport } from './webhooks-worker.ts'
 
 export const fanOut = 10
-/** Ten endpoints want each. */
+/** Ten endpoints subscribe to each type. */
 export const types = eventTypeNames.slice(0, 5)
 const endpointsMadeAt = new Date(0)
 
@@ -21,7 +21,7 @@ export const ringText = [...testRing]
   .map(([kid, key]) => `${kid}:${Buffer.from(key).toString('base64')}`)
   .join()
 
-/** Milliseconds since 1970, with fractions, as the receiver counts them. */
+/** Milliseconds since 1970 with fractions, on the receiver's clock. */
 export const nowMs = (): number => performance.timeOrigin + performance.now()
 
 export interface BenchReceiver {
@@ -67,7 +67,7 @@ export function ended(child: ChildProcess): Promise<void> {
   })
 }
 
-/** Fifty endpoints under `path`, and no event. */
+/** Creates fifty endpoints under `path` and removes all events. */
 export async function fresh(db: Db, receiver: BenchReceiver, path: string): Promise<void> {
   await db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets,
     webhook_deliveries, webhook_attempts`)
@@ -80,7 +80,7 @@ export async function fresh(db: Db, receiver: BenchReceiver, path: string): Prom
   await db.run(sql`analyze webhook_endpoints, webhook_secrets`)
 }
 
-/** For all types: such as receive at a host that others share. */
+/** Adds endpoints for all types on a shared host. */
 export async function addEndpoints(db: Db, urls: readonly string[]): Promise<void> {
   for (const url of urls) await createEndpoint(db, url, { types, at: endpointsMadeAt })
 }
@@ -91,7 +91,7 @@ export function someEvent(i: number): NewEvent {
   return { type, workerId, data: { ...eventTypes[type].example, workerId } } as NewEvent
 }
 
-/** Fifty events in each transaction. */
+/** Writes fifty events in each transaction. */
 export async function publish(db: Db, count: number): Promise<void> {
   for (let done = 0; done < count; done += 50) {
     const events = Array.from({ length: Math.min(50, count - done) }, (_, i) => someEvent(done + i))
@@ -99,7 +99,7 @@ export async function publish(db: Db, count: number): Promise<void> {
   }
 }
 
-/** How many statements publishing one event adds to the transaction that causes it. */
+/** Returns the number of statements that publishing an event adds to the caller's transaction. */
 export async function statementsToPublish(db: Db): Promise<number> {
   let count = 0
   await db.transaction((tx) =>
@@ -146,7 +146,10 @@ export async function until(met: () => Promise<boolean>): Promise<void> {
   while (!(await met())) await pause(20)
 }
 
-/** Publishes one event after another at a steady rate, each by `publishOne`, which returns its id. When each was committed, by id. */
+/**
+ * Publishes events one by one at a steady rate with `publishOne`, which returns the event id.
+ * Returns the commit times by id.
+ */
 export async function steadily(
   { perSecond, seconds }: { perSecond: number; seconds: number },
   publishOne: (i: number) => Promise<string>,
@@ -168,7 +171,7 @@ export interface Lags {
   p99: number
 }
 
-/** Milliseconds from commit to arrival, of what arrived first of each event at each path. */
+/** Returns the milliseconds from commit to the first arrival of each event at each path. */
 export function lagsOf(
   arrivals: readonly Arrival[],
   committed: ReadonlyMap<string, number>,

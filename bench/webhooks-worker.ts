@@ -1,4 +1,7 @@
-/** A worker of `webhooks.ts`: the jobs that send webhooks, as a server runs them, in a process of its own. Tells what it has cost when asked. */
+/**
+ * A jobs process of `webhooks.ts` with the delivery jobs of a server. Reports its processor time on
+ * request.
+ */
 import { readFileSync } from 'node:fs'
 import { openDelivering } from '../src/app/webhooks.ts'
 import { parseKeyring } from '../src/platform/crypto/keyring.ts'
@@ -12,10 +15,10 @@ import { retryWaitsSeconds } from '../src/webhooks/delivery/retry.ts'
 
 export interface WorkerOrder {
   url: string
-  /** PEM, of the receiver's authority. */
+  /** PEM file of the receiver's certificate authority. */
   caFile: string
   ring: string
-  /** False: answers itself at once instead of sending. */
+  /** If false, the process answers itself instead of sending. */
   sends: boolean
 }
 
@@ -28,7 +31,7 @@ export interface WorkerReport {
 
 let roundTrips = 0
 
-/** `begin` and `commit` are round trips too. */
+/** Counts `begin` and `commit` as round trips as well. */
 function counting(db: Db): Db {
   const counted = <Queried extends Pick<Tx, 'rows' | 'run'>>(queryable: Queried): Queried => ({
     ...queryable,
@@ -62,7 +65,7 @@ const nowhere: Egress = {
   close: () => Promise.resolve(),
 }
 
-/** The most that was resident, as Linux keeps it; elsewhere what is resident now. */
+/** Returns the peak of resident memory on Linux; elsewhere the present value. */
 function residentBytesMost(): number {
   try {
     const status = readFileSync('/proc/self/status', 'utf8')

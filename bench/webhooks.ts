@@ -1,8 +1,10 @@
 /**
- * Delivering webhooks beside its limits, in one run: the bare HTTP client to the same receiver, leasing and acknowledging without sending, and
- * the bare client with a new TLS connection for each POST; and the same load on pg-boss. 50 endpoints over TLS on one host, each event to 10
- * of them; database, receiver and worker share this machine. WEBHOOK_EVENTS for more events than 1,000, WEBHOOK_PARTS
- * for some of rates, lags, memory and peer, WEBHOOK_PACE for another rate of events a second than a quarter of what was delivered.
+ * Measures webhook delivery beside its limits in one run: the bare HTTP client to the same
+ * receiver, leasing and acknowledging without sending, the bare client with a new TLS connection
+ * for each POST, and pg-boss with the same load. 50 endpoints over TLS on one host get each event
+ * 10 times; database, receiver and jobs process share this machine. WEBHOOK_EVENTS sets the events
+ * (1,000), WEBHOOK_PARTS selects among rates, lags, memory and peer, WEBHOOK_PACE sets the events a
+ * second of the steady part.
  */
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -46,7 +48,7 @@ const lagSeconds = 10
 const waitingCount = Number(process.env.WEBHOOK_WAITING ?? 100_000)
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// The server's user must get through.
+// The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
 const dataDir = join(folder, 'data')
 const caFile = join(folder, 'ca.pem')
@@ -65,17 +67,17 @@ const db = openDb({
   onError: () => {},
 })
 
-/** Of one POST: a second, and microseconds of processor time of whoever took part. */
+/** POSTs a second, and microseconds of processor time for a POST by process. */
 interface Rate {
   perSecond: number
   senderUs: number
   receiverUs: number
   databaseUs: number
-  /** Of the worker, `begin` and `commit` among them. */
+  /** Round trips of the jobs process, `begin` and `commit` included. */
   roundTrips: number
 }
 
-/** Everything in `work` that this machine's processors did for `count` POSTs. */
+/** Measures the processor time of all participants for `count` POSTs in `work`. */
 async function measured(
   count: number,
   sender: () => Promise<{ processorUs: number; roundTrips: number }>,
@@ -99,7 +101,7 @@ async function measured(
   }
 }
 
-/** The bare client: 64 lines of POSTs, one after the other. */
+/** The bare client: 64 concurrent sequences of POSTs. */
 async function bare(count: number, path: string): Promise<Rate> {
   const agent = new Agent({ connections: 64, allowH2: false, connect: { ca: authority.cert } })
   const body = JSON.stringify(eventTypes['score.revised'].example)
@@ -123,7 +125,7 @@ async function bare(count: number, path: string): Promise<Rate> {
   return rate
 }
 
-/** A backlog of `count` events that lies there, from the first lease to the last acknowledgement. */
+/** Drains a backlog of `count` events, from the first lease to the last acknowledgement. */
 async function drained(worker: BenchWorker, path: string, count = eventCount): Promise<Rate> {
   await fresh(db, receiver, path)
   await publish(db, count / 10)
@@ -147,8 +149,8 @@ async function drained(worker: BenchWorker, path: string, count = eventCount): P
 }
 
 /**
- * Ten seconds of events at a steady rate, each in a transaction of its own. From its commit to its arrival at the healthy endpoints. At a
- * good endpoint no attempt may fail.
+ * Publishes ten seconds of events at a steady rate, each in its own transaction. Measures from
+ * commit to arrival at the healthy endpoints, where no attempt may fail.
  */
 async function lags(perSecond: number, bad: readonly string[]): Promise<Lags> {
   const worker = await startBenchWorker({ url: server.url, caFile, sends: true })
@@ -179,7 +181,7 @@ async function lags(perSecond: number, bad: readonly string[]): Promise<Lags> {
   return found
 }
 
-/** Every healthy endpoint has everything. */
+/** Waits until every healthy endpoint has everything. */
 async function untilTaken(): Promise<void> {
   await untilPlaced(db)
   await until(async () => {
@@ -195,7 +197,10 @@ async function untilTaken(): Promise<void> {
   if (row?.failed !== 0) throw new Error(`${row?.failed} attempts failed: ${row?.why}`)
 }
 
-/** Most that a whole `assay worker` keeps resident while it places and begins to send what waits, in MB. */
+/**
+ * Returns the peak resident memory in MB of a whole jobs process while it dispatches and sends a
+ * backlog.
+ */
 async function residentWaiting(): Promise<number> {
   await fresh(db, receiver, '/hook')
   await publish(db, waitingCount / fanOut)
@@ -223,7 +228,7 @@ async function residentWaiting(): Promise<number> {
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1_024
 }
 
-/** What a POST costs all processors of this machine. */
+/** Processor time of a POST over all processes. */
 const costOf = ({ senderUs, receiverUs, databaseUs }: Rate): number =>
   senderUs + receiverUs + databaseUs
 
@@ -247,7 +252,7 @@ async function rates(): Promise<number> {
   const rawCold = await bare(1_500, '/cold')
   const cold = await drained(worker, '/cold', 150)
   await worker.stop()
-  // What is left of both limits where one machine does both, one after the other.
+  // The rate that is left if one machine does both, one after the other.
   const both = 1 / (1 / raw.perSecond + 1 / leasing.perSecond)
   report(`webhooks: rates, ${eventCount} events to ${fanOut} endpoints each`, [
     ...told('limit: the bare client, warm', raw),
@@ -337,7 +342,7 @@ async function reportPeer(perSecond: number): Promise<void> {
 
 try {
   const warm = parts.has('rates') ? await rates() : 4_000
-  // Events a second that make a quarter of what can be delivered.
+  // Events a second at a quarter of the measured capacity.
   const pace = Number(process.env.WEBHOOK_PACE ?? warm / 4 / fanOut)
   if (parts.has('lags')) await reportLags(pace)
   if (parts.has('memory'))

@@ -1,4 +1,7 @@
-/** The least that can be sold: two calls to the facilitator, and fixed bytes. Reads its order from the first message. */
+/**
+ * The minimum of a paid route: two calls to the facilitator and fixed bytes. It takes its task from
+ * the first message.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Agent, request } from 'undici'

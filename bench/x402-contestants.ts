@@ -1,4 +1,4 @@
-/** Who sells in `x402.ts`: processes of their own, and payments for each. */
+/** The paid servers of `x402.ts` in their own processes, and payments for each. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import {
@@ -18,7 +18,7 @@ const terms = { ...testTerms, payTo }
 export const wallet = testWallet()
 export interface Contestant extends Target {
   name: string
-  /** A header that pays it, not used before. */
+  /** Returns the header of an unused payment. */
   payment(): Promise<string>
   stop(): unknown
 }
@@ -60,7 +60,7 @@ export async function startChild(
   return { port, pids: [child.pid as number], child }
 }
 
-/** Its own terms come back with each payment, so it is asked for them once. */
+/** A payment repeats the server's terms, so they are fetched once. */
 export async function startExpress(facilitator: string, body: string): Promise<Contestant> {
   const { asset: address, assetName, assetVersion, amount } = terms
   const asset = { address, name: assetName, version: assetVersion }

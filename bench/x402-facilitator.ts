@@ -1,5 +1,6 @@
 /**
- * A facilitator for benchmarks: agrees after a while, or is the official code on a chain. Reads its order from the first message.
+ * A facilitator for benchmarks: it agrees after a delay, or is the official code on a chain. It
+ * takes its task from the first message.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

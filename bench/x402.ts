@@ -1,8 +1,10 @@
 /**
- * A score bought on the spot over HTTP, one payment after the other: from `assay serve` on a database that waits for its disk and on one
- * that doesn't, from the official Express middleware, which keeps nothing, and from bare node:http that makes the same two calls to the
- * same facilitator. Facilitators: one that agrees at once, one that takes as long as a near one on a network does, and the official code
- * on a chain of our own. In turn, payment by payment; every payment is used once. What is ours is what we take longer than the bare one.
+ * Measures a score bought by x402 over HTTP, one payment after another: from `assay serve` on a
+ * database that waits for its disk and on one that does not, from the official Express middleware,
+ * which keeps no ledger, and from bare node:http with the same two calls to the same facilitator.
+ * Facilitators: one that agrees at once, one with the delay of a near network, and the official
+ * code on a local chain. Contestants take turns payment by payment, and every payment is used once.
+ * The result is the time beyond the bare server's.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,10 +37,10 @@ import {
 import type { FacilitatorOrder } from './x402-facilitator.ts'
 
 const payments = Number(process.env.BENCH_PAYMENTS ?? 200)
-/** Of each contestant, before anything counts. */
+/** Uncounted payments of each contestant at the start. */
 const warmUp = 100
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// The server's user must get through.
+// The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
 const closing = new AsyncDisposableStack()
 closing.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -69,11 +71,11 @@ async function openDatabase(name: string, durable: boolean): Promise<Database> {
 
 interface Sales {
   ms: number[]
-  /** Of the server, milliseconds of processor time a payment. */
+  /** Processor milliseconds of the server for a payment. */
   serverMs: number
 }
 
-/** In turn, so that what else the machine does weighs on all alike. */
+/** Contestants take turns, so that other load weighs on all alike. */
 async function compare(contestants: readonly Contestant[], count: number): Promise<Sales[]> {
   for (const one of contestants)
     for (let i = 0; i < warmUp; i++) await buy(one, await one.payment())
@@ -89,7 +91,7 @@ async function compare(contestants: readonly Contestant[], count: number): Promi
   }))
 }
 
-/** What the sessions of a server that has ended have brought to the disk themselves. */
+/** Returns the disk syncs made by the sessions of an ended server. */
 async function walSyncs(db: Db): Promise<number> {
   const [row] = await db.rows<{ syncs: string }>(sql`
     select coalesce(sum(fsyncs), 0)::text as syncs from pg_stat_io
@@ -103,7 +105,7 @@ interface Section {
   databases: readonly Database[]
   rpcUrl: string
   count: number
-  /** For what we add: by the name of the database. */
+  /** Targets of our addition by the name of the database. */
   targets: Readonly<Record<string, { max: number }>>
 }
 
@@ -153,7 +155,7 @@ function added(sales: Sales, bare: Sales): number {
   return median(sales.ms.map((ms, i) => ms - (bare.ms[i] ?? Number.NaN)))
 }
 
-/** So that all answer the same bytes. */
+/** All contestants answer the same bytes. */
 async function bodyOf(ours: Contestant | undefined): Promise<string> {
   if (ours === undefined) throw new Error('no server of ours')
   const headers = { 'PAYMENT-SIGNATURE': await ours.payment() }
@@ -166,7 +168,7 @@ const unsynced = 'without fsync'
 try {
   const durable = await openDatabase(onDisk, true)
   const quick = await openDatabase(unsynced, false)
-  // Asked only where an answer is lost.
+  // Only used if an answer is lost.
   const noNode = 'http://127.0.0.1:1'
   await runSection({
     title: 'x402: a paid read, facilitator that agrees at once',

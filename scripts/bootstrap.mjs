@@ -1,6 +1,7 @@
 /**
- * What stands behind `npm start`, `npm test` and the other scripts: plain JavaScript without dependencies, for any Node from 18 on.
- * Makes sure that Node 24 and the locked packages are there, then runs the command with them.
+ * Entry of `npm start`, `npm test` and the other scripts, in plain JavaScript without dependencies
+ * for any Node from 18 on. Ensures that Node 24 and the locked packages are installed, then runs
+ * the command with them.
  */
 import { run } from './runtime/run.mjs'
 

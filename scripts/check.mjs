@@ -1,4 +1,7 @@
-/** Everything about the code that can be said without running it: one line for each tool, and what it found when it found something. */
+/**
+ * Checks the code without running it. Prints one line for each tool, and the findings of those that
+ * fail.
+ */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -39,7 +42,9 @@ console.log(
 )
 process.exitCode = failed.length === 0 ? 0 : 1
 
-/** The JavaScript file behind a package's command, so that it runs on this Node and without a shell. */
+/**
+ * Returns the JavaScript file of a package's command, so that it runs on this Node without a shell.
+ */
 function program(packageName, command = packageName) {
   const folder = join(root, 'node_modules', packageName)
   const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))

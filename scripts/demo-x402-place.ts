@@ -1,6 +1,6 @@
 /**
- * What the demo of payments runs on: a chain, an assay of its own in a folder of its own that sells reads of the demo's people, and a
- * wallet. All of it is gone at the end. What the machine's own assay has is not touched.
+ * Sets up the x402 demo: a chain, a separate assay that sells reads of the demo's candidates, and a
+ * wallet. Everything is removed at the end. The machine's own assay is not touched.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,28 +14,28 @@ import { startChain, type TestChain } from '../test/support/start/chain/anvil.ts
 
 export interface DemoPlace {
   chain: TestChain
-  /** Where assay serves. */
+  /** Address of the separate assay. */
   base: string
-  /** Whom the reads are about. */
+  /** Candidate that is read. */
   username: string
   scoreId: string
   /** Holds one USDC and no ether. */
   wallet: PrivateKeyAccount
   walletKey: `0x${string}`
-  /** Of the operator, empty at first. */
+  /** The operator's address, empty at first. */
   payTo: string
 }
 
 const root = resolve(import.meta.dirname, '..')
 const assay = join(root, 'src/cli/assay.ts')
-/** One of the demo's people. */
+/** A candidate of the demo. */
 const username = 'demo-amara-okonkwo'
 
-/** Throws where the platform has no program for a chain. What it starts is stopped by `closing`. */
+/** Throws if there is no chain program for this platform. `closing` stops everything. */
 export async function openPlace(closing: AsyncDisposableStack): Promise<DemoPlace> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-demo-x402-'))
   closing.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
-  // As root the database runs as another user, who must be able to pass.
+  // As root, the database runs as another user that must be able to enter.
   chmodSync(folder, 0o755)
   const chain = await startChain()
   closing.defer(() => chain.stop())
@@ -84,7 +84,7 @@ async function untilListening({ stdout }: ChildProcess): Promise<void> {
   for await (const line of createInterface({ input: stdout })) {
     said += `${line}\n`
     if (!line.includes('"listening"')) continue
-    // What it says later must not fill the pipe.
+    // Later output must not fill the pipe.
     stdout.resume()
     return
   }

@@ -1,4 +1,7 @@
-/** `npm run demo:x402`: a wallet buys reads on the spot, with the official clients of both families; every step is shown. */
+/**
+ * `npm run demo:x402`: a wallet buys reads with both families of official clients, and every step
+ * is printed.
+ */
 import { STATUS_CODES } from 'node:http'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
@@ -20,7 +23,7 @@ if (anvilBinary() === null) {
   try {
     await show(await openPlace(closing))
   } catch (error) {
-    // Told to stop in its middle, nothing works any more.
+    // After a stop signal, later failures are expected.
     if (stopping === undefined) throw error
   } finally {
     await stop()
@@ -51,7 +54,7 @@ async function show(place: DemoPlace): Promise<void> {
   await tellBalances(place)
 }
 
-/** In a process of its own, for its packages are not ours. */
+/** Runs in its own process, because its packages are not those of the project. */
 async function tellOther({ base, username, walletKey: privateKey }: DemoPlace): Promise<void> {
   const url = `${base}/api/v1/candidates/${username}`
   const purchaseId = 'a-purchase-of-the-other-client'
@@ -63,7 +66,7 @@ async function tellOther({ base, username, walletKey: privateKey }: DemoPlace): 
   }
 }
 
-/** What the official client sends and gets, told on the way. */
+/** Wraps fetch and prints the requests and answers of the official client. */
 function toldFetch(signed: { header: string }): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init)

@@ -1,4 +1,4 @@
-/** What crashes and races do to credits: the tests of the suite, with as many rounds as it takes to believe them. */
+/** Crashes and races of credits: tests of the suite with many more rounds. */
 import { runRounds } from './rounds.ts'
 
 await runRounds(['test/flows/charge-crash.test.ts', 'test/flows/last-credit.test.ts'], {

@@ -1,4 +1,4 @@
-/** Runs test files with settings for their rounds; what the environment says of these comes first. */
+/** Runs test files with these numbers of rounds. The environment overrides them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 

@@ -1,4 +1,7 @@
-/** `npm run chaos [-- NAME…]`: crashes and races in many rounds, of every room or of the named ones. */
+/**
+ * `npm run chaos [-- NAME…]`: crashes and races in many rounds, of every module or of the named
+ * ones.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What crashes and races do to webhooks: the tests of the suite, with as many rounds as it takes to believe them. */
+/** Crashes and races of webhooks: tests of the suite with many more rounds. */
 import { runRounds } from './rounds.ts'
 
 await runRounds(

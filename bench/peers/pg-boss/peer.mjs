@@ -1,6 +1,7 @@
 /**
- * What one would build instead of our webhooks: a job on pg-boss for each event and endpoint, sent with undici and signed as ours are. A
- * child of `bench/webhooks.ts`: `publish` and `steadily` write the jobs, `work` sends them, `rest` stops that.
+ * The peer of our webhooks: one pg-boss job for each event and endpoint, sent with undici and
+ * signed in the same way. A child process of `bench/webhooks.ts`: `publish` and `steadily` write
+ * the jobs, `work` sends them, `rest` stops that.
  */
 import { PgBoss } from 'pg-boss'
 import { Agent } from 'undici'
@@ -43,7 +44,7 @@ async function start({ url, ca, receiver, bad }) {
     if (answer.statusCode >= 300) throw new Error(`status ${answer.statusCode}`)
   }
 
-  /** Each job of a batch is judged by itself. */
+  /** Each job of a batch succeeds or fails by itself. */
   const sendAll = (jobs) =>
     Promise.all(
       jobs.map((job) =>

@@ -1,4 +1,7 @@
-/** What the official Express middleware does with the same payments: no ledger, nothing kept. Reads its order from the first message. */
+/**
+ * The official Express middleware with the same payments: it keeps no ledger. It takes its task
+ * from the first message.
+ */
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
 import { paymentMiddleware, x402ResourceServer } from '@x402/express'
