@@ -207,25 +207,20 @@ const drives: Drive[] = [
     at: unsigned,
   },
 
-  ...(
-    [
-      [400, 'Not-A-Name', 'invalid_parameter'],
-      [404, 'no_such_error', 'not_found'],
-    ] as const
-  ).map(([status, name, error]) => ({
+  ...(['Not-A-Name', 'no_such_error'] as const).map((name) => ({
     operation: 'getErrorDescription',
-    status,
+    status: 404,
     sent: `the name ${name}`,
     question: { path: `/docs/errors/${name}` },
-    error,
+    error: 'not_found',
   })),
 
   ...(['operate', 'Scoring'] as const).map((page) => ({
     operation: 'getDocumentationPage',
-    status: 400,
+    status: 404,
     sent: `the page ${page}`,
     question: { path: `/docs/${page}` },
-    error: 'invalid_parameter',
+    error: 'not_found',
   })),
   {
     operation: 'getDocumentationPage',
@@ -378,7 +373,6 @@ const drives: Drive[] = [
 /** Listed, and not to be caused by a client of a sound service. */
 const notDriven: Record<string, string> = {
   'verifyScoreCredential 500': 'a defect of ours',
-  'getDocumentationPage 404': 'a release without its pages: the tests of discovery cause it',
   'getScoreCredentialStatus 500': 'a defect of ours',
   'getScoreCredentialStatus 503': 'the database is gone: the tests of faults cause it',
   'getScoreCredentialStatusList 500': 'a defect of ours',

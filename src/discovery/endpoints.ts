@@ -203,7 +203,7 @@ export function discoveryEndpoints(options: DiscoveryOptions): Endpoint[] {
         404: { description: 'There is no such page.', errors: ['not_found'] },
       },
       answer({ path }) {
-        const document = pages().get(path.page)
+        const document = pages().get(path.page as PageName)
         return document === undefined ? refuse('not_found') : { document }
       },
     }),

@@ -41,7 +41,7 @@ export const releaseManifest = Type.Object(
 )
 
 export const errorNamePath = Type.Object({
-  name: Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$', description: 'The error value.' }),
+  name: Type.String({ description: 'The error value.' }),
 })
 
 export const errorDescription = Type.Object(
@@ -68,11 +68,9 @@ export const provenanceEnvelope = Type.Object(
   { title: 'ProvenanceEnvelope', additionalProperties: false },
 )
 
+/** Any other name is a page that does not exist, and no invalid parameter. */
 export const pagePath = Type.Object({
-  page: Type.Union(
-    pageNames.map((name) => Type.Literal(name)),
-    { description: `One of ${pageNames.join(', ')}.` },
-  ),
+  page: Type.String({ description: `One of ${pageNames.join(', ')}.` }),
 })
 
 export const documentationPage = Type.String({ description: 'Markdown (CommonMark).' })

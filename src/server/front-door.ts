@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '../platform/http/errors.ts'
 
 const headersMax = 100
 
-/** Origin form, printable ASCII, no fragment. Absolute form, `*` and authority form name a host, and ours is never taken from a request. */
+/** Origin form, printable ASCII, no fragment. */
 const originForm = /^\/[!"$-~]*$/
 const hostForm = /^[\w.~!$&'()*+,;=%:[\]-]+$/
 
@@ -12,6 +12,26 @@ const hostForm = /^[\w.~!$&'()*+,;=%:[\]-]+$/
 const single = new Map(
   ['host', 'content-type', 'authorization', 'content-length'].map((name) => [name.length, name]),
 )
+
+/** `http://host/path`, as clients send it that think they talk to a proxy; without a user. */
+const absoluteForm = /^https?:\/\/([^/?#@]+)([/?].*)?$/i
+
+/**
+ * Rewrites an absolute-form target that names one of our own hosts to its path. Such a target replaces the Host header
+ * (RFC 9112 §3.2.2). A target of another host is left, to be refused.
+ */
+export function acceptAbsoluteForm(
+  request: IncomingMessage,
+  isOwnHost: (host: string) => boolean,
+): void {
+  const match = absoluteForm.exec(request.url ?? '')
+  if (match === null) return
+  const host = (match[1] as string).toLowerCase()
+  if (!isOwnHost(host)) return
+  const rest = match[2] ?? ''
+  request.url = rest.startsWith('/') ? rest : `/${rest}`
+  if (request.headers.host !== undefined) request.headers.host = host
+}
 
 export function requestProblem(request: IncomingMessage): Refusal | null {
   const { rawHeaders, headers } = request

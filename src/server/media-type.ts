@@ -4,19 +4,32 @@ const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const mediaType = new RegExp(`^(${token}/${token})[ \\t]*((?:;.*)?)$`)
 const parameter = new RegExp(`;[ \\t]*(?:(${token})=(?:(${token})|"([^"\\\\]*)"))?[ \\t]*`, 'y')
 
-/** Whether Content-Type is one of `accepted`, in UTF-8, and Content-Encoding leaves the body as it is. */
-export function acceptsMediaType(
+/** Returns null if the body is of an `accepted` type in UTF-8 and without a content encoding, or the message of the 415. */
+export function mediaTypeFault(
   contentType: string | undefined,
   contentEncoding: string | undefined,
   accepted: readonly string[],
-): boolean {
-  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') return false
-  if (contentType === undefined) return false
-  if (accepted.includes(contentType)) return true
+): string | null {
+  const send = `Send ${accepted.join(' or ')}`
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity')
+    return `The Content-Encoding is ${quotable(contentEncoding)}. ${send} without a Content-Encoding.`
+  if (contentType === undefined) return `There is no Content-Type. ${send}.`
+  if (accepted.includes(contentType)) return null
+  const came = `The Content-Type is ${quotable(contentType)}.`
   const match = mediaType.exec(contentType.trim())
-  if (match === null || !accepted.includes((match[1] as string).toLowerCase())) return false
+  if (match === null || !accepted.includes((match[1] as string).toLowerCase()))
+    return `${came} ${send}.`
   const charset = charsetOf(match[2] as string)
-  return charset === null || charset === 'utf-8'
+  return charset === null || charset === 'utf-8' ? null : `${came} ${send} in UTF-8.`
+}
+
+const quotedMax = 100
+
+/** The start of a header, in printable ASCII. */
+function quotable(header: string): string {
+  const ascii = header.slice(0, quotedMax).replaceAll(/[^ -~]/g, '?')
+  if (ascii === '') return 'empty'
+  return header.length > quotedMax ? `${ascii}…` : ascii
 }
 
 /** The charset parameter in lower case, null where there is none, and undefined where the parameters cannot be read. */

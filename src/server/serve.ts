@@ -19,7 +19,7 @@ import { type Body, type BodyReading, hasBody, readBody } from './body.ts'
 import type { EndpointRoute, Exchange } from './exchange.ts'
 import { type FormerOrigins, formerOriginOf } from './former-origins.ts'
 import { type Gate, retryAfterSeconds } from './gate.ts'
-import { acceptsMediaType } from './media-type.ts'
+import { mediaTypeFault } from './media-type.ts'
 import type { OpenBodies } from './open-bodies.ts'
 import { isRefusal, type Parameters, queryOf } from './parameters.ts'
 import { answerAdmitted, type PayParts, proveByCharge } from './pay.ts'
@@ -327,9 +327,9 @@ function begin(read: () => Answer | Promise<Answer>): Promise<Answer> {
 
 function mediaTypeProblem({ body }: Endpoint, { request: { headers } }: Exchange): Refusal | null {
   if (body === undefined) return null
-  return acceptsMediaType(headers['content-type'], headers['content-encoding'], body.mediaTypes)
-    ? null
-    : refuse('unsupported_media_type')
+  const { 'content-type': type, 'content-encoding': encoding } = headers
+  const message = mediaTypeFault(type, encoding, body.mediaTypes)
+  return message === null ? null : refuse('unsupported_media_type', { message })
 }
 
 function parametersOf(

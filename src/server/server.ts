@@ -22,7 +22,7 @@ import { trustedProxies } from './client-network.ts'
 import { trackConnections } from './connections.ts'
 import type { Connection, Exchange, Route, Trace } from './exchange.ts'
 import { formerOriginsOf } from './former-origins.ts'
-import { requestProblem } from './front-door.ts'
+import { acceptAbsoluteForm, requestProblem } from './front-door.ts'
 import { createGate, type Gate, type GateLimits } from './gate.ts'
 import { headerSets } from './headers.ts'
 import { liveness, type Readiness, readiness } from './health.ts'
@@ -84,6 +84,7 @@ export function createServer(options: ServerOptions): Server {
   const sets = headerSets(options.publicUrl)
   const paths = pathRoutes(options.endpoints, metrics)
   const pending = new Set<Exchange>()
+  const ownHosts = formerOriginsOf([options.publicUrl, ...(options.formerPublicUrls ?? [])])
   const gates = gatesOf(limits)
   const bodies = trackBodies(limits)
   let isDraining = false
@@ -144,6 +145,7 @@ export function createServer(options: ServerOptions): Server {
     const enter: Router = (request, response) => {
       // After a connection was closed, the parser still reads to the end of what had come.
       if (request.socket.destroyed || isOverdrawn(request.socket)) return
+      acceptAbsoluteForm(request, (host) => ownHosts.has(host))
       const problem = requestProblem(request)
       if (problem === null) router(request, response)
       else refuseHere(request, response, problem)

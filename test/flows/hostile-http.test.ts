@@ -33,6 +33,53 @@ test('400: an unsupported version names the supported one', async () => {
   assert.equal(JSON.parse(String(answer.body)).supported_version, '2026-05-14')
 })
 
+const ownHosts = ['scores.example.org', 'SCORES.example.org', 'scores.example.org:443']
+for (const host of ownHosts)
+  test(`200: an absolute-form target of our own host is served: ${host}`, async () => {
+    const lines = 'HTTP/1.1\r\nHost: other.example\r\n\r\n'
+    const plain = await ask(edge.port, request('GET /document'))
+    const absolute = await ask(edge.port, `GET https://${host}/document?x=1 ${lines}`)
+    assert.deepEqual([absolute.status, absolute.body], [200, plain.body])
+    const root = await ask(edge.port, `GET http://${host} ${lines}`)
+    assert.equal(faultOfError(root, 'not_found'), null)
+  })
+
+for (const host of ['evil.example', 'user@scores.example.org', 'scores.example.org:8080', ''])
+  test(`400: an absolute-form target of another host: "${host}"`, async () => {
+    const lines = 'HTTP/1.1\r\nHost: scores.example.org\r\n\r\n'
+    const answer = await ask(edge.port, `GET http://${host}/document ${lines}`)
+    assert.equal(faultOfError(answer, 'bad_request'), null)
+  })
+
+test('415: the message says what came and what to send', async () => {
+  const long = `text/${'x'.repeat(200)}`
+  const cases: [string[], string][] = [
+    [[], 'There is no Content-Type. Send application/json or application/ld+json.'],
+    [
+      ['Content-Type: application/x-www-form-urlencoded'],
+      'The Content-Type is application/x-www-form-urlencoded. Send application/json or application/ld+json.',
+    ],
+    [
+      ['Content-Type: application/json; charset=utf-16'],
+      'The Content-Type is application/json; charset=utf-16. Send application/json or application/ld+json in UTF-8.',
+    ],
+    [
+      ['Content-Type: application/json', 'Content-Encoding: gzip'],
+      'The Content-Encoding is gzip. Send application/json or application/ld+json without a Content-Encoding.',
+    ],
+    [
+      [`Content-Type: ${long}`],
+      `The Content-Type is ${long.slice(0, 100)}…. Send application/json or application/ld+json.`,
+    ],
+  ]
+  for (const [lines, message] of cases) {
+    const sent = request('POST /echo', ['Content-Length: 2', ...lines], '{}')
+    const answer = await ask(edge.port, sent)
+    assert.equal(faultOfError(answer, 'unsupported_media_type'), null)
+    assert.equal(JSON.parse(String(answer.body)).message, message)
+  }
+})
+
 test('400: the message names the parameter and its form', async () => {
   const answer = await ask(edge.port, request('GET /items/A'))
   assert.match(JSON.parse(String(answer.body)).message, /Parameter id .* Lowercase letters\./)
