@@ -65,7 +65,7 @@ function payloadOf({ proof, ...payload }: { proof?: unknown }): Json {
   return payload
 }
 
-function inForm(form: ProofForm): Json[] {
+function credentialsInForm(form: ProofForm): Json[] {
   return issued.map(({ credential }) => {
     const payload = payloadOf(credential)
     const signed = { document: payload, shape: origin.shape, jcsSha256: vcSha256Of(payload) }
@@ -93,7 +93,9 @@ async function verifyBody(body: Buffer, signatures = tooSmall): Promise<void> {
 }
 
 function ours(form: ProofForm): Contestant {
-  const bodies = inForm(form).map((credential) => Buffer.from(JSON.stringify(credential)))
+  const bodies = credentialsInForm(form).map((credential) =>
+    Buffer.from(JSON.stringify(credential)),
+  )
   return { name: form, run: inTurn(bodies, (body) => verifyBody(body)), operations: 1_000 }
 }
 
@@ -128,7 +130,7 @@ function bare(): Contestant[] {
 
 async function peers(form: PeerForm): Promise<Contestant[]> {
   const [verifier, issuing] = [await verifierSuite(form), await signerSuite(form)]
-  const credentials = inForm(form)
+  const credentials = credentialsInForm(form)
   const payloads = credentials.map(payloadOf)
   const verifyOne = inTurn(credentials, async (credential) => {
     const verified = await peerVerifies(credential, verifier, now)

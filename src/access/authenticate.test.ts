@@ -11,7 +11,7 @@ import { type Db, type Statement, sql } from '../platform/db/db.ts'
 import type { SeenKey } from '../platform/http/admission.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import { newApiKey } from './api-key.ts'
-import { type KeyDesk, openKeyDesk } from './authenticate.ts'
+import { type KeyAuthenticator, openKeyAuthenticator } from './authenticate.ts'
 import { restrictKey, revokeKey } from './manage.ts'
 import { findKeys } from './store.ts'
 
@@ -21,7 +21,7 @@ after(() => database.drop())
 
 function deskOn(over: Partial<Db>, clock: Clock = () => new Date(), ring = testPeppers) {
   const peppers = async () => parseKeyring(ring)
-  const desk = openKeyDesk({ db: { ...db, ...over }, peppers, clock })
+  const desk = openKeyAuthenticator({ db: { ...db, ...over }, peppers, clock })
   const present = (key: string) =>
     desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
   return { ...desk, present }
@@ -44,7 +44,7 @@ test('a hundred wrong keys at once cost the database two statements', async () =
 
 /** What a key desk says of a key at its first call and at the next one, and whether that one asked the database. */
 async function seenOf(
-  desk: Pick<KeyDesk, 'authenticate'> & { statements(): number },
+  desk: Pick<KeyAuthenticator, 'authenticate'> & { statements(): number },
   { key, address, isProven = false }: { key: string; address?: string; isProven?: boolean },
 ) {
   const seen: SeenKey[] = []

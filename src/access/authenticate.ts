@@ -22,7 +22,7 @@ import { leaveMoves, type Moving } from './move-keys.ts'
 import { findMissingPeppers, type MissingPepper } from './peppers.ts'
 import { findValidKeys, updateKeyUses, type ValidKey } from './store.ts'
 
-export interface KeyDesk {
+export interface KeyAuthenticator {
   authenticate: Authenticate
   /** Writes down when keys were used since the last time, and which of them rest on a pepper that is on its way out. */
   recordUses(): Promise<void>
@@ -43,14 +43,18 @@ interface Seen {
   allowedFrom: string | null
 }
 
-export interface KeyDeskOptions {
+export interface KeyAuthenticatorOptions {
   db: Db
   /** A key may rest on any of them. Null while this machine has none; asked until it has. */
   peppers: () => Promise<Keyring | null>
   clock: Clock
 }
 
-export function openKeyDesk({ db, peppers, clock }: KeyDeskOptions): KeyDesk {
+export function openKeyAuthenticator({
+  db,
+  peppers,
+  clock,
+}: KeyAuthenticatorOptions): KeyAuthenticator {
   /** Undefined until a pepper has been read. */
   let ring: OpenRing | undefined
   let missing: readonly MissingPepper[] = []

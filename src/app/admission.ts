@@ -1,5 +1,5 @@
 /** Keys, credits and payments put together: how callers are admitted, and what serving processes do for it. */
-import { openKeyDesk } from '../access/authenticate.ts'
+import { openKeyAuthenticator } from '../access/authenticate.ts'
 import { openSessions } from '../accounts/sessions.ts'
 import type { Config } from '../config/config.ts'
 import { openCreditDesk } from '../credits/metering.ts'
@@ -46,7 +46,7 @@ export interface AdmittingParts {
 export function admitting({ config, db, log, clock, payments }: AdmittingParts): Admitting {
   const { metering, prices, failedKeyLimits, missLimits, publicUrl } = config
   const peppers = () => peppersHere(config)
-  const keys = openKeyDesk({ db, peppers, clock })
+  const keys = openKeyAuthenticator({ db, peppers, clock })
   const credits = openCreditDesk({ db, prices, clock })
   const examinePeppers = async (): Promise<void> => {
     const before = kidsOf(keys.missingPeppers())

@@ -18,8 +18,12 @@ import type { Log } from '../platform/observability/log.ts'
 import { sandboxEndpoints } from '../sandbox/endpoints.ts'
 import { openSandbox } from '../sandbox/open.ts'
 import { scoreCredentialEndpoints } from '../score-credentials/endpoints.ts'
-import { type Mirror, mirrorRefreshMs, openMirror } from '../score-credentials/mirror.ts'
 import { originOf } from '../score-credentials/payload.ts'
+import {
+  openRegistryCache,
+  type RegistryCache,
+  registryCacheRefreshMs,
+} from '../score-credentials/registry-cache.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
 import { skillStandardEndpoints } from '../skill-standard/endpoints.ts'
@@ -53,7 +57,7 @@ export interface ServiceParts {
 
 export interface Service extends Pick<Admitting, 'keysState'> {
   endpoints: readonly Endpoint[]
-  mirror: Mirror
+  registryCache: RegistryCache
   admission: Admission
   engineState: EngineWatch['state']
   /** What every serving process does beside answering. */
@@ -68,8 +72,8 @@ export function createService(parts: ServiceParts): Service {
   const { publicUrl, formerPublicUrls } = config
   const origin = originOf(publicUrl)
   const formerOrigins = formerPublicUrls.map(originOf)
-  const mirror = openMirror(db, [publicUrl, ...formerPublicUrls])
-  const signing = signingHere({ config, mirror, signers })
+  const registryCache = openRegistryCache(db, [publicUrl, ...formerPublicUrls])
+  const signing = signingHere({ config, registryCache, signers })
   const vocabulary = loadReleasedVocabulary()
   const names = skillNames(vocabulary.records)
   const sandbox = openSandbox({ publicUrl, names, clock })
@@ -87,7 +91,7 @@ export function createService(parts: ServiceParts): Service {
     ...skillStandardEndpoints({ publicUrl, formerPublicUrls, vocabulary }),
     ...scoreCredentialEndpoints({
       db,
-      mirror,
+      registryCache,
       publicUrl,
       formerPublicUrls,
       clock,
@@ -144,9 +148,13 @@ export function createService(parts: ServiceParts): Service {
     clock,
     payments: x402?.port,
   })
-  const mirrorJob = { name: 'mirror', everyMs: mirrorRefreshMs, run: () => mirror.refresh() }
-  const servingJobs = [mirrorJob, watch.job, ...admissionJobs, ...servingPaymentJobs(x402)]
-  return { endpoints, mirror, ...admitted, engineState: watch.state, servingJobs }
+  const registryCacheJob = {
+    name: 'registry-cache',
+    everyMs: registryCacheRefreshMs,
+    run: () => registryCache.refresh(),
+  }
+  const servingJobs = [registryCacheJob, watch.job, ...admissionJobs, ...servingPaymentJobs(x402)]
+  return { endpoints, registryCache, ...admitted, engineState: watch.state, servingJobs }
 }
 
 function keptEngines({ files }: ReleaseFacts): Set<string> {

@@ -61,7 +61,7 @@ export async function listen(
     ...service.admission,
     trustedProxies: config.trustedProxies,
     readiness: async () => ({
-      database: service.mirror.ageMs() < patient(3_000) ? 'ok' : 'no answer',
+      database: service.registryCache.ageMs() < patient(3_000) ? 'ok' : 'no answer',
       schema: await schemaState(parts.schema),
       engine: service.engineState(),
       keys: service.keysState(),

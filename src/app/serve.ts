@@ -51,12 +51,12 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const hasDemo = options.demo && (await demoHere(parts, database.url))
 
   const service = createService(parts)
-  await service.mirror.refresh()
+  await service.registryCache.refresh()
   closing.defer(() => service.close())
   const jobs = [
     ...service.servingJobs,
     schemaJob(parts),
-    ...reviveJobs(database, service.mirror.ageMs),
+    ...reviveJobs(database, service.registryCache.ageMs),
   ]
   if (options.worker !== 'elsewhere') {
     jobs.push(...workerJobs(parts, service))
@@ -132,7 +132,7 @@ async function startChild(
   const signers = await openSigners(config.signingKeysDir)
   const parts = await openParts(config, { url, log, closing, signers, metrics })
   const service = createService(parts)
-  await service.mirror.refresh()
+  await service.registryCache.refresh()
   closing.defer(() => service.close())
   stopJobsAtEnd([...service.servingJobs, schemaJob(parts)], log, closing)
   return listen(config, { parts, service, url, closing, metrics })

@@ -6,10 +6,10 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Job } from '../platform/job-runner.ts'
 import { type Issuer, tendLists } from '../score-credentials/issue.ts'
-import type { Mirror } from '../score-credentials/mirror.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { proofForms } from '../score-credentials/proof.ts'
 import { publishDueLists } from '../score-credentials/publish-lists.ts'
+import type { RegistryCache } from '../score-credentials/registry-cache.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 
@@ -19,7 +19,7 @@ export interface SigningParts {
     'publicUrl' | 'formerPublicUrls' | 'credentialValidityDays' | 'supersedeRevokes'
   >
   /** Knows which key is active. */
-  mirror: Mirror
+  registryCache: RegistryCache
   /** The private keys of this machine. */
   signers: Signers
 }
@@ -32,18 +32,18 @@ export interface Signing {
   issuer(): Promise<Issuer | undefined>
 }
 
-export function signingHere({ config, mirror, signers }: SigningParts): Signing {
+export function signingHere({ config, registryCache, signers }: SigningParts): Signing {
   const origin = originOf(config.publicUrl)
   const formerOrigins = config.formerPublicUrls.map(originOf)
   const { issuer } = origin
   const { credentialValidityDays: validityDays, supersedeRevokes } = config
   const activeSigner = async (): Promise<Signer | undefined> => {
-    const active = mirror.activeKey()
+    const active = registryCache.activeKey()
     return active === undefined ? undefined : signers.of(active.kid)
   }
   return {
     facts() {
-      const kid = mirror.activeKey()?.kid
+      const kid = registryCache.activeKey()?.kid
       const verificationMethod = kid === undefined ? null : `${issuer}#${kid}`
       return { issuer, proofForms, verificationMethod }
     },

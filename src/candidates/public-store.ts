@@ -6,7 +6,7 @@
  */
 import { fragment, type Queryable, sql } from '../platform/db/db.ts'
 import { bytesArray, tokenArray } from '../platform/db/sql-arrays.ts'
-import type { Credential } from '../score-credentials/in-form.ts'
+import type { Credential } from '../score-credentials/convert-proof.ts'
 import type { PublicRow, ScoreRow, SnapshotColumns } from './public-read.ts'
 
 interface SnapshotRow extends Omit<SnapshotColumns, 'credential' | 'id'> {

@@ -2,7 +2,7 @@
 import type { Clock } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db/db.ts'
-import { type Credential, inForm } from '../score-credentials/in-form.ts'
+import { type Credential, convertProof } from '../score-credentials/convert-proof.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'
 import type { Signers } from '../score-credentials/signers.ts'
@@ -70,7 +70,10 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
       const issued = await findIssuedCredential(db, id, clock())
       if (issued === undefined) return { missing: 'score' }
       if (issued === null) return { missing: 'credential' }
-      const made = await inForm(issued, form, { origins: [origin, ...formerOrigins], signers })
+      const made = await convertProof(issued, form, {
+        origins: [origin, ...formerOrigins],
+        signers,
+      })
       return 'credential' in made ? made : { missing: 'key' }
     },
   }

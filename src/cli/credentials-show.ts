@@ -14,7 +14,7 @@ import {
 } from '../score-credentials/store.ts'
 import { note, type Outcome } from './output.ts'
 import { usernameGiven } from './person.ts'
-import { inFormGiven, proofFormOf } from './proof-form.ts'
+import { convertProofOrFail, proofFormOf } from './proof-form.ts'
 import { withDatabase } from './with-database.ts'
 
 export function showCredentialCommand(
@@ -35,7 +35,7 @@ export function showCredentialCommand(
     const native = { ...JSON.parse(stored.payload), proof: JSON.parse(stored.proof) }
     const signers = await openSigners(signingKeysDir)
     const origins = [publicUrl, ...formerPublicUrls].map(originOf)
-    const credential = await inFormGiven(native, form, { origins, signers })
+    const credential = await convertProofOrFail(native, form, { origins, signers })
     const lines = [JSON.stringify(credential, null, 2)]
     const flaw = await flawOf(db, stored)
     if (flaw === null) return { exitCode: 0, report: { ok: true, credential }, lines }

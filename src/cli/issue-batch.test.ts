@@ -15,7 +15,7 @@ import {
 import { publicLine, register } from '../../test/support/build/workers.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
-import { inForm } from '../score-credentials/in-form.ts'
+import { convertProof } from '../score-credentials/convert-proof.ts'
 import { makeKeyFile } from '../score-credentials/key-files.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
 import { createKey, rotateKeys } from '../score-credentials/rotate-keys.ts'
@@ -185,7 +185,7 @@ test('a key that is rotated during a run signs the next batch; what the old one 
   const signedBy = [rotation.retired, rotation.active]
   for (const [i, { credential }] of issued.entries())
     for (const form of ['native', 'eddsa-jcs-2022', 'eddsa-rdfc-2022'] as const) {
-      const made = await inForm({ ...credential }, form, { origins: [origin], signers })
+      const made = await convertProof({ ...credential }, form, { origins: [origin], signers })
       assert.ok('credential' in made)
       const inThatForm = made.credential
       const { proof: _, ...payload } = inThatForm

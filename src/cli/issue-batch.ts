@@ -3,13 +3,13 @@ import { operator, recordAction } from '../audit/record.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
-import type { Credential } from '../score-credentials/in-form.ts'
+import type { Credential } from '../score-credentials/convert-proof.ts'
 import { type IssuedCredential, type Issuer, issueCredentials } from '../score-credentials/issue.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
 import { credentialPayload, subjectUrl } from '../score-credentials/payload.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
-import { findCredentials, findStandingCredentials } from '../score-credentials/store.ts'
+import { findCredentials, findUnrevokedCurrent } from '../score-credentials/store.ts'
 import { findComputedScores, lockComputedScores } from '../scores/computed-scores.ts'
 import { CommandError } from './run.ts'
 import type { ScoreToIssue } from './score-line.ts'
@@ -133,7 +133,7 @@ export async function previewBatch(
   const computed = await findComputedScores(db, usernames)
   const subjects = usernames.map((username) => subjectUrl(origin, username))
   const standing = new Map(
-    (await findStandingCredentials(db, subjects)).map((current) => [current.subject, current]),
+    (await findUnrevokedCurrent(db, subjects)).map((current) => [current.subject, current]),
   )
   return scores.map((score): Preview => {
     const { username } = score

@@ -15,7 +15,7 @@ import {
 } from './issue-batch.ts'
 import { type Line, type LineBatch, lineBatches } from './lines.ts'
 import type { Progress } from './progress.ts'
-import { inFormGiven } from './proof-form.ts'
+import { convertProofOrFail } from './proof-form.ts'
 import { refusalLine, tooLong } from './refusals.ts'
 import { readScoreLine, type ScoreToIssue } from './score-line.ts'
 import type { Sink } from './sink.ts'
@@ -132,7 +132,10 @@ async function issueOneBatch(run: IssueRun, batch: LineBatch, tally: Tally): Pro
       continue
     }
     tally[answer.now ? 'issued' : 'existing']++
-    const credential = await inFormGiven(answer.credential, form, { origins: [origin], signers })
+    const credential = await convertProofOrFail(answer.credential, form, {
+      origins: [origin],
+      signers,
+    })
     credentials += `${JSON.stringify(credential)}\n`
   }
   if (refusals !== '') await errors.write(refusals)

@@ -1,5 +1,9 @@
 /** The flag `--proof` of every command that gives out credentials. */
-import { type Credential, type Forming, inForm } from '../score-credentials/in-form.ts'
+import {
+  type Credential,
+  convertProof,
+  type ProofConversion,
+} from '../score-credentials/convert-proof.ts'
 import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
 import { CommandError, UsageError } from './run.ts'
 
@@ -9,13 +13,13 @@ export function proofFormOf(text: string): ProofForm {
   return form
 }
 
-/** As `inForm`. Throws `CommandError` where the key that signed is not on this machine. */
-export async function inFormGiven(
+/** Calls `convertProof`. Throws `CommandError` if the private key that signed is not on this machine. */
+export async function convertProofOrFail(
   credential: Credential,
   form: ProofForm,
-  forming: Forming,
+  forming: ProofConversion,
 ): Promise<Credential> {
-  const made = await inForm(credential, form, forming)
+  const made = await convertProof(credential, form, forming)
   if ('credential' in made) return made.credential
   throw new CommandError(
     `${String(credential.id)} was signed by ${made.cannotSignAs}, whose private key is not here: ask for --proof native.`,

@@ -9,7 +9,7 @@ import {
 import type { CandidateReads } from '../candidates/reads.ts'
 import { previewOf, searchOf } from '../candidates/search.ts'
 import type { SkillNames } from '../candidates/skill-names.ts'
-import { inForm } from '../score-credentials/in-form.ts'
+import { convertProof } from '../score-credentials/convert-proof.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import { sandboxSigners } from './credentials.ts'
 import type { SandboxPerson } from './issued-people.ts'
@@ -41,7 +41,7 @@ export function sandboxReads(
       if (person === undefined || person.row.snapshot === null) return { missing: 'score' }
       if (person.own === null) return { missing: 'credential' }
       const forming = { origins: [origin], signers: sandboxSigners }
-      const made = await inForm({ ...person.own.credential }, form, forming)
+      const made = await convertProof({ ...person.own.credential }, form, forming)
       return 'credential' in made ? made : { missing: 'key' }
     },
   }

@@ -24,8 +24,8 @@ import {
 import { openDb } from '../platform/db/db.ts'
 import { type Answer, anybody } from '../platform/http/endpoint.ts'
 import { scoreCredentialEndpoints } from './endpoints.ts'
-import { openMirror } from './mirror.ts'
 import { publishDueLists } from './publish-lists.ts'
+import { openRegistryCache } from './registry-cache.ts'
 import { revokeCredentials } from './revoke.ts'
 import { createKey, rotateKeys } from './rotate-keys.ts'
 import { vcSha256Of } from './trust.ts'
@@ -38,13 +38,13 @@ await publishDueLists(db, issuer, now)
 const issued = await issueOne(db)
 const revoked = await issueOne(db)
 await revokeCredentials(db, { statusTokens: [Buffer.from(revoked.statusToken, 'hex')] }, now)
-const mirror = openMirror(db, [publicUrl])
-await mirror.refresh()
+const registryCache = openRegistryCache(db, [publicUrl])
+await registryCache.refresh()
 
 const unregistered: string[] = []
 const clockHand = { now }
 const serving = {
-  mirror,
+  registryCache,
   publicUrl,
   clock: () => clockHand.now,
   keyLimits: { perMinute: 600, perDay: 100_000 },
@@ -96,10 +96,14 @@ async function withOwnRegistry(
 ) {
   const own = await testRegistry()
   try {
-    const ownMirror = openMirror(own.db, [publicUrl])
-    await ownMirror.refresh()
-    const ownEndpoints = scoreCredentialEndpoints({ db: own.db, ...serving, mirror: ownMirror })
-    await test({ db: own.db, endpoints: ownEndpoints, refresh: () => ownMirror.refresh() })
+    const ownCache = openRegistryCache(own.db, [publicUrl])
+    await ownCache.refresh()
+    const ownEndpoints = scoreCredentialEndpoints({
+      db: own.db,
+      ...serving,
+      registryCache: ownCache,
+    })
+    await test({ db: own.db, endpoints: ownEndpoints, refresh: () => ownCache.refresh() })
   } finally {
     await own.drop()
   }
@@ -175,8 +179,8 @@ test('DID document 200: did:web with every key as Multikey', async () => {
 })
 
 test('503: public key, DID document and status list before signing is configured', async () => {
-  const empty = openMirror(db, [publicUrl])
-  const unconfigured = scoreCredentialEndpoints({ db, ...serving, mirror: empty })
+  const empty = openRegistryCache(db, [publicUrl])
+  const unconfigured = scoreCredentialEndpoints({ db, ...serving, registryCache: empty })
   for (const [operationId, request] of [
     ['getScoreCredentialPublicKey', {}],
     ['getDidDocument', {}],
@@ -291,10 +295,10 @@ test('status list 200: one that was opened after the last refresh is found', asy
 
 test('status list 404: there is no such list, and an id that cannot be one costs no read', async () => {
   assert.equal(refusalOf(await listOf('aaaaaaaaaa')), 'status_list_not_found')
-  const counted = mirror.ageMs()
+  const counted = registryCache.ageMs()
   for (const id of ['2026-0007', 'x'.repeat(5_000), '../../etc', '%00', '__proto__'])
     assert.equal(refusalOf(await listOf(id)), 'status_list_not_found', id)
-  assert.ok(mirror.ageMs() >= counted, 'the mirror was not refreshed')
+  assert.ok(registryCache.ageMs() >= counted, 'the registry cache was not refreshed')
 })
 
 test('status list 503: a list past its validity is not served', async () => {
@@ -320,7 +324,7 @@ test('verify 200: revoked', async () => {
   assert.equal(bodyOf(await verify({ ...revoked.credential })).reason, 'revoked')
 })
 
-test('verify 200: a credential whose key is younger than the mirror is valid at once', async () => {
+test('verify 200: a credential whose key is younger than the registry cache is valid at once', async () => {
   await withOwnRegistry(async (own) => {
     const next = signerOf(8)
     await createKey(own.db, next.kid, issuedAt)
@@ -331,7 +335,7 @@ test('verify 200: a credential whose key is younger than the mirror is valid at 
   })
 })
 
-test('verify 200: a key that the mirror knows as pending verifies as soon as it is active, and not before', async () => {
+test('verify 200: a key that the registry cache knows as pending verifies as soon as it is active, and not before', async () => {
   await withOwnRegistry(async (own) => {
     const next = signerOf(8)
     await createKey(own.db, next.kid, issuedAt)
@@ -348,7 +352,7 @@ test('verify 200: a key that the mirror knows as pending verifies as soon as it 
 })
 
 test('verify 200: unknown_key where no read can tell of a younger key', async () => {
-  const blind = { ...serving, mirror: openMirror(away, [publicUrl]) }
+  const blind = { ...serving, registryCache: openRegistryCache(away, [publicUrl]) }
   const of = scoreCredentialEndpoints({ db: away, ...blind })
   const answer = await call('verifyScoreCredential', { body: issued.credential }, of)
   assert.equal(bodyOf(answer).reason, 'unknown_key')

@@ -137,7 +137,7 @@ test('several scores of one person in one call: the last is the current one', as
     issued.map(async ({ credential }) => (await liveVerdict(db, credential)).notes),
   )
   assert.deepEqual(
-    notes.map((told) => told.includes('superseded')),
+    notes.map((each) => each.includes('superseded')),
     [true, true, false],
   )
 })

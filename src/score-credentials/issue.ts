@@ -106,8 +106,8 @@ export async function issueCredentials(
 }
 
 async function refuseUsedIds(tx: Tx, ids: readonly (string | undefined)[]): Promise<void> {
-  const given = ids.filter((id) => id !== undefined)
-  const [used] = given.length === 0 ? [] : await findCredentials(tx, given)
+  const ownIds = ids.filter((id) => id !== undefined)
+  const [used] = ownIds.length === 0 ? [] : await findCredentials(tx, ownIds)
   if (used !== undefined) throw new Error(`the credential id ${used.credentialId} is in use`)
 }
 

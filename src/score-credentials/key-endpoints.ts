@@ -5,14 +5,14 @@ import { commonResponses, type Endpoint, endpoint } from '../platform/http/endpo
 import { refuse } from '../platform/http/errors.ts'
 import { examplesFor } from './examples.ts'
 import { didDocumentOf, publicKeyDocumentOf, publicKeyPath } from './key-documents.ts'
-import type { Mirror } from './mirror.ts'
 import type { Origin } from './payload.ts'
+import type { RegistryCache } from './registry-cache.ts'
 import { didDocument, publicKeyDocument } from './schema.ts'
 
 const maxAgeSeconds = 300
 
 export interface KeyParts {
-  mirror: Mirror
+  registryCache: RegistryCache
   origin: Origin
   /**
    * Origins that this deployment had before: their documents are served to requests that name their
@@ -21,7 +21,7 @@ export interface KeyParts {
   formerOrigins: readonly Origin[]
 }
 
-export function keyEndpoints({ mirror, origin, formerOrigins }: KeyParts): Endpoint[] {
+export function keyEndpoints({ registryCache, origin, formerOrigins }: KeyParts): Endpoint[] {
   const examples = examplesFor(origin)
   const own = originDocuments(origin)
   const former = new Map(formerOrigins.map((each) => [each.url, originDocuments(each)]))
@@ -58,10 +58,10 @@ export function keyEndpoints({ mirror, origin, formerOrigins }: KeyParts): Endpo
         },
       },
       answer({ query, formerOrigin }) {
-        const active = mirror.activeKey()
+        const active = registryCache.activeKey()
         if (active === undefined) return refuse('signing_not_configured')
         // The closed shape has no place to say that a key was revoked.
-        const sound = mirror.keys().filter((key) => key.state !== 'revoked')
+        const sound = registryCache.keys().filter((key) => key.state !== 'revoked')
         const key = query.kid === undefined ? active : sound.find((k) => k.kid === query.kid)
         if (key === undefined) return refuse('not_found', { message: 'No key has this kid.' })
         return documentsFor(formerOrigin)(key, publicKeyDocumentOf)
@@ -88,7 +88,7 @@ export function keyEndpoints({ mirror, origin, formerOrigins }: KeyParts): Endpo
         },
       },
       answer({ formerOrigin }) {
-        const keys = mirror.keys()
+        const keys = registryCache.keys()
         if (keys.length === 0) return refuse('signing_not_configured')
         return documentsFor(formerOrigin)(keys, didDocumentOf)
       },
@@ -102,7 +102,7 @@ type OriginDocuments = <State extends object>(
 ) => { document: PublicDocument }
 
 /**
- * Makes each document of an origin once for each state of the mirror: its arrays are replaced,
+ * Makes each document of an origin once for each state of the registry cache: its arrays are replaced,
  * never changed.
  */
 function originDocuments(origin: Origin): OriginDocuments {

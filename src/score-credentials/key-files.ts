@@ -41,9 +41,9 @@ const pemBytesMax = 65_536
 
 /** A pipe would never end and hold up the start; a file that large is no key. */
 async function readPem(file: string): Promise<string> {
-  const found = await stat(file).catch(unreadable(file))
-  if (!found.isFile()) throw new KeyRefused(`${file}: not a file`)
-  if (found.size > pemBytesMax) throw new KeyRefused(`${file}: too large to be a PEM key`)
+  const stats = await stat(file).catch(unreadable(file))
+  if (!stats.isFile()) throw new KeyRefused(`${file}: not a file`)
+  if (stats.size > pemBytesMax) throw new KeyRefused(`${file}: too large to be a PEM key`)
   return readFile(file, 'utf8').catch(unreadable(file))
 }
 

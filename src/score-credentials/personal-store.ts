@@ -33,7 +33,7 @@ export function findCredentialRecords(
 }
 
 /** Digests of what is not revoked, however it was issued. */
-export async function findStandingOf(
+export async function findUnrevokedDigests(
   db: Queryable,
   usernameSha256s: readonly Buffer[],
 ): Promise<Buffer[]> {

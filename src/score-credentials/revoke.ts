@@ -17,10 +17,10 @@ export interface CredentialNames {
 /** Revokes what the names find; a name that finds nothing has no row in the answer. A second revocation keeps the first time. */
 export function revokeCredentials(db: Db, names: CredentialNames, at: Date): Promise<RevokedRow[]> {
   return db.transaction(async (tx) => {
-    const found = await findDigests(tx, names)
+    const rows = await findDigests(tx, names)
     return revokeDigests(
       tx,
-      found.map((row) => row.vcSha256),
+      rows.map((row) => row.vcSha256),
       at,
     )
   })

@@ -5,8 +5,8 @@ import { type Answer, commonResponses, type Endpoint, endpoint } from '../platfo
 import { refuse, UnavailableError } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { exampleStatusList, examplesFor } from './examples.ts'
-import type { Mirror } from './mirror.ts'
 import { type Origin, statusListPath, statusPath } from './payload.ts'
+import type { RegistryCache } from './registry-cache.ts'
 import {
   credentialStatus,
   listFormOf,
@@ -20,7 +20,7 @@ import { listIdPattern } from './status-list.ts'
 import type { RegisteredStatus, StatusQuestion } from './verify.ts'
 
 export interface StatusParts {
-  mirror: Mirror
+  registryCache: RegistryCache
   origin: Origin
   clock: Clock
   askStatus(question: StatusQuestion): Promise<RegisteredStatus>
@@ -31,11 +31,11 @@ export interface StatusParts {
 const ldJson = 'application/ld+json'
 
 export function statusEndpoints(parts: StatusParts): Endpoint[] {
-  const { mirror, origin, clock, askStatus, answerWithinMs } = parts
-  const refreshMirror = coalesce<string, void>({
+  const { registryCache, origin, clock, askStatus, answerWithinMs } = parts
+  const refreshCache = coalesce<string, void>({
     name: 'status list',
     run: async (listIds) => {
-      await mirror.refresh()
+      await registryCache.refresh()
       return listIds.map(() => undefined)
     },
     deadlineMs: answerWithinMs,
@@ -111,20 +111,20 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
         },
       },
       answer({ path, query }) {
-        if (mirror.activeKey() === undefined) return refuse('signing_not_configured')
+        if (registryCache.activeKey() === undefined) return refuse('signing_not_configured')
         const listed = (): Answer =>
-          listAnswer(mirror.list(path.listId, listFormOf(query), clock()))
-        const found = listed()
-        const mayBeYounger = 'refusal' in found && listIdPattern.test(path.listId)
-        // A list that the mirror has is answered in this turn; one it lacks may be younger than the mirror.
-        return mayBeYounger ? refreshMirror(path.listId).then(listed) : found
+          listAnswer(registryCache.list(path.listId, listFormOf(query), clock()))
+        const cached = listed()
+        const mayBeYounger = 'refusal' in cached && listIdPattern.test(path.listId)
+        // A list that the registry cache has is answered in this turn; one it lacks may be younger than the registry cache.
+        return mayBeYounger ? refreshCache(path.listId).then(listed) : cached
       },
     }),
   ]
 }
 
 /** Throws `UnavailableError` for a list that could not be renewed in time. */
-function listAnswer(list: ReturnType<Mirror['list']>): Answer {
+function listAnswer(list: ReturnType<RegistryCache['list']>): Answer {
   if (list === 'unknown') return refuse('status_list_not_found')
   if (list === 'outdated') throw new UnavailableError('the status list is past its validity')
   return { document: list }

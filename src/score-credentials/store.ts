@@ -128,7 +128,7 @@ export interface CurrentCredential {
  * Returns what a newer credential of these subjects would supersede: their current credentials that
  * are not revoked.
  */
-export function findStandingCredentials(
+export function findUnrevokedCurrent(
   db: Queryable,
   subjects: readonly string[],
 ): Promise<CurrentCredential[]> {

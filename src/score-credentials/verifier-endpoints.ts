@@ -11,14 +11,14 @@ import {
 import { UnavailableError } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { exampleCredential, examplesFor } from './examples.ts'
-import type { Mirror } from './mirror.ts'
 import type { Origin } from './payload.ts'
+import type { RegistryCache } from './registry-cache.ts'
 import { type VerifyResult, verifierDescription, verifyRequest, verifyResult } from './schema.ts'
 import { signatureCache } from './signature-cache.ts'
 import { type RegisteredStatus, type StatusQuestion, verifyCredential } from './verify.ts'
 
 export interface VerifierParts {
-  mirror: Mirror
+  registryCache: RegistryCache
   publicUrl: string
   origin: Origin
   clock: Clock
@@ -37,7 +37,8 @@ const anonymousVerifyLimits = { perMinute: 60, perDay: 1_000 } as const
 const verifyMediaTypes = ['application/json', 'application/ld+json'] as const
 
 export function verifierEndpoints(parts: VerifierParts): Endpoint[] {
-  const { mirror, publicUrl, origin, clock, keyLimits, engines, onUnregistered, askStatus } = parts
+  const { registryCache, publicUrl, origin, clock, keyLimits, engines, onUnregistered, askStatus } =
+    parts
   const signatures = signatureCache()
   const description = verifierDescriptionOf(publicUrl, keyLimits)
   const document = publicDocument({
@@ -95,16 +96,17 @@ export function verifierEndpoints(parts: VerifierParts): Endpoint[] {
       async answer({ body, bodyAmbiguity }): Promise<Answer> {
         const verify = (): Promise<VerifyResult> =>
           verifyCredential(body as Record<string, unknown>, bodyAmbiguity, {
-            trust: mirror.trust(),
+            trust: registryCache.trust(),
             signatures,
             engines,
             now: clock(),
             statusOf: (question) => askStatus(question).catch(unavailableStatus),
           })
         let result = await verify()
-        // The key may be younger, or active for less long, than the mirror knows. Concurrent readers
+        // The key may be younger, or active for less long, than the registry cache knows. Concurrent readers
         // share one read.
-        if (result.reason === 'unknown_key' && (await isRefreshed(mirror))) result = await verify()
+        if (result.reason === 'unknown_key' && (await isRefreshed(registryCache)))
+          result = await verify()
         if (result.reason === 'status_unknown') onUnregistered(kidIn(result.presented))
         return { status: 200, body: result }
       },
@@ -137,10 +139,10 @@ function unavailableStatus(error: unknown): RegisteredStatus {
   throw error
 }
 
-/** False where the database does not answer: then the mirror stays as it was. */
-async function isRefreshed(mirror: Mirror): Promise<boolean> {
+/** False where the database does not answer: then the registry cache stays as it was. */
+async function isRefreshed(registryCache: RegistryCache): Promise<boolean> {
   try {
-    await mirror.refresh()
+    await registryCache.refresh()
     return true
   } catch (error) {
     if (error instanceof UnavailableError) return false

@@ -395,8 +395,8 @@ test('revoked: with the time, in the message the day; the claims are still shown
   const result = await verdictOn(credential, { registry })
   assert.equal(result.reason, 'revoked')
   assert.equal(result.message, 'The issuer revoked this credential on 2026-06-01.')
-  const told = { checked: true, revoked: true, revokedAt: '2026-06-01T10:00:00Z' }
-  assert.deepEqual(result.revocation, told)
+  const revocation = { checked: true, revoked: true, revokedAt: '2026-06-01T10:00:00Z' }
+  assert.deepEqual(result.revocation, revocation)
   assert.equal(result.signatureValid, true)
   assert.equal(result.credential?.score, 742)
 })
@@ -457,8 +457,8 @@ test('status_unavailable: the registry does not answer, so nothing is valid (dec
 
 test('without credentialStatus the registry is asked by digest', async () => {
   const { credentialStatus: _, ...payload } = vector.payload
-  const asked = await verdictOn(sign(payload), { registry: registryOf(payload) })
-  assert.equal(asked.valid, true)
+  const byDigest = await verdictOn(sign(payload), { registry: registryOf(payload) })
+  assert.equal(byDigest.valid, true)
   const unknown = await verdictOn(sign(payload), { registry: registryOf(vector.payload) })
   assert.equal(unknown.reason, 'status_unknown')
 })

@@ -7,11 +7,11 @@ import { wireTime } from '../platform/clock.ts'
 import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
-import { malformedWhy, wrongTypeWhy } from './malformed.ts'
 import { type ReadProof, readProof, type SignedDocument, signedBytes } from './proof.ts'
 import { failuresOfGenuine, type Reason, reasonMessage } from './reasons.ts'
 import type { VerifyResult } from './schema.ts'
 import type { SignatureCache } from './signature-cache.ts'
+import { memberTypeError, structureError } from './structure.ts'
 import {
   signedWhileActive,
   type Trust,
@@ -100,7 +100,7 @@ export function checkCredential(
   // The values of ambiguous JSON have no one type, and those of another issuer are not ours to judge.
   const hasTypes = ambiguity === null && issuer !== undefined
   const malformed =
-    malformedWhy(payload, proof, issuer) ?? (hasTypes ? wrongTypeWhy(payload, proof) : null)
+    structureError(payload, proof, issuer) ?? (hasTypes ? memberTypeError(payload, proof) : null)
   if (malformed !== null) failures.set('malformed_credential', malformed)
   // Ambiguous JSON has no one meaning: digests of it would prove nothing.
   if (malformed !== null || ambiguity !== null) return findings

@@ -4,7 +4,7 @@
  */
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { findStandingOf } from '../score-credentials/personal-store.ts'
+import { findUnrevokedDigests } from '../score-credentials/personal-store.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import {
   type Circumstances,
@@ -49,7 +49,7 @@ export async function moveIdentity(
 
 /** What was issued by hand, too, under any name that the person had: an operator need not have asked for consent here, but was told of its end. */
 async function takeBackAll(tx: Tx, workerId: string, now: Date): Promise<void> {
-  const standing = await findStandingOf(tx, await findUsernameDigests(tx, workerId))
+  const standing = await findUnrevokedDigests(tx, await findUsernameDigests(tx, workerId))
   if (standing.length > 0) await revokeDigests(tx, standing, now)
 }
 

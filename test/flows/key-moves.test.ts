@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { newApiKey } from '../../src/access/api-key.ts'
-import { openKeyDesk } from '../../src/access/authenticate.ts'
+import { openKeyAuthenticator } from '../../src/access/authenticate.ts'
 import { revokeKey } from '../../src/access/manage.ts'
 import { moveKeys } from '../../src/access/move-keys.ts'
 import { findPeppers, insertMoves } from '../../src/access/store.ts'
@@ -151,7 +151,11 @@ test('a pepper with other bytes under its name checks no key, and no key moves t
   const known = await newKey(own.db)
   await newKey(own.db, { peppers: newer })
   const wrong = parseKeyring(`k2:${Buffer.alloc(32, 1).toString('base64')},${testPeppers}`)
-  const desk = openKeyDesk({ db: own.db, peppers: async () => wrong, clock: () => new Date() })
+  const desk = openKeyAuthenticator({
+    db: own.db,
+    peppers: async () => wrong,
+    clock: () => new Date(),
+  })
   const present = (key: string) =>
     desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
   assert.ok(await present(known.key))
@@ -167,7 +171,7 @@ test('keys that are used before and while the first pepper changes move to the n
   const changed = parseKeyring(newest)
   let peppers = async () => ring
   const clock = () => new Date()
-  const desk = openKeyDesk({ db: own.db, peppers: () => peppers(), clock })
+  const desk = openKeyAuthenticator({ db: own.db, peppers: () => peppers(), clock })
   const present = (key: string) =>
     desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
   const move = async () => {

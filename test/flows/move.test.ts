@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
-import { inForm } from '../../src/score-credentials/in-form.ts'
+import { convertProof } from '../../src/score-credentials/convert-proof.ts'
 import { originOf } from '../../src/score-credentials/payload.ts'
 import { openSigners } from '../../src/score-credentials/signers.ts'
 import type { Json } from '../support/build/credentials.ts'
@@ -83,7 +83,7 @@ async function issueBoth(count: number): Promise<IssuedJson[][]> {
     native.map((credential) =>
       Promise.all(
         forms.map(async (form) => {
-          const made = await inForm(credential, form, { origins, signers })
+          const made = await convertProof(credential, form, { origins, signers })
           assert.ok('credential' in made)
           return made.credential as IssuedJson
         }),

@@ -60,7 +60,7 @@ function proofKid({ proof }: Record<string, unknown>): string {
   return kidOf(proof as { verificationMethod: string })
 }
 
-/** On every server, once its mirror has it. */
+/** On every server, once its registry cache has it. */
 async function bothSee(what: string, see: (server: ServerProcess) => Promise<boolean>) {
   for (const server of [one, other]) await eventually(what, { see: () => see(server) })
 }

@@ -18,12 +18,12 @@ import { scoreJobs } from './scores.ts'
 
 export function workerJobs(
   { config, db, log, clock, x402, signers, engine: { engine } }: ServiceParts,
-  { mirror }: Service,
+  { registryCache }: Service,
 ): Job[] {
   const vocabulary = loadReleasedVocabulary()
   const rules =
     engine && scoringRulesOf(engine, scoringVocabulary(vocabulary.records), issueRuleOf(config))
-  const { issuer } = signingHere({ config, mirror, signers })
+  const { issuer } = signingHere({ config, registryCache, signers })
   return [
     ...statusListJobs(db, clock, issuer),
     { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },

@@ -57,7 +57,7 @@ export async function startService(publicUrl: string, beside?: TestService): Pro
     engine: await engineHere(log),
     signers: { of: async (kid) => signers.get(kid) },
   })
-  await service.mirror.refresh()
+  await service.registryCache.refresh()
   const server = createServer({
     endpoints: service.endpoints,
     limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
@@ -95,7 +95,7 @@ export async function startIssuing(service: TestService): Promise<TestIssuer> {
   const issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }
   const publish = async (): Promise<void> => {
     await publishDueLists(db, issuer, systemClock())
-    await service.mirror.refresh()
+    await service.registryCache.refresh()
   }
   await tendLists(db, issuer, systemClock())
   await publish()

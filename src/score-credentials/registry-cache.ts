@@ -10,10 +10,10 @@ import type { ProofForm } from './proof.ts'
 import { listTtlSeconds } from './status-list.ts'
 import { type SigningKey, type Trust, trustOf } from './trust.ts'
 
-export const mirrorRefreshMs = 500
+export const registryCacheRefreshMs = 500
 
-export interface Mirror {
-  /** Throws what the database throws; the mirror then stays as it was. Calls at the same time share one read. */
+export interface RegistryCache {
+  /** Throws what the database throws; the registry cache then stays as it was. Calls at the same time share one read. */
   refresh(): Promise<void>
   /** Milliseconds since the last refresh that succeeded. */
   ageMs(): number
@@ -24,14 +24,14 @@ export interface Mirror {
   list(listId: string, form: ProofForm, now: Date): PublicDocument | 'unknown' | 'outdated'
 }
 
-interface MirroredList extends PublishedList {
+interface CachedList extends PublishedList {
   documents: Map<string, PublicDocument>
 }
 
-export function openMirror(db: Db, publicUrls: readonly string[]): Mirror {
+export function openRegistryCache(db: Db, publicUrls: readonly string[]): RegistryCache {
   let keys: SigningKey[] = []
   let trust: Trust = trustOf(publicUrls, keys)
-  let lists = new Map<string, MirroredList>()
+  let lists = new Map<string, CachedList>()
   let refreshing: Promise<void> | undefined
   let refreshedAt = Number.NEGATIVE_INFINITY
 
@@ -48,7 +48,7 @@ export function openMirror(db: Db, publicUrls: readonly string[]): Mirror {
     }
     lists = new Map(
       found.flatMap(({ listId, fresh }) => {
-        const list = fresh === null ? lists.get(listId) : mirrored({ listId, ...fresh })
+        const list = fresh === null ? lists.get(listId) : cachedList({ listId, ...fresh })
         return list === undefined ? [] : [[listId, list]]
       }),
     )
@@ -76,14 +76,14 @@ export function openMirror(db: Db, publicUrls: readonly string[]): Mirror {
 }
 
 /** The row's time comes as text inside JSON. */
-function mirrored(list: PublishedList): MirroredList {
+function cachedList(list: PublishedList): CachedList {
   return { ...list, validUntil: new Date(list.validUntil), documents: new Map() }
 }
 
 const staleIfErrorSeconds = 3_600
 
 /** A cache may serve a stale list for an hour when we do not answer, but never beyond the list's own end. */
-function documentOf(list: MirroredList, form: ProofForm, secondsLeft: number): PublicDocument {
+function documentOf(list: CachedList, form: ProofForm, secondsLeft: number): PublicDocument {
   const mayGoStale = secondsLeft > listTtlSeconds + staleIfErrorSeconds
   const variant = mayGoStale ? form : `${form}, at its end`
   let document = list.documents.get(variant)

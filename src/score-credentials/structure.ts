@@ -6,7 +6,7 @@ import { w3cContext } from './payload.ts'
 import type { TrustedIssuer } from './trust.ts'
 
 /** Why the document is not a score credential at all, or null. The contexts of an issuer that is not ours are not ours to judge. */
-export function malformedWhy(
+export function structureError(
   payload: Record<string, unknown>,
   proof: unknown,
   issuer: TrustedIssuer | undefined,
@@ -57,10 +57,10 @@ const memberTypes = {
 } as const
 
 /**
- * Returns the first member of a credential of ours whose type is wrong, as a sentence, or null. `malformedWhy`
+ * Returns the first member of a credential of ours whose type is wrong, as a sentence, or null. `structureError`
  * comes first. The types of other issuers' credentials are not ours to judge.
  */
-export function wrongTypeWhy(payload: Record<string, unknown>, proof: unknown): string | null {
+export function memberTypeError(payload: Record<string, unknown>, proof: unknown): string | null {
   if ((payload.type as unknown[]).length !== 2) return 'type must have two members.'
   if (payload.id !== undefined && typeof payload.id !== 'string') return 'id must be a string.'
   for (const [name, types] of Object.entries(memberTypes)) {

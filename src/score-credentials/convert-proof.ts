@@ -6,9 +6,9 @@ import { vcSha256Of } from './trust.ts'
 
 export type Credential = Record<string, unknown>
 
-export type InForm = { credential: Credential } | { cannotSignAs: string }
+export type ConvertedCredential = { credential: Credential } | { cannotSignAs: string }
 
-export interface Forming {
+export interface ProofConversion {
   /** Of this deployment, now and before. */
   origins: readonly Pick<Origin, 'issuer' | 'shape'>[]
   signers: Signers
@@ -18,11 +18,11 @@ export interface Forming {
  * Takes a credential with its native proof, and signs with the key that signed it before. Gives that key's kid where its file is not on
  * this machine or the issuer is none of `origins`. Throws `KeyRefused` for a file that is not sound.
  */
-export async function inForm(
+export async function convertProof(
   credential: Credential,
   form: ProofForm,
-  { origins, signers }: Forming,
-): Promise<InForm> {
+  { origins, signers }: ProofConversion,
+): Promise<ConvertedCredential> {
   if (form === 'native') return { credential }
   const { proof, ...payload } = credential
   const { created, verificationMethod } = proof as { created: string; verificationMethod: string }
