@@ -1,4 +1,7 @@
-/** A credential of ours in another form of proof: the same payload, and so the same digest and status. */
+/**
+ * Converts a credential of this deployment to another form of proof. Payload, digest and status
+ * stay the same.
+ */
 import type { Origin } from './payload.ts'
 import { makeProof, type ProofForm } from './proof.ts'
 import type { Signers } from './signers.ts'
@@ -9,14 +12,16 @@ export type Credential = Record<string, unknown>
 export type ConvertedCredential = { credential: Credential } | { cannotSignAs: string }
 
 export interface ProofConversion {
-  /** Of this deployment, now and before. */
+  /** The present and former origins of this deployment. */
   origins: readonly Pick<Origin, 'issuer' | 'shape'>[]
   signers: Signers
 }
 
 /**
- * Takes a credential with its native proof, and signs with the key that signed it before. Gives that key's kid where its file is not on
- * this machine or the issuer is none of `origins`. Throws `KeyRefused` for a file that is not sound.
+ * Returns the credential with a proof of the given form, signed with the key that signed it before.
+ * `credential` must carry its native proof. Returns that key's kid in `cannotSignAs` if its file is
+ * not on this machine, or if the issuer is none of `origins`. Throws `KeyRefused` for a key file
+ * that is not sound.
  */
 export async function convertProof(
   credential: Credential,

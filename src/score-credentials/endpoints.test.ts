@@ -1,4 +1,7 @@
-/** The routes, each status of each: handlers alone, on a real database; the edge around them is the server's. */
+/**
+ * Every endpoint with each of its statuses: the handlers on a real database, without the HTTP
+ * server.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -52,7 +55,7 @@ const serving = {
   onUnregistered: (kid: string) => void unregistered.push(kid),
 }
 const endpoints = scoreCredentialEndpoints({ db, ...serving })
-/** Port 1 answers nobody. */
+/** Nothing listens on port 1. */
 const away = openDb({
   url: 'postgres://nobody@127.0.0.1:1/none',
   connectionsMax: 1,
@@ -86,7 +89,7 @@ function refusalOf(answer: Answer): string | null {
   return 'refusal' in answer ? answer.refusal : null
 }
 
-/** Serves an issuer of its own, without touching the others' keys. */
+/** Runs a test with its own database and signing key, so that other tests keep theirs. */
 async function withOwnRegistry(
   test: (own: {
     db: typeof db
@@ -111,7 +114,7 @@ async function withOwnRegistry(
 
 // public key and DID document
 
-test('public key 200: the closed document of the active key', async () => {
+test('200: the public key endpoint returns the closed document of the active key', async () => {
   assert.deepEqual(bodyOf(await call('getScoreCredentialPublicKey')), {
     schemaVersion: 'service.score_vc_public_key.v1',
     id: 'https://scores.example.org/.well-known/service-score-vc-public-key.json',
@@ -127,7 +130,7 @@ test('public key 200: the closed document of the active key', async () => {
   })
 })
 
-test('public key 404: no key has this kid', async () => {
+test('404: the public key endpoint has no key with this kid', async () => {
   const kid = signerOf(8).kid
   assert.equal(
     refusalOf(await call('getScoreCredentialPublicKey', { query: { kid } })),
@@ -135,7 +138,7 @@ test('public key 404: no key has this kid', async () => {
   )
 })
 
-test('public key and DID document over a rotation and a revocation', async () => {
+test('the key endpoints follow a rotation and a revocation at the next refresh', async () => {
   await withOwnRegistry(async (own) => {
     const next = signerOf(8)
     const didOf = async () => bodyOf(await call('getDidDocument', {}, own.endpoints))
@@ -162,7 +165,7 @@ test('public key and DID document over a rotation and a revocation', async () =>
   })
 })
 
-test('DID document 200: did:web with every key as Multikey', async () => {
+test('200: the DID document lists every key as Multikey', async () => {
   assert.deepEqual(bodyOf(await call('getDidDocument')), {
     '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/multikey/v1'],
     id: origin.issuer,
@@ -178,7 +181,7 @@ test('DID document 200: did:web with every key as Multikey', async () => {
   })
 })
 
-test('503: public key, DID document and status list before signing is configured', async () => {
+test('503: public key, DID document and status list need a configured signing key', async () => {
   const empty = openRegistryCache(db, [publicUrl])
   const unconfigured = scoreCredentialEndpoints({ db, ...serving, registryCache: empty })
   for (const [operationId, request] of [
@@ -191,7 +194,7 @@ test('503: public key, DID document and status list before signing is configured
   }
 })
 
-test('key documents are made once and then served as they are', async () => {
+test('a key document is built once and then served unchanged', async () => {
   for (const operationId of ['getScoreCredentialPublicKey', 'getDidDocument']) {
     const [first, again] = [await call(operationId), await call(operationId)]
     assert.ok('document' in first && 'document' in again)
@@ -205,7 +208,7 @@ function statusOf(statusToken: string, query: Record<string, string> = {}, of = 
   return call('getScoreCredentialStatus', { path: { statusToken }, query }, of)
 }
 
-test('status 200: active, the closed shape without revokedAt', async () => {
+test('200: the status of an active credential is the closed body without revokedAt', async () => {
   assert.deepEqual(await statusOf(issued.statusToken), {
     status: 200,
     body: {
@@ -217,7 +220,7 @@ test('status 200: active, the closed shape without revokedAt', async () => {
   })
 })
 
-test('status 200: revoked, with the time', async () => {
+test('200: the status of a revoked credential includes the time', async () => {
   assert.deepEqual(bodyOf(await statusOf(revoked.statusToken)), {
     schemaVersion: 'service.score_vc_status.v1',
     status: 'revoked',
@@ -227,12 +230,12 @@ test('status 200: revoked, with the time', async () => {
   })
 })
 
-test('status 200: with the digest of exactly this credential', async () => {
+test('200: the status token and the digest of the same credential match', async () => {
   const answer = await statusOf(issued.statusToken, { vcSha256: issued.vcSha256 })
   assert.equal(bodyOf(answer).status, 'active')
 })
 
-test('status 404: an unknown token and a digest that does not match are told apart by nothing', async () => {
+test('404: an unknown token and a wrong digest get identical answers', async () => {
   const unknown = await statusOf('0'.repeat(64))
   const mismatch = await statusOf(issued.statusToken, { vcSha256: revoked.vcSha256 })
   assert.equal(refusalOf(unknown), 'status_token_not_found')
@@ -241,12 +244,12 @@ test('status 404: an unknown token and a digest that does not match are told apa
   assert.deepEqual(digestAsToken, unknown, 'a digest is no token')
 })
 
-test('status 503: the registry does not answer', async () => {
+test('503: the status endpoint rejects while the database is unavailable', async () => {
   const answer = statusOf(issued.statusToken, {}, endpointsWithoutDatabase)
   await assert.rejects(answer, { name: 'UnavailableError' })
 })
 
-test('status: 300 calls of one turn get each its own answer', async () => {
+test('300 concurrent status calls each get the answer for their own token', async () => {
   const tokens = Array.from({ length: 300 }, (_, i) => (i % 2 === 0 ? issued : revoked).statusToken)
   const answers = await Promise.all(tokens.map((token) => statusOf(token)))
   for (const [i, answer] of answers.entries()) assert.equal(bodyOf(answer).revoked, i % 2 === 1)
@@ -263,7 +266,7 @@ function listOf(listId: string, query: Record<string, string> = {}) {
   return call('getScoreCredentialStatusList', { path: { listId }, query })
 }
 
-test('status list 200: rdfc unless another form is asked for', async () => {
+test('200: a status list is signed with eddsa-rdfc-2022 unless the query selects another form', async () => {
   const listId = listIdOf(issued.credential)
   for (const [query, cryptosuite] of [
     [{}, 'eddsa-rdfc-2022'],
@@ -277,7 +280,7 @@ test('status list 200: rdfc unless another form is asked for', async () => {
   }
 })
 
-test('status list 200: one that was opened after the last refresh is found', async () => {
+test('200: a list that was opened after the last refresh is served', async () => {
   await withOwnRegistry(async (own) => {
     await own.db.run({
       name: 'close',
@@ -293,7 +296,7 @@ test('status list 200: one that was opened after the last refresh is found', asy
   })
 })
 
-test('status list 404: there is no such list, and an id that cannot be one costs no read', async () => {
+test('404: an unknown list is not found, and an impossible list id causes no database read', async () => {
   assert.equal(refusalOf(await listOf('aaaaaaaaaa')), 'status_list_not_found')
   const counted = registryCache.ageMs()
   for (const id of ['2026-0007', 'x'.repeat(5_000), '../../etc', '%00', '__proto__'])
@@ -301,7 +304,7 @@ test('status list 404: there is no such list, and an id that cannot be one costs
   assert.ok(registryCache.ageMs() >= counted, 'the registry cache was not refreshed')
 })
 
-test('status list 503: a list past its validity is not served', async () => {
+test('503: a list past its validity is not served', async () => {
   clockHand.now = new Date('2026-07-01T00:00:00Z')
   const answer = listOf(listIdOf(issued.credential))
   await assert.rejects(answer, { name: 'UnavailableError' })
@@ -314,17 +317,17 @@ function verify(body: Json, of = endpoints) {
   return call('verifyScoreCredential', { body }, of)
 }
 
-test('verify 200: valid', async () => {
+test('200: the verifier accepts a genuine credential', async () => {
   const answer = await verify({ ...issued.credential })
   assert.equal('status' in answer && answer.status, 200)
   assert.equal(bodyOf(answer).valid, true)
 })
 
-test('verify 200: revoked', async () => {
+test('200: the verifier reports a revoked credential', async () => {
   assert.equal(bodyOf(await verify({ ...revoked.credential })).reason, 'revoked')
 })
 
-test('verify 200: a credential whose key is younger than the registry cache is valid at once', async () => {
+test('200: a credential is valid at once if its key is younger than the last refresh', async () => {
   await withOwnRegistry(async (own) => {
     const next = signerOf(8)
     await createKey(own.db, next.kid, issuedAt)
@@ -335,7 +338,7 @@ test('verify 200: a credential whose key is younger than the registry cache is v
   })
 })
 
-test('verify 200: a key that the registry cache knows as pending verifies as soon as it is active, and not before', async () => {
+test('200: a key that is cached as pending verifies as soon as it is active, and not before', async () => {
   await withOwnRegistry(async (own) => {
     const next = signerOf(8)
     await createKey(own.db, next.kid, issuedAt)
@@ -351,27 +354,27 @@ test('verify 200: a key that the registry cache knows as pending verifies as soo
   })
 })
 
-test('verify 200: unknown_key where no read can tell of a younger key', async () => {
+test('200: the verdict is unknown_key if the database cannot be asked for a younger key', async () => {
   const blind = { ...serving, registryCache: openRegistryCache(away, [publicUrl]) }
   const of = scoreCredentialEndpoints({ db: away, ...blind })
   const answer = await call('verifyScoreCredential', { body: issued.credential }, of)
   assert.equal(bodyOf(answer).reason, 'unknown_key')
 })
 
-test('verify 200: ambiguous JSON reaches the handler as a finding', async () => {
+test('200: the handler reports ambiguous JSON as a finding', async () => {
   const request = { body: { ...issued.credential }, bodyAmbiguity: 'A name occurs twice.' }
   const result = bodyOf(await call('verifyScoreCredential', request))
   assert.deepEqual([result.reason, result.message], ['ambiguous_json', 'A name occurs twice.'])
 })
 
-test('verify 200: status_unavailable while the registry does not answer (decision D29)', async () => {
+test('200: the verdict is status_unavailable while the database is unavailable (decision D29)', async () => {
   const result = bodyOf(await verify({ ...issued.credential }, endpointsWithoutDatabase))
   assert.equal(result.reason, 'status_unavailable')
   assert.deepEqual([result.signatureValid, result.issuerMatch], [true, true])
   assert.deepEqual(result.revocation, { checked: false, revoked: false })
 })
 
-test('verify: a right signature over a credential that is not registered raises the alarm, nothing else does', async () => {
+test('only a valid signature on an unregistered credential raises the alarm', async () => {
   const forged = changed(vector.payload, (copy) => {
     inside(copy, 'credentialSubject').score = 999
   })
@@ -386,7 +389,7 @@ test('verify: a right signature over a credential that is not registered raises 
   assert.deepEqual(unregistered, [signer.kid])
 })
 
-test('verify: the token of a revoked credential in a forged one raises the alarm too', async () => {
+test('a forged credential with the token of a revoked one raises the alarm', async () => {
   unregistered.length = 0
   const { proof: _, ...payload } = { ...revoked.credential }
   const forged = changed(payload, (copy) => {
@@ -396,7 +399,7 @@ test('verify: the token of a revoked credential in a forged one raises the alarm
   assert.deepEqual(unregistered, [signer.kid])
 })
 
-test('verify: without credentialStatus the registry is asked by digest', async () => {
+test('the verifier looks up a credential without credentialStatus by its digest', async () => {
   const { credentialStatus: _, proof: __, ...payload } = { ...issued.credential }
   const result = bodyOf(await verify(sign(payload)))
   assert.equal(result.reason, 'status_unknown')
@@ -409,7 +412,7 @@ test('verify: without credentialStatus the registry is asked by digest', async (
   assert.equal(bodyOf(await verify(sign(payload))).valid, true)
 })
 
-test('the verifier description 200: names the endpoint, the types and the limits', async () => {
+test('200: the verifier description names the endpoint, the media types and the limits', async () => {
   const body = bodyOf(await call('describeScoreCredentialVerifier'))
   assert.equal(body.endpoint, 'https://scores.example.org/api/v1/score-vc/verify')
   assert.equal(body.maxBodyBytes, 262_144)
@@ -420,13 +423,13 @@ test('the verifier description 200: names the endpoint, the types and the limits
   })
 })
 
-test('every operation declares its statuses, and issuedAt lies before the examples’ now', () => {
+test('every operation declares the statuses 200 and 400', () => {
   assert.ok(issuedAt < now)
   for (const { operationId, responses } of endpoints)
     assert.ok(200 in responses && 400 in responses, operationId)
 })
 
-test('200: the engine of a score that is not kept here is noted, and only of claims that are signed', async () => {
+test('200: the verdict notes an engine that is not kept, only if the claims are signed', async () => {
   const without = scoreCredentialEndpoints({ db, ...serving, engines: new Set() })
   const verify = async (body: unknown, of = endpoints) =>
     bodyOf(await call('verifyScoreCredential', { body }, of))

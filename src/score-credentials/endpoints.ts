@@ -1,4 +1,4 @@
-/** The routes of score credentials (spec §4.1, §4.3). */
+/** The endpoints of score credentials. */
 import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Endpoint } from '../platform/http/endpoint.ts'
@@ -15,7 +15,10 @@ export interface ScoreCredentialsOptions extends Omit<VerifierParts, 'origin' | 
   formerPublicUrls?: readonly string[]
 }
 
-/** A database that is frozen costs a caller this and what the limiter waited for it, together less than a second (decision D13). */
+/**
+ * Deadline for one read of the database, in milliseconds. This and the limiter's deadline together
+ * stay below one second, so a frozen database cannot hold a caller longer (decision D13).
+ */
 const answerWithinMs = 450
 
 export function scoreCredentialEndpoints({

@@ -1,5 +1,6 @@
 /**
- * Pure: examples for the contract, made for the deployment's own addresses. The signatures are placeholders of the right form.
+ * Pure: examples for the contract with the deployment's own addresses. The signatures are
+ * placeholders of the right form.
  */
 import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
 import { didDocumentOf, publicKeyDocumentOf } from './key-documents.ts'

@@ -1,4 +1,7 @@
-/** Issuing into a real registry: whole or not at all, each credential in a place of its own, one current one a person. */
+/**
+ * Issuing into a real registry: all or nothing, one list index for each credential, one current
+ * credential for each subject.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -53,7 +56,7 @@ test('an issued credential verifies, and the registry holds exactly what was sig
   assert.equal(credential.credentialStatus.id, `${origin.statusUrlPrefix}${statusToken}`)
 })
 
-test('a credential points at a published list and a place inside it', async () => {
+test('a credential refers to a published list and to an index inside it', async () => {
   const { credential } = await issueOne(db)
   const { statusListCredential, statusListIndex, type, statusPurpose } = credential.credentialStatus
   const listId = String(statusListCredential).slice(origin.statusListUrlPrefix.length)
@@ -63,16 +66,16 @@ test('a credential points at a published list and a place inside it', async () =
   assert.deepEqual([type, statusPurpose], ['BitstringStatusListEntry', 'revocation'])
 })
 
-test('validity lasts as many days as the policy says', async () => {
+test('a credential is valid for validityDays', async () => {
   const { credential } = await issueOne(db, {}, { ...issuer, validityDays: 30 })
   assert.equal(credential.validUntil, '2026-06-13T09:00:00Z')
 })
 
-test('no scores give no credentials', async () => {
+test('an empty list of scores issues nothing', async () => {
   assert.deepEqual(await issue(db, []), [])
 })
 
-test('2,000 in one call: each in a place and with a token of its own, in the order of the scores', async () => {
+test('2,000 scores in one call get distinct indexes and tokens, in the order of the scores', async () => {
   const scores = newScores(2_000)
   const issued = await issue(db, scores)
   const subjects = issued.map(({ credential }) => credential.credentialSubject.id)
@@ -91,7 +94,7 @@ test('2,000 in one call: each in a place and with a token of its own, in the ord
   assert.equal(lists.size, openListsWanted)
 })
 
-test('a transaction that fails later leaves nothing', async () => {
+test('a failed transaction leaves no credential', async () => {
   const [lost] = newScores(1)
   const failing = db.transaction(async (tx) => {
     await issueCredentials(tx, issuer, lost === undefined ? [] : [lost])
@@ -101,7 +104,7 @@ test('a transaction that fails later leaves nothing', async () => {
   assert.equal(await count('score_credentials where subject like $1', `%${lost?.username}`), 0)
 })
 
-test('an id in use is refused, in the registry or twice in one call, and nothing of the call stays', async () => {
+test('an id that is in the registry or twice in one call is rejected, and the call issues nothing', async () => {
   const id = '5a1ba2a8-8d0b-4f8f-a8b5-0f3f6f6d2c01'
   await issueOne(db, { id })
   const before = await count('score_credentials')
@@ -117,7 +120,7 @@ test('an id in use is refused, in the registry or twice in one call, and nothing
 
 // supersession
 
-test('a newer score supersedes: the older credential stays valid, with a note (decision D28)', async () => {
+test('a superseded credential stays valid, with a note (decision D28)', async () => {
   const username = 'grace-hopper'
   const first = await issueOne(db, { username, score: 700 })
   const second = await issueOne(db, { username, score: 710 })
@@ -130,7 +133,7 @@ test('a newer score supersedes: the older credential stays valid, with a note (d
   assert.ok(!newer?.notes.includes('superseded'))
 })
 
-test('several scores of one person in one call: the last is the current one', async () => {
+test('if one call holds several scores of a subject, the last credential is current', async () => {
   const scores = newScores(3, { username: 'mary-jackson' })
   const issued = await issue(db, scores)
   const notes = await Promise.all(
@@ -142,7 +145,7 @@ test('several scores of one person in one call: the last is the current one', as
   )
 })
 
-test('SUPERSEDE_REVOKES: a newer score revokes every older credential, of an earlier call or of the same', async () => {
+test('SUPERSEDE_REVOKES: a newer score revokes the older credentials of earlier calls and of the same call', async () => {
   const username = 'katherine-johnson'
   const revoking = { ...issuer, supersedeRevokes: true }
   const first = await issueOne(db, { username }, revoking)
@@ -160,7 +163,7 @@ test('SUPERSEDE_REVOKES: a newer score revokes every older credential, of an ear
   assert.equal(await count(due, listId), 1, 'the list is due for publication')
 })
 
-test('one current credential a person: the database itself refuses a second', async () => {
+test('the database rejects a second current credential of a subject', async () => {
   const username = 'one-current'
   await issueOne(db, { username })
   await issueOne(db, { username })
@@ -172,7 +175,7 @@ test('one current credential a person: the database itself refuses a second', as
   )
 })
 
-test('20 issues for one person at once, the first ones of that person: all succeed, one is current', async () => {
+test('20 concurrent first issues for one subject all succeed, and one credential is current', async () => {
   const username = 'dorothy-vaughan'
   const issued = await Promise.all(Array.from({ length: 20 }, () => issueOne(db, { username })))
   const verdicts = await Promise.all(issued.map(({ credential }) => liveVerdict(db, credential)))
@@ -182,7 +185,7 @@ test('20 issues for one person at once, the first ones of that person: all succe
 
 // keys
 
-test('a signer whose key is not active issues nothing: what it signs would never verify', async () => {
+test('a signer whose key is not active issues nothing, because its signatures would never verify', async () => {
   await assert.rejects(issueOne(db, {}, { ...issuer, signer: signerOf(9) }), /is not registered/)
   const own = await testRegistry()
   try {
@@ -200,22 +203,22 @@ test('a signer whose key is not active issues nothing: what it signs would never
 
 // lists
 
-test('tending opens as many lists as are wanted, also when several processes tend at once', async () => {
+test('several processes that tend lists at once open exactly openListsWanted lists', async () => {
   await client.query('update status_lists set closed_at = $1, dies_at = $1', [now])
   await Promise.all(Array.from({ length: 6 }, () => tendLists(db, issuer, now)))
   assert.equal((await findOpenListIds(db, origin.issuer)).length, openListsWanted)
 })
 
-test('issuing without any open list opens them first', async () => {
+test('issuing opens lists if none is open', async () => {
   await client.query('update status_lists set closed_at = $1, dies_at = $1', [now])
   await Promise.all([issueOne(db), issueOne(db)])
   assert.equal((await findOpenListIds(db, origin.issuer)).length, openListsWanted)
 })
 
-/** Filled to where a list is closed, and used by the tests that follow. */
+/** A list filled up to the limit; later tests use it. */
 let filledList = ''
 
-test('a list is closed at 98,304 credentials, not before, and dies 90 days after the last of them', async () => {
+test('a list is closed at 98,304 credentials, not before, and expires 90 days after the last of them', async () => {
   const [listId = ''] = await tendLists(db, issuer, now)
   filledList = listId
   await client.query('delete from score_credentials where list_id = $1', [listId])
@@ -231,14 +234,14 @@ test('a list is closed at 98,304 credentials, not before, and dies 90 days after
   assert.equal(lastsDays, 365 + 90)
 })
 
-test('a list that is three quarters full takes 2,000 at once, from two at once: no place twice, no new list', async () => {
+test('two concurrent issues of 2,000 into a list that is three quarters full share no index and open no list', async () => {
   await client.query('update status_lists set closed_at = $1, dies_at = $1', [now])
   await client.query(
     'update status_lists set closed_at = null, dies_at = null where list_id = $1',
     [filledList],
   )
   const lists = await count('status_lists')
-  // Of 4,000 places among 32,768 about 120 are wanted by both.
+  // About 120 of the 4,000 indexes, among 32,768 free ones, collide.
   const issued = await Promise.all([issue(db, newScores(2_000)), issue(db, newScores(2_000))])
   const indexes = issued.flat().map(({ credential }) => credential.credentialStatus.statusListIndex)
   assert.equal(new Set(indexes).size, 4_000)
@@ -247,7 +250,7 @@ test('a list that is three quarters full takes 2,000 at once, from two at once: 
   assert.deepEqual(await findOpenListIds(db, origin.issuer), [filledList])
 })
 
-test('when every open list is full to the last place, issuing opens a new one', async () => {
+test('issuing opens a new list if every open list is completely full', async () => {
   await fillList(registry, filledList, { from: 0, count: listLength })
   const { credential } = await issueOne(db)
   const other = inside({ ...credential }, 'credentialStatus').statusListCredential
@@ -255,7 +258,7 @@ test('when every open list is full to the last place, issuing opens a new one', 
   assert.equal((await liveVerdict(db, credential)).valid, true)
 })
 
-test('the payload never holds what the score does not name', async () => {
+test('the payload omits every property that is not part of a score', async () => {
   const named = {
     ...score({ username: 'no-extras' }),
     issuedAt,

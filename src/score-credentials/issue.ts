@@ -1,6 +1,10 @@
 /**
- * Issuing. Writes score_credentials (and status_lists, when one is opened or closed); all of one call commits together or not at all.
- * A crash before the commit leaves nothing; after it, the credential is in the registry, in its list and verifiable.
+ * Issues credentials.
+ *
+ * Tables: writes `score_credentials`, and `status_lists` if a list is opened or closed. One call
+ * commits all or nothing.
+ * Crash: before the commit nothing remains. After the commit the credential is in the registry, in
+ * its list and verifiable.
  */
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { sha256 } from '../platform/crypto/bytes.ts'
@@ -35,19 +39,22 @@ import {
   supersedeReplaced,
 } from './store.ts'
 
-/** The deployment's addresses, its signer and its policy. */
+/** The addresses, the signer and the policy of the deployment. */
 export interface Issuer extends ListSigner {
   validityDays: number
-  /** Whether a newer score revokes the older credential (decision D28). */
+  /** True if a newer score revokes the older credential (decision D28). */
   supersedeRevokes: boolean
 }
 
 export interface NewCredential extends Score {
-  /** UUID of the credential; random where the caller has none. */
+  /** UUID of the credential. Random by default. */
   id?: string
-  /** From when the credential is valid, and when it is signed. */
+  /** Start of validity and time of signing. */
   issuedAt: Date
-  /** `vcSha256` of the one whose place it takes under another name; what is current under its own is superseded anyway. */
+  /**
+   * `vcSha256` of a credential that was issued under a former username and that this one
+   * supersedes. Current credentials of the present username are superseded in any case.
+   */
   replaces?: Buffer | null
 }
 
@@ -59,8 +66,9 @@ export interface IssuedCredential {
 }
 
 /**
- * Issues one credential for each score, within the caller's transaction. The last of a subject is its current one; earlier ones are
- * marked superseded. Throws on an `id` that is in use, and where the signer's key is not the active one.
+ * Issues one credential for each score, within the caller's transaction. The last credential of a
+ * subject is its current one; earlier ones are marked superseded. Throws if an `id` is in use or if
+ * the signer's key is not active.
  */
 export async function issueCredentials(
   tx: Tx,
@@ -68,8 +76,8 @@ export async function issueCredentials(
   scores: readonly NewCredential[],
 ): Promise<IssuedCredential[]> {
   if (scores.length === 0) return []
-  // A revocation of the key must not commit between this check and our commit: our credentials
-  // would be missing in the lists.
+  // The key must not be revoked between this check and the commit. Otherwise the published lists
+  // would miss the bits of these credentials.
   await holdKeys(tx)
   await requireActiveKey(tx, issuer.signer.kid)
   const now = scores.map((score) => score.issuedAt).reduce((a, b) => (a > b ? a : b))
@@ -77,7 +85,8 @@ export async function issueCredentials(
   const replaced = scores.flatMap(({ replaces }) => replaces ?? [])
   const issued: IssuedCredential[] = []
   const superseded = replaced.length === 0 ? [] : await supersedeReplaced(tx, replaced, now)
-  // What another transaction took meanwhile, a list's place or a subject's currency, is tried again with what it left.
+  // A concurrent transaction may take a list index or insert the current credential of a subject.
+  // Each round tries again the scores that were not inserted.
   for (let places = [...scores.keys()]; places.length > 0; ) {
     const slots = await freeSlots(tx, issuer, places.length)
     const signed = places.map((place, i) => {
@@ -111,7 +120,7 @@ async function refuseUsedIds(tx: Tx, ids: readonly (string | undefined)[]): Prom
   if (used !== undefined) throw new Error(`the credential id ${used.credentialId} is in use`)
 }
 
-/** Signs one credential: no I/O. */
+/** Signs one credential. No I/O. */
 export function signCredential(
   issuer: Issuer,
   score: NewCredential,
@@ -160,17 +169,23 @@ export function signCredential(
   }
 }
 
-/** Places tried at least in one go: one question then suffices for one credential. */
+/**
+ * Minimum of list indexes tried in one query, so that one query usually suffices for one
+ * credential.
+ */
 const triesMin = 8
 const fruitlessRoundsBeforeNewList = 8
 
-/** Random places in random open lists: neither list nor index tells the order of issue. */
+/**
+ * Returns unused random indexes in random open lists. Neither list nor index reveals the order of
+ * issue.
+ */
 async function freeSlots(tx: Tx, issuer: Issuer, wanted: number): Promise<StatusSlot[]> {
   let listIds = await findOpenListIds(tx, issuer.origin.issuer)
   if (listIds.length === 0) listIds = await tendListsInside(tx, issuer, new Date())
   const free = new Map<string, StatusSlot>()
   for (let fruitless = 0; free.size < wanted; ) {
-    // Every open list is far fuller than its keeper has noticed.
+    // Every open list is almost full, and `tendLists` has not closed it yet.
     if (fruitless === fruitlessRoundsBeforeNewList) {
       listIds = [await openList(tx, issuer, new Date())]
       fruitless = 0
@@ -195,7 +210,10 @@ function randomSlot(listIds: readonly string[]): StatusSlot {
   return { listId, index: randomInt(listLength), token: randomBytes(32).toString('hex') }
 }
 
-/** Closes lists that are full enough and opens new ones until enough are open. Cheap; run now and then by the worker and by bulk issue. */
+/**
+ * Closes lists that are full enough and opens new ones until `openListsWanted` are open. Returns
+ * the ids of the open lists. The jobs process and bulk issuing call it repeatedly; it is cheap.
+ */
 export function tendLists(db: Db, issuer: Issuer, now: Date): Promise<string[]> {
   return db.transaction((tx) => tendListsInside(tx, issuer, now))
 }
@@ -211,7 +229,10 @@ async function tendListsInside(tx: Tx, issuer: Issuer, now: Date): Promise<strin
   return open
 }
 
-/** A list is published, empty, from the moment it exists: no credential ever points at nothing. */
+/**
+ * Inserts a list that is already published, with no bit set. A credential therefore never refers to
+ * a missing list.
+ */
 async function openList(tx: Tx, issuer: Issuer, now: Date): Promise<string> {
   const listId = randomListId()
   await insertList(tx, signList(issuer, { listId, revision: 0, indexes: [], publishedAt: now }))
@@ -220,7 +241,7 @@ async function openList(tx: Tx, issuer: Issuer, now: Date): Promise<string> {
 
 const base32 = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** Ten random base32 characters: a counter would tell volume and age. */
+/** Returns ten random base32 characters. A counter would reveal the volume and age of the list. */
 function randomListId(): string {
   return Array.from(randomBytes(10), (byte) => base32[byte & 31]).join('')
 }

@@ -1,5 +1,6 @@
 /**
- * Pure: the published forms of the keys: the closed key document of the specification, and the DID document. Only public halves.
+ * Pure: the published documents of the public keys: the closed key document of the specification,
+ * and the DID document.
  */
 import { wireTime } from '../platform/clock.ts'
 import { nativeProofType, schemaVersion, wellKnownPath } from '../platform/http/identifiers.ts'
@@ -25,8 +26,9 @@ export function publicKeyDocumentOf(origin: Origin, key: SigningKey): Record<str
 }
 
 /**
- * The did:web document. A retired key carries no end, for verifiers refuse all proofs of a key that has one; only a compromised key
- * gets `revoked` and leaves `assertionMethod` (Controlled Identifiers §2.2).
+ * Returns the did:web document. A retired key carries no end time, because verifiers reject every
+ * proof of a key that has one. A compromised key carries `revoked` and is not listed in
+ * `assertionMethod` (W3C Controlled Identifiers, 2.2).
  */
 export function didDocumentOf(
   origin: Origin,

@@ -1,4 +1,4 @@
-/** The routes of the public keys: the one that signs, and the issuer as a DID document (spec §4.1). */
+/** The endpoints of the public keys: the active key, and the issuer as a DID document. */
 import { Type } from 'typebox'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import { commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
@@ -15,8 +15,8 @@ export interface KeyParts {
   registryCache: RegistryCache
   origin: Origin
   /**
-   * Origins that this deployment had before: their documents are served to requests that name their
-   * host (decision D55).
+   * Origins that this deployment had before. A request that names the host of a former origin
+   * receives the documents of that origin (decision D55).
    */
   formerOrigins: readonly Origin[]
 }
@@ -60,7 +60,8 @@ export function keyEndpoints({ registryCache, origin, formerOrigins }: KeyParts)
       answer({ query, formerOrigin }) {
         const active = registryCache.activeKey()
         if (active === undefined) return refuse('signing_not_configured')
-        // The closed shape has no place to say that a key was revoked.
+        // The closed document has no member for the revocation of a key, so a revoked key is not
+        // served.
         const sound = registryCache.keys().filter((key) => key.state !== 'revoked')
         const key = query.kid === undefined ? active : sound.find((k) => k.kid === query.kid)
         if (key === undefined) return refuse('not_found', { message: 'No key has this kid.' })
@@ -102,8 +103,8 @@ type OriginDocuments = <State extends object>(
 ) => { document: PublicDocument }
 
 /**
- * Makes each document of an origin once for each state of the registry cache: its arrays are replaced,
- * never changed.
+ * Builds each document of an origin once for each state of the registry cache. The state is the
+ * identity of an array or key: the cache replaces them and never changes them.
  */
 function originDocuments(origin: Origin): OriginDocuments {
   const made = new WeakMap<object, PublicDocument>()

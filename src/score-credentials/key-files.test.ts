@@ -1,4 +1,7 @@
-/** Private keys on disk: made whole, readable by their owner alone, refused with the file's name. */
+/**
+ * Private keys on disk: written completely, readable only by their owner, rejected with the name of
+ * the file.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
@@ -24,7 +27,7 @@ function folder(name: string): string {
   return join(root, name)
 }
 
-test('a made key is named by its kid, mode 0600 in a folder of mode 0700, and can be read back', async () => {
+test('a new key file is named by its kid, has mode 0600 in a folder of mode 0700, and can be read back', async () => {
   const keys = folder('made')
   const before = process.umask(0)
   const kid = await makeKeyFile(keys).finally(() => process.umask(before))
@@ -35,7 +38,7 @@ test('a made key is named by its kid, mode 0600 in a folder of mode 0700, and ca
   assert.deepEqual([...(await readSigners(keys)).keys()], [kid])
 })
 
-test('several keys are read, other files are left alone', async () => {
+test('every key file of a folder is read, and other files are ignored', async () => {
   const keys = folder('several')
   const kids = [await makeKeyFile(keys), await makeKeyFile(keys)].sort()
   writeFileSync(join(keys, 'README'), 'not a key')
@@ -43,11 +46,11 @@ test('several keys are read, other files are left alone', async () => {
   assert.deepEqual([...(await readSigners(keys)).keys()].sort(), kids)
 })
 
-test('a folder that does not exist holds no keys', async () => {
+test('a missing folder holds no keys', async () => {
   assert.equal((await readSigners(folder('absent'))).size, 0)
 })
 
-test('a sound public key beside the private ones is no signer', async () => {
+test('a sound public key file is accepted and is not a signer', async () => {
   const keys = folder('public')
   mkdirSync(keys)
   const der = Buffer.from('MCowBQYDK2VwAyEA6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=', 'base64')
@@ -57,7 +60,7 @@ test('a sound public key beside the private ones is no signer', async () => {
   assert.deepEqual([...(await readSigners(keys)).keys()], [signer.kid])
 })
 
-test('refused: a file that cannot be read, with its name', async () => {
+test('refused: an unreadable file is reported with its name', async () => {
   const keys = folder('unreadable')
   mkdirSync(keys)
   symlinkSync('nowhere', join(keys, 'x.pem'))
@@ -65,7 +68,7 @@ test('refused: a file that cannot be read, with its name', async () => {
   await assert.rejects(readSigners(keys), { name: 'KeyRefused', message })
 })
 
-test('refused: a folder, and a pipe, which would be waited for without end', async () => {
+test('refused: a folder and a pipe are rejected without reading them', async () => {
   const keys = folder('not-files')
   for (const make of [
     mkdirSync,
@@ -79,7 +82,7 @@ test('refused: a folder, and a pipe, which would be waited for without end', asy
   }
 })
 
-test('refused: a file that is far too large for a key, before it is read', async () => {
+test('refused: a file too large for a key is rejected before it is read', async () => {
   const keys = folder('large')
   mkdirSync(keys)
   writeFileSync(join(keys, 'x.pem'), '')
@@ -88,7 +91,7 @@ test('refused: a file that is far too large for a key, before it is read', async
   await assert.rejects(readSigners(keys), { name: 'KeyRefused', message })
 })
 
-test('refused: a file that is not a key, with its name and the reason', async () => {
+test('refused: a file that holds no key is reported with its name and the reason', async () => {
   const keys = folder('garbage')
   mkdirSync(keys)
   writeFileSync(join(keys, 'x.pem'), 'garbage')

@@ -1,12 +1,16 @@
 /**
- * Private keys on disk: one PEM file a key, named by its kid, readable by its owner alone. Read once when a process starts.
+ * Private keys on disk: one PEM file for each key, named by its kid, readable only by its owner. A
+ * process reads them at start and again when it meets an unknown kid.
  */
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyRefused, kidOf, rawPublicKey, type Signer, signerOfPem } from './signing-key.ts'
 
-/** The signers of a folder, by kid. Throws `KeyRefused` naming the file for the first one that is not sound; a folder that does not exist holds none. */
+/**
+ * Returns the signers of a folder, by kid. Returns none if the folder does not exist. Throws
+ * `KeyRefused` with the file name at the first file that is not a sound key.
+ */
 export async function readSigners(folder: string): Promise<Map<string, Signer>> {
   const signers = new Map<string, Signer>()
   for (const name of await pemFiles(folder)) {
@@ -39,7 +43,10 @@ async function readSigner(file: string): Promise<Signer | null> {
 
 const pemBytesMax = 65_536
 
-/** A pipe would never end and hold up the start; a file that large is no key. */
+/**
+ * Reads a PEM file. Rejects a pipe, which would block the start for ever, and a file too large to
+ * be a key.
+ */
 async function readPem(file: string): Promise<string> {
   const stats = await stat(file).catch(unreadable(file))
   if (!stats.isFile()) throw new KeyRefused(`${file}: not a file`)
@@ -47,14 +54,17 @@ async function readPem(file: string): Promise<string> {
   return readFile(file, 'utf8').catch(unreadable(file))
 }
 
-/** For `catch`. */
+/** Returns a handler for `catch` that throws `KeyRefused` with the file name. */
 function unreadable(file: string): (error: unknown) => never {
   return (error) => {
     throw new KeyRefused(`${file}: the file cannot be read`, { cause: error })
   }
 }
 
-/** Makes a key, keeps it in `folder` and gives its kid. The file is whole or absent, never half written. */
+/**
+ * Creates a key file in `folder` and returns its kid. After a crash the file is either complete or
+ * absent.
+ */
 export async function makeKeyFile(folder: string): Promise<string> {
   const { privateKey } = generateKeyPairSync('ed25519')
   const kid = kidOf(rawPublicKey(createPublicKey(privateKey)))

@@ -1,11 +1,9 @@
-/** All SQL of signing_keys. */
+/** All SQL of `signing_keys`. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { KeyState, SigningKey } from './trust.ts'
 
 export interface RegisteredKey extends SigningKey {
-  /**
-   * Time at which all credentials of this revoked key were revoked, or null when they were kept.
-   */
+  /** Time at which all credentials of this revoked key were revoked, or null if they were kept. */
   credentialsRevokedAt: Date | null
 }
 
@@ -17,14 +15,18 @@ export function findKeys(db: Queryable): Promise<RegisteredKey[]> {
     from signing_keys order by created_at, kid`)
 }
 
-/** Keys are changed one at a time: every change first takes this lock, so that two rotations cannot interleave. */
+/**
+ * Serialises changes of keys. Every change takes this lock first, so two rotations cannot
+ * interleave.
+ */
 export async function lockKeys(tx: Tx): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('signing_keys'))`)
 }
 
 /**
- * Makes changes of keys wait until this transaction ends. Transactions that hold this lock do not
- * wait for each other, and the queue is fair: continuous issuing cannot keep a revocation waiting.
+ * Makes changes of keys wait until this transaction ends. Transactions that hold this shared lock
+ * do not wait for each other. The lock queue is fair, so continuous issuing cannot delay a
+ * revocation without end.
  */
 export async function holdKeys(tx: Tx): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock_shared(hashtext('signing_keys'))`)
@@ -36,7 +38,10 @@ export async function insertKey(tx: Tx, key: SigningKey): Promise<void> {
     values (${key.kid}, ${key.publicKey}, ${key.state}, ${key.createdAt}, ${key.activatedAt})`)
 }
 
-/** Moves a key to `state` and stamps the move; says whether it was in one of `from`. */
+/**
+ * Moves a key to the state `to` and sets the time of the move. Returns false if its state was none
+ * of `from`.
+ */
 export async function moveKey(
   tx: Tx,
   kid: string,

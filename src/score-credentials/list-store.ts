@@ -1,10 +1,11 @@
-/** All SQL of status_lists. */
+/** All SQL of `status_lists`. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Proof, ProofForm } from './proof.ts'
 
 /**
- * Every list named is due for publication. Locked in order, so that two bulk revocations cannot deadlock; and in the mode that lets
- * credentials be issued into the list meanwhile, whose foreign keys hold it.
+ * Makes the given lists due for publication. Locks them in order of their id, so two bulk
+ * revocations cannot deadlock. `for no key update` does not conflict with the foreign-key locks of
+ * credentials that are being issued into the list.
  */
 export async function raiseRevision(tx: Tx, listIds: readonly string[]): Promise<void> {
   await tx.run(sql`
@@ -20,7 +21,10 @@ export interface OpenList {
   credentials: number
 }
 
-/** Lists of this issuer that take credentials. A list never holds credentials of two issuers. */
+/**
+ * Returns the lists of this issuer that accept credentials. A list never holds credentials of two
+ * issuers.
+ */
 export function findOpenLists(db: Queryable, issuer: string): Promise<OpenList[]> {
   return db.rows<OpenList>(sql`
     select list_id as "listId",
@@ -35,12 +39,15 @@ export async function findOpenListIds(db: Queryable, issuer: string): Promise<st
   return rows.map((row) => row.listId)
 }
 
-/** One process at a time opens and closes lists. */
+/** Lets one process at a time open and close lists. */
 export async function lockStatusLists(tx: Tx): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('status_lists'))`)
 }
 
-/** Closes a list; it stays published for `afterlifeDays` after the last of its credentials expires. */
+/**
+ * Closes a list. It stays published until `afterlifeDays` after the last of its credentials
+ * expires.
+ */
 export async function closeList(
   tx: Tx,
   listId: string,
@@ -54,7 +61,7 @@ export async function closeList(
 
 export interface Publication {
   listId: string
-  /** The revision whose revocations are all in it. */
+  /** The published list contains all revocations up to this revision. */
   revision: number
   publishedAt: Date
   refreshAt: Date
@@ -79,8 +86,8 @@ export interface DueList {
 }
 
 /**
- * Returns the next list of these issuers that is due, held until the transaction ends. Another
- * publisher skips it, and issuing goes on.
+ * Returns the next due list of these issuers and locks its row until the transaction ends. A
+ * concurrent publisher skips the row. Issuing into the list continues.
  */
 export async function takeDueList(
   tx: Tx,
@@ -105,7 +112,7 @@ export async function updatePublication(tx: Tx, list: Publication): Promise<void
 }
 
 /**
- * Makes every list that is still published due. Locks the lists in the order of `raiseRevision`.
+ * Makes every list due that is still published. Locks the lists in the order of `raiseRevision`.
  */
 export async function raiseAllRevisions(tx: Tx, at: Date): Promise<void> {
   await tx.run(sql`
@@ -124,7 +131,9 @@ export interface PublishedList {
   proofs: Record<ProofForm, Proof>
 }
 
-/** The lists whose publication differs from what the caller has; and, without text, those it has already. */
+/**
+ * Returns every published list. `fresh` is null if the caller already has the current publication.
+ */
 export function findPublications(
   db: Queryable,
   known: { listIds: readonly string[]; publications: readonly number[] },

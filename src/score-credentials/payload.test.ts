@@ -1,4 +1,4 @@
-/** The payload against the published vector, and the addresses that follow from PUBLIC_URL. */
+/** The payload against the published vector, and the addresses that derive from PUBLIC_URL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { issuedAt, origin, score, vector } from '../../test/support/build/credentials.ts'
@@ -29,20 +29,20 @@ test('vector: vcSha256 is the SHA-256 of the canonical payload', () => {
   assert.equal(sha256Hex(vector.canonicalPayload), vector.vcSha256)
 })
 
-test('a payload has no fraction of a second, whatever the clock says', () => {
+test('a payload holds no fraction of a second', () => {
   const validFrom = new Date('2026-05-14T09:00:00.999Z')
   const payload = credentialPayload(origin, score(), { ...vectorFacts, validFrom })
   assert.equal(payload.validFrom, '2026-05-14T09:00:00Z')
   assert.equal(payload.issuanceDate, payload.validFrom)
 })
 
-test('the issuer is did:web of the host, a port percent-encoded (decision D30)', () => {
+test('the issuer is did:web of the host, with a percent-encoded port (decision D30)', () => {
   assert.equal(originOf('https://scores.example.org').issuer, 'did:web:scores.example.org')
   assert.equal(originOf('http://localhost:8080').issuer, 'did:web:localhost%3A8080')
   assert.equal(originOf('https://scores.example.org:443').issuer, 'did:web:scores.example.org')
 })
 
-test('every address of an origin lies under PUBLIC_URL, a trailing slash makes no difference', () => {
+test('every address of an origin is under PUBLIC_URL, with or without its trailing slash', () => {
   const { shape: _, ...addresses } = originOf('https://scores.example.org/')
   assert.deepEqual(addresses, {
     url: 'https://scores.example.org',

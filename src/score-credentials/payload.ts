@@ -1,22 +1,25 @@
 /**
- * Pure: the payload of a score credential, the document without its proof, and everything that is read off it.
- * `vcSha256` is the SHA-256 of its canonical JSON, the same for every form of the proof.
+ * Pure: the payload of a score credential (the document without its proof) and the addresses in it.
+ * `vcSha256` is the SHA-256 of its canonical JSON and does not depend on the form of the proof.
  */
 
 import { wireTime } from '../platform/clock.ts'
 import { credentialType, wellKnownPath } from '../platform/http/identifiers.ts'
 import { credentialShape, type NodeShape } from './rdf.ts'
 
-/** Where a deployment lives: every absolute URL and the issuer follow from it (decisions D3, D30). */
+/**
+ * The public origin of a deployment. Every absolute URL and the issuer are derived from it
+ * (decisions D3, D30).
+ */
 export interface Origin {
   /** Without a trailing slash, e.g. `https://scores.example.org`. */
   url: string
-  /** `did:web:scores.example.org`; a port is percent-encoded. */
+  /** `did:web:scores.example.org`. A port is percent-encoded. */
   issuer: string
   contextUrl: string
   statusUrlPrefix: string
   statusListUrlPrefix: string
-  /** How a credential of this origin is written as RDF. */
+  /** Maps a credential of this origin to RDF. */
   shape: NodeShape
 }
 
@@ -35,9 +38,15 @@ export function originOf(publicUrl: string): Origin {
   }
 }
 
-/** What a credential states of a person. Never a worker id, an address, evidence or raw signals. */
+/**
+ * The claims of a credential about its subject. They never include a worker id, an email address,
+ * evidence or raw signals.
+ */
 export interface Score {
-  /** Public handle; the subject is the public profile, so that a verifier can tell whose score it is. */
+  /**
+   * Public handle. The subject is the URL of the public profile, so a verifier can tell whose score
+   * it is.
+   */
   username: string
   score: number
   scoreBand: string
@@ -74,7 +83,9 @@ export function subjectUrl(origin: Origin, username: string): string {
   return `${origin.url}/u/${username}`
 }
 
-/** The bytes that are signed hold integers, ASCII text and times in UTC without a fraction, nothing else. */
+/**
+ * Returns the payload to sign. It holds only integers, ASCII text and UTC times without a fraction.
+ */
 export function credentialPayload(
   origin: Origin,
   score: Score,

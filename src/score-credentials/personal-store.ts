@@ -1,11 +1,11 @@
-/** All that this room keeps of one person: to give it out, to take it back and to erase it. */
+/** The SQL of one worker's credentials for export, withdrawal and erasure. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { credentialRevokedAt } from './store.ts'
 
-/** A person's credentials: by what a score knows of, and by whose profile they are of. */
+/** Selects a worker's credentials by digest, or by a username that the worker has or had. */
 export interface CredentialsOf {
   vcSha256s: readonly Buffer[]
-  /** SHA-256 of every username that the person had. */
+  /** SHA-256 of every username that the worker had. */
   usernameSha256s: readonly Buffer[]
 }
 
@@ -18,7 +18,10 @@ export interface CredentialRecord {
   revokedAt: Date | null
 }
 
-/** Names that the person had before are known by their digests alone. */
+/**
+ * Returns the credentials of a worker. Former usernames are stored only as digests, so the subject
+ * is compared by digest.
+ */
 export function findCredentialRecords(
   db: Queryable,
   { vcSha256s, usernameSha256s }: CredentialsOf,
@@ -32,7 +35,10 @@ export function findCredentialRecords(
     order by c.issued_at, c.vc_sha256`)
 }
 
-/** Digests of what is not revoked, however it was issued. */
+/**
+ * Returns the digests of the credentials under these usernames that are not revoked one by one,
+ * whether a scoring run or an import issued them.
+ */
 export async function findUnrevokedDigests(
   db: Queryable,
   usernameSha256s: readonly Buffer[],
@@ -44,8 +50,9 @@ export async function findUnrevokedDigests(
 }
 
 /**
- * What credentials say is gone; digest, status token and place in the list stay, so that a copy somebody holds is still told to be
- * revoked. They are revoked already.
+ * Erases the content of credentials that are already revoked. Digest, status token and list index
+ * stay, so the status route and the verifier still answer "revoked" for a copy that a third party
+ * holds.
  */
 export async function eraseCredentials(tx: Tx, vcSha256s: readonly Buffer[]): Promise<void> {
   await tx.run(sql`

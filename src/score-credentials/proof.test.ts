@@ -1,4 +1,7 @@
-/** The three proof forms: against the published vector, against the reference libraries, and against each other. */
+/**
+ * The three proof forms against the published vector, against the reference libraries and against
+ * each other.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -47,7 +50,7 @@ test('vector: the 64 signed bytes of each form are the hash of the options and t
 })
 
 for (const form of proofForms) {
-  test(`vector: the ${form} credential reproduces, its proofValue included`, () => {
+  test(`vector: the ${form} credential reproduces, including its proofValue`, () => {
     assert.deepEqual(sign(vector.payload, { form }), vectorCredentials[form])
   })
   test(`vector: the ${form} credential verifies`, async () => {
@@ -58,7 +61,7 @@ for (const form of proofForms) {
 }
 
 for (const form of peerForms) {
-  test(`oracle: the reference library verifies what we sign as ${form}, and refuses it changed`, async () => {
+  test(`oracle: the reference library accepts our ${form} proof and rejects it on a changed document`, async () => {
     const suite = await verifierSuite(form)
     const ours = sign(vector.payload, { form })
     assert.equal(await peerVerifies(ours, suite, now), true)
@@ -67,7 +70,7 @@ for (const form of peerForms) {
     })
     assert.notEqual(await peerVerifies(forged, suite, now), true)
   })
-  test(`oracle: what the reference library issues as ${form} is ours byte for byte, and we accept it`, async () => {
+  test(`oracle: the reference library issues the same ${form} bytes as we do, and we accept them`, async () => {
     const issued = await peerIssues(vector.payload, await signerSuite(form))
     assert.deepEqual(issued, vectorCredentials[form])
     assert.equal((await verdictOn(issued)).valid, true)
@@ -76,7 +79,7 @@ for (const form of peerForms) {
 
 for (const made of proofForms) {
   for (const shown of proofForms.filter((form) => form !== made))
-    test(`replay: a ${made} signature does not pass as ${shown}`, async () => {
+    test(`replay: a ${made} signature does not verify as ${shown}`, async () => {
       const shownAs = changed(vectorCredentials[shown], (copy) => {
         inside(copy, 'proof').proofValue = inside(vectorCredentials[made], 'proof').proofValue
       })
@@ -114,7 +117,7 @@ for (const [what, text] of Object.entries(otherSpellings))
     assert.equal((await verdictOn(respelt)).reason, 'signature_invalid')
   })
 
-test('malleability: S + L, a second scalar for the same signature, is signature_invalid', async () => {
+test('malleability: a signature with the second scalar S + L is signature_invalid', async () => {
   const order = 2n ** 252n + 27742317777372353535851937790883648493n
   const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`) + order
   const high = Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()
@@ -164,12 +167,12 @@ for (const [what, wrong] of Object.entries(wrongProofs))
     assert.deepEqual(result.revocation, { checked: true, revoked: false, revokedAt: null })
   })
 
-test('unsupported_proof: an array is answered with what to send instead', async () => {
+test('unsupported_proof: the message for an array of proofs says to send one object', async () => {
   const result = await verdictOn({ ...vector.payload, proof: [proof] })
   assert.equal(result.message, 'Send one proof object, not a list of proofs.')
 })
 
-test('unsupported_proof: eddsa-jcs-2022 whose context is only the beginning of the document’s', async () => {
+test('unsupported_proof: an eddsa-jcs-2022 proof repeats only part of the document’s context', async () => {
   const jcs = inside(vectorCredentials['eddsa-jcs-2022'], 'proof')
   for (const context of [[(vector.payload['@context'] as string[])[0]], undefined, [], 'x']) {
     const read = readProof({ ...jcs, '@context': context }, vector.payload)
@@ -177,7 +180,7 @@ test('unsupported_proof: eddsa-jcs-2022 whose context is only the beginning of t
   }
 })
 
-test('unsupported_proof: eddsa-rdfc-2022 with a context in the proof', async () => {
+test('unsupported_proof: an eddsa-rdfc-2022 proof contains a context', async () => {
   const rdfc = inside(vectorCredentials['eddsa-rdfc-2022'], 'proof')
   const credential = {
     ...vector.payload,

@@ -1,6 +1,7 @@
 /**
- * Pure: the three forms of a proof over one payload. All are Ed25519 over SHA-256(options) ‖ SHA-256(payload), 64 bytes; they differ
- * in the canonical form and in the `type` inside the options, so that a signature of one form never passes as another.
+ * Pure: the three proof forms of one payload. Each signs SHA-256(options) ‖ SHA-256(payload), 64
+ * bytes, with Ed25519. The forms differ in the canonical form of both parts and in the `type`
+ * inside the options, so a signature of one form never passes as another.
  */
 import { base58Decode, base58Encode, sha256 } from '../platform/crypto/bytes.ts'
 import { nativeProofType } from '../platform/http/identifiers.ts'
@@ -13,23 +14,30 @@ export type ProofForm = (typeof proofForms)[number]
 
 export interface ProofOptions {
   form: ProofForm
-  /** Time of signing, as it stands in the proof. */
+  /** Time of signing, with the exact text of the proof. */
   created: string
   /** `<issuer>#<kid>`. */
   verificationMethod: string
-  /** The context of the native proof's own terms, for a document that does not name it. The W3C forms need none. */
+  /**
+   * The context that defines the terms of the native proof, for a document whose own context does
+   * not. The W3C forms need none.
+   */
   nativeContext?: string | undefined
 }
 
-/** What a document is made of, for the digests: its canonical JSON always, its canonical N-Quads where it has a shape. */
+/**
+ * A document and the inputs of its two digests: canonical JSON, and canonical N-Quads by `shape`.
+ */
 export interface SignedDocument {
   document: Record<string, unknown>
   shape: NodeShape
-  /** SHA-256 of the canonical JSON; for a credential this is vcSha256. */
+  /** SHA-256 of the canonical JSON. For a credential this is vcSha256. */
   jcsSha256: Buffer
 }
 
-/** The 64 bytes under the signature, or null where the document has no canonical form of this kind. */
+/**
+ * Returns the 64 signed bytes, or null if the document has no canonical form for `options.form`.
+ */
 export function signedBytes(signed: SignedDocument, options: ProofOptions): Buffer | null {
   if (options.form !== 'eddsa-rdfc-2022') {
     const proof = proofMembers(options, signed.document['@context'])
@@ -50,7 +58,10 @@ export interface Proof extends Record<string, unknown> {
   proofValue: string
 }
 
-/** The proof as it stands in the document. Throws when the document has no canonical form: ours always has one. */
+/**
+ * Returns the proof member of the document. Throws if the document has no canonical form; documents
+ * of this deployment always have one.
+ */
 export function makeProof(signed: SignedDocument, options: ProofOptions, signer: Signer): Proof {
   const bytes = signedBytes(signed, options)
   if (bytes === null) throw new Error(`the document has no canonical form for ${options.form}`)
@@ -58,7 +69,10 @@ export function makeProof(signed: SignedDocument, options: ProofOptions, signer:
   return { ...proofMembers(options, signed.document['@context']), proofValue } as Proof
 }
 
-/** The members of a proof but its value. An `eddsa-jcs-2022` proof repeats the document's context (vc-di-eddsa §3.3.5). */
+/**
+ * Returns the members of a proof without `proofValue`. An `eddsa-jcs-2022` proof repeats the
+ * context of the document (W3C vc-di-eddsa, 3.3.5).
+ */
 function proofMembers(options: ProofOptions, context: unknown): Record<string, unknown> {
   const { form, created, verificationMethod, nativeContext } = options
   const shared = { created, verificationMethod, proofPurpose: 'assertionMethod' }
@@ -72,11 +86,17 @@ function proofMembers(options: ProofOptions, context: unknown): Record<string, u
 
 export interface ReadProof extends ProofOptions {
   type: string
-  /** The 64 bytes of the signature, or null where `proofValue` is not exactly one base58btc text of 64 bytes. */
+  /**
+   * The 64 bytes of the signature, or null if `proofValue` is not the one base58btc text of 64
+   * bytes.
+   */
   signature: Uint8Array | null
 }
 
-/** A presented proof, or why it is none that we accept. Every member is known and accounted for: attacker-chosen text picks nothing but the form. */
+/**
+ * Reads a presented proof, or returns why it is not supported. Every member must be known and have
+ * the value that its form requires. The presented text selects only the form.
+ */
 export function readProof(
   proof: unknown,
   document: Record<string, unknown>,
@@ -118,7 +138,10 @@ function sameMembers(a: Record<string, unknown>, b: Record<string, unknown>): bo
   )
 }
 
-/** 64 bytes take 86 to 88 base58 characters, or fewer when they begin with zeros; the decoder accepts one text for one value. */
+/**
+ * Decodes `proofValue`. 64 bytes take 86 to 88 base58 characters, or fewer if they begin with
+ * zeros. The decoder accepts exactly one text for each value.
+ */
 export function signatureOf(proofValue: string): Uint8Array | null {
   if (!proofValue.startsWith('z') || proofValue.length > 89) return null
   const bytes = base58Decode(proofValue.slice(1))

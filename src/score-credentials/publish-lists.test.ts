@@ -1,4 +1,7 @@
-/** The publisher: every revocation reaches its list, whatever runs at the same time, and no list is published for nothing. */
+/**
+ * The publisher: every revocation reaches its list despite concurrency, and a list that is not due
+ * is not published.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { issuedAt, type Json, now, origin, signerOf } from '../../test/support/build/credentials.ts'
@@ -25,7 +28,7 @@ after(() => registry.drop())
 
 beforeEach(() => publishDueLists(db, issuer, issuedAt))
 
-/** Before any list grows old. */
+/** Before the refresh time of any list. */
 const soon = new Date(issuedAt.getTime() + 60_000)
 
 interface ListRow {
@@ -59,12 +62,12 @@ async function publications(): Promise<number[]> {
   return rows.map((row): number => row.n)
 }
 
-test('a list is published, empty, from the moment it is open', async () => {
+test('a new list is published at once, with no bit set', async () => {
   const issued = await issueOne(db)
   assert.equal(bitOf(await listOf(issued), issued), false)
 })
 
-test('a revocation sets its bit, no other list is published', async () => {
+test('a revocation sets its bit, and only its list is published again', async () => {
   const [revoked, active] = [await issueOne(db), await issueOne(db)]
   const before = await publications()
   await revokeCredentials(db, idsOf(revoked), now)
@@ -77,7 +80,7 @@ test('a revocation sets its bit, no other list is published', async () => {
   assert.equal(await publishDueLists(db, issuer, soon), 0, 'nothing is due any more')
 })
 
-test('oracle: the reference library reads the stored list of a revoked and of an active credential', async () => {
+test('oracle: the reference library reads the stored lists of a revoked and an active credential', async () => {
   const [revoked, active] = [await issueOne(db), await issueOne(db)]
   await revokeCredentials(db, idsOf(revoked), now)
   const at = new Date()
@@ -98,7 +101,7 @@ test('oracle: the reference library reads the stored list of a revoked and of an
     }
 })
 
-test('a list grows old after six hours at most, and is then published anew', async () => {
+test('a list is published again at its refresh time, six hours after the last publication at most', async () => {
   assert.equal(await publishDueLists(db, issuer, issuedAt), 0)
   const { rows } = await client.query(`
     update status_lists set refresh_at = refresh_at - interval '1 millisecond'
@@ -111,7 +114,7 @@ test('a list grows old after six hours at most, and is then published anew', asy
   assert.equal(await publishDueLists(db, issuer, evening), 4)
 })
 
-test('a dead list is not published any more', async () => {
+test('an expired list is not published again', async () => {
   const [, listId] = await tendLists(db, issuer, now)
   const death =
     'update status_lists set closed_at = $1, dies_at = $1, revision = revision + 1 where list_id = $2'
@@ -121,7 +124,7 @@ test('a dead list is not published any more', async () => {
   assert.equal(await publishDueLists(db, issuer, soon), 1)
 })
 
-test('four publishers at once publish each list once', async () => {
+test('four concurrent publishers publish each list once', async () => {
   const before = await publications()
   await client.query('update status_lists set refresh_at = $1', [issuedAt])
   const counts = await Promise.all(
@@ -137,10 +140,10 @@ test('four publishers at once publish each list once', async () => {
   )
 })
 
-test('issuing that is under way holds up neither revoking nor publishing on the same list', async () => {
+test('issuing into a list delays neither a revocation nor the publication of the same list', async () => {
   const revoked = await issueOne(db)
   await db.transaction(async (tx) => {
-    // Enough to have a place in every list.
+    // Enough credentials for an index in every list.
     await issueCredentials(tx, issuer, newScores(200))
     await revokeCredentials(db, idsOf(revoked), now)
     assert.equal(await publishDueLists(db, issuer, soon), 1)
@@ -148,18 +151,18 @@ test('issuing that is under way holds up neither revoking nor publishing on the 
   assert.equal(bitOf(await listOf(revoked), revoked), true)
 })
 
-test('publishing that is under way does not hold up issuing', async () => {
+test('a publication does not delay issuing', async () => {
   await client.query('update status_lists set refresh_at = $1', [issuedAt])
   let statements = 0
   const slow = gatedDb(db, async () => {
-    // Once a list is held.
+    // The publisher holds the lock of a list now.
     if (++statements === 2)
       await db.transaction((tx) => issueCredentials(tx, issuer, newScores(200)))
   })
   assert.equal(await publishDueLists(slow, issuer, issuedAt), 4)
 })
 
-/** Every order in which `a` steps of one and `b` of the other can follow each other. */
+/** Returns every interleaving of `a` steps of one transaction and `b` steps of the other. */
 function interleavings(a: number, b: number): string[] {
   if (a === 0) return ['b'.repeat(b)]
   if (b === 0) return ['a'.repeat(a)]
@@ -169,7 +172,7 @@ function interleavings(a: number, b: number): string[] {
   ]
 }
 
-/** A transaction that goes one statement further each time it is told to. */
+/** Runs a transaction one statement at a time. */
 function stepped(run: (gate: () => Promise<void>) => Promise<unknown>) {
   let open: (() => void) | undefined
   let isFree = false
@@ -186,7 +189,7 @@ function stepped(run: (gate: () => Promise<void>) => Promise<unknown>) {
   const isAtRest = async () => isDone || open !== undefined || (await waitsForLock())
   return {
     done,
-    /** One statement: until it is answered, or waits for a lock of the other. */
+    /** Runs one statement until it is answered or waits for a lock of the other transaction. */
     async step() {
       while (!(await isAtRest())) await new Promise(setImmediate)
       open?.()
@@ -208,7 +211,7 @@ async function waitsForLock(): Promise<boolean> {
   return rows.length > 0
 }
 
-test('every interleaving of a revocation and a publication: a list that is not due shows every revocation', async () => {
+test('in every interleaving of a revocation and a publication, a list that is not due shows every revocation', async () => {
   // Publisher: take, keys, indexes, update, commit. Revoker: find, mark, raise, commit.
   const orders = interleavings(5, 4)
   assert.equal(orders.length, 126)
@@ -234,7 +237,7 @@ test('every interleaving of a revocation and a publication: a list that is not d
   }
 })
 
-test('100 revocations while publishers run all the time: all bits are set when nothing is due', async () => {
+test('100 revocations set their bits while two publishers run', async () => {
   const issued = await Promise.all(Array.from({ length: 100 }, () => issueOne(db)))
   const work = { goesOn: true }
   const publishers = Array.from({ length: 2 }, async () => {
@@ -247,7 +250,7 @@ test('100 revocations while publishers run all the time: all bits are set when n
   for (const one of issued) assert.equal(bitOf(await listOf(one), one), true)
 })
 
-test('a list keeps its issuer: another origin opens its own lists, and signs the former ones only if they are listed', async () => {
+test('a list keeps its issuer: a publisher signs lists of another origin only if it is a former origin', async () => {
   const moved = originOf('https://moved.example.org')
   const by = { ...issuer, origin: moved }
   const before = await issueOne(db)

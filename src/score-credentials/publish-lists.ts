@@ -1,6 +1,7 @@
 /**
- * The publisher: lists with new revocations and lists that grow old are built from the registry, signed and stored. Any number of
- * publishers may run; a list is held by one at a time. A crash before the commit leaves the list due.
+ * Publishes status lists: builds, signs and stores each list that has new revocations or approaches
+ * its refresh time. Several publishers may run at once; each list is locked by one of them. After a
+ * crash before the commit the list is still due.
  */
 import { randomInt } from 'node:crypto'
 import type { Db } from '../platform/db/db.ts'
@@ -28,8 +29,8 @@ export interface ListSigner {
 }
 
 /**
- * Publishes every list of these origins that is due; gives their number. Throws where the signer's
- * key is not the active one.
+ * Publishes every due list of these origins and returns their number. Throws if the signer's key is
+ * not active.
  */
 export async function publishDueLists(db: Db, by: ListSigner, now: Date): Promise<number> {
   let published = 0
@@ -47,9 +48,11 @@ function publishNextList(
     const due = await takeDueList(tx, [...origins.keys()], now)
     const listOrigin = origins.get(due?.issuer ?? '')
     if (due === undefined || listOrigin === undefined) return false
-    // After the row is held: whoever revokes the key marks the row, and so waits for us, or is seen here.
+    // Checked after the row is locked. A revocation of the key either waits for this row lock or is
+    // visible here.
     await requireActiveKey(tx, signer.kid)
-    // Read after the row is held: a revocation raises the revision under the same lock, so all of `revision` is in these indexes.
+    // Read after the row is locked. A revocation raises `revision` under the same lock, so these
+    // indexes contain every revocation up to `due.revision`.
     const indexes = await findRevokedIndexes(tx, due.listId)
     await updatePublication(
       tx,
@@ -59,14 +62,14 @@ function publishNextList(
   })
 }
 
-/** Builds and signs a list: no I/O. */
+/** Builds and signs a list. No I/O. */
 export function signList(
   { origin, signer }: ListSigner,
   list: { listId: string; revision: number; indexes: Iterable<number>; publishedAt: Date },
 ): Publication {
   const { listId, revision, publishedAt } = list
   const payload = statusListPayload(origin, { listId, bits: bitsOf(list.indexes), publishedAt })
-  // Lists opened together must not all grow old together.
+  // Random, so that lists opened together do not become due together.
   const refreshSeconds = listRefreshSeconds - randomInt(3_600)
   return {
     listId,

@@ -1,4 +1,7 @@
-/** Canonical N-Quads: equal to a JSON-LD processor on what we sign, absent for everything that strays from it. */
+/**
+ * Canonical N-Quads: equal to a JSON-LD processor for every document that we sign, null for every
+ * other document.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -71,14 +74,14 @@ test('oracle: canonicalNQuads equals jsonld in safe mode for 200 random payloads
   )
 })
 
-test('oracle: canonicalNQuads equals jsonld without any one optional member', async () => {
+test('oracle: canonicalNQuads equals jsonld if one optional member is missing', async () => {
   for (const name of ['issuanceDate', 'validFrom', 'validUntil', 'credentialStatus']) {
     const { [name]: _, ...payload } = vector.payload
     assert.equal(canonicalNQuads(payload, origin.shape), await peerNQuads(payload), name)
   }
 })
 
-test('oracle: canonicalNQuads of a status list equals jsonld, for 50 random sets of revocations', async () => {
+test('oracle: canonicalNQuads of a status list equals jsonld for 50 random sets of revocations', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(index), listId, time, async (indexes, listId, publishedAt) => {
       const list = statusListPayload(origin, { listId, bits: bitsOf(indexes), publishedAt })
@@ -88,7 +91,7 @@ test('oracle: canonicalNQuads of a status list equals jsonld, for 50 random sets
   )
 })
 
-test('the order of members makes no difference', () => {
+test('the order of members does not change the canonical form', () => {
   const reversed = Object.fromEntries(Object.entries(vector.payload).reverse())
   assert.equal(canonicalNQuads(reversed, origin.shape), vector.eddsaRdfc2022.payloadNQuads)
 })
@@ -151,7 +154,7 @@ for (const [what, change] of Object.entries(strays))
     assert.equal(result.signatureValid, false)
   })
 
-test('injection: no two different payloads share a canonical form', () => {
+test('injection: two different payloads never have the same canonical form', () => {
   const seen = new Map<string, string>()
   fc.assert(
     fc.property(payloads, (payload) => {
@@ -176,7 +179,7 @@ test('injection: created and verificationMethod of an rdfc proof cannot leave th
   )
 })
 
-test('isIri and isPlainText let nothing through that N-Quads would have to escape', () => {
+test('isIri and isPlainText reject every character that N-Quads would escape', () => {
   for (let code = 0; code < 0x300; code++) {
     const character = String.fromCharCode(code)
     const mustEscape = code < 0x20 || code > 0x7e || ' <>"{}|\\^`'.includes(character)

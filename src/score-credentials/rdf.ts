@@ -1,7 +1,9 @@
 /**
- * Pure: RDFC-1.0 canonical N-Quads of the documents we sign. Every node carries an `id`, so the canonical form is the sorted lines,
- * and a table of terms replaces a JSON-LD processor; equality with one is tested. A document that strays from its table by one
- * member, one type or one character has no canonical form here (null): what the lines would not cover must not pass as signed.
+ * Pure: RDFC-1.0 canonical N-Quads of the documents that this deployment signs. Every node has an
+ * `id`, so the canonical form is the sorted lines, and a table of terms replaces a JSON-LD
+ * processor. A test compares both. A document that differs from its table in one member, type or
+ * character has no canonical form (null), because a signature must not appear to cover content that
+ * is in no line.
  */
 import { credentialType } from '../platform/http/identifiers.ts'
 
@@ -14,19 +16,22 @@ const rdfType = '<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>'
 type ValueKind = 'iri' | 'string' | 'integer' | 'dateTime' | 'multibase'
 
 export interface NodeShape {
-  /** The exact value of `type`: a single one stands as a string, several as an array. */
+  /** The exact value of `type`: one type as a string, several as an array. */
   types: readonly string[]
-  /** The node's statements in canonical order, each from behind the subject. */
+  /** The statements of the node in canonical order, each without its subject. */
   statements: readonly Statement[]
 }
 
 type Statement =
-  /** One that every node of the shape has: predicate, object and end. */
+  /** A statement that every node of the shape has: predicate, object and final dot. */
   | { whole: string }
-  /** One whose object is the member's value. */
+  /** A statement whose object is the value of `member`. */
   | { predicate: string; member: string; kind: ValueKind | NodeShape }
 
-/** `types` and `terms` by their names in the document, with the IRI of each. */
+/**
+ * Builds a shape. The keys of `types` and `terms` are names in the document; the values hold their
+ * IRIs.
+ */
 function nodeShape(
   types: Readonly<Record<string, string>>,
   terms: Readonly<Record<string, readonly [iri: string, kind: ValueKind | NodeShape]>>,
@@ -43,7 +48,10 @@ function nodeShape(
   return { types: Object.keys(types), statements }
 }
 
-/** The credential's shape for a vocabulary base such as `https://scores.example.org/standard/v1/vocab#`. */
+/**
+ * Returns the shape of a credential for a vocabulary base such as
+ * `https://scores.example.org/standard/v1/vocab#`.
+ */
 export function credentialShape(vocabulary: string): NodeShape {
   const subject = nodeShape(
     { ScoredProfile: `${vocabulary}ScoredProfile` },
@@ -105,7 +113,10 @@ export const statusListShape = nodeShape(
   },
 )
 
-/** Canonical N-Quads of `document` (its `@context` is the caller's to check), or null where it strays from `shape`. */
+/**
+ * Returns the canonical N-Quads of `document`, or null if it does not match `shape`. The caller
+ * checks the value of `@context`.
+ */
 export function canonicalNQuads(
   document: Record<string, unknown>,
   shape: NodeShape,
@@ -120,7 +131,10 @@ export function canonicalNQuads(
     .join('')
 }
 
-/** Canonical N-Quads of the options of an `eddsa-rdfc-2022` proof; the arguments must have passed `isIri` and `isPlainText`. */
+/**
+ * Returns the canonical N-Quads of the options of an `eddsa-rdfc-2022` proof. The arguments must
+ * have passed `isPlainText` and `isIri`.
+ */
 export function proofOptionsNQuads(created: string, verificationMethod: string): string {
   return (
     `_:c14n0 <http://purl.org/dc/terms/created> "${created}"^^<${xsd}dateTime> .\n` +
@@ -131,7 +145,10 @@ export function proofOptionsNQuads(created: string, verificationMethod: string):
   )
 }
 
-/** Adds the node's lines under its subject and gives its IRI. */
+/**
+ * Adds the lines of the node under its subject and returns its IRI, or null if the node does not
+ * match `shape`.
+ */
 function iriOfNode(
   node: Record<string, unknown>,
   shape: NodeShape,
@@ -140,7 +157,7 @@ function iriOfNode(
   const { id } = node
   if (!isIri(id) || !hasTypes(node.type, shape)) return null
   const subject = `<${id}> `
-  // Two nodes of one name would be one node, its statements interleaved.
+  // Two nodes with the same IRI would be one node with interleaved statements.
   if (nodes.has(subject)) return null
   nodes.set(subject, '')
   let lines = ''
@@ -157,7 +174,7 @@ function iriOfNode(
     lines += `${subject}${statement.predicate}${object} .\n`
     covered++
   }
-  // A member that no statement covers must not pass as signed.
+  // A member that is in no statement must not appear to be signed.
   if (Object.keys(node).length !== covered) return null
   nodes.set(subject, lines)
   return id
@@ -192,9 +209,12 @@ function objectOf(
   return kind === 'multibase' ? `"${value}"^^<${security}multibase>` : `"${value}"`
 }
 
-/** Absolute, ASCII, and free of what could end the IRI or the line and so smuggle in a statement. No scheme of these is a prefix of a context. */
+/**
+ * Absolute ASCII IRIs without characters that could end the IRI or the line and so inject a
+ * statement. The contexts define no prefix that equals one of these schemes.
+ */
 const iriPattern = /^(?:https?|urn|did):[!#-;=?-[\]_a-z~]+$/
-/** Printable ASCII without the quote and the backslash: needs no escape in N-Quads. */
+/** Printable ASCII without quote and backslash: needs no escape in N-Quads. */
 const plainTextPattern = /^[ !#-[\]-~]*$/
 
 export function isIri(value: unknown): value is string {

@@ -1,8 +1,6 @@
-/**
- * Pure: why a credential fails, in the order in which a reason is chosen when several apply.
- */
+/** Pure: the reasons for which a credential fails. */
 
-/** The order of the rows is the order of precedence. */
+/** Message of each reason. If several reasons apply, the first row wins. */
 export const reasonMessage = {
   malformed_credential: 'The document is not a score credential.',
   ambiguous_json: 'Two JSON readers could read this document differently.',
@@ -22,8 +20,8 @@ export const reasonMessage = {
 export type Reason = keyof typeof reasonMessage
 
 /**
- * The failures that a genuine credential can have. With any other failure the claims may be a
- * forger's, so the verdict does not show them (decision D56).
+ * The failures that a genuine credential can have. With any other failure the claims may be forged,
+ * so the verdict omits them (decision D56).
  */
 export const failuresOfGenuine: ReadonlySet<Reason> = new Set([
   'not_yet_valid',

@@ -1,4 +1,4 @@
-/** The registry cache: what a serving process knows without asking, and for how long it may say so. */
+/** The registry cache: the content it serves without a read, and until when. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -34,7 +34,7 @@ const [listId = ''] = await findOpenListIds(db, origin.issuer)
 const validUntil = new Date(issuedAt.getTime() + listValiditySeconds * 1_000)
 const before = (seconds: number) => new Date(validUntil.getTime() - seconds * 1_000)
 
-test('before the first refresh a registry cache knows nothing and says so', () => {
+test('before the first refresh the registry cache is empty and its age is infinite', () => {
   const registryCache = openRegistryCache(db, [publicUrl])
   assert.deepEqual(registryCache.keys(), [])
   assert.equal(registryCache.activeKey(), undefined)
@@ -42,7 +42,7 @@ test('before the first refresh a registry cache knows nothing and says so', () =
   assert.equal(registryCache.ageMs(), Number.POSITIVE_INFINITY)
 })
 
-test('after a refresh it serves keys, trust and every list in each form', async () => {
+test('after a refresh the registry cache serves keys, trust and every list in each form', async () => {
   const registryCache = openRegistryCache(db, [publicUrl])
   await registryCache.refresh()
   assert.equal(registryCache.activeKey()?.kid, signer.kid)
@@ -61,7 +61,7 @@ test('after a refresh it serves keys, trust and every list in each form', async 
   assert.ok(registryCache.ageMs() < 60_000)
 })
 
-test('a document is made once for each form and served again; another publication makes another', async () => {
+test('a document is built once for each form and publication', async () => {
   const registryCache = openRegistryCache(db, [publicUrl])
   await registryCache.refresh()
   const first = registryCache.list(listId, 'native', issuedAt)
@@ -83,7 +83,7 @@ test('a document is made once for each form and served again; another publicatio
   )
 })
 
-test('a list may go stale in caches for an hour, but never beyond its own end', async () => {
+test('a cache may serve a list one hour stale, but never after the end of its validity', async () => {
   const registryCache = openRegistryCache(db, [publicUrl])
   await registryCache.refresh()
   const untouched = await untouchedList()
@@ -99,7 +99,7 @@ test('a list may go stale in caches for an hour, but never beyond its own end', 
   assert.equal(cacheControlAt(validUntil), 'outdated')
 })
 
-/** A list that still is as it was when it was opened. */
+/** Returns a list that has not been published again since it was opened. */
 async function untouchedList(): Promise<string> {
   const { rows } = await registry.client.query(
     'select list_id from status_lists where valid_until = $1 limit 1',
@@ -108,7 +108,7 @@ async function untouchedList(): Promise<string> {
   return rows[0].list_id
 }
 
-test('calls at the same time share one read', async () => {
+test('concurrent refreshes share one read', async () => {
   let reads = 0
   const counting: Db = {
     ...db,
@@ -124,7 +124,7 @@ test('calls at the same time share one read', async () => {
   assert.equal(reads, 4)
 })
 
-test('a list that is opened, closed or dead later is seen at the next refresh', async () => {
+test('a refresh adds opened lists and removes expired ones', async () => {
   const registryCache = openRegistryCache(db, [publicUrl])
   await registryCache.refresh()
   const dead = await untouchedList()
@@ -147,7 +147,7 @@ test('a list that is opened, closed or dead later is seen at the next refresh', 
   assert.equal(typeof registryCache.list(opened[0] ?? '', 'native', issuedAt), 'object')
 })
 
-test('a rotation and a revoked key are seen at the next refresh; arrays are replaced, never changed', async () => {
+test('a refresh shows a rotation and a revoked key; arrays are replaced, never changed', async () => {
   const registryCache = openRegistryCache(db, [publicUrl])
   await registryCache.refresh()
   const keys = registryCache.keys()
@@ -169,7 +169,7 @@ test('a rotation and a revoked key are seen at the next refresh; arrays are repl
   assert.equal(registryCache.activeKey(), undefined)
 })
 
-test('while the database is away the registry cache serves what it has, and refresh says so', async () => {
+test('while the database is unavailable the registry cache serves its copy and refresh rejects', async () => {
   const own = await testRegistry()
   const registryCache = openRegistryCache(own.db, [publicUrl])
   await registryCache.refresh()

@@ -1,6 +1,7 @@
 /**
- * What a serving process keeps of the database: the keys and the published lists. `refresh` brings it up to date, a process does so
- * every half second; between, and while the database is down, it serves what it has. Revocation is never answered from here.
+ * In-memory copy of the keys and published lists. A serving process refreshes it every 500 ms.
+ * Between refreshes, and while the database is down, the process serves the copy. The revocation
+ * status of a single credential is always read from the database.
  */
 import type { Db } from '../platform/db/db.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
@@ -13,14 +14,20 @@ import { type SigningKey, type Trust, trustOf } from './trust.ts'
 export const registryCacheRefreshMs = 500
 
 export interface RegistryCache {
-  /** Throws what the database throws; the registry cache then stays as it was. Calls at the same time share one read. */
+  /**
+   * Reads the keys and lists from the database. On an error the copy stays unchanged and the error
+   * is thrown. Concurrent calls share one read.
+   */
   refresh(): Promise<void>
-  /** Milliseconds since the last refresh that succeeded. */
+  /** Returns the milliseconds since the last successful refresh, or Infinity before the first. */
   ageMs(): number
   trust(): Trust
   keys(): readonly SigningKey[]
   activeKey(): SigningKey | undefined
-  /** The signed list as a document, or why there is none. */
+  /**
+   * Returns the signed list as a document. `unknown`: the copy holds no such list. `outdated`: the
+   * list is valid for at most `listTtlSeconds` more.
+   */
   list(listId: string, form: ProofForm, now: Date): PublicDocument | 'unknown' | 'outdated'
 }
 
@@ -75,14 +82,17 @@ export function openRegistryCache(db: Db, publicUrls: readonly string[]): Regist
   }
 }
 
-/** The row's time comes as text inside JSON. */
+/** `validUntil` arrives as text, because the row is part of a JSON value. */
 function cachedList(list: PublishedList): CachedList {
   return { ...list, validUntil: new Date(list.validUntil), documents: new Map() }
 }
 
 const staleIfErrorSeconds = 3_600
 
-/** A cache may serve a stale list for an hour when we do not answer, but never beyond the list's own end. */
+/**
+ * Caches may serve a stale list for one hour after an error, but never after the list's own end of
+ * validity.
+ */
 function documentOf(list: CachedList, form: ProofForm, secondsLeft: number): PublicDocument {
   const mayGoStale = secondsLeft > listTtlSeconds + staleIfErrorSeconds
   const variant = mayGoStale ? form : `${form}, at its end`

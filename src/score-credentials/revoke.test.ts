@@ -1,4 +1,6 @@
-/** Revocation: once, for ever, by any of its names, and due for publication in the same transaction. */
+/**
+ * Revocation: once and for ever, by any identifier, with the list made due in the same transaction.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { now, origin } from '../../test/support/build/credentials.ts'
@@ -42,7 +44,7 @@ for (const [name, names] of Object.entries({
   }),
   digest: (issued: IssuedCredential) => ({ vcSha256s: [Buffer.from(issued.vcSha256, 'hex')] }),
 }))
-  test(`revoked by its ${name}: verify says so at once, the list is due`, async () => {
+  test(`a credential revoked by its ${name} fails verification at once, and its list is due`, async () => {
     const issued = await issueOne(db)
     const before = await revisionOf(listIdOf(issued))
     const rows = await revokeCredentials(db, names(issued), now)
@@ -58,7 +60,7 @@ for (const [name, names] of Object.entries({
     assert.equal(await revisionOf(listIdOf(issued)), before + 1)
   })
 
-test('all three names of one credential at once revoke it once', async () => {
+test('three identifiers of one credential in one call revoke it once', async () => {
   const issued = await issueOne(db)
   const rows = await revokeCredentials(
     db,
@@ -72,7 +74,7 @@ test('all three names of one credential at once revoke it once', async () => {
   assert.equal(rows.length, 1)
 })
 
-test('names that find nothing give no row and make no list due', async () => {
+test('an identifier that matches nothing returns no row and makes no list due', async () => {
   const { rows: before } = await client.query('select sum(revision) as sum from status_lists')
   const none = {
     credentialIds: ['00000000-0000-4000-8000-000000000000'],
@@ -94,7 +96,7 @@ test('a second revocation keeps the first time and makes no list due', async () 
   assert.equal(await revisionOf(listIdOf(issued)), before)
 })
 
-test('for ever: the database refuses to take a revocation back or to move its time', async () => {
+test('the database refuses to undo a revocation or to change its time', async () => {
   const issued = await issueOne(db)
   await revokeCredentials(db, { credentialIds: [idOf(issued)] }, now)
   for (const value of [null, later])
@@ -108,7 +110,7 @@ test('for ever: the database refuses to take a revocation back or to move its ti
   assert.equal((await liveVerdict(db, issued.credential)).reason, 'revoked')
 })
 
-test('one credential revoked 10 times at once: one of them did it', async () => {
+test('one of 10 concurrent revocations of a credential takes effect', async () => {
   const issued = await issueOne(db)
   const before = await revisionOf(listIdOf(issued))
   const names = { credentialIds: [idOf(issued)] }
@@ -119,7 +121,7 @@ test('one credential revoked 10 times at once: one of them did it', async () => 
   assert.equal(await revisionOf(listIdOf(issued)), before + 1)
 })
 
-test('200 credentials revoked in opposite orders at once: all are, each once', async () => {
+test('200 credentials revoked concurrently in opposite orders are each revoked once, without deadlock', async () => {
   const digests = (await issue(db, newScores(200))).map(({ vcSha256 }) =>
     Buffer.from(vcSha256, 'hex'),
   )
@@ -131,7 +133,7 @@ test('200 credentials revoked in opposite orders at once: all are, each once', a
   assert.equal(rows.flat().filter((row) => row.now).length, 200)
 })
 
-test('a transaction that fails after revoking leaves the credential active and no list due', async () => {
+test('a transaction that fails after a revocation leaves the credential active and no list due', async () => {
   const issued = await issueOne(db)
   const before = await revisionOf(listIdOf(issued))
   const failing = db.transaction(async (tx) => {

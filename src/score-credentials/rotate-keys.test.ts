@@ -1,4 +1,7 @@
-/** The life of a key: published before it signs, one active at a time, verifying for ever unless it was compromised. */
+/**
+ * The states of a key: published before it signs, one active at a time, and verifying for ever
+ * unless it is revoked.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { now, origin, signer, signerOf } from '../../test/support/build/credentials.ts'
@@ -41,7 +44,7 @@ async function emptyRegistry() {
 }
 
 const [second, third] = [signerOf(8), signerOf(9)]
-/** When the credential was revoked, as its status token tells. */
+/** Returns the time of revocation as the status token reports it, or null. */
 async function statusOf(db: Db, { statusToken }: IssuedCredential): Promise<Date | null> {
   const token = Buffer.from(statusToken, 'hex')
   const [status] = await findStatuses(db, [{ token, vcSha256: token }])
@@ -51,7 +54,7 @@ async function statusOf(db: Db, { statusToken }: IssuedCredential): Promise<Date
 
 const seconds = (from: Date, by: number) => new Date(from.getTime() + by * 1_000)
 
-test('the first key signs at once, the next waits as pending', async () => {
+test('the first key is active at once, the next is pending', async () => {
   const db = await emptyRegistry()
   assert.equal((await createKey(db, signer.kid, keySince)).state, 'active')
   assert.equal((await createKey(db, second.kid, now)).state, 'pending')
@@ -69,14 +72,14 @@ test('registering a key again changes nothing', async () => {
   assert.deepEqual([again.state, again.createdAt], ['active', keySince])
 })
 
-test('two first keys registered at once: one is active, one pending', async () => {
+test('of two first keys registered concurrently, one is active and one pending', async () => {
   const db = await emptyRegistry()
   await Promise.all([createKey(db, signer.kid, now), createKey(db, second.kid, now)])
   const states = (await findKeys(db)).map((key) => key.state)
   assert.deepEqual([...states].sort(), ['active', 'pending'])
 })
 
-test('refused: a kid that is no sound Ed25519 key never enters the table', async () => {
+test('refused: a kid of an unsound Ed25519 key is not stored', async () => {
   const db = await emptyRegistry()
   const identity = Buffer.alloc(32)
   identity[0] = 1
@@ -91,7 +94,7 @@ test('refused: a kid that is no sound Ed25519 key never enters the table', async
   assert.deepEqual(await findKeys(db), [])
 })
 
-test('rotation is too early until caches know the new key, to the second', async () => {
+test('a rotation is rejected until caches hold the new key, exact to the second', async () => {
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
   await createKey(db, second.kid, now)
@@ -105,21 +108,21 @@ test('rotation is too early until caches know the new key, to the second', async
   assert.deepEqual([active?.state, active?.activatedAt], ['active', readyAt])
 })
 
-test('rotation at once does not wait', async () => {
+test('a rotation with atOnce does not wait', async () => {
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
   await createKey(db, second.kid, now)
   assert.equal((await rotateKeys(db, now, { atOnce: true })).outcome, 'rotated')
 })
 
-test('without a pending key there is nothing to rotate to', async () => {
+test('a rotation without a pending key changes nothing', async () => {
   const db = await emptyRegistry()
   assert.deepEqual(await rotateKeys(db, now, { atOnce: true }), { outcome: 'no_pending_key' })
   await createKey(db, signer.kid, keySince)
   assert.deepEqual(await rotateKeys(db, now, { atOnce: true }), { outcome: 'no_pending_key' })
 })
 
-test('five rotations at once: each pending key is activated once, one is active in the end', async () => {
+test('five concurrent rotations activate each pending key once and leave one key active', async () => {
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
   await createKey(db, second.kid, now)
@@ -148,7 +151,7 @@ test('credentials of the first key verify after two rotations', async () => {
   assert.ok(result.notes.includes('key_retired'))
 })
 
-test('a revoked key: its credentials fail, the others do not, and no list rests on it', async () => {
+test('a revoked key fails its own credentials and no others, and signs no published list', async () => {
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
   await tendLists(db, issuer, now)
@@ -172,7 +175,7 @@ test('a revoked key: its credentials fail, the others do not, and no list rests 
   assert.deepEqual(keyed, [{ method: `${origin.issuer}#${second.kid}` }])
 })
 
-test('a key is revoked once, for ever; an unknown one not at all', async () => {
+test('a key is revoked once and for ever, and an unknown key cannot be revoked', async () => {
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
   assert.equal(await revokeSigningKey(db, second.kid, now), false)
@@ -184,7 +187,10 @@ test('a key is revoked once, for ever; an unknown one not at all', async () => {
   await assert.rejects(db.run(reopen), /stays revoked/)
 })
 
-/** A key that signed `stolen` and was rotated out, and the key that signs now. */
+/**
+ * Returns a database with a retired key, the credential `stolen` that it signed, and the issuer
+ * with the active key.
+ */
 async function rotatedRegistry() {
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
@@ -195,7 +201,7 @@ async function rotatedRegistry() {
   return { db, stolen, sound: { ...issuer, signer: second } }
 }
 
-test('credentials kept when their key is revoked are revoked later, once and for ever', async () => {
+test('credentials kept at the revocation of their key can be revoked later, once and for ever', async () => {
   const { db, stolen, sound } = await rotatedRegistry()
   const revokeKept = (at: Date) =>
     db.transaction((tx) => revokeCredentialsOfKey(tx, signer.kid, at))
@@ -217,7 +223,7 @@ test('credentials kept when their key is revoked are revoked later, once and for
     )
 })
 
-test('the first time counts: a credential revoked before its key, after it, or with it', async () => {
+test('the earlier time counts if a credential is revoked both by itself and with its key', async () => {
   const { db, stolen } = await rotatedRegistry()
   const [before, at, after] = [seconds(now, 1), seconds(now, 2), seconds(now, 3)]
   const early = await issueOne(db, { issuedAt: now }, { ...issuer, signer: second })
@@ -232,7 +238,7 @@ test('the first time counts: a credential revoked before its key, after it, or w
   assert.deepEqual([await statusOf(db, early), await statusOf(db, stolen)], [before, at])
 })
 
-test('a revocation waits for a transaction that issues: the next lists hold the bits of its credentials', async () => {
+test('a key revocation waits for an issuing transaction, and the next lists show its credentials', async () => {
   const { db, sound } = await rotatedRegistry()
   const [[issued], revoked] = await inTurn(
     db,
@@ -246,7 +252,7 @@ test('a revocation waits for a transaction that issues: the next lists hold the 
   assert.deepEqual([await statusOf(db, issued), await publishedBit(db, issued)], [now, true])
 })
 
-test('a revocation that waits for an issuing transaction goes before later ones', async () => {
+test('a waiting key revocation precedes later issuing transactions', async () => {
   const { db, sound } = await rotatedRegistry()
   const issueNow = () => issueOne(db, { issuedAt: now }, sound)
   const { revoking, late } = await db.transaction(async (tx) => {
@@ -260,7 +266,7 @@ test('a revocation that waits for an issuing transaction goes before later ones'
   await late
 })
 
-test('a revocation of the key does not deadlock with a transaction that revokes a credential and issues its successor', async () => {
+test('a key revocation does not deadlock with a transaction that revokes a credential and issues its successor', async () => {
   const { db, sound } = await rotatedRegistry()
   const wrong = await issueOne(db, { issuedAt: now }, sound)
   const revoked = await crossing(
@@ -274,7 +280,7 @@ test('a revocation of the key does not deadlock with a transaction that revokes 
   assert.equal(revoked, true)
 })
 
-test('cut off between any two statements: the key, its credentials and its lists are as before, or all revoked', async () => {
+test('a connection lost between any two statements leaves key, credentials and lists unchanged or all revoked', async () => {
   const { db, stolen } = await rotatedRegistry()
   const look = async () => ({
     key: (await findKeys(db))[0]?.state,
@@ -294,7 +300,7 @@ test('cut off between any two statements: the key, its credentials and its lists
   assert.deepEqual([key, revokedAt, due.length], ['revoked', now, 4])
 })
 
-test('after the active key was revoked the pending one takes over without waiting, or a new one signs at once', async () => {
+test('after the active key is revoked, the pending key takes over without waiting, or a new key is active at once', async () => {
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
   await createKey(db, second.kid, now)
@@ -305,7 +311,7 @@ test('after the active key was revoked the pending one takes over without waitin
   assert.equal((await createKey(db, third.kid, now)).state, 'active')
 })
 
-test('after the active key was revoked a new one waits behind the one that is pending', async () => {
+test('after the active key is revoked, a new key is pending behind the one that is pending already', async () => {
   const db = await emptyRegistry()
   await createKey(db, signer.kid, keySince)
   await createKey(db, second.kid, now)

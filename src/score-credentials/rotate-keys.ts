@@ -1,6 +1,7 @@
 /**
- * The life of a signing key: pending (published, not used) → active (signs) → retired (verifies for ever); any → revoked (compromise).
- * The private half never enters the database: the caller keeps it where `signer` came from.
+ * The states of a signing key: pending (published, does not sign) → active (signs) → retired (its
+ * signatures verify for ever). Any state → revoked (compromised). The private half is never stored
+ * in the database; it stays in the caller's key folder.
  */
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { findKeys, insertKey, lockKeys, markCredentialsRevoked, moveKey } from './key-store.ts'
@@ -8,18 +9,22 @@ import { raiseAllRevisions } from './list-store.ts'
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from './signing-key.ts'
 import type { SigningKey } from './trust.ts'
 
-/** A new key is published this long before it signs: twice the longest time that a cache keeps the key documents. */
+/**
+ * A new key is published for this time before it signs: twice the longest time that a cache keeps
+ * the key documents.
+ */
 export const publishedBeforeUseSeconds = 600
 
 /**
- * Registers a key. The first one signs at once, for there is nobody yet who could have cached an older document; later ones wait as
- * pending. Throws `KeyRefused` for an unsound one: once in the table, it would keep every process from reading the table.
+ * Registers a key. The first key is active at once, because no cache can hold an older document;
+ * later keys are pending. Throws `KeyRefused` for an unsound key: if it were in the table, no
+ * process could read the table any more.
  */
 export function createKey(db: Db, kid: string, now: Date): Promise<SigningKey> {
   return db.transaction((tx) => createKeyInside(tx, kid, now))
 }
 
-/** The same within the caller's transaction. */
+/** Like `createKey`, within the caller's transaction. */
 export async function createKeyInside(tx: Tx, kid: string, now: Date): Promise<SigningKey> {
   await lockKeys(tx)
   const keys = await findKeys(tx)
@@ -47,12 +52,15 @@ export type Rotation =
   | { outcome: 'no_pending_key' }
   | { outcome: 'too_early'; readyAt: Date }
 
-/** The oldest pending key becomes active and the active one retires. `atOnce` does not wait until caches know the new key. */
+/**
+ * Activates the oldest pending key and retires the active one. With `atOnce` it does not wait until
+ * caches hold the new key.
+ */
 export function rotateKeys(db: Db, now: Date, how: { atOnce: boolean }): Promise<Rotation> {
   return db.transaction((tx) => rotateKeysInside(tx, now, how))
 }
 
-/** The same within the caller's transaction. */
+/** Like `rotateKeys`, within the caller's transaction. */
 export async function rotateKeysInside(
   tx: Tx,
   now: Date,
@@ -72,7 +80,7 @@ export async function rotateKeysInside(
 
 /**
  * Revokes a compromised key and, unless `keepCredentials`, every credential that it signed
- * (decision D57). All lists are due: those that the key signed, and those that hold its
+ * (decision D57). Makes all lists due: those that the key signed, and those that hold its
  * credentials. Waits for transactions that are issuing, so the lists miss no credential. Returns
  * false if the key is unknown or revoked already.
  */
@@ -90,8 +98,8 @@ export async function revokeKey(
 }
 
 /**
- * Revokes the credentials that were kept when their key was revoked. Returns false if there is
- * nothing to do.
+ * Revokes the credentials that were kept when their key was revoked. Returns false if the key is
+ * not revoked or its credentials are revoked already.
  */
 export async function revokeCredentialsOfKey(tx: Tx, kid: string, now: Date): Promise<boolean> {
   await lockKeys(tx)
@@ -100,7 +108,10 @@ export async function revokeCredentialsOfKey(tx: Tx, kid: string, now: Date): Pr
   return true
 }
 
-/** What a retired or revoked key signs would never verify: a process that has not noticed the rotation must not sign on. */
+/**
+ * Throws unless the key is active. A signature of a retired or revoked key would never verify, so a
+ * process that still holds a rotated key must not sign with it.
+ */
 export async function requireActiveKey(db: Queryable, kid: string): Promise<void> {
   const key = (await findKeys(db)).find((key) => key.kid === kid)
   if (key?.state !== 'active')

@@ -1,4 +1,4 @@
-/** Wire shapes of score credentials (spec §2.7). */
+/** Wire shapes of score credentials. */
 import { type Static, Type } from 'typebox'
 import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
 import { type ProofForm, proofForms } from './proof.ts'
@@ -90,7 +90,10 @@ export const statusListCredential = Type.Object(
   { title: 'StatusListCredential' },
 )
 
-/** Published in the contract. Its absence in a body is a finding of the verification, never a 400 (spec §4.3 rule 3). */
+/**
+ * Documents the body in the contract. A missing member is a finding of the verification, never a
+ * 400.
+ */
 export const verifyRequest = Type.Object(
   {
     '@context': Type.Array(Type.String()),

@@ -1,4 +1,4 @@
-/** The signature cache remembers successes of exactly one claim, and stays small. */
+/** The signature cache stores successes of exactly one claim and is bounded. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signatureCache } from './signature-cache.ts'
@@ -10,7 +10,7 @@ function claim(kid: string, bytes: number, signature: number) {
 const yes = () => true
 const no = () => false
 
-test('a signature that held is not verified again; one that failed is', () => {
+test('a verified signature is not verified again, and a failed one is', () => {
   const cache = signatureCache()
   assert.equal(cache.holds(claim('k', 1, 1), no), false)
   assert.equal(cache.holds(claim('k', 1, 1), yes), true)
@@ -28,7 +28,7 @@ test('another key, other bytes or another signature is another claim', () => {
   assert.equal(cache.holds(claim('k', 1, 2), no), false)
 })
 
-test('what is asked for stays, what is not is forgotten: never more than the maximum is kept', () => {
+test('used entries stay, unused ones are dropped, and the maximum is never exceeded', () => {
   const cache = signatureCache(4)
   const keep = claim('k', 0, 0)
   assert.equal(cache.holds(keep, yes), true)

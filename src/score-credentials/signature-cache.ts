@@ -1,23 +1,26 @@
 /**
- * Pure: remembers that a signature verifies under a key: never a verdict, never a failure. Revocation, expiry and the state of the key are
- * looked up every time.
+ * Pure: caches that a signature verifies under a key. It never caches a verdict or a failure.
+ * Revocation, expiry and the state of the key are checked on every call.
  */
 
 export interface SignatureCache {
-  /** Whether the signature holds; `verify` runs unless it is known to. */
+  /** Returns whether the signature verifies. Calls `verify` unless the success is cached. */
   holds(
     claim: { kid: string; bytes: Uint8Array; signature: Uint8Array },
     verify: () => boolean,
   ): boolean
 }
 
-/** Two generations of at most `signaturesMax` / 2 entries: what was not asked for in a whole generation is forgotten. */
+/**
+ * Creates a cache of two generations with at most `signaturesMax` / 2 entries each. An entry that
+ * is not used during a whole generation is dropped.
+ */
 export function signatureCache(signaturesMax = 20_000): SignatureCache {
   let young = new Set<string>()
   let old = new Set<string>()
   return {
     holds({ kid, bytes, signature }, verify) {
-      // The key, the 64 signed bytes and the signature, whole: no digest to collide.
+      // The complete key id, signed bytes and signature. No digest, so no collision.
       const claim = `${kid}${latin1(bytes)}${latin1(signature)}`
       if (young.has(claim)) return true
       if (!old.has(claim) && !verify()) return false

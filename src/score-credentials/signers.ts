@@ -1,16 +1,19 @@
 /**
- * The private keys a process can sign with. A key made while the process runs is found when it becomes active: the folder is read again
- * for a kid that is not known yet.
+ * The private keys that this process can sign with. For an unknown kid the folder is read again, so
+ * a key that is created while the process runs is found.
  */
 import { readSigners } from './key-files.ts'
 import type { Signer } from './signing-key.ts'
 
 export interface Signers {
-  /** The signer of a key, or undefined where its file is not on this machine. Throws `KeyRefused` for a file that is not sound. */
+  /**
+   * Returns the signer of a key, or undefined if its file is not on this machine. Throws
+   * `KeyRefused` if a file in the folder is not a sound key.
+   */
   of(kid: string): Promise<Signer | undefined>
 }
 
-/** Reads the folder. Throws `KeyRefused` for a file that is not sound. */
+/** Reads the folder. Throws `KeyRefused` if a file is not a sound key. */
 export async function openSigners(folder: string): Promise<Signers> {
   let signers = await readSigners(folder)
   return {

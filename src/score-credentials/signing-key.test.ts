@@ -1,4 +1,4 @@
-/** Which keys are trusted, and the reason an operator is given for the others. */
+/** The keys that are trusted, and the reason for which every other key is refused. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ import {
 
 const vectorKey = Buffer.from(vector.key.publicKeyBase64url, 'base64url')
 
-test('vector: the seed gives the kid, the kid the public key', () => {
+test('vector: the seed yields the kid, and the kid yields the public key', () => {
   assert.equal(signer.kid, vector.key.publicKeyMultibase)
   assert.equal(kidOf(vectorKey), vector.key.publicKeyMultibase)
   assert.deepEqual(Buffer.from(publicKeyOfKid(signer.kid) ?? []), vectorKey)
@@ -33,7 +33,9 @@ for (const [what, kid] of Object.entries({
 }))
   test(`a kid with ${what} names no key`, () => assert.equal(publicKeyOfKid(kid), null))
 
-/** y of the points of small order, little-endian, and every second spelling that fits into 255 bits. */
+/**
+ * y of the points of small order, little-endian, and every second encoding that fits into 255 bits.
+ */
 const smallOrder: Record<string, string> = {
   'order 1': '0100000000000000000000000000000000000000000000000000000000000000',
   'order 2': 'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
@@ -54,7 +56,7 @@ for (const [what, hex] of Object.entries(smallOrder))
       assert.match(kid, /^z6Mk/)
     })
 
-test('why small order matters: under the identity a lax verifier takes one forged signature for every message', () => {
+test('under the identity point a lax verifier accepts one forged signature for every message', () => {
   const identity = Buffer.from(smallOrder['order 1'] ?? '', 'hex')
   const forged = Buffer.concat([identity, Buffer.alloc(32)])
   for (const message of ['a', 'b', 'c'].map((text) => Buffer.from(text))) {
@@ -63,7 +65,7 @@ test('why small order matters: under the identity a lax verifier takes one forge
   }
 })
 
-test('oracle: for encodings near p and 0 we refuse what the strict oracle finds small or not canonical', () => {
+test('oracle: near p and 0 we refuse exactly the encodings that the strict oracle calls small or not canonical', () => {
   const near = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
   const p = 2n ** 255n - 19n
   let refused = 0
@@ -74,14 +76,14 @@ test('oracle: for encodings near p and 0 we refuse what the strict oracle finds 
       const bytes = Buffer.from(hex, 'hex').reverse()
       const isSound = isSoundFor(bytes)
       const isTrusted = trusts(bytes)
-      // What is no point at all never verifies anything; the others must agree.
+      // Bytes that encode no point verify nothing, so only points are compared.
       if (isSound !== null) assert.equal(isTrusted, isSound, hex)
       if (!isTrusted) refused++
     }
   assert.ok(refused >= 2 * 21)
 })
 
-/** Null where the bytes are no point of the curve. */
+/** Returns null if the bytes encode no point of the curve. */
 function isSoundFor(bytes: Uint8Array): boolean | null {
   try {
     return !ed25519.Point.fromBytes(bytes, false).isSmallOrder()
@@ -90,7 +92,10 @@ function isSoundFor(bytes: Uint8Array): boolean | null {
   }
 }
 
-/** A second spelling of a point is one that the lax reading of ZIP 215 accepts. */
+/**
+ * Returns true if the bytes are a second encoding of a point, which the lax rules of ZIP 215
+ * accept.
+ */
 function isPointIfReduced(bytes: Uint8Array): boolean {
   try {
     ed25519.Point.fromBytes(bytes, true)
@@ -110,7 +115,7 @@ function trusts(bytes: Uint8Array): boolean {
   }
 }
 
-test('oracle: honest keys are trusted, and both sides agree on their signatures', () => {
+test('oracle: an honest key is trusted, and the reference library accepts its signatures', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ minLength: 32, maxLength: 32 }),
@@ -164,11 +169,11 @@ test('a public key of another length is refused with the reason', () => {
   assert.throws(() => trustedPublicKey(vectorKey.subarray(1)), { name: 'KeyRefused', message })
 })
 
-test('a sound public key alone can verify, so it is no signer and no error', () => {
+test('a sound public key verifies: it is not a signer and not an error', () => {
   assert.equal(signerOfPem(publicPem(vectorKey)), null)
 })
 
-test('a signer whose signatures do not verify is refused by its self-test', () => {
+test('a signer whose signatures do not verify fails its self-test', () => {
   const other = signerOf(8)
   const crossed = { kid: signer.kid, sign: (bytes: Uint8Array) => other.sign(bytes) }
   assert.throws(() => testedSigner(crossed, trustedPublicKey(vectorKey)), {

@@ -1,28 +1,32 @@
-/**
- * Pure: Ed25519 keys, their names and the checks that a key passes before it is trusted.
- */
+/** Pure: Ed25519 keys, their ids, and the checks that a key must pass before it is trusted. */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { base58Decode, base58Encode } from '../platform/crypto/bytes.ts'
 
-/** Signs the 64 bytes of a proof. A key service can stand behind it as well as a file. */
+/** Signs the 64 bytes of a proof. The implementation may be a file or a key service. */
 export interface Signer {
   kid: string
   sign(bytes: Uint8Array): Buffer
 }
 
-/** Why key material is refused: said to the operator when the service starts. */
+/**
+ * Thrown with the reason why key material is not accepted. The operator sees it when the service
+ * starts.
+ */
 export class KeyRefused extends Error {
   override readonly name = 'KeyRefused'
 }
 
 const multicodecEd25519 = [0xed, 0x01]
 
-/** The multibase name of a public key (W3C Multikey), `z6Mk…`: the fragment of its verification method. */
+/**
+ * Returns the multibase id of a public key (W3C Multikey), `z6Mk…`. It is the fragment of the key's
+ * verification method.
+ */
 export function kidOf(publicKey: Uint8Array): string {
   return `z${base58Encode(Buffer.from([...multicodecEd25519, ...publicKey]))}`
 }
 
-/** The 32 bytes behind a kid, or null. */
+/** Returns the 32 bytes that a kid encodes, or null if it encodes no Ed25519 key. */
 export function publicKeyOfKid(kid: string): Uint8Array | null {
   const bytes = kid.startsWith('z') ? base58Decode(kid.slice(1)) : null
   const wellFormed =
@@ -30,7 +34,10 @@ export function publicKeyOfKid(kid: string): Uint8Array | null {
   return wellFormed ? bytes.subarray(2) : null
 }
 
-/** y-coordinates of the eight points of small order, little-endian, sign bit cleared. Some OpenSSL releases accept them, and under the identity any message verifies. */
+/**
+ * y-coordinates of the eight points of small order, little-endian, sign bit cleared. Some OpenSSL
+ * releases accept these points; under the identity point every message verifies.
+ */
 const smallOrderPoints = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -39,7 +46,10 @@ const smallOrderPoints = new Set([
   'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
 ])
 
-/** The key as an object that is parsed once, or a `KeyRefused` for what is no honest Ed25519 point. */
+/**
+ * Parses a public key. Throws `KeyRefused` if it is not a canonical Ed25519 point or has small
+ * order.
+ */
 export function trustedPublicKey(publicKey: Uint8Array): KeyObject {
   if (publicKey.length !== 32) throw new KeyRefused('the public key is not 32 bytes long')
   const y = Buffer.from(publicKey)
@@ -51,7 +61,7 @@ export function trustedPublicKey(publicKey: Uint8Array): KeyObject {
   return createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x } })
 }
 
-/** y ≥ p = 2^255 − 19: a second spelling of a small y. */
+/** Returns true if y ≥ p = 2^255 − 19, i.e. if it is a second encoding of a small y. */
 function isNonCanonical(y: Buffer): boolean {
   return (
     y.readUInt8(0) >= 0xed && y.readUInt8(31) === 0x7f && y.subarray(1, 31).every((b) => b === 0xff)
@@ -63,8 +73,9 @@ export function rawPublicKey(key: KeyObject): Buffer {
 }
 
 /**
- * A signer from a PEM private key, or null for a PEM public key that is sound (it verifies, it cannot sign).
- * Throws `KeyRefused` for anything else: unreadable, not Ed25519, small order, or a key that fails its own self-test.
+ * Returns a signer for a PEM private key, or null for a sound PEM public key, which cannot sign.
+ * Throws `KeyRefused` for anything else: not PEM, not Ed25519, of small order, or a key that fails
+ * its self-test.
  */
 export function signerOfPem(pem: string): Signer | null {
   const isPublic = pem.includes('-----BEGIN PUBLIC KEY-----')
@@ -82,7 +93,7 @@ export function signerOfPem(pem: string): Signer | null {
   return testedSigner({ kid: kidOf(raw), sign: (bytes) => sign(null, bytes, key) }, publicKey)
 }
 
-/** The signer, once what it signs verifies under its key. */
+/** Returns the signer after a test signature has verified under its public key. */
 export function testedSigner(signer: Signer, publicKey: KeyObject): Signer {
   const probe = Buffer.from('self-test')
   if (!verify(null, probe, publicKey, signer.sign(probe)))

@@ -1,4 +1,6 @@
-/** The routes of revocation: by the token of one credential, and as signed lists (spec §4.3). */
+/**
+ * The endpoints of revocation: the status of one credential by its token, and signed status lists.
+ */
 import { type Clock, wireTime } from '../platform/clock.ts'
 import { coalesce } from '../platform/coalesce.ts'
 import { type Answer, commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
@@ -24,7 +26,7 @@ export interface StatusParts {
   origin: Origin
   clock: Clock
   askStatus(question: StatusQuestion): Promise<RegisteredStatus>
-  /** Before a caller is told that the database does not answer. */
+  /** Deadline for the answer of the database, in milliseconds. */
   answerWithinMs: number
 }
 
@@ -77,7 +79,7 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
         const isMatch =
           status.kind === 'registered' &&
           (query.vcSha256 === undefined || status.vcSha256.toString('hex') === query.vcSha256)
-        // One body for both, so that no digest can be guessed.
+        // Unknown token and wrong digest get the same body, so a caller cannot guess a digest.
         if (!isMatch) return refuse('status_token_not_found')
         return { status: 200, body: statusBody(status.revokedAt, clock()) }
       },
@@ -116,21 +118,22 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
           listAnswer(registryCache.list(path.listId, listFormOf(query), clock()))
         const cached = listed()
         const mayBeYounger = 'refusal' in cached && listIdPattern.test(path.listId)
-        // A list that the registry cache has is answered in this turn; one it lacks may be younger than the registry cache.
+        // A cached list is answered at once. A list that is not cached may be younger than the last
+        // refresh.
         return mayBeYounger ? refreshCache(path.listId).then(listed) : cached
       },
     }),
   ]
 }
 
-/** Throws `UnavailableError` for a list that could not be renewed in time. */
+/** Throws `UnavailableError` if the list was not renewed in time. */
 function listAnswer(list: ReturnType<RegistryCache['list']>): Answer {
   if (list === 'unknown') return refuse('status_list_not_found')
   if (list === 'outdated') throw new UnavailableError('the status list is past its validity')
   return { document: list }
 }
 
-/** Exactly the closed shape: `revokedAt` only when revoked. */
+/** Returns the closed body: `revokedAt` is present only if the credential is revoked. */
 export function statusBody(revokedAt: Date | null, checkedAt: Date): Record<string, unknown> {
   return {
     schemaVersion: schemaVersion('score_vc_status'),

@@ -1,4 +1,7 @@
-/** Revocation lists: bits as the standard reads them, signatures as the reference libraries check them. */
+/**
+ * Status lists: the bits as the standard reads them, the signatures as the reference libraries
+ * check them.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -38,17 +41,17 @@ function subjectOf(indexes: readonly number[]): Json {
   return inside(statusListPayload(origin, facts), 'credentialSubject')
 }
 
-test('an empty list is the example string of the standard', () => {
+test('an empty list equals the example of the standard', () => {
   assert.equal(subjectOf([]).encodedList, standardsEmptyList)
 })
 
-test('index 0 is the left-most bit, 131,072 entries, not one more', () => {
+test('a list has exactly 131,072 entries, and index 0 is the left-most bit', () => {
   assert.deepEqual([...bitsOf([0, 9]).subarray(0, 2)], [0b1000_0000, 0b0100_0000])
   assert.equal(bitsOf([listLength - 1]).at(-1), 1)
   assert.equal(bitsOf([]).length * 8, 131_072)
 })
 
-test('the encoded list reads back to exactly the revoked indexes', () => {
+test('the encoded list decodes to exactly the revoked indexes', () => {
   const index = fc.integer({ min: 0, max: listLength - 1 })
   fc.assert(
     fc.property(fc.array(index, { maxLength: 500 }), (indexes) => {
@@ -60,7 +63,7 @@ test('the encoded list reads back to exactly the revoked indexes', () => {
   )
 })
 
-test('a list lives a day, may be kept a minute, and says so in milliseconds', () => {
+test('a list is valid for a day, and its ttl is one minute in milliseconds', () => {
   const bits = bitsOf([])
   const { validFrom, validUntil, ...list } = statusListPayload(origin, {
     listId: 'k3x7qzm2ab',
@@ -73,7 +76,7 @@ test('a list lives a day, may be kept a minute, and says so in milliseconds', ()
   assert.ok(listTtlSeconds < listRefreshSeconds && listRefreshSeconds * 4 <= listValiditySeconds)
 })
 
-test('lists published together are refreshed at different times, all within six hours', () => {
+test('lists published together have different refresh times, all within six hours', () => {
   const list = { listId: 'k3x7qzm2ab', revision: 0, indexes: [], publishedAt }
   const ages = Array.from({ length: 50 }, () => {
     const { refreshAt } = signList({ origin, signer }, list)
@@ -85,7 +88,7 @@ test('lists published together are refreshed at different times, all within six 
 })
 
 for (const form of ['eddsa-rdfc-2022', 'eddsa-jcs-2022'] as const)
-  test(`oracle: the reference library accepts the list signed as ${form} and reads our bit both ways`, async () => {
+  test(`oracle: the reference library accepts the list signed as ${form} and reads set and unset bits`, async () => {
     const suite = await verifierSuite(form)
     const status = inside(vector.payload, 'credentialStatus')
     const index = Number(status.statusListIndex)
@@ -105,7 +108,7 @@ for (const form of ['eddsa-rdfc-2022', 'eddsa-jcs-2022'] as const)
     }
   })
 
-test('oracle: the reference library refuses a list whose bits were changed after signing', async () => {
+test('oracle: the reference library rejects a list whose bits changed after signing', async () => {
   const suite = await verifierSuite('eddsa-rdfc-2022')
   const status = inside(vector.payload, 'credentialStatus')
   const listId = String(status.statusListCredential).slice(origin.statusListUrlPrefix.length)
@@ -121,7 +124,7 @@ test('oracle: the reference library refuses a list whose bits were changed after
   await assert.rejects(peerStatusBit(vectorCredentials['eddsa-rdfc-2022'], forged, suite))
 })
 
-test('vector: the published list vector reproduces and reads to its indexes', () => {
+test('vector: the published list vector reproduces and decodes to its indexes', () => {
   const published = JSON.parse(readFileSync(statusListVectorFile, 'utf8'))
   const ours = statusListVector()
   assert.deepEqual(ours, published)
@@ -129,7 +132,7 @@ test('vector: the published list vector reproduces and reads to its indexes', ()
   assert.deepEqual(indexesIn(inside(native, 'credentialSubject')), published.revokedIndexes)
 })
 
-test('a list id is ten base32 characters, nothing else', () => {
+test('a list id is exactly ten base32 characters', () => {
   assert.ok(listIdPattern.test('k3x7qzm2ab'))
   for (const id of ['', 'k3x7qzm2a', 'k3x7qzm2abc', 'K3X7QZM2AB', 'k3x7qzm2a1', 'k3x7qzm2ab\n'])
     assert.ok(!listIdPattern.test(id), id)

@@ -1,5 +1,6 @@
 /**
- * Pure: a W3C Bitstring Status List, built from bits and signed; never decoded and patched.
+ * Pure: a W3C Bitstring Status List. Each publication is built from the revoked indexes and signed;
+ * a published list is never decoded and changed.
  */
 import { gzipSync } from 'node:zlib'
 import { wireTime } from '../platform/clock.ts'
@@ -10,23 +11,32 @@ import { makeProof, type Proof, type ProofForm, proofForms, type SignedDocument 
 import { statusListShape } from './rdf.ts'
 import type { Signer } from './signing-key.ts'
 
-/** Entries of one list: the least the standard allows, 16 KiB of bits, so that a verifier's fetch hides which credential it asks about. */
+/**
+ * Entries of one list: the minimum of the standard, 16 KiB of bits. A large list hides which
+ * credential a verifier asks about.
+ */
 export const listLength = 131_072
-/** A list takes no more credentials at this fill: a random free index then costs 1.85 tries on average. */
+/**
+ * A list with this many credentials accepts no more. At this fill, a free random index takes 4
+ * tries, and 1.85 tries on average over the life of the list.
+ */
 export const listFillMax = 98_304
 export const openListsWanted = 4
 /** Ten random base32 characters. */
 export const listIdPattern = /^[a-z2-7]{10}$/
 
-/** Lists are signed anew before they are a quarter through their life. */
+/** Lists are signed again before a quarter of their validity has passed. */
 export const listValiditySeconds = 86_400
 export const listRefreshSeconds = 21_600
-/** How long a verifier may keep a fetched list. */
+/** Time for which a verifier may keep a fetched list. */
 export const listTtlSeconds = 60
-/** A list is published until this long after its last credential expired. */
+/** A closed list stays published for this time after its last credential expires. */
 export const listAfterlifeDays = 90
 
-/** `indexes` are the revoked entries. Index 0 is the left-most bit (Bitstring Status List §3.2). */
+/**
+ * Returns the bits of a list whose revoked entries are `indexes`. Index 0 is the left-most bit (W3C
+ * Bitstring Status List, 3.2).
+ */
 export function bitsOf(indexes: Iterable<number>): Uint8Array {
   const bits = new Uint8Array(listLength / 8)
   for (const index of indexes) {
@@ -43,12 +53,12 @@ export interface StatusListPayload extends Record<string, unknown> {
 }
 
 /**
- * Level 9 costs up to 29 times the time of level 6 for a tenth less. A list is a few KiB long: chunks of the usual 16 KiB would be
- * left behind as garbage, one for each list.
+ * Level 9 takes up to 29 times as long as level 6 and saves a tenth. A list compresses to a few
+ * KiB: with the default chunk of 16 KiB, each list would leave most of a chunk as garbage.
  */
 const gzipOptions = { level: 6, chunkSize: 4_096 }
 
-/** The list without its proof. */
+/** Returns the list without its proof. */
 export function statusListPayload(
   origin: Origin,
   facts: { listId: string; bits: Uint8Array; publishedAt: Date },
@@ -67,13 +77,13 @@ export function statusListPayload(
       type: 'BitstringStatusList',
       statusPurpose: 'revocation',
       encodedList: `u${gzipSync(facts.bits, gzipOptions).toString('base64url')}`,
-      // In milliseconds, unlike every other time (Bitstring Status List §2.2).
+      // In milliseconds, unlike every other duration here (W3C Bitstring Status List, 2.2).
       ttl: listTtlSeconds * 1_000,
     },
   }
 }
 
-/** One proof of each form over the same list: a request picks one. */
+/** Returns one proof of each form for the same list. A request selects one. */
 export function statusListProofs(
   payload: StatusListPayload,
   origin: Origin,
@@ -91,7 +101,7 @@ export function statusListProofs(
         form,
         created: payload.validFrom,
         verificationMethod: `${origin.issuer}#${signer.kid}`,
-        // The list itself names the W3C context alone, so that any verifier can check the W3C forms.
+        // The list names only the W3C context, so that any verifier can check the W3C forms.
         nativeContext: origin.contextUrl,
       },
       signer,

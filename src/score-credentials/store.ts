@@ -1,11 +1,12 @@
-/** All SQL of score_credentials. */
+/** All SQL of `score_credentials`. */
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
 import type { RegisteredStatus, StatusQuestion } from './verify.ts'
 
 /**
- * When a credential `c` of the key `k` was revoked, or null: by itself or with all credentials of
- * its key, whichever was first. No other expression decides this.
+ * Time at which credential `c` of key `k` was revoked, or null. A credential is revoked by itself
+ * or with all credentials of its key; the earlier time counts. Every query that returns this time
+ * uses this expression.
  */
 export const credentialRevokedAt = fragment`least(c.revoked_at, k.credentials_revoked_at)`
 
@@ -16,7 +17,10 @@ interface StatusRow {
   keyRevokedAt: Date | null
 }
 
-/** One answer for each question, in one statement: by token where there is one, else by digest. */
+/**
+ * Returns one status for each question, in order, in one statement. Looks up the token if there is
+ * one, otherwise the digest.
+ */
 export async function findStatuses(
   db: Queryable,
   questions: readonly StatusQuestion[],
@@ -61,8 +65,9 @@ export interface CredentialRow {
 }
 
 /**
- * Inserts what meets no row of another transaction (same place, same subject's current one, same id) and gives the digests, in
- * hex, of what it inserted. In the order of places, so that two bulk issues wait for each other instead of deadlocking.
+ * Inserts the rows that conflict with no existing row and returns their digests in hex. A conflict
+ * is the same list index, the same id, or a second current credential of a subject. Inserts in the
+ * order of list indexes, so two bulk issues wait for each other and do not deadlock.
  */
 export async function insertCredentials(tx: Tx, rows: readonly CredentialRow[]): Promise<string[]> {
   const column = <Name extends keyof CredentialRow>(name: Name) => rows.map((row) => row[name])
@@ -96,7 +101,7 @@ export function findCredentials(
     where credential_id = any(${credentialIds}::uuid[])`)
 }
 
-/** As the registry has it, with what became of it. */
+/** A stored credential with its present state. */
 export interface RegisteredCredential extends StoredCredential {
   subject: string
   issuedAt: Date
@@ -125,8 +130,8 @@ export interface CurrentCredential {
 }
 
 /**
- * Returns what a newer credential of these subjects would supersede: their current credentials that
- * are not revoked.
+ * Returns the credentials that a newer credential of these subjects would supersede: their current
+ * credentials that are not revoked.
  */
 export function findUnrevokedCurrent(
   db: Queryable,
@@ -140,7 +145,7 @@ export function findUnrevokedCurrent(
     order by c.subject`)
 }
 
-/** The one that no later one supersedes, revoked or not. */
+/** Returns the credential of the subject that no later one supersedes, revoked or not. */
 export async function findCurrentCredential(
   db: Queryable,
   subject: string,
@@ -151,7 +156,10 @@ export async function findCurrentCredential(
   return current
 }
 
-/** The subjects' current credentials stop being current; they are revoked only where the operator's policy says so (decision D28). */
+/**
+ * Marks the current credentials of these subjects as superseded. Does not revoke them; that depends
+ * on the operator's policy (decision D28).
+ */
 export async function supersedeCredentials(
   tx: Tx,
   subjects: readonly string[],
@@ -164,7 +172,7 @@ export async function supersedeCredentials(
   return rows.map((row) => row.vcSha256)
 }
 
-/** The same for these, whose subject has another name by now. */
+/** Marks these credentials as superseded, for subjects whose username has changed. */
 export async function supersedeReplaced(
   tx: Tx,
   replaced: readonly Buffer[],
@@ -182,11 +190,14 @@ export interface RevokedRow {
   credentialId: string
   listId: string
   revokedAt: Date
-  /** False where it had been revoked before: the first time stands. */
+  /** False if the credential was revoked before this call; the first time is kept. */
   now: boolean
 }
 
-/** Revokes what is not revoked yet, in digest order so that two bulk revocations cannot deadlock. */
+/**
+ * Revokes the credentials that are not revoked yet. Locks rows in digest order, so two bulk
+ * revocations cannot deadlock.
+ */
 export function markRevoked(tx: Tx, vcSha256s: readonly Buffer[], at: Date): Promise<RevokedRow[]> {
   return tx.rows<RevokedRow>(sql`
     with found as (
@@ -212,7 +223,7 @@ export async function findUnrevoked(
   return new Set(rows.map(({ digest }) => digest))
 }
 
-/** The digest behind a token, an id or itself. */
+/** Returns the digests of the credentials with these ids, status tokens or digests. */
 export function findDigests(
   db: Queryable,
   by: {
@@ -228,7 +239,7 @@ export function findDigests(
       or vc_sha256 = any(${by.vcSha256s ?? []}::bytea[])`)
 }
 
-/** Which of these places are taken. */
+/** Returns those of these list indexes that are in use. */
 export function findTakenSlots(
   db: Queryable,
   slots: readonly { listId: string; index: number }[],

@@ -1,11 +1,17 @@
-/** Pure: whether a document is a score credential at all, before anything is said of who made it. */
+/**
+ * Pure: checks that a document has the structure of a score credential, before its issuer and keys
+ * are checked.
+ */
 import { credentialType } from '../platform/http/identifiers.ts'
 import { instantOf } from '../platform/instant.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
 import { w3cContext } from './payload.ts'
 import type { TrustedIssuer } from './trust.ts'
 
-/** Why the document is not a score credential at all, or null. The contexts of an issuer that is not ours are not ours to judge. */
+/**
+ * Returns why the document is not structured as a score credential, or null. The contexts are
+ * compared only for an issuer that this deployment trusts.
+ */
 export function structureError(
   payload: Record<string, unknown>,
   proof: unknown,
@@ -31,8 +37,9 @@ export function structureError(
 }
 
 /**
- * Types of the members of our credentials. A wrong type under our own key would become a wrong type in
- * the verdict. The signature covers missing and additional members, so they are not checked here.
+ * Types of the members of our credentials. A wrong type under our own key would become a wrong type
+ * in the verdict. The signature covers missing and additional members, so they are not checked
+ * here.
  */
 const memberTypes = {
   credentialSubject: {
@@ -57,8 +64,9 @@ const memberTypes = {
 } as const
 
 /**
- * Returns the first member of a credential of ours whose type is wrong, as a sentence, or null. `structureError`
- * comes first. The types of other issuers' credentials are not ours to judge.
+ * Returns a sentence about the first member with a wrong type in a credential of this deployment,
+ * or null. Call `structureError` first. The member types of other issuers' credentials are not
+ * checked.
  */
 export function memberTypeError(payload: Record<string, unknown>, proof: unknown): string | null {
   if ((payload.type as unknown[]).length !== 2) return 'type must have two members.'

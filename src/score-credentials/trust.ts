@@ -1,5 +1,6 @@
 /**
- * Pure: whom we believe. Built from the key table and the deployment's own addresses; nothing in a presented credential adds to it.
+ * Pure: the issuers and keys that this deployment trusts. Built from the key table and the
+ * deployment's own addresses. Nothing in a presented credential adds to it.
  */
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Ed25519Key } from '../platform/crypto/ed25519.ts'
@@ -9,7 +10,7 @@ import { trustedPublicKey } from './signing-key.ts'
 
 export type KeyState = 'pending' | 'active' | 'retired' | 'revoked'
 
-/** A row of the key table. */
+/** A row of `signing_keys`. */
 export interface SigningKey {
   kid: string
   publicKey: Uint8Array
@@ -24,16 +25,16 @@ export interface TrustedKey extends SigningKey, Ed25519Key {}
 
 export interface TrustedIssuer {
   origin: Origin
-  /** Keys that sign or have signed, by verification method, `<issuer>#<kid>`. */
+  /** Keys that sign or have signed, by verification method `<issuer>#<kid>`. */
   keys: ReadonlyMap<string, TrustedKey>
 }
 
-/** The issuers we pin to: this deployment, and the addresses it had before. */
+/** The trusted issuers by their did: the present address of this deployment and its former ones. */
 export type Trust = ReadonlyMap<string, TrustedIssuer>
 
 /**
- * Builds the trust in `keys`. A pending key is left out: it is published, but it has signed nothing.
- * Throws `KeyRefused` for a stored key that is no sound Ed25519 point.
+ * Builds the trusted issuers from `keys`. Omits pending keys, because they are published but have
+ * signed nothing. Throws `KeyRefused` if a stored key is not a sound Ed25519 point.
  */
 export function trustOf(publicUrls: readonly string[], keys: readonly SigningKey[]): Trust {
   const trusted = keys
@@ -50,15 +51,20 @@ export function trustOf(publicUrls: readonly string[], keys: readonly SigningKey
   )
 }
 
-/** vcSha256, as bytes. */
+/** Returns vcSha256 as bytes. */
 export function vcSha256Of(payload: Record<string, unknown>): Buffer {
   return sha256(canonicalJson(payload))
 }
 
-/** `created` may stray from the key's active time by this much: clocks of issuing nodes differ. */
+/**
+ * Tolerance around the time in which a key was active, because the clocks of issuing nodes differ.
+ */
 const clockSkewMs = 300_000
 
-/** Whether a proof made at `created` falls into the time in which the key signed. */
+/**
+ * Returns true if `created` is within the time in which the key was active, plus or minus the
+ * tolerance.
+ */
 export function signedWhileActive(key: SigningKey, created: string): boolean {
   const at = Date.parse(created)
   const from = key.activatedAt?.getTime() ?? Number.POSITIVE_INFINITY

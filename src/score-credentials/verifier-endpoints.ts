@@ -1,4 +1,4 @@
-/** The public verifier, and how to call it (spec §4.3). */
+/** The public verifier, and the document that describes how to call it. */
 import type { Clock } from '../platform/clock.ts'
 import { publicDocument } from '../platform/http/document.ts'
 import {
@@ -22,11 +22,14 @@ export interface VerifierParts {
   publicUrl: string
   origin: Origin
   clock: Clock
-  /** Calls of one API key. */
+  /** Rate limits of one API key. */
   keyLimits: RateLimits
-  /** SHA-256 of every engine of this release and those before it. */
+  /** SHA-256 of every engine of this release and of earlier ones. */
   engines: ReadonlySet<string>
-  /** Called when a signature is right and the registry does not know the credential: a key may be stolen. */
+  /**
+   * Called if a signature verifies but the registry does not contain the credential: the key may be
+   * stolen.
+   */
   onUnregistered: (kid: string) => void
   askStatus(question: StatusQuestion): Promise<RegisteredStatus>
 }
@@ -103,8 +106,8 @@ export function verifierEndpoints(parts: VerifierParts): Endpoint[] {
             statusOf: (question) => askStatus(question).catch(unavailableStatus),
           })
         let result = await verify()
-        // The key may be younger, or active for less long, than the registry cache knows. Concurrent readers
-        // share one read.
+        // The key may have been created or activated after the last refresh of the registry cache.
+        // Concurrent refreshes share one read.
         if (result.reason === 'unknown_key' && (await isRefreshed(registryCache)))
           result = await verify()
         if (result.reason === 'status_unknown') onUnregistered(kidIn(result.presented))
@@ -133,13 +136,16 @@ export function verifierEndpoints(parts: VerifierParts): Endpoint[] {
   ]
 }
 
-/** The store does not answer: the verdict says so and fails closed (decision D29). Anything else is a defect and stays one. */
+/**
+ * If the database is unavailable, the verdict fails closed (decision D29). Any other error is a
+ * defect and is thrown.
+ */
 function unavailableStatus(error: unknown): RegisteredStatus {
   if (error instanceof UnavailableError) return { kind: 'unavailable' }
   throw error
 }
 
-/** False where the database does not answer: then the registry cache stays as it was. */
+/** Returns false if the database is unavailable; the registry cache then stays unchanged. */
 async function isRefreshed(registryCache: RegistryCache): Promise<boolean> {
   try {
     await registryCache.refresh()

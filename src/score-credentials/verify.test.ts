@@ -1,4 +1,7 @@
-/** The verdict: every reason alone, which one wins, every note, the limits of time, and that no changed credential passes. */
+/**
+ * The verdict: every reason alone, the precedence of reasons, every note and time limit, and no
+ * changed credential passes.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -32,12 +35,12 @@ import { checkCredential, type Findings, verdict, verifyCredential } from './ver
 const credential = vectorCredentials.native
 const revokedAt = new Date('2026-06-01T10:00:00.750Z')
 
-/** A registry that knows the vector's credential in this state. */
+/** Returns a registry that holds the vector's credential in this state. */
 function knows(over: Parameters<typeof registered>[1]) {
   return () => registered(vector.payload, over)
 }
 
-test('valid: issuer, signature and revocation are found good, the claims are flattened', async () => {
+test('a genuine credential is valid, and the verdict contains its flattened claims', async () => {
   assert.deepEqual(await verdictOn(credential), {
     schemaVersion: 'service.score_vc_verify.v1',
     valid: true,
@@ -69,7 +72,7 @@ test('valid: issuer, signature and revocation are found good, the claims are fla
   })
 })
 
-test('the table of reasons is the published order of precedence', () => {
+test('the rows of reasonMessage are in the published order of precedence', () => {
   assert.deepEqual(Object.keys(reasonMessage), [
     'malformed_credential',
     'ambiguous_json',
@@ -127,7 +130,7 @@ for (const [what, change] of Object.entries(malformed))
     assert.equal(result.credential, undefined)
   })
 
-test('malformed_credential: an empty object is a finding, not an error (spec §4.3 rule 3)', async () => {
+test('malformed_credential: an empty object is a finding, not an error', async () => {
   const result = await verdictOn({})
   assert.equal(result.reason, 'malformed_credential')
   assert.equal(result.issuerMatch, false)
@@ -169,7 +172,7 @@ for (const created of ['', 'yesterday', '0', '2026-05-14T09:00:00', '2026-02-30T
     assert.equal(result.message, 'proof.created must be a date-time with a time zone.')
   })
 
-test('issuer_mismatch: the types of a foreign subject are not judged', async () => {
+test('issuer_mismatch: the member types of a foreign credential are not checked', async () => {
   const payload = changed(foreignPayload, (copy) => {
     inside(copy, 'credentialSubject').score = '742'
   })
@@ -215,7 +218,7 @@ const foreignPayload = changed(vector.payload, (copy) => {
   copy['@context'] = [(copy['@context'] as string[])[0], `${elsewhere}/standard/v1/context.jsonld`]
 })
 
-test('issuer_mismatch: a genuine credential of somebody else', async () => {
+test('issuer_mismatch: a genuine credential of another issuer', async () => {
   const theirs = signerOf(8)
   const result = await verdictOn(
     sign(foreignPayload, { by: theirs, verificationMethod: `did:web:evil.example#${theirs.kid}` }),
@@ -242,7 +245,7 @@ for (const issuer of [
     assert.equal(result.valid, false)
   })
 
-test('an earlier address of this deployment stays an issuer, with its own context', async () => {
+test('a former address of this deployment stays an issuer, with its own context', async () => {
   const moved = trustOf(['https://new.example.org', publicUrl], [keyRow(signer)])
   assert.equal((await verdictOn(credential, { trust: moved })).valid, true)
   const mixed = changed(credential, (copy) => {
@@ -253,7 +256,7 @@ test('an earlier address of this deployment stays an issuer, with its own contex
 
 // keys
 
-test('unknown_key: signed by a key that is not in the table, whatever it names itself', async () => {
+test('unknown_key: the signing key is not in the table', async () => {
   const stranger = signerOf(8)
   const result = await verdictOn(sign(vector.payload, { by: stranger }))
   assert.equal(result.reason, 'unknown_key')
@@ -272,7 +275,7 @@ for (const verificationMethod of [
     assert.equal(result.reason, 'unknown_key')
   })
 
-test('signature_invalid: a stranger’s signature under the name of our key', async () => {
+test('signature_invalid: a foreign key signs under the kid of our key', async () => {
   const verificationMethod = `${origin.issuer}#${signer.kid}`
   const result = await verdictOn(sign(vector.payload, { by: signerOf(8), verificationMethod }))
   assert.equal(result.reason, 'signature_invalid')
@@ -282,7 +285,7 @@ function withKey(over: Partial<SigningKey>): Circumstances {
   return { trust: trustOf([publicUrl], [keyRow(signer, over)]) }
 }
 
-test('key_revoked: the key table says so; the signature is reported, the claims are not shown (decision D56)', async () => {
+test('key_revoked: the verdict reports the signature and omits the claims (decision D56)', async () => {
   const result = await verdictOn(credential, withKey({ state: 'revoked', revokedAt: now }))
   assert.equal(result.reason, 'key_revoked')
   assert.equal(result.signatureValid, true)
@@ -291,14 +294,14 @@ test('key_revoked: the key table says so; the signature is reported, the claims 
   assert.equal(result.presented.payloadSha256, vector.vcSha256)
 })
 
-test('key_revoked: the registry says so before this process has noticed', async () => {
+test('key_revoked: the registry reports the revocation before this process refreshes its keys', async () => {
   const registry = knows({ keyRevokedAt: now })
   const result = await verdictOn(credential, { registry })
   assert.equal(result.reason, 'key_revoked')
   assert.equal(result.credential, undefined)
 })
 
-test('a retired key verifies for ever what it signed, with a note', async () => {
+test('a retired key verifies its signatures for ever, with a note', async () => {
   const retiredAt = new Date('2026-05-20T00:00:00Z')
   const result = await verdictOn(credential, withKey({ state: 'retired', retiredAt }))
   assert.equal(result.valid, true)
@@ -330,7 +333,7 @@ test('key window: a key revoked 301 s before created is key_revoked, and its sig
   assert.equal(result.signatureValid, false)
 })
 
-test('unknown_key: a pending key signs nothing that verifies, and neither does one revoked while pending', async () => {
+test('unknown_key: a pending key, or one revoked while pending, verifies nothing', async () => {
   const pending = { activatedAt: null, createdAt: minutes(-60) }
   const early = await verdictOn(credential, withKey({ state: 'pending', ...pending }))
   assert.deepEqual([early.reason, early.signatureValid], ['unknown_key', false])
@@ -365,7 +368,7 @@ test('not_yet_valid: issuanceDate counts as well as validFrom', async () => {
   assert.equal(result.message, 'The credential is valid from 2026-07-01T00:00:00Z.')
 })
 
-test('a credential without dates is always in time; a fraction and an offset are understood', async () => {
+test('a credential without dates is always in time, and a date may have a fraction and an offset', async () => {
   const undated = changed(vector.payload, (copy) => {
     delete copy.issuanceDate
     delete copy.validFrom
@@ -390,7 +393,7 @@ test('a credential without dates is always in time; a fraction and an offset are
 
 // revocation
 
-test('revoked: with the time, in the message the day; the claims are still shown', async () => {
+test('revoked: the verdict holds the time, the message holds the day, and the claims are shown', async () => {
   const registry = knows({ revokedAt })
   const result = await verdictOn(credential, { registry })
   assert.equal(result.reason, 'revoked')
@@ -401,14 +404,14 @@ test('revoked: with the time, in the message the day; the claims are still shown
   assert.equal(result.credential?.score, 742)
 })
 
-test('superseded: valid, with a note (decision D28)', async () => {
+test('superseded: the credential is valid, with a note (decision D28)', async () => {
   const registry = knows({ supersededAt: now })
   const result = await verdictOn(credential, { registry })
   assert.equal(result.valid, true)
   assert.deepEqual(result.notes, ['proof:native', 'status_source:live', 'superseded'])
 })
 
-test('status_unknown: the signature is right, the registry has no such credential', async () => {
+test('status_unknown: the signature verifies and the registry does not contain the credential', async () => {
   const result = await verdictOn(credential, { registry: () => ({ kind: 'unknown' }) })
   assert.equal(result.reason, 'status_unknown')
   assert.equal(result.signatureValid, true)
@@ -417,7 +420,7 @@ test('status_unknown: the signature is right, the registry has no such credentia
   assert.equal(result.presented.payloadSha256, vector.vcSha256)
 })
 
-test('claims are shown with every failure that a genuine credential can have, and with no other', () => {
+test('claims are shown only with failures that a genuine credential can have', () => {
   for (const reason of reasons) {
     const claims = { score: 742 }
     const findings = { ...noFindings, failures: new Map([[reason, '']]), claims }
@@ -431,7 +434,7 @@ test('claims are shown with every failure that a genuine credential can have, an
   }
 })
 
-test('status_unknown: the token is that of another credential, revoked or not', async () => {
+test('status_unknown: the token belongs to another credential, revoked or not', async () => {
   for (const others of [null, revokedAt]) {
     const vcSha256 = Buffer.alloc(32, 1)
     const registry = () =>
@@ -447,7 +450,7 @@ test('status_unknown: the token is that of another credential, revoked or not', 
   }
 })
 
-test('status_unavailable: the registry does not answer, so nothing is valid (decision D29)', async () => {
+test('status_unavailable: no credential is valid while the registry is unavailable (decision D29)', async () => {
   const result = await verdictOn(credential, { registry: () => ({ kind: 'unavailable' }) })
   assert.equal(result.reason, 'status_unavailable')
   assert.equal(result.valid, false)
@@ -455,7 +458,7 @@ test('status_unavailable: the registry does not answer, so nothing is valid (dec
   assert.deepEqual(result.revocation, { checked: false, revoked: false })
 })
 
-test('without credentialStatus the registry is asked by digest', async () => {
+test('a credential without credentialStatus is looked up by its digest', async () => {
   const { credentialStatus: _, ...payload } = vector.payload
   const byDigest = await verdictOn(sign(payload), { registry: registryOf(payload) })
   assert.equal(byDigest.valid, true)
@@ -470,7 +473,7 @@ for (const id of [
   `${origin.statusUrlPrefix}${'a'.repeat(64)}/`,
   `${origin.statusUrlPrefix}../${'a'.repeat(61)}`,
 ])
-  test(`a status id that is none of ours (${id.slice(0, 60)}…) is not followed: the digest is asked for`, () => {
+  test(`a foreign status id (${id.slice(0, 60)}…) is ignored, and the digest is looked up`, () => {
     const payload = changed(vector.payload, (copy) => {
       inside(copy, 'credentialStatus').id = id
     })
@@ -493,7 +496,7 @@ const noFindings: Findings = {
   status: null,
 }
 
-test('precedence: of any two reasons the earlier in the table is given, with its own message', () => {
+test('precedence: the earlier of any two reasons is reported with its own message', () => {
   for (const [i, earlier] of reasons.entries())
     for (const later of reasons.slice(i + 1)) {
       const failures = new Map([
@@ -507,7 +510,7 @@ test('precedence: of any two reasons the earlier in the table is given, with its
     }
 })
 
-test('precedence: defects taken away one by one uncover the reasons in their order', async () => {
+test('precedence: removing defects one by one reveals the reasons in order', async () => {
   const late = new Date('2030-01-01T00:00:00Z')
   const isRevoked = knows({ revokedAt })
   const revokedKey = withKey({ state: 'revoked', revokedAt: now }).trust ?? assert.fail()
@@ -550,7 +553,7 @@ function twice(body: Json): string {
   return `{"issuer":"x",${JSON.stringify(body).slice(1)}`
 }
 
-test('the three checks are independent: a tampered, revoked credential reports all of them', async () => {
+test('the three checks are independent: a tampered and revoked credential reports both failures', async () => {
   const tampered = changed(credential, (copy) => {
     inside(copy, 'credentialSubject').score = 999
   })
@@ -563,7 +566,7 @@ test('the three checks are independent: a tampered, revoked credential reports a
   assert.equal(result.credential, undefined, 'unverified claims are not repeated as claims')
 })
 
-test('the three checks are independent: with a foreign issuer our own revoked token is still looked up', async () => {
+test('the three checks are independent: our own revoked token is looked up under a foreign issuer', async () => {
   const moved = changed(credential, (copy) => {
     copy.issuer = 'did:web:evil.example'
   })
@@ -583,7 +586,7 @@ test('the three checks are independent: with a foreign issuer our own revoked to
 
 // tampering
 
-/** The text with one character changed, removed or added. */
+/** Returns the text with one character changed, removed or added. */
 function mutation(text: string) {
   return fc
     .record({
@@ -600,7 +603,7 @@ function mutation(text: string) {
 
 for (const form of proofForms) {
   const genuine = JSON.stringify(vectorCredentials[form])
-  test(`tampering: no change of one character of a ${form} credential verifies, unless the value stays the same`, async () => {
+  test(`tampering: a ${form} credential with one changed character verifies only if its value is the same`, async () => {
     let parsed = 0
     await fc.assert(
       fc.asyncProperty(mutation(genuine), async (mutant) => {
@@ -613,7 +616,7 @@ for (const form of proofForms) {
     )
     assert.ok(parsed > 500, `${parsed} mutants were JSON`)
   })
-  test(`tampering: every digit and letter of a ${form} credential counts`, async () => {
+  test(`tampering: changing any digit or letter of a ${form} credential invalidates it`, async () => {
     for (let place = 0; place < genuine.length; place++) {
       const old = genuine.charAt(place)
       if (!/[0-9A-Za-z]/.test(old)) continue
@@ -625,16 +628,16 @@ for (const form of proofForms) {
   })
 }
 
-test('tampering: order of members, white space and escapes are no part of the value', async () => {
+test('tampering: order of members, white space and escapes do not change the value', async () => {
   const reversed = Object.fromEntries(Object.entries(credential).reverse())
   assert.equal((await verdictOn(JSON.stringify(reversed, null, 2))).valid, true)
   assert.equal((await verdictOn(text.replace('strong', 'str\\u006fng'))).valid, true)
   assert.equal((await verdictOn(text.replace('742', '7.42e2'))).valid, true)
 })
 
-// what is remembered
+// signature cache
 
-test('nothing but the signature is remembered: a revocation and the clock are seen at once', async () => {
+test('only signatures are cached: a revocation and the clock take effect at once', async () => {
   const signatures = signatureCache()
   const at = (time: Date, revoked: Date | null) =>
     verifyCredential(structuredClone(credential), null, {
@@ -649,7 +652,7 @@ test('nothing but the signature is remembered: a revocation and the clock are se
   assert.equal((await at(now, null)).valid, true)
 })
 
-test('nothing is thrown: any JSON object gets a verdict', async () => {
+test('every JSON object gets a verdict, and nothing is thrown', async () => {
   const names = fc.constantFrom(...Object.keys(credential), 'constructor', 'toString', 'x')
   await fc.assert(
     fc.asyncProperty(fc.dictionary(names, fc.jsonValue()), async (part) => {

@@ -1,7 +1,8 @@
 /**
- * Verification: three independent checks (issuer, signature, revocation) and the time of validity, one finding each.
- * The verdict is their conjunction, the reason the first that fails. Nothing is fetched, nothing is thrown for a bad credential,
- * and no verdict is kept: only that a signature verifies under a key is remembered.
+ * Verifies a credential: three independent checks (issuer, signature, revocation) and the time of
+ * validity. The credential is valid if nothing fails; otherwise the reason is the first failure in
+ * the order of `reasonMessage`. Nothing is fetched, and a bad credential throws nothing. Verdicts
+ * are not cached; only successful signature checks are.
  */
 import { wireTime } from '../platform/clock.ts'
 import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
@@ -20,7 +21,7 @@ import {
   vcSha256Of,
 } from './trust.ts'
 
-/** What the registry knows of a credential. */
+/** State of a credential in the registry. */
 export type RegisteredStatus =
   | {
       kind: 'registered'
@@ -30,26 +31,29 @@ export type RegisteredStatus =
       keyRevokedAt: Date | null
     }
   | { kind: 'unknown' }
-  /** The store did not answer: fail closed (decision D29). */
+  /** The database is unavailable: the verdict fails closed (decision D29). */
   | { kind: 'unavailable' }
 
 export interface StatusQuestion {
-  /** From `credentialStatus.id`, where that is one of ours: 32 bytes. */
+  /** 32 bytes from `credentialStatus.id`, or null if that is no status URL of this deployment. */
   token: Buffer | null
   vcSha256: Buffer
 }
 
 export interface VerifyContext {
   trust: Trust
-  /** Always asked live. */
+  /** Reads the database on every call. */
   statusOf(question: StatusQuestion): Promise<RegisteredStatus>
   signatures: SignatureCache
   now: Date
-  /** SHA-256 of every engine of this release and those before it; absent where that is not known, as it is offline. */
+  /**
+   * SHA-256 of every engine of this release and of earlier ones. Undefined if unknown, as in
+   * offline verification.
+   */
   engines?: ReadonlySet<string>
 }
 
-/** Clocks differ: a credential is not refused for this much (seconds × 1000). */
+/** Tolerance for clock differences at both ends of the validity, in milliseconds. */
 const validitySkewMs = 300_000
 
 export async function verifyCredential(
@@ -64,19 +68,21 @@ export async function verifyCredential(
 }
 
 export interface Findings {
-  /** Failures so far, each with what to say of it; the first in the order of `reasons` becomes the reason. */
+  /** Failures with their messages. The first in the order of `reasonMessage` becomes the reason. */
   failures: Map<Reason, string>
   issuerMatch: boolean
   signatureValid: boolean
   notes: string[]
   presented: Record<string, unknown>
-  /** The claims if issuer and signature hold. The verdict shows them only for a genuine credential. */
+  /**
+   * The claims if issuer and signature hold. The verdict shows them only for a genuine credential.
+   */
   claims: Record<string, unknown> | null
-  /** What to ask the registry, where there is anything to ask. */
+  /** The question for the registry, or null if the document is malformed or ambiguous. */
   status: StatusQuestion | null
 }
 
-/** All that can be told without the registry. */
+/** Runs every check that does not need the registry. */
 export function checkCredential(
   presented: Record<string, unknown>,
   ambiguity: string | null,
@@ -97,12 +103,13 @@ export function checkCredential(
   const issuer = typeof payload.issuer === 'string' ? context.trust.get(payload.issuer) : undefined
   findings.issuerMatch = issuer !== undefined
   if (typeof payload.issuer === 'string') findings.presented.issuer = payload.issuer
-  // The values of ambiguous JSON have no one type, and those of another issuer are not ours to judge.
+  // A value of ambiguous JSON has no single type. The types of other issuers' credentials are not
+  // checked.
   const hasTypes = ambiguity === null && issuer !== undefined
   const malformed =
     structureError(payload, proof, issuer) ?? (hasTypes ? memberTypeError(payload, proof) : null)
   if (malformed !== null) failures.set('malformed_credential', malformed)
-  // Ambiguous JSON has no one meaning: digests of it would prove nothing.
+  // Ambiguous JSON has no single meaning, so a digest of it would prove nothing.
   if (malformed !== null || ambiguity !== null) return findings
 
   if (issuer === undefined) failures.set('issuer_mismatch', reasonMessage.issuer_mismatch)
@@ -114,7 +121,8 @@ export function checkCredential(
   if (findings.issuerMatch && findings.signatureValid) {
     findings.claims = claimsOf(payload, proof)
     const isKnown = context.engines?.has(String(findings.claims.engineBinarySha256)) ?? true
-    // Nobody here can compute that score again: true of what the operator scored elsewhere.
+    // This deployment cannot reproduce a score of that engine, for example one that the operator
+    // computed elsewhere.
     if (!isKnown) findings.notes.push('engine_not_kept')
   }
   return findings
@@ -189,9 +197,9 @@ function signatureHolds(
 }
 
 /**
- * Returns the token of a status URL under one of our own prefixes, else null. The token counts whichever
- * issuer the credential names, because the checks are independent. The URL is compared as text and
- * never fetched.
+ * Returns the token of a status URL under one of our own prefixes, otherwise null. The token counts
+ * for every issuer that the credential names, because the checks are independent. The URL is
+ * compared as text and never fetched.
  */
 function tokenOf(payload: Record<string, unknown>, trust: Trust): Buffer | null {
   const id = isJsonObject(payload.credentialStatus) ? payload.credentialStatus.id : undefined
@@ -218,7 +226,7 @@ function claimsOf(payload: Record<string, unknown>, proof: unknown): Record<stri
   }
 }
 
-/** Joins what was found with what the registry says. */
+/** Combines the findings with the state in the registry. */
 export function verdict(findings: Findings, registered: RegisteredStatus | null): VerifyResult {
   const { failures, notes } = findings
   const revocation = revocationOf(findings, registered)
@@ -264,7 +272,7 @@ function revocationOf(
   if (registered.supersededAt !== null && isOurs) notes.push('superseded')
   if (registered.revokedAt === null) return { checked: true, revoked: false, revokedAt: null }
   const revokedAt = wireTime(registered.revokedAt)
-  // A token of another credential says nothing of this one.
+  // The token of another credential proves nothing about this one.
   if (isOurs)
     failures.set('revoked', `The issuer revoked this credential on ${revokedAt.slice(0, 10)}.`)
   return { checked: true, revoked: true, revokedAt }
