@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
 import { isAllowedFrom, networkText } from './allowed-from.ts'
 
-test('networks are kept by their first address and their length, whatever was typed', () => {
+test('a network is stored as its first address and its length', () => {
   for (const [typed, kept] of [
     ['192.0.2.7', '192.0.2.7/32'],
     ['192.0.2.7/24', '192.0.2.0/24'],
@@ -33,7 +33,7 @@ test('networks are kept by their first address and their length, whatever was ty
     assert.equal(networkText(typed), null, typed)
 })
 
-test('a network allows its own addresses and no other, of either kind', () => {
+test('a network allows its own IPv4 and IPv6 addresses and no others', () => {
   const two = '192.0.2.0/24 2001:db8:0:0:0:0:0:0/32'
   for (const address of ['192.0.2.1', '192.0.2.255', '::ffff:192.0.2.9', '2001:db8:ffff::1'])
     assert.ok(isAllowedFrom(two, address), address)
@@ -41,12 +41,12 @@ test('a network allows its own addresses and no other, of either kind', () => {
     assert.ok(!isAllowedFrom(two, address), address)
 })
 
-test('who comes from nowhere known is allowed where anybody is, and nowhere else', () => {
+test('an unknown address is allowed only for a key without networks', () => {
   assert.ok(isAllowedFrom(null, undefined))
   assert.ok(!isAllowedFrom('0.0.0.0/0 0:0:0:0:0:0:0:0/0', undefined))
 })
 
-test('an address is within the network of its first bits, and leaves it with any of them', () => {
+test('an address is in the network of its first bits, and changing any of these bits takes it out', () => {
   const bytes = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255))
   fc.assert(
     fc.property(bytes, fc.integer({ min: 1, max: 32 }), fc.nat(31), (address, prefix, bit) => {

@@ -1,10 +1,13 @@
-/** Pure: where a key may be used from. */
+/** Pure: the networks from which a key may be used. */
 import { isWithin, type Network, parseAddress, parseNetwork } from '../platform/http/networks.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 
 export const allowedNetworksMax = 20
 
-/** As they are kept: the address of the network and its length, `192.0.2.0/24`; null for what is none. */
+/**
+ * Returns the stored form of a network, its first address and its length: `192.0.2.0/24`. Returns
+ * null if the text is no network.
+ */
 export function networkText(text: string): string | null {
   const network = parseNetwork(text)
   if (network === null) return null
@@ -24,7 +27,10 @@ function shown(bytes: readonly number[]): string {
 
 const parsed = new RecentMap<readonly Network[]>(1_000)
 
-/** `allowed`: networks, separated by spaces; null: anywhere. `address`: undefined where it is not known. */
+/**
+ * Returns true if the key may be used from `address`. `allowed` holds networks separated by spaces,
+ * or null for any address. An undefined `address` is allowed only for null.
+ */
 export function isAllowedFrom(allowed: string | null, address: string | undefined): boolean {
   if (allowed === null) return true
   const from = parseAddress(address ?? '')

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
 import { bearerKey, isApiKey, keyDigest, newApiKey, shownKey } from './api-key.ts'
 
-test('a key has its published form and checksum, and no two are the same', () => {
+test('a key has its published form and checksum, and 1,000 keys are distinct', () => {
   const keys = new Set(Array.from({ length: 1_000 }, () => newApiKey('live')))
   assert.equal(keys.size, 1_000)
   for (const key of keys) {
@@ -14,13 +14,13 @@ test('a key has its published form and checksum, and no two are the same', () =>
   assert.match(newApiKey('test'), /^svc_test_/)
 })
 
-test('the checksum is the one that scanners are told of: CRC-32 in base62, six characters', () => {
+test('the checksum is the one published for scanners: CRC-32 in base62, six characters', () => {
   const body = `svc_live_${'0'.repeat(30)}`
   // Computed with Python: zlib.crc32.
   assert.ok(isApiKey(`${body}0tOftK`))
 })
 
-test('every change of one character and every exchange of two neighbours is noticed', () => {
+test('the checksum detects every change of one character and every swap of two neighbours', () => {
   const key = newApiKey('live')
   const place = fc.integer({ min: 9, max: key.length - 1 })
   fc.assert(
@@ -52,7 +52,7 @@ test('an Authorization header holds one bearer key and nothing else', () => {
     assert.equal(bearerKey(header), null, header)
 })
 
-test('what is shown and kept of a key does not give it away', () => {
+test('the shown text and the stored digest do not reveal the key', () => {
   const key = newApiKey('live')
   assert.match(shownKey(key), /^svc_live_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/)
   const digest = keyDigest(key, Buffer.alloc(32, 1))

@@ -1,6 +1,8 @@
 /**
- * Pure: the form of an API key (decision D14): `svc_live_` or `svc_test_`, 30 random base62 characters, and 6 of checksum: the CRC-32 of
- * all before in base62, most significant first. Scanners find a leaked key by its form, and a mistyped one costs no query.
+ * Pure: the form of an API key (decision D14): `svc_live_` or `svc_test_`, 30 random base62
+ * characters and a checksum of 6. The checksum is the CRC-32 of all characters before it, in
+ * base62, most significant digit first. Scanners recognise a leaked key by its form, and a mistyped
+ * key costs no query.
  */
 import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -11,7 +13,7 @@ const randomLength = 30
 const checksumLength = 6
 const form = /^svc_(?:live|test)_[0-9A-Za-z]{36}$/
 
-/** 178 bits of randomness. */
+/** Returns a new key with 178 bits of randomness. */
 export function newApiKey(environment: Environment): string {
   const body = `svc_${environment}_${randomBase62(randomLength)}`
   return body + checksum(body)
@@ -21,18 +23,21 @@ export function isApiKey(text: string): boolean {
   return form.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 }
 
-/** The key of an Authorization header, or null where it holds nothing that can be one. */
+/** Returns the key of an Authorization header, or null if the header holds no well-formed key. */
 export function bearerKey(authorization: string): string | null {
   const [, token] = /^bearer +(\S+)$/i.exec(authorization) ?? []
   return token !== undefined && isApiKey(token) ? token : null
 }
 
-/** What is kept of a key, 32 bytes. Whoever has many keys to check gives a `KeyObject`, which costs a sixth of raw bytes. */
+/**
+ * Returns the stored digest of a key, 32 bytes. To digest many keys, pass a `KeyObject`: it costs a
+ * sixth of raw bytes.
+ */
 export function keyDigest(key: string, pepper: Uint8Array | KeyObject): Buffer {
   return createHmac('sha256', pepper).update(key).digest()
 }
 
-/** For people to tell keys apart: `svc_live_aB3d…x9Yz`. */
+/** Returns the text by which people tell keys apart: `svc_live_aB3d…x9Yz`. */
 export function shownKey(key: string): string {
   return `${key.slice(0, 'svc_live_'.length + 4)}…${key.slice(-4)}`
 }
@@ -47,7 +52,10 @@ function checksum(body: string): string {
   return text
 }
 
-/** Bytes from 248 on would favour the first characters: they are drawn again. */
+/**
+ * Skips bytes from 248 on, because they would make the first characters of the alphabet more
+ * likely.
+ */
 function randomBase62(length: number): string {
   let text = ''
   while (text.length < length)

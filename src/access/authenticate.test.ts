@@ -19,17 +19,17 @@ const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
 
-function deskOn(over: Partial<Db>, clock: Clock = () => new Date(), ring = testPeppers) {
+function authenticatorOn(over: Partial<Db>, clock: Clock = () => new Date(), ring = testPeppers) {
   const peppers = async () => parseKeyring(ring)
-  const desk = openKeyAuthenticator({ db: { ...db, ...over }, peppers, clock })
+  const authenticator = openKeyAuthenticator({ db: { ...db, ...over }, peppers, clock })
   const present = (key: string) =>
-    desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
-  return { ...desk, present }
+    authenticator.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
+  return { ...authenticator, present }
 }
 
-test('a hundred wrong keys at once cost the database two statements', async () => {
+test('100 concurrent unknown keys cost the database two statements', async () => {
   let statements = 0
-  const { present } = deskOn({
+  const { present } = authenticatorOn({
     rows: <Row>(statement: Statement) => {
       statements++
       return db.rows<Row>(statement)
@@ -42,14 +42,17 @@ test('a hundred wrong keys at once cost the database two statements', async () =
   assert.equal(statements, 2)
 })
 
-/** What a key desk says of a key at its first call and at the next one, and whether that one asked the database. */
-async function seenOf(
-  desk: Pick<KeyAuthenticator, 'authenticate'> & { statements(): number },
+/**
+ * Presents a key twice. Returns both answers, the cached keys passed to `onSeen`, and the number of
+ * statements of the second call.
+ */
+async function presentTwice(
+  authenticator: Pick<KeyAuthenticator, 'authenticate'> & { statements(): number },
   { key, address, isProven = false }: { key: string; address?: string; isProven?: boolean },
 ) {
   const seen: SeenKey[] = []
   const present = () =>
-    desk.authenticate(`Bearer ${key}`, {
+    authenticator.authenticate(`Bearer ${key}`, {
       address,
       onSeen(known) {
         seen.push(known)
@@ -57,54 +60,57 @@ async function seenOf(
       },
     })
   const first = await present()
-  const before = desk.statements()
+  const before = authenticator.statements()
   const second = await present()
-  return { found: [first, second], seen, asked: desk.statements() - before }
+  return { answers: [first, second], seen, statements: authenticator.statements() - before }
 }
 
-function countingDesk(clock?: Clock) {
+function countingAuthenticator(clock?: Clock) {
   let statements = 0
   const rows: Db['rows'] = (statement) => {
     statements++
     return db.rows(statement)
   }
-  return { ...deskOn({ rows }, clock), statements: () => statements }
+  return { ...authenticatorOn({ rows }, clock), statements: () => statements }
 }
 
-test('a key that was valid the last time is told at once; who is proven valid is not looked up, and was used', async () => {
+test('a cached key is passed to onSeen at once, and a key proven by its charge is not looked up and counts as used', async () => {
   const { key, keyId, accountId } = await newKey(db, { credits: 1 })
   let now = new Date('2027-01-01T00:00:00Z')
-  const desk = countingDesk(() => now)
-  const looked = await seenOf(desk, { key })
-  assert.equal(looked.asked, 1)
+  const authenticator = countingAuthenticator(() => now)
+  const looked = await presentTwice(authenticator, { key })
+  assert.equal(looked.statements, 1)
   assert.deepEqual(
     looked.seen.map(({ caller, isProvable }) => [caller.keyId, isProvable]),
     [[keyId, true]],
   )
   now = new Date('2027-01-01T00:00:01Z')
-  const proven = await seenOf(desk, { key, isProven: true })
-  assert.equal(proven.asked, 0)
+  const proven = await presentTwice(authenticator, { key, isProven: true })
+  assert.equal(proven.statements, 0)
   assert.deepEqual(
-    proven.found.map((found) => found?.caller.keyId),
+    proven.answers.map((answer) => answer?.caller.keyId),
     [keyId, keyId],
   )
-  await desk.recordUses()
+  await authenticator.recordUses()
   assert.deepEqual((await findKeys(db, accountId))[0]?.lastUsedAt, now)
 })
 
-test('no charge is to prove a key that is allowed from some places only, whose account has nothing, or whose pepper is going', async () => {
+test('a charge cannot prove a key with allowed networks, without credits, of a suspended account or under an old pepper', async () => {
   const address = '192.0.2.1'
   const credits = 1
   const twoPeppers = `k2:${Buffer.alloc(32, 9).toString('base64')},${testPeppers}`
   const suspended = await newKey(db, { credits })
   await updateSuspended(db, suspended.accountId, new Date())
-  for (const [key, desk] of [
-    [await newKey(db, { credits, allowedFrom: ['192.0.2.0/24'] }), countingDesk()],
-    [await newKey(db), countingDesk()],
-    [suspended, countingDesk()],
-    [await newKey(db, { credits }), { ...deskOn({}, undefined, twoPeppers), statements: () => 0 }],
+  for (const [key, authenticator] of [
+    [await newKey(db, { credits, allowedFrom: ['192.0.2.0/24'] }), countingAuthenticator()],
+    [await newKey(db), countingAuthenticator()],
+    [suspended, countingAuthenticator()],
+    [
+      await newKey(db, { credits }),
+      { ...authenticatorOn({}, undefined, twoPeppers), statements: () => 0 },
+    ],
   ] as const) {
-    const { seen } = await seenOf(desk, { key: key.key, address })
+    const { seen } = await presentTwice(authenticator, { key: key.key, address })
     assert.deepEqual(
       seen.map(({ isProvable }) => isProvable),
       [false],
@@ -112,30 +118,30 @@ test('no charge is to prove a key that is allowed from some places only, whose a
   }
 })
 
-test('a key of which nobody could tell in time is not told at once the next time', async () => {
+test('a key whose charge had no result in time is looked up at its next call', async () => {
   const { key } = await newKey(db, { credits: 1 })
-  const { present, authenticate } = deskOn({})
-  let told = 0
+  const { present, authenticate } = authenticatorOn({})
+  let calls = 0
   const failing = () =>
     authenticate(`Bearer ${key}`, {
       address: undefined,
       onSeen() {
-        told++
+        calls++
         return Promise.reject(new UnavailableError('down'))
       },
     })
   await present(key)
   await assert.rejects(failing(), UnavailableError)
   assert.ok(await failing())
-  assert.equal(told, 1)
+  assert.equal(calls, 1)
 })
 
-test('what is remembered of a key is what was found last', async () => {
+test('the cache holds the result of the last lookup', async () => {
   const { key, accountId, keyId } = await newKey(db, { scopes: ['scores:read'] })
-  const desk = countingDesk()
+  const authenticator = countingAuthenticator()
   const [here, there] = ['192.0.2.1', '198.51.100.1']
   const seenFrom = async (address: string) =>
-    (await seenOf(desk, { key, address })).seen.map(({ isProvable, scopes }) => [
+    (await presentTwice(authenticator, { key, address })).seen.map(({ isProvable, scopes }) => [
       isProvable,
       ...scopes,
     ])
@@ -167,12 +173,12 @@ test('what is remembered of a key is what was found last', async () => {
   assert.deepEqual(await seenFrom(here), [])
 })
 
-test('uses that could not be written are written the next time, and a use meanwhile is the last', async () => {
+test('uses that could not be written are written the next time, and the latest use wins', async () => {
   const [first, second] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-01-01T00:00:30Z')]
   const [once, twice] = [await newKey(db), await newKey(db)]
   let now = first
   let isDown = true
-  const { present, recordUses } = deskOn(
+  const { present, recordUses } = authenticatorOn(
     {
       async run(statement) {
         if (!isDown) return db.run(statement)
@@ -194,8 +200,8 @@ test('uses that could not be written are written the next time, and a use meanwh
     assert.deepEqual((await findKeys(db, accountId))[0]?.lastUsedAt, usedAt)
 })
 
-test('503 for each of the keys that rest on a pepper that came later, also for all at once', async () => {
-  const { present } = deskOn({})
+test('503: every key under a pepper that this machine lacks, also for concurrent calls', async () => {
+  const { present } = authenticatorOn({})
   assert.ok(await present((await newKey(db)).key))
   const peppers = `k2:${Buffer.alloc(32, 8).toString('base64')}`
   const later = await Promise.all(Array.from({ length: 3 }, () => newKey(db, { peppers })))

@@ -1,11 +1,16 @@
 /**
- * Whose key it is. Every request is decided by the database: a key that was revoked is refused by the next one, on every node
- * (decision D15). Whose it was the last time is remembered only so that its call can be counted and read at once; where that is then charged,
- * the charge tells whether the key is valid. Whoever is answered and not charged is looked up, as is a key that is new here: those of one turn
- * of the event loop together. Those that are not found share one look at the peppers, for anybody can make wrong keys.
+ * Authenticates API keys. The database decides every request, so every node rejects a revoked key
+ * on the next request (decision D15).
  *
- * Cast: `api_keys`, read here; the coalescer; `api_key_uses` and `api_key_moves`, kept in memory and written every half minute by
- * `recordUses`. A crash loses at most that half minute of uses.
+ * A cache holds the result of the last lookup of a key. It serves only to start the call early: to
+ * count it and to begin its read. If the call is then charged, the charge proves that the key is
+ * valid. Otherwise, and for a key that is not cached, the key is looked up. The lookups of one turn
+ * of the event loop share a statement. Unknown keys share one check of the peppers, because any
+ * caller can make up keys.
+ *
+ * Tables: reads `api_keys`. Writes `api_key_uses` and `api_key_moves` in `recordUses`, every half
+ * minute.
+ * Crash: at most half a minute of uses is lost.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
@@ -18,34 +23,46 @@ import { UnavailableError } from '../platform/http/errors.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 import { isAllowedFrom } from './allowed-from.ts'
 import { bearerKey, keyDigest } from './api-key.ts'
-import { leaveMoves, type Moving } from './move-keys.ts'
+import { type PendingMove, proposeMoves } from './move-keys.ts'
 import { findMissingPeppers, type MissingPepper } from './peppers.ts'
 import { findValidKeys, updateKeyUses, type ValidKey } from './store.ts'
 
 export interface KeyAuthenticator {
   authenticate: Authenticate
-  /** Writes down when keys were used since the last time, and which of them rest on a pepper that is on its way out. */
+  /**
+   * Writes the last use of each key since the last call, and proposes moves for keys under an old
+   * pepper.
+   */
   recordUses(): Promise<void>
-  /** Reads the peppers again, and those that active keys rest on. */
+  /** Reads the peppers again, and the peppers under which active keys were made. */
   examinePeppers(): Promise<void>
-  /** Peppers that active keys rest on and this machine lacks, as last read. Keys under them get 503, all others are served. */
+  /**
+   * Returns the peppers of active keys that this machine lacks, as of the last read. Keys under
+   * them get 503; all others are served.
+   */
   missingPeppers(): readonly MissingPepper[]
 }
 
-/** A database that is frozen costs a caller this and what the limiter waits for it, together less than a second (decision D13). */
+/**
+ * Deadline for one read of the database, in milliseconds. This and the limiter's deadline together
+ * stay below one second, so a frozen database cannot hold a caller longer (decision D13).
+ */
 const answerWithinMs = 450
 
-/** Keys remembered at most: any more are looked up before anything else. */
-const seenMax = 10_000
+/** Maximum number of cached keys. A key that is not cached is looked up before its call starts. */
+const cachedKeysMax = 10_000
 
-interface Seen {
+interface CachedKey {
   key: PresentedKey & SeenKey
   allowedFrom: string | null
 }
 
 export interface KeyAuthenticatorOptions {
   db: Db
-  /** A key may rest on any of them. Null while this machine has none; asked until it has. */
+  /**
+   * Returns the peppers under which keys may have been made, or null if this machine has none yet.
+   * Called again until it returns some.
+   */
   peppers: () => Promise<Keyring | null>
   clock: Clock
 }
@@ -59,8 +76,8 @@ export function openKeyAuthenticator({
   let ring: OpenRing | undefined
   let missing: readonly MissingPepper[] = []
   let uses = new Map<string, Date>()
-  let moving = new Map<string, Moving>()
-  const seen = new RecentMap<Seen>(seenMax)
+  let pendingMoves = new Map<string, PendingMove>()
+  const cachedKeys = new RecentMap<CachedKey>(cachedKeysMax)
   const lookUp = coalesce<readonly string[], ValidKey | undefined>({
     name: 'API keys',
     run: (presented) => findEach(db, presented, clock()),
@@ -69,26 +86,27 @@ export function openKeyAuthenticator({
   const ringNow = coalesce<void, OpenRing>({
     name: 'peppers of API keys',
     run: async (callers) => {
-      const found = await openRing(db, await peppers(), clock())
-      missing = found.missing
-      return callers.map(() => found)
+      const opened = await openRing(db, await peppers(), clock())
+      missing = opened.missing
+      return callers.map(() => opened)
     },
     deadlineMs: answerWithinMs,
   })
 
-  /** Returns whether the peppers are others than `before`; they are used from then on. */
+  /** Reads the peppers again. If they differ from `before`, uses the new ones and returns true. */
   async function hasChanged(before: OpenRing): Promise<boolean> {
     const now = await ringNow()
     if (namesOf(now) === namesOf(before)) return false
     ring = now
-    // They were digested with what was the first pepper then.
-    moving = new Map()
+    // Their digests were made with the pepper that was present before.
+    pendingMoves = new Map()
     return true
   }
 
   /**
-   * Throws `UnavailableError` unless a key that these peppers do not find is certainly not valid. If active keys rest on a missing pepper,
-   * an unknown key and a key under that pepper look the same here: both get 503, so that no client discards a valid key after a 401.
+   * Throws `UnavailableError` unless a key that these peppers do not find is certainly invalid. If
+   * active keys need a missing pepper, this machine cannot tell an unknown key from a key under
+   * that pepper. Both get 503, so that no client discards a valid key after a 401.
    */
   async function refuseUncertain(before: OpenRing): Promise<void> {
     if (await hasChanged(before)) throw new UnavailableError('the peppers of API keys have changed')
@@ -101,16 +119,17 @@ export function openKeyAuthenticator({
       const key = bearerKey(authorization)
       if (key === null) return null
       const open = ring ?? (await ringNow())
-      // Without a pepper it is read again by the next call: the first key that is made makes one.
+      // Without a pepper, the next call reads again: creating the first key creates the first
+      // pepper.
       if (open.peppers.length > 0) ring ??= open
       const digests = open.peppers.map((pepper) => keyDigest(key, pepper).toString('hex'))
       const [name = ''] = digests
-      const before = seen.get(name)
-      // Whoever presents it from elsewhere spends nothing of its limit.
+      const before = cachedKeys.get(name)
+      // A call from an address that is not allowed must not use up the limit of the key.
       if (before !== undefined && isAllowedFrom(before.allowedFrom, address)) {
         const isProven = await onSeen(before.key)?.catch((error: unknown) => {
-          // Nobody knows what it is now: the next call looks before anything is begun.
-          seen.delete(name)
+          // The state of the key is unknown now, so the next call looks it up before it starts.
+          cachedKeys.delete(name)
           throw error
         })
         if (isProven === true) {
@@ -118,39 +137,43 @@ export function openKeyAuthenticator({
           return before.key
         }
       }
-      const found = await lookUp(digests)
-      if (found === undefined) {
-        seen.delete(name)
+      const row = await lookUp(digests)
+      if (row === undefined) {
+        cachedKeys.delete(name)
         await refuseUncertain(open)
         return null
       }
-      const { allowedFrom, pepper } = found
-      const isMoving = pepper !== open.present
-      const isProvable = allowedFrom === null && !isMoving && !found.suspended && found.balance > 0
-      const told = { ...presentedKey(found), isProvable }
-      const now = { key: told, allowedFrom }
-      if (before === undefined || !isSame(before, now)) seen.set(name, now)
+      const { allowedFrom, pepper } = row
+      const hasOldPepper = pepper !== open.present
+      const isProvable = allowedFrom === null && !hasOldPepper && !row.suspended && row.balance > 0
+      const current = { ...presentedKey(row), isProvable }
+      const now = { key: current, allowedFrom }
+      if (before === undefined || !isSame(before, now)) cachedKeys.set(name, now)
       if (!isAllowedFrom(allowedFrom, address)) return null
-      uses.set(found.id, clock())
-      if (isMoving && open === ring)
-        moving.set(found.id, { keyId: found.id, digest: Buffer.from(name, 'hex') })
-      return told
+      uses.set(row.id, clock())
+      if (hasOldPepper && open === ring)
+        pendingMoves.set(row.id, { keyId: row.id, digest: Buffer.from(name, 'hex') })
+      return current
     },
 
     async recordUses() {
       if (uses.size === 0) return
       const recorded = uses
-      const left = ring === undefined ? undefined : { ring: ring.all, moving: [...moving.values()] }
+      const left =
+        ring === undefined
+          ? undefined
+          : { ring: ring.all, pendingMoves: [...pendingMoves.values()] }
       uses = new Map()
-      moving = new Map()
+      pendingMoves = new Map()
       try {
         await updateKeyUses(db, recorded)
       } catch (error) {
-        // Later uses of the same keys are the newer ones.
+        // Uses recorded since then are newer.
         uses = new Map([...recorded, ...uses])
         throw error
       }
-      if (left !== undefined && left.moving.length > 0) await leaveMoves(db, left.ring, left.moving)
+      if (left !== undefined && left.pendingMoves.length > 0)
+        await proposeMoves(db, left.ring, left.pendingMoves)
     },
 
     async examinePeppers() {
@@ -162,8 +185,8 @@ export function openKeyAuthenticator({
   }
 }
 
-/** Equal texts of scopes are one list. */
-function isSame(one: Seen, other: Seen): boolean {
+/** Compares scopes by identity: equal scope texts share one list. */
+function isSame(one: CachedKey, other: CachedKey): boolean {
   return (
     one.allowedFrom === other.allowedFrom &&
     one.key.isProvable === other.key.isProvable &&
@@ -172,16 +195,16 @@ function isSame(one: Seen, other: Seen): boolean {
 }
 
 interface OpenRing {
-  /** Without peppers that have other bytes than those keys were made with. */
+  /** The keyring without the peppers whose bytes differ from those that made the keys. */
   all: Keyring
-  /** The kid of the first, which keys are made with. */
+  /** Kid of the first pepper. New keys are made with it. */
   present: string | undefined
   peppers: readonly KeyObject[]
   missing: readonly MissingPepper[]
 }
 
-async function openRing(db: Db, given: Keyring | null, now: Date): Promise<OpenRing> {
-  const ring = given ?? new Map<string, Uint8Array>()
+async function openRing(db: Db, keyring: Keyring | null, now: Date): Promise<OpenRing> {
+  const ring = keyring ?? new Map<string, Uint8Array>()
   const missing = await findMissingPeppers(db, ring, now)
   const all = new Map([...ring].filter(([kid]) => missing.every((one) => one.kid !== kid)))
   const [present] = all.keys()
@@ -193,21 +216,24 @@ function namesOf({ all }: OpenRing): string {
   return [...all.keys()].join()
 }
 
-/** One statement for all: who presents the same key at the same time shares its probe. */
+/**
+ * Looks up all presented keys in one statement. Concurrent calls with the same key share one index
+ * probe.
+ */
 async function findEach(
   db: Db,
   presented: readonly (readonly string[])[],
   now: Date,
 ): Promise<(ValidKey | undefined)[]> {
   const rows = await findValidKeys(db, [...new Set(presented.flat())], now)
-  const found = new Map(rows.map((key) => [key.digest, key]))
+  const byDigest = new Map(rows.map((key) => [key.digest, key]))
   return presented.map((digests) => {
-    const digest = digests.find((one) => found.has(one))
-    return digest === undefined ? undefined : found.get(digest)
+    const digest = digests.find((one) => byDigest.has(one))
+    return digest === undefined ? undefined : byDigest.get(digest)
   })
 }
 
-/** What the edge is told of it. */
+/** Returns the key as the HTTP layer sees it. */
 export function presentedKey({
   id,
   accountId,
@@ -223,14 +249,14 @@ export function presentedKey({
   }
 }
 
-/** Few are different. */
-const known = new Map<string, readonly Scope[]>()
+/** Scope texts that were parsed before. Only a few distinct texts exist. */
+const scopesByText = new Map<string, readonly Scope[]>()
 
 function scopesOf(text: string): readonly Scope[] {
-  const before = known.get(text)
+  const before = scopesByText.get(text)
   if (before !== undefined) return before
   const named = text.split(' ')
-  const told = scopes.filter((scope) => named.includes(scope))
-  known.set(text, told)
-  return told
+  const parsed = scopes.filter((scope) => named.includes(scope))
+  scopesByText.set(text, parsed)
+  return parsed
 }

@@ -1,4 +1,4 @@
-/** What operators do with accounts and API keys; each verb inside the caller's transaction. */
+/** The operations on accounts and API keys. Each runs in the caller's transaction. */
 
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Tx } from '../platform/db/db.ts'
@@ -22,7 +22,7 @@ export const activeKeysMax = 20
 export const overlapHoursMax = 168
 const hourMs = 3_600_000
 
-/** Null where the name is taken. */
+/** Creates an account. Returns null if the name is in use. */
 export async function createAccount(tx: Tx, name: string, now: Date): Promise<Account | null> {
   const account = { id: uuidV7(now), name, createdAt: now }
   return (await insertAccount(tx, account)) ? account : null
@@ -33,19 +33,22 @@ export interface NewKey {
   environment: Environment
   name: string
   scopes: readonly Scope[]
-  /** As `networkText` gives them; null: anywhere. */
+  /** Networks in the form of `networkText`, or null for any address. */
   allowedFrom: readonly string[] | null
-  /** Null: until it is revoked. */
+  /** End of validity, or null if the key is valid until it is revoked. */
   expiresAt: Date | null
 }
 
 export type CreatedKey =
-  /** `key` is shown this once; nobody can tell it afterwards. */
+  /** `key` is shown only once. The database holds its digest only. */
   | { outcome: 'created'; id: string; key: string; shown: string }
   | { outcome: 'no such account' }
   | { outcome: 'too many keys' }
 
-/** Throws `PepperRefused` where this machine's pepper is not the one of the database. */
+/**
+ * Creates a key. Throws `PepperRefused` if this machine's pepper is not the one that the database
+ * knows under that name.
+ */
 export async function createKey(
   tx: Tx,
   wanted: NewKey,
@@ -86,8 +89,9 @@ export type RotatedKey =
   | { outcome: 'rotated before' }
 
 /**
- * A successor with the same rights. The key itself is valid for `overlapHours` more, 0 for not at all. A key that had a term has a
- * successor with a term as long.
+ * Creates a successor with the same rights and name. The old key stays valid for `overlapHours`
+ * more; with 0 it is revoked now. If the old key had an expiry, the successor is valid for the same
+ * length of time.
  */
 export async function rotateKey(
   tx: Tx,
@@ -117,7 +121,10 @@ export async function rotateKey(
   return { ...successor, accountId, predecessorEndsAt }
 }
 
-/** At once, everywhere. `allowedFrom` as `networkText` gives them; null: it may be used from anywhere. */
+/**
+ * Sets the networks from which a key may be used, effective on every node with the commit.
+ * `allowedFrom` has the form of `networkText`; null allows any address.
+ */
 export async function restrictKey(
   tx: Tx,
   id: string,
@@ -130,7 +137,7 @@ export async function restrictKey(
   return 'restricted'
 }
 
-/** At once, everywhere. */
+/** Revokes a key, effective on every node with the commit. */
 export async function revokeKey(
   tx: Tx,
   id: string,

@@ -1,6 +1,7 @@
 /**
- * Keys move to the present pepper of the ring when they are used. A server leaves the new digest, with a proof that it holds the pepper, in
- * `api_key_moves`; a worker takes it over. Lost on the way, it is left again by the next use.
+ * Moves keys to the present pepper of the keyring when they are used. The server writes the new
+ * digest to `api_key_moves`, with a proof that it holds the pepper. The jobs process applies it. A
+ * move that is lost is proposed again at the next use of the key.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Keyring } from '../platform/crypto/keyring.ts'
@@ -8,12 +9,16 @@ import type { Db, Tx } from '../platform/db/db.ts'
 import { type NamedPepper, presentPepper, registerPepper } from './peppers.ts'
 import { insertMoves, type KeyMove, takeMoves, updateDigests } from './store.ts'
 
-/** `digest`: of the key under the present pepper. */
-export type Moving = Pick<KeyMove, 'keyId' | 'digest'>
+/** `digest` is the digest of the key under the present pepper. */
+export type PendingMove = Pick<KeyMove, 'keyId' | 'digest'>
 
-export function leaveMoves(db: Db, ring: Keyring, moving: readonly Moving[]): Promise<void> {
+export function proposeMoves(
+  db: Db,
+  ring: Keyring,
+  pendingMoves: readonly PendingMove[],
+): Promise<void> {
   const present = presentPepper(ring)
-  const moves = moving.map(({ keyId, digest }) => ({
+  const moves = pendingMoves.map(({ keyId, digest }) => ({
     keyId,
     digest,
     pepper: present.kid,
@@ -22,10 +27,13 @@ export function leaveMoves(db: Db, ring: Keyring, moving: readonly Moving[]): Pr
   return insertMoves(db, moves)
 }
 
-/** Ids of one entry in the audit log at most. */
+/** Maximum number of key ids in one entry of the audit log. */
 const batchMax = 100
 
-/** Moves what can be shown to be right, forgets the rest, and returns the ids of the keys that moved. */
+/**
+ * Applies the moves whose proof is right, discards the others, and returns the ids of the keys that
+ * moved.
+ */
 export async function moveKeys(tx: Tx, ring: Keyring, now: Date): Promise<string[]> {
   const present = presentPepper(ring)
   const moves = await takeMoves(tx, batchMax)
@@ -37,7 +45,7 @@ export async function moveKeys(tx: Tx, ring: Keyring, now: Date): Promise<string
   return updateDigests(tx, present.kid, proven)
 }
 
-function proofOf({ pepper }: NamedPepper, { keyId, digest }: Moving): Buffer {
+function proofOf({ pepper }: NamedPepper, { keyId, digest }: PendingMove): Buffer {
   const said = `move of the API key ${keyId} to ${digest.toString('hex')}`
   return createHmac('sha256', pepper).update(said).digest()
 }

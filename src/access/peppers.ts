@@ -1,10 +1,14 @@
-/** The peppers of API keys: in the settings or in a file, never in the database; and whether they are the ones its keys were made with. */
+/**
+ * The peppers of API keys. They are in the settings or in a file, never in the database. The
+ * database holds their fingerprints, so a machine can check that its peppers are the ones that made
+ * the keys.
+ */
 import { createHmac } from 'node:crypto'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Queryable, Tx } from '../platform/db/db.ts'
 import { findPepper, findPeppersInUse, insertPepper, type Pepper } from './store.ts'
 
-/** This machine lacks a pepper, or has another one under its name. */
+/** Thrown if this machine lacks a pepper or has other bytes under its name. */
 export class PepperRefused extends Error {
   override readonly name = 'PepperRefused'
 }
@@ -22,13 +26,14 @@ export function presentPepper(ring: Keyring): NamedPepper {
 
 export interface MissingPepper {
   kid: string
-  /** For the operator: which pepper is missing, and where to get it. */
+  /** Tells the operator which pepper is missing and where to copy it from. */
   message: string
 }
 
 /**
- * Returns the peppers that active keys rest on and this ring cannot check: it lacks the pepper, or has other bytes under its name. A key
- * that the ring does not find may rest on one of them.
+ * Returns the peppers of active keys that this keyring cannot check, because it lacks the pepper or
+ * has other bytes under its name. A key that the keyring does not find may have been made with one
+ * of them.
  */
 export async function findMissingPeppers(
   db: Queryable,
@@ -41,7 +46,10 @@ export async function findMissingPeppers(
     .filter((one): one is MissingPepper => one.message !== null)
 }
 
-/** Writes down which pepper keys are made with from now on. Throws `PepperRefused` where they were made with another one. */
+/**
+ * Records the pepper with which keys are made from now on. Throws `PepperRefused` if other bytes
+ * are recorded under its name.
+ */
 export async function registerPepper(
   tx: Tx,
   { kid, pepper }: NamedPepper,
@@ -53,7 +61,7 @@ export async function registerPepper(
   if (message !== null) throw new PepperRefused(message)
 }
 
-/** Returns null if `pepper` is the one that keys were made with. */
+/** Returns null if `pepper` is the one that made the keys. */
 function missingMessage(
   { kid, fingerprint }: Pepper,
   pepper: Uint8Array | undefined,
@@ -62,7 +70,10 @@ function missingMessage(
   return `API keys of this database were made with the pepper ${kid}, and this machine ${pepper === undefined ? 'lacks it' : 'has another one by that name'}. Copy it from where they were made: the file api-key-peppers in the data directory, or the setting API_KEY_PEPPERS.`
 }
 
-/** Tells peppers apart and nothing else: a pepper has 256 bits. */
+/**
+ * Returns a value that identifies a pepper and reveals nothing else, because a pepper has 256
+ * random bits.
+ */
 function fingerprintOf(pepper: Uint8Array): Buffer {
   return createHmac('sha256', pepper).update('fingerprint of an API key pepper').digest()
 }

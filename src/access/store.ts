@@ -1,4 +1,4 @@
-/** All SQL of accounts, api_key_peppers, api_keys, api_key_moves and api_key_uses. */
+/** All SQL of `accounts`, `api_key_peppers`, `api_keys`, `api_key_moves` and `api_key_uses`. */
 
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
@@ -10,7 +10,7 @@ export interface Account {
   createdAt: Date
 }
 
-/** False where the name is taken. */
+/** Returns false if the name is in use. */
 export async function insertAccount(tx: Tx, { id, name, createdAt }: Account): Promise<boolean> {
   const count = await tx.run(sql`
     insert into accounts (id, name, created_at) values (${id}, ${name}, ${createdAt})
@@ -18,7 +18,7 @@ export async function insertAccount(tx: Tx, { id, name, createdAt }: Account): P
   return count === 1
 }
 
-/** By id or by name. */
+/** Finds an account by id or by name. */
 export async function findAccount(db: Queryable, named: string): Promise<Account | undefined> {
   const [account] = await db.rows<Account>(sql`
     select id, name, created_at as "createdAt" from accounts
@@ -37,7 +37,10 @@ export function findAccounts(
     from accounts a left join credit_accounts c on c.account_id = a.id order by a.name`)
 }
 
-/** One at a time makes keys for an account. False where there is no such account. */
+/**
+ * Locks an account, so that its keys are created one at a time. Returns false if there is no such
+ * account.
+ */
 export async function lockAccount(tx: Tx, id: string): Promise<boolean> {
   const rows = await tx.rows(sql`select id from accounts where id = ${id} for update`)
   return rows.length === 1
@@ -48,14 +51,16 @@ export interface Pepper {
   fingerprint: Buffer
 }
 
-/** The first process that uses a pepper writes down which one it was. */
+/**
+ * Records the fingerprint of a pepper. If the kid is recorded already, the first fingerprint stays.
+ */
 export async function insertPepper(tx: Tx, { kid, fingerprint }: Pepper, at: Date): Promise<void> {
   await tx.run(sql`
     insert into api_key_peppers (kid, fingerprint, first_used_at) values (${kid}, ${fingerprint}, ${at})
     on conflict (kid) do nothing`)
 }
 
-/** Those that keys still rest on. */
+/** Returns the peppers of active keys. */
 export function findPeppersInUse(db: Queryable, now: Date): Promise<Pepper[]> {
   return db.rows<Pepper>(sql`
     select kid, fingerprint from api_key_peppers p
@@ -66,11 +71,11 @@ export function findPeppersInUse(db: Queryable, now: Date): Promise<Pepper[]> {
 
 export interface PepperInUse {
   kid: string
-  /** Active keys that rest on it. */
+  /** Number of active keys made with this pepper. */
   activeKeys: number
 }
 
-/** Every one that keys were ever made with, the first used first. */
+/** Returns every pepper that ever made a key, in the order of first use. */
 export function findPeppers(db: Queryable, now: Date): Promise<PepperInUse[]> {
   return db.rows<PepperInUse>(sql`
     select p.kid, (select count(*) from api_keys k where k.pepper = p.kid and k.revoked_at is null
@@ -94,7 +99,7 @@ export interface StoredKey {
   shown: string
   name: string
   scopes: Scope[]
-  /** Networks such as `192.0.2.0/24`; null: anywhere. */
+  /** Networks such as `192.0.2.0/24`, or null for any address. */
   allowedFrom: string[] | null
   predecessor: string | null
   createdAt: Date
@@ -115,7 +120,7 @@ export async function insertKey(
       ${key.expiresAt})`)
 }
 
-/** The newest first. */
+/** Returns the keys of an account, newest first. */
 export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]> {
   return db.rows<StoredKey>(sql`
     select k.id, k.account_id as "accountId", k.environment, k.pepper, k.shown, k.name, k.scopes,
@@ -127,7 +132,10 @@ export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]>
 
 export type LockedKey = Omit<StoredKey, 'lastUsedAt'>
 
-/** Held until the end of the transaction: of two that change a key, the second one sees what the first has done. */
+/**
+ * Locks a key until the end of the transaction. The second of two concurrent changes sees the
+ * result of the first.
+ */
 export async function lockKey(tx: Tx, id: string): Promise<LockedKey | undefined> {
   const [key] = await tx.rows<LockedKey>(sql`
     select id, account_id as "accountId", environment, pepper, shown, name, scopes,
@@ -156,22 +164,23 @@ export async function updateAllowedFrom(
 export interface ValidKey {
   /** Lowercase hex. */
   digest: string
-  /** What it was digested with. */
+  /** Kid of the pepper that the key is digested with. */
   pepper: string
   id: string
   accountId: string
   environment: Environment
-  /** Separated by spaces: a list would be parsed for every call. */
+  /** Separated by spaces: an array would be parsed on every call. */
   scopes: string
-  /** Networks, separated by spaces; null: anywhere. */
+  /** Networks separated by spaces, or null for any address. */
   allowedFrom: string | null
   balance: number
   suspended: boolean
 }
 
 /**
- * The keys of these digests, in lowercase hex, that are valid now; each costs one probe of an index. With what its account can pay, which belongs to the
- * payments: a second round trip for it would cost more than all the rest (decision D15).
+ * Returns the keys with these digests, in lowercase hex, that are valid now. Each digest costs one
+ * index probe. Includes the balance of the account, although that table belongs to the credits: a
+ * second round trip would cost more than everything else (decision D15).
  */
 export function findValidKeys(
   db: Queryable,
@@ -189,7 +198,10 @@ export function findValidKeys(
     where k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})`)
 }
 
-/** Never back in time: every node writes what it has seen. In the order of the ids, so that no two wait for each other. */
+/**
+ * Records the last use of each key. Never moves it back in time, because several nodes write.
+ * Writes in the order of ids, so that two nodes cannot deadlock.
+ */
 export async function updateKeyUses(db: Queryable, uses: ReadonlyMap<string, Date>): Promise<void> {
   await db.run(sql`
     insert into api_key_uses as u (key_id, last_used_at)
@@ -206,7 +218,9 @@ export interface KeyMove {
   proof: Buffer
 }
 
-/** The first that is left stays until a worker has taken it. */
+/**
+ * Stores proposed moves. The first proposal for a key stays until the jobs process has taken it.
+ */
 export async function insertMoves(db: Queryable, moves: readonly KeyMove[]): Promise<void> {
   await db.run(sql`
     insert into api_key_moves (key_id, pepper, digest, proof)
@@ -215,7 +229,7 @@ export async function insertMoves(db: Queryable, moves: readonly KeyMove[]): Pro
     on conflict (key_id) do nothing`)
 }
 
-/** Another worker skips them. */
+/** Takes up to `limit` proposed moves. Skips rows that a concurrent process holds. */
 export function takeMoves(tx: Tx, limit: number): Promise<KeyMove[]> {
   return tx.rows<KeyMove>(sql`
     delete from api_key_moves where key_id in (
@@ -223,7 +237,7 @@ export function takeMoves(tx: Tx, limit: number): Promise<KeyMove[]> {
     returning key_id as "keyId", pepper, digest, proof`)
 }
 
-/** Returns the ids of the keys that rest on this pepper from now on and did not before. */
+/** Returns the ids of the keys that this call moved to the pepper. */
 export async function updateDigests(
   tx: Tx,
   pepper: string,

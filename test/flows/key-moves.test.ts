@@ -151,16 +151,16 @@ test('a pepper with other bytes under its name checks no key, and no key moves t
   const known = await newKey(own.db)
   await newKey(own.db, { peppers: newer })
   const wrong = parseKeyring(`k2:${Buffer.alloc(32, 1).toString('base64')},${testPeppers}`)
-  const desk = openKeyAuthenticator({
+  const authenticator = openKeyAuthenticator({
     db: own.db,
     peppers: async () => wrong,
     clock: () => new Date(),
   })
   const present = (key: string) =>
-    desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
+    authenticator.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
   assert.ok(await present(known.key))
   await assert.rejects(present(newApiKey('live')), UnavailableError)
-  await desk.recordUses()
+  await authenticator.recordUses()
   assert.deepEqual(await own.db.rows(sql`select key_id from api_key_moves`), [])
 })
 
@@ -171,11 +171,11 @@ test('keys that are used before and while the first pepper changes move to the n
   const changed = parseKeyring(newest)
   let peppers = async () => ring
   const clock = () => new Date()
-  const desk = openKeyAuthenticator({ db: own.db, peppers: () => peppers(), clock })
+  const authenticator = openKeyAuthenticator({ db: own.db, peppers: () => peppers(), clock })
   const present = (key: string) =>
-    desk.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
+    authenticator.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
   const move = async () => {
-    await desk.recordUses()
+    await authenticator.recordUses()
     return own.db.transaction((tx) => moveKeys(tx, changed, clock()))
   }
   assert.ok(await present(early))
