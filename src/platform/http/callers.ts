@@ -1,4 +1,4 @@
-/** Who calls the interface, what a key may do, and what a call is counted as (spec §5). */
+/** Callers of the interface, the scopes of keys, and the meters of calls. */
 
 export const scopes = [
   'candidates:read',
@@ -8,11 +8,11 @@ export const scopes = [
 ] as const
 export type Scope = (typeof scopes)[number]
 
-/** What is charged for; the names are also those of what an x402 payment buys (spec §2.8). */
+/** Meters of charged calls. An x402 payment buys under the same names. */
 export const meterNames = ['score_lookup', 'candidate_lookup', 'candidate_search'] as const
 export type MeterName = (typeof meterNames)[number]
 
-/** `test` keys reach sandbox data alone, and cost nothing (decision D14). */
+/** Keys of `test` reach sandbox data only and cost nothing (decision D14). */
 export const environments = ['live', 'test'] as const
 export type Environment = (typeof environments)[number]
 
@@ -25,7 +25,10 @@ export interface KeyCaller {
   environment: Environment
 }
 
-/** What a user may do in an account: an owner manages members, keys and billing data, a member everything else. */
+/**
+ * Roles of a user in an account: an owner manages members, keys and billing data, a member
+ * everything else.
+ */
 export const roles = ['owner', 'member'] as const
 export type Role = (typeof roles)[number]
 
@@ -42,20 +45,20 @@ export interface SessionCaller {
 export type Caller =
   | KeyCaller
   | SessionCaller
-  /** Paid for this one call by x402; `address` is 0x and 40 hex characters in lower case. */
+  /** Paid for this one call by x402. `address` is 0x and 40 lower-case hex characters. */
   | { kind: 'payer'; address: string }
   | { kind: 'anonymous' }
 
-/** The session of a route with the policy `session`: the server lets no other caller in. */
+/** Returns the session of a route with the policy `session`, which admits no other caller. */
 export function sessionOf(caller: Caller): SessionCaller {
   if (caller.kind !== 'session') throw new Error('a session route was called without a session')
   return caller
 }
 
-/** An API key that is valid now, with what decides whether it may make a call. */
+/** A valid API key with the facts that decide its calls. */
 export interface PresentedKey {
   caller: KeyCaller
   scopes: readonly Scope[]
-  /** Of its account, as of the look-up: the charge itself decides. */
+  /** Credits of its account at the time of the look-up. The charge itself decides. */
   credits: { balance: number; suspended: boolean }
 }

@@ -1,5 +1,6 @@
 /**
- * Public documents: bytes made once, served many times, with a strong ETag for each encoding (decision D9).
+ * Public documents: bytes made once and served many times, with a strong ETag for each encoding
+ * (decision D9).
  */
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { sha256 } from '../crypto/bytes.ts'
@@ -9,17 +10,17 @@ export type Encoding = 'identity' | 'gzip' | 'br'
 export interface Representation {
   encoding: Encoding
   bytes: Buffer
-  /** Quoted, as the header wants it. */
+  /** Quoted, as in the header. */
   etag: string
 }
 
 export interface PublicDocument {
   contentType: string
   cacheControl: string
-  /** Served where `Accept` prefers plain JSON, with a Link header to this context (JSON-LD 1.1 §6.1). */
+  /** Sent in a Link header if `Accept` prefers plain JSON (JSON-LD 1.1, section 6.1). */
   contextUrl?: string
   headers: Record<string, string>
-  /** Identity first, then what compresses it. */
+  /** Identity first, then the compressed forms. */
   representations: Representation[]
 }
 

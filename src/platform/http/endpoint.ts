@@ -1,39 +1,46 @@
 /**
- * What an endpoint is: declared once, and everything else follows. The server takes its checks from the declaration, the OpenAPI
- * document and the contract test its texts; a route without a declared policy does not start.
+ * The declaration of an endpoint. The server takes its checks from it, the OpenAPI document and the
+ * contract test their texts. A route without a policy does not start.
  */
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Caller, MeterName, Scope } from './callers.ts'
 import type { PublicDocument } from './document.ts'
 import type { ErrorName, Refusal } from './errors.ts'
 
-/** `n` calls in any `seconds`, for one caller (decision D11). */
+/** Limits of one caller in any minute and any day (decision D11). */
 export interface RateLimits {
   perMinute: number
   perDay: number
 }
 
-/** Who may call, and what a call costs. */
+/** The callers of an endpoint, and the price of a call. */
 export type Policy =
-  /** No authentication is declared (spec §5 rule 5). */
+  /** No authentication. */
   | { kind: 'open' }
-  /** Anonymous under a limit per address; a presented API key succeeds or fails as a key (spec §5 rule 3, decision D17). */
+  /**
+   * Anonymous callers are limited by address. A presented API key succeeds or fails as a key
+   * (decision D17).
+   */
   | {
       kind: 'optional-key'
       scope: Scope
       meter: MeterName
-      /** Of each address; test keys, which pay nothing, count to them as well. */
+      /** Limits of each address. Test keys, which pay nothing, count against them as well. */
       anonymous: RateLimits
-      /** Of each key. */
+      /** Limits of each key. */
       limits: RateLimits
     }
-  /** An API key of the live environment is required (spec §5 rule 4). `limits` are those of each key. */
+  /** An API key of the live environment is required. `limits` are those of each key. */
   | { kind: 'keyed'; scope: Scope; limits: RateLimits }
-  /** A read that costs: an API key whose account has credits, or an x402 payment (spec §5 rules 1, 2). `limits` are those of each key. */
+  /**
+   * A paid read: an API key whose account has credits, or an x402 payment. `limits` are those of
+   * each key.
+   */
   | { kind: 'paid'; scope: Scope; meter: MeterName; limits: RateLimits }
   /**
-   * The session of a signed-in user (spec §4.7), limited as in `sessionLimits`. The server ignores `Authorization` and payments, and
-   * rejects a request that changes something unless it comes from our own origin (decision D49).
+   * The session of a signed-in user, limited as in `sessionLimits`. The server ignores
+   * `Authorization` and payments, and rejects a request that changes something unless it comes from
+   * our own origin (decision D49).
    */
   | { kind: 'session' }
 
@@ -42,43 +49,49 @@ export const sessionLimits: RateLimits = { perMinute: 300, perDay: 300 * 1_440 }
 
 export interface BodyDeclaration<Body extends TSchema = TSchema> {
   mediaTypes: readonly string[]
-  /** Published in the contract. The handler gets the value that passed the strict JSON gate and must check its shape. */
+  /**
+   * Published in the contract. The handler gets the value that passed the strict JSON gate and must
+   * check its shape.
+   */
   schema: Body
   bytesMax: number
-  /** Whether JSON that is only ambiguous still reaches the handler, as a finding (decision D7: verify). */
+  /**
+   * Whether JSON that is only ambiguous reaches the handler, as a finding of the verifier (decision
+   * D7).
+   */
   ambiguousReachesHandler: boolean
   examples: Record<string, unknown>
 }
 
 export interface ResponseDeclaration {
   description: string
-  /** Absent on error statuses: they all have the closed error body. */
+  /** Absent on error statuses, which all have the closed error body. */
   schema?: TSchema
-  /** Which `error` values the status carries here; every value of the status unless given. */
+  /** `error` values of this status. By default all values of the status. */
   errors?: readonly ErrorName[]
   contentType?: string
-  /** A list that comes in pages: a Link header with rel="next" leads to the next one. */
+  /** The list comes in pages: a Link header with rel="next" leads to the next page. */
   hasNextLink?: boolean
-  /** Made when the service starts, for it may hold absolute URLs. */
+  /** Made when the service starts, because it may contain absolute URLs. */
   example?: unknown
 }
 
 export interface EndpointRequest<Path, Query> {
   path: Path
   query: Query
-  /** The parsed body, where one is declared. */
+  /** The parsed body, if one is declared. */
   body: unknown
-  /** Why the body's JSON is ambiguous, or null. */
+  /** The reason why the body's JSON is ambiguous, or null. */
   bodyAmbiguity: string | null
   caller: Caller
-  /** As sent, of sound form; null where none was. */
+  /** The well-formed Idempotency-Key as sent, or null if there was none. */
   idempotencyKey: string | null
   requestId: string
   /** Former value of PUBLIC_URL whose host the request names (decision D55), or null. */
   formerOrigin: string | null
 }
 
-/** What the request says of its caller on a route that asks nobody. */
+/** The caller of a route without authentication. */
 export const anybody = {
   caller: { kind: 'anonymous' },
   idempotencyKey: null,
@@ -90,18 +103,21 @@ export type Answer =
   | {
       status: number
       body: unknown
-      /** `body` as JSON, where it is written already; what is written may stand without it. */
+      /** `body` as JSON, if it is written already; then `body` may be absent. */
       text?: string
-      /** `application/json` unless given. */
+      /** `application/json` by default. */
       contentType?: string
       headers?: Record<string, string>
     }
   | Refusal
 
-/** Of the header Idempotency-Key, and of every other name of a purchase (spec §2.8). */
+/** Form of the header Idempotency-Key and of every other name of a purchase. */
 export const idempotencyKeyPattern = '^[A-Za-z0-9._~:-]{16,128}$'
 
-/** Under overload each priority has slots and time of its own, so that none holds up the others (decision D12). */
+/**
+ * Under overload each priority has slots and time of its own, so that none holds up the others
+ * (decision D12).
+ */
 export const priorities = ['public', 'write', 'read', 'search'] as const
 export type Priority = (typeof priorities)[number]
 
@@ -117,27 +133,30 @@ export interface Endpoint<Path extends TObject = TObject, Query extends TObject 
   /** Not in the specification: marked so in the contract. */
   extension?: boolean
   policy: Policy
-  /** Whether the Idempotency-Key header must be sent, or may be. Routes that cost take one without saying so. */
+  /** Whether the Idempotency-Key header is required or optional. Paid routes always accept it. */
   idempotencyKey?: 'required' | 'optional'
-  /** 200 answers a public document: with ETag, 304, HEAD and compressed bytes (decision D9). */
+  /** 200 is a public document with ETag, 304, HEAD and compressed bytes (decision D9). */
   document?: boolean
   priority: Priority
   pathParameters?: Path
   queryParameters?: Query
   body?: BodyDeclaration
-  /** Every status a caller can see, 500 and 503 where they can occur. */
+  /** Every status that a caller can see, with 500 and 503 if they can occur. */
   responses: Record<number, ResponseDeclaration>
   answer(request: EndpointRequest<Static<Path>, Static<Query>>): Answer | Promise<Answer>
 }
 
-/** Declares an endpoint, with its handler's arguments typed by its schemas. */
+/** Declares an endpoint. The schemas give the types of its handler's arguments. */
 export function endpoint<Path extends TObject, Query extends TObject>(
   declaration: Endpoint<Path, Query>,
 ): Endpoint {
   return declaration
 }
 
-/** Responses that every session route shares. A route that changes something also answers 403 to another origin. */
+/**
+ * Responses that every session route shares. A route that changes something also answers 403 to
+ * another origin.
+ */
 export const sessionResponses = {
   400: { description: 'Unsupported version, or an invalid parameter.' },
   401: { description: 'There is no session, or it has ended.' },

@@ -1,6 +1,7 @@
 /**
- * Every `error` value of the interface: one row each (spec §7, decision D6). `docs/errors.md` and the OpenAPI document are generated from it.
- * A row's `message` is the default text a caller sees; `advice` tells what the caller should do.
+ * Every `error` value of the interface, one row each (decision D6). `docs/errors.md` and the
+ * OpenAPI document are generated from it. `message` is the default text of the answer; `advice`
+ * says what the caller should do.
  */
 
 interface ErrorRow {
@@ -255,7 +256,7 @@ export const errorTable = {
 
 export type ErrorName = keyof typeof errorTable
 
-/** An expected refusal as a value: rendered at the HTTP edge, and only there. */
+/** An expected refusal as a value, rendered only at the HTTP edge. */
 export interface Refusal {
   refusal: ErrorName
   /** Replaces the row's message. Seen by the caller: never put internal detail here. */
@@ -267,7 +268,10 @@ export function refuse(refusal: ErrorName, more: Omit<Refusal, 'refusal'> = {}):
   return { refusal, ...more }
 }
 
-/** Thrown when something this process depends on does not answer (database, overload): 503 with Retry-After at the edge. */
+/**
+ * Thrown when a dependency of this process does not answer, such as the database: 503 with
+ * Retry-After at the edge.
+ */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError'
   readonly retryAfterSeconds: number

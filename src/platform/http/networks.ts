@@ -1,12 +1,15 @@
-/** Pure: addresses and the networks they lie in. */
+/** Pure: addresses and their networks. */
 import ipaddr from 'ipaddr.js'
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** An address and how many of its first bits count. */
+/** An address and the number of its first bits that count. */
 export type Network = readonly [Address, number]
 
-/** Strict decimal IPv4 and IPv6; an IPv4 address inside IPv6 (`::ffff:192.0.2.1`) is that IPv4 address. */
+/**
+ * Parses strict decimal IPv4 and IPv6. An IPv4 address inside IPv6 (`::ffff:192.0.2.1`) gives that
+ * IPv4 address.
+ */
 export function parseAddress(text: string): Address | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   if (!ipaddr.IPv6.isValid(text)) return null
@@ -14,9 +17,9 @@ export function parseAddress(text: string): Address | null {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 
-/** Reads `10.0.0.0/8`, `2001:db8::/32` or a single address; null for anything else. */
+/** Parses `10.0.0.0/8`, `2001:db8::/32` or a single address. Returns null for anything else. */
 export function parseNetwork(text: string): Network | null {
-  // A length that is only nearly one must not be read as 0, which is everybody.
+  // A malformed length must not be read as 0, which is every address.
   const [, base = '', length] = /^([^/]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(text) ?? []
   const address = parseAddress(base)
   if (address === null) return null

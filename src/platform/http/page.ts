@@ -1,7 +1,7 @@
-/** Pure: the parameters of a list that comes in pages. */
+/** Pure: the parameters of a list in pages. */
 import { Type } from 'typebox'
 
-/** How many members of a list an answer has at most: 1 to 100, 20 unless given. */
+/** Maximum of members in an answer: 1 to 100, default 20. */
 export const limitParameter = Type.String({
   pattern: '^([1-9][0-9]?|100)$',
   default: '20',
@@ -9,7 +9,10 @@ export const limitParameter = Type.String({
   published: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
 })
 
-/** The member after which a page begins. Opaque for callers: they take it from the Link header of the page before. */
+/**
+ * The member after which a page begins. Opaque for callers, who take it from the Link header of the
+ * page before.
+ */
 export const cursorParameter = Type.Optional(
   Type.String({
     pattern: '^[A-Za-z0-9_-]{21}[AQgw]$',

@@ -1,4 +1,4 @@
-/** Pure: the wire shape of an x402 challenge (spec §2.8): what a caller without a key is told on a paid read. */
+/** Pure: the wire shape of an x402 payment challenge. */
 import { Type } from 'typebox'
 import { meterNames } from './callers.ts'
 

@@ -1,34 +1,54 @@
-/** What the HTTP edge asks of whoever sells a paid read to callers without a key (spec §5 rule 1); `x402/answer.ts` answers. */
+/**
+ * The interface between the HTTP edge and the module of x402 payments, which sells paid reads to
+ * callers without a key.
+ */
 import type { MeterName } from './callers.ts'
 import type { Answer } from './endpoint.ts'
 import type { Refusal } from './errors.ts'
 
 export interface PaidRequest {
-  /** The credit meter of the endpoint; its price on the spot goes by the same name. */
+  /** The credit meter of the endpoint. Its x402 price has the same name. */
   meter: MeterName
-  /** Of the endpoint, with `{name}` for each path parameter. */
+  /** Path of the endpoint with `{name}` for each parameter. */
   pathTemplate: string
-  /** In a few words for the payer: the endpoint's summary. */
+  /** The endpoint's summary, shown to the payer. */
   description: string
-  /** As checked. */
+  /** Checked path parameters. */
   path: Readonly<Record<string, string>>
   query: Readonly<Record<string, string>>
   headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Of the header, in its form; null where there is none. */
+  /** The well-formed Idempotency-Key, or null. */
   idempotencyKey: string | null
-  /** The work itself, for a payer whose address is proved. It may be asked more than once, and must change nothing. */
+  /**
+   * Does the work for a payer whose address is proved. It may be called more than once and must
+   * change nothing.
+   */
   read(payer: string): Promise<Answer>
-  /** Whether somebody still waits for the answer, told once it can leave: of requests sent one behind the other, when those before have left. */
+  /**
+   * Returns whether the caller still waits, once the answer can be sent. Pipelined requests wait
+   * for the answers before them.
+   */
   isAwaited(): Promise<boolean>
-  /** A payment may be on its way from now on: what is said where the answer fails or is too late. */
+  /**
+   * Called when a payment may have been sent. `failure` is the answer if the request fails or is
+   * too late.
+   */
   onSent(failure: Refusal): void
-  /** Whether nothing is known that forbids this payer, whose address is proved, another attempt. It is not counted. */
+  /**
+   * Returns whether this proved payer may try again, as far as this process knows. Counts nothing.
+   */
   mayTry(payer: string): boolean
-  /** Counts an attempt, of the payer where it is proved, and of where it calls from; null, or why it is one too many. */
+  /**
+   * Counts an attempt, for the payer if it is proved, and for the caller's network. Returns null,
+   * or the refusal.
+   */
   limit(payer: string | null): Promise<Refusal | null>
 }
 
 export interface PaymentPort {
-  /** A challenge, the paid answer with its receipt, or why not. Rejects as the work itself may. */
+  /**
+   * Returns a challenge, the paid answer with its receipt, or the refusal. Rejects if the work
+   * does.
+   */
   answer(request: PaidRequest): Promise<Answer>
 }

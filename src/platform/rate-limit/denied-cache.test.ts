@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { rememberRefusals } from './denied-cache.ts'
 import { type BucketFill, emptyLog, fillOf } from './window.ts'
 
-test('a full bucket in a full wider one is told to wait for the later of the two', () => {
+test('if a bucket and its wider one are both full, the later of the two times is given', () => {
   const fill = fillOf(emptyLog, 0, { perMinute: 1, perDay: 1 })
   const own: BucketFill = { name: 'own', factor: 1, fill: { ...fill, freeMs: 5_000 } }
   const wide: BucketFill = { name: 'wide', factor: 10, fill: { ...fill, freeMs: 40_000 } }

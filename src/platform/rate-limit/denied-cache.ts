@@ -1,6 +1,7 @@
 /**
- * Pure: what a process remembers of full buckets, so that a flood of calls that cannot be granted costs the database nothing.
- * Grants only ever come out of a bucket, on any node, so a bucket that was full until a time stays full until then.
+ * Pure: the denied cache remembers full buckets, so that a flood of denied calls costs the database
+ * nothing. Time only removes grants from a bucket, on any node, so a bucket that is full until a
+ * time stays full until then.
  */
 
 import { RecentMap } from '../recent-map.ts'
@@ -14,19 +15,27 @@ interface Refusal {
 }
 
 /**
- * Where only a wider bucket of a caller is known to be full, the database is still asked, so that the caller hears of the longer
- * wait if its own bucket is full too (another node may know). This often, for one full bucket: beyond that it is a flood.
+ * If only a wider bucket is known to be full, the database is still asked, so that the caller
+ * learns the longer wait if its own bucket is full too (another node may know). Beyond this many
+ * times for one full bucket it is a flood.
  */
 const askedMax = 256
 
 export interface Refusals {
-  /** The full buckets among a caller's at `now`, brought up to date; null where the database must be asked. */
+  /**
+   * Returns the full buckets among the caller's at `now`, or null if the database must be asked.
+   */
   find(buckets: readonly { name: string; factor: number }[], now: number): BucketFill[] | null
-  /** Notes what the database said, at the time it arrived. The first bucket is the caller's own. */
+  /**
+   * Stores the database's verdict at the time of its arrival. The first bucket is the caller's own.
+   */
   remember(fills: readonly BucketFill[], now: number): void
 }
 
-/** `refusalsMax` buckets at most; the one noted longest ago is forgotten first, and the database decides again. */
+/**
+ * Holds at most `refusalsMax` buckets. The oldest is forgotten first, and the database decides
+ * again.
+ */
 export function rememberRefusals(refusalsMax: number): Refusals {
   const refusals = new RecentMap<Refusal>(refusalsMax)
 
@@ -50,7 +59,7 @@ export function rememberRefusals(refusalsMax: number): Refusals {
 
     remember(fills, now) {
       for (const [i, { name, fill }] of fills.entries()) {
-        // Whoever has this bucket has the wider ones too.
+        // A caller with this bucket has the wider ones too.
         const freeMs = Math.max(...fills.slice(i).map((wider) => wider.fill.freeMs))
         if (freeMs === 0) continue
         const asked = full(name, now)?.asked ?? 0
@@ -60,7 +69,7 @@ export function rememberRefusals(refusalsMax: number): Refusals {
   }
 }
 
-/** A full bucket `ms` later: nothing was granted meanwhile. */
+/** Returns the fill of a full bucket `ms` later, with no grant in between. */
 function later(fill: RateFill, ms: number): RateFill {
   return {
     minuteCount: ms < minuteMs ? fill.minuteCount : 0,

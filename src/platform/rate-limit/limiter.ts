@@ -1,9 +1,12 @@
-/** What the HTTP edge asks of a rate limiter (decision D11); `rate-limit.ts` counts. */
+/** The interface of a rate limiter for the HTTP edge (decision D11). */
 import type { RateLimits } from '../http/endpoint.ts'
 
-/** Where a call comes from. IPv4: one bucket. IPv6: the /64 with factor 1 and the /48 with factor 10 times the limits. */
+/**
+ * The origin of a call. IPv4: one bucket. IPv6: the /64 with factor 1 and the /48 with factor 10
+ * times the limits.
+ */
 export interface ClientNetwork {
-  /** The address itself; absent where it is not known, or where the call is counted by something else. */
+  /** The address itself; absent if it is unknown or the call is counted in another way. */
   address?: string
   buckets: readonly { key: string; factor: number }[]
 }
@@ -16,15 +19,18 @@ export interface RateWindow {
 
 export interface RateVerdict {
   allowed: boolean
-  /** After so many whole seconds a retry succeeds; 0 when allowed. */
+  /** Whole seconds after which a retry succeeds; 0 if allowed. */
   retryAfterSeconds: number
   minute: RateWindow
   day: RateWindow
-  /** Those of the caller's buckets, by `bucketName`, that have nothing left, and for how many milliseconds. */
+  /** The caller's full buckets by `bucketName`, with the milliseconds until one is free. */
   full: readonly { name: string; freeMs: number }[]
 }
 
 export interface RateLimiter {
-  /** Counts a call where it is allowed; a denied one is not counted. Throws `UnavailableError` where it cannot tell. */
+  /**
+   * Counts a call if it is allowed. A denied call is not counted. Throws `UnavailableError` if it
+   * cannot tell.
+   */
   take(caller: ClientNetwork, policy: { name: string } & RateLimits): Promise<RateVerdict>
 }

@@ -18,7 +18,7 @@ async function grants(take: () => Promise<{ allowed: boolean }>, calls: number):
   return count
 }
 
-test('alone it grants the whole limit, as one of two nodes half of it, as one of a thousand one call', async () => {
+test('a single node grants the whole limit, one of two nodes half of it, one of a thousand one call', async () => {
   for (const [nodes, share] of [
     [1, 60],
     [2, 30],
@@ -30,7 +30,7 @@ test('alone it grants the whole limit, as one of two nodes half of it, as one of
   }
 })
 
-test('a refused call tells when a retry succeeds, and hammering meanwhile does not put it off', async () => {
+test('a denied call names the time at which a retry succeeds, and calls meanwhile do not move it', async () => {
   let now = 5
   const limiter = inProcessRateLimiter({ nodes: 1, now: () => now })
   await grants(() => limiter.take(address('a'), policy), 60)
@@ -48,7 +48,7 @@ test('a refused call tells when a retry succeeds, and hammering meanwhile does n
   assert.equal((await limiter.take(address('a'), policy)).allowed, true)
 })
 
-test('a call refused by the wider network is not counted for the narrower one', async () => {
+test('a call that the wider network denies is not counted for the narrower one', async () => {
   let now = 0
   const limiter = inProcessRateLimiter({ nodes: 1, now: () => now })
   for (let i = 0; i < 10; i++)
@@ -61,13 +61,13 @@ test('a call refused by the wider network is not counted for the narrower one', 
   assert.equal(verdict.minute.remaining, 59)
 })
 
-test('policies count apart', async () => {
+test('policies are counted separately', async () => {
   const limiter = inProcessRateLimiter({ nodes: 1, now: () => 0 })
   await grants(() => limiter.take(address('a'), policy), 61)
   assert.equal((await limiter.take(address('a'), { ...policy, name: 'other' })).allowed, true)
 })
 
-test('where too many callers are alive, the one that called longest ago is forgotten, not one that keeps calling', async () => {
+test('with too many callers the one that called longest ago is forgotten, not one that keeps calling', async () => {
   const limiter = inProcessRateLimiter({ nodes: 1, bucketsMax: 100, now: () => 0 })
   const one = { ...policy, perMinute: 1 }
   for (let i = 0; i < 1_000; i++) {
@@ -78,7 +78,7 @@ test('where too many callers are alive, the one that called longest ago is forgo
   assert.equal((await limiter.take(address('other 0'), one)).allowed, true)
 })
 
-test('a recent map never holds more than its size', () => {
+test('a bounded map never exceeds its size', () => {
   const map = new RecentMap<number>(3)
   for (const key of ['a', 'b', 'c', 'a', 'd']) map.set(key, 1)
   assert.equal(map.size, 3)

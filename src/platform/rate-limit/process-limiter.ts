@@ -1,7 +1,8 @@
 /**
- * The rate limiter of one process: what the shared one falls back to while its store does not answer.
- * Its memory is bounded. Where more buckets are alive than it holds, it forgets the one that called longest ago rather than refuse
- * newcomers: whoever has that many addresses is not held by a limit per address, and everybody else must still be served.
+ * The rate limiter of one process: the fallback while the shared limiter's database does not
+ * answer. Its memory is bounded. If more buckets are active than it holds, it forgets the one that
+ * called longest ago instead of denying newcomers: a caller with that many addresses is not held by
+ * a limit per address, and all others must still be served.
  */
 
 import { RecentMap } from '../recent-map.ts'
@@ -17,11 +18,14 @@ import {
 } from './window.ts'
 
 export interface InProcessRateLimiterOptions {
-  /** Processes that count each for itself: every one grants its share, rounded down, and at least one call. */
+  /**
+   * Number of processes that count for themselves. Each grants its share of the limit, rounded
+   * down, and at least one call.
+   */
   nodes: number
-  /** Buckets held at most. */
+  /** Maximum of buckets. */
   bucketsMax?: number
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   now?(): number
 }
 

@@ -29,7 +29,7 @@ const neverAsked: RateLimiter = {
   take: () => Promise.reject(new Error('the fallback was asked')),
 }
 
-/** A limiter as another process has it: its own pool, its own memory. */
+/** Opens a limiter as another process has it: its own pool and memory. */
 function process(now?: () => number): RateLimiter {
   const pool = openDb({
     url: database.url,
@@ -43,7 +43,7 @@ function process(now?: () => number): RateLimiter {
 }
 
 let networks = 0
-/** An address that no other test uses. */
+/** Returns an address that no other test uses. */
 function address(): ClientNetwork {
   return { buckets: [{ key: `address ${networks++}`, factor: 1 }] }
 }
@@ -62,7 +62,10 @@ function takes(limiter: RateLimiter, caller: ClientNetwork, calls: number): Prom
 const allowedOf = (verdicts: readonly RateVerdict[]) =>
   verdicts.filter(({ allowed }) => allowed).length
 
-/** Lets time pass for every bucket: what was granted is moved into the past, by whole quarter hours as far as the day goes. */
+/**
+ * Lets time pass for every bucket by moving grants into the past, in whole quarter hours for the
+ * day.
+ */
 async function pass(seconds: number): Promise<void> {
   const quarters = Math.floor(seconds / 900)
   await db.run(sql`
@@ -108,7 +111,7 @@ const exactLimits = fc.record({
 })
 const limitsArbitrary = fc.oneof(
   exactLimits,
-  // From 121 on they are counted by half seconds.
+  // Limits from 121 on are counted by half seconds.
   fc.record({
     perMinute: fc.integer({ min: 119, max: 130 }),
     perDay: fc.integer({ min: 1, max: 400 }),
@@ -140,7 +143,7 @@ const emptyRow: Row = {
 }
 const epoch = Date.parse('2026-05-14T09:00:00Z')
 
-test('the database and the process decide alike on any schedule, with a clock that also goes back', async () => {
+test('the database and the process decide alike on any schedule, also if the clock goes back', async () => {
   await fc.assert(
     fc.asyncProperty(schedules, limitsArbitrary, async (schedule, limits) => {
       let row = emptyRow
@@ -159,7 +162,7 @@ test('the database and the process decide alike on any schedule, with a clock th
   )
 })
 
-test('what is taken back leaves the windows as if it had never been granted', async () => {
+test('a grant that is taken back leaves the windows as before', async () => {
   await fc.assert(
     fc.asyncProperty(schedules, exactLimits, fc.nat(), async (schedule, limits, part) => {
       let row = emptyRow
@@ -179,7 +182,7 @@ test('what is taken back leaves the windows as if it had never been granted', as
   )
 })
 
-test('a key with 60,000 calls a minute has at most 121 runs in its row, whatever it does', async () => {
+test('a key with 60,000 calls a minute has at most 121 runs in its row', async () => {
   const limits = { perMinute: 60_000, perDay: 100_000_000 }
   let row = emptyRow
   for (let now = epoch; now < epoch + 70_000; now += 97)
@@ -191,7 +194,7 @@ test('a key with 60,000 calls a minute has at most 121 runs in its row, whatever
   assert.ok(count >= counted && count <= counted + Math.ceil(500 / 97) * 20, `${count}`)
 })
 
-test('running totals start anew before they are too large for the row', async () => {
+test('running totals restart before they exceed the column', async () => {
   const limits = { perMinute: 60_000, perDay: 100_000_000 }
   const at = new Date(epoch - 59_000)
   const [row] = await decideInDatabase(
@@ -210,7 +213,7 @@ test('running totals start anew before they are too large for the row', async ()
   assert.deepEqual([row.hitTotals, row.hitBase, row.totals, row.base], [[7, 10], 0, [8], 0])
 })
 
-test('the verdict from the database is the one the pure rules give for the row it leaves', async () => {
+test('the verdict of the database is the one that the pure rules give for the row it leaves', async () => {
   const limiter = process()
   await fc.assert(
     fc.asyncProperty(schedules, limitsArbitrary, async (schedule, limits) => {
@@ -249,13 +252,15 @@ test('the verdict from the database is the one the pure rules give for the row i
   )
 })
 
-/** Times are microseconds in the database; doubles of milliseconds are off by less than a thousandth. */
+/**
+ * Times are microseconds in the database; doubles of milliseconds differ by less than a thousandth.
+ */
 function rounded<Fill extends object>(fill: Fill): Fill {
   const whole = ([name, ms]: [string, number]) => [name, Math.round(ms * 1_000) / 1_000]
   return Object.fromEntries(Object.entries(fill).map(whole)) as Fill
 }
 
-test('60 of 500 calls at once through two processes are granted, and the 61st when a minute has passed', async () => {
+test('60 of 500 concurrent calls through two processes are granted, and the 61st a minute later', async () => {
   const caller = address()
   const [one, two] = [process(), process()]
   const began = performance.now()
@@ -309,14 +314,14 @@ test('1,000 calls a day are granted and not one more, until the quarter hour is 
   assert.equal(allowedOf(await takes(process(), caller, 1)), 1)
 })
 
-test('the first calls of a bucket get no more than the day has, also where the minute has more', async () => {
+test('the first calls of a bucket are bound by the day limit, also if the minute allows more', async () => {
   const [limiter, caller] = [process(), address()]
   const small = { name: 'small', perMinute: 10, perDay: 3 }
   const verdicts = Array.from({ length: 5 }, () => limiter.take(caller, small))
   assert.equal(allowedOf(await Promise.all(verdicts)), 3)
 })
 
-test('a network of many hosts gets ten times the limit, and what it refuses is not counted for the host', async () => {
+test('a network of many hosts gets ten times the limit, and its denied calls are not counted for the host', async () => {
   const hosts = Array.from({ length: 11 }, () => network('wide 1'))
   const [one, two] = [process(), process()]
   const verdicts = await Promise.all(
@@ -338,10 +343,10 @@ test('a network of many hosts gets ten times the limit, and what it refuses is n
   assert.ok(narrow.every(({ hits }) => hits <= 60))
 })
 
-test('a host whose own bucket frees later than its network is told the later time, by any process', async () => {
+test('a host whose own bucket frees later than its network gets the later time from any process', async () => {
   const host = network('wide 2')
   const began = performance.now()
-  /** Of the seconds that would be left in no time. */
+  /** Of the seconds that would be left without any delay. */
   const isLeft = (seconds: number, of: number): boolean =>
     seconds <= of && seconds >= of - (performance.now() - began) / 1_000
   for (let i = 0; i < 9; i++) await takes(process(), network('wide 2'), 60)
@@ -360,7 +365,7 @@ test('a host whose own bucket frees later than its network is told the later tim
   }
 })
 
-test('a flood from ever new hosts of a full network reaches the database 256 times at most', async () => {
+test('a flood from ever new hosts of a full network reaches the database at most 256 times', async () => {
   let statements = 0
   const counting: Db = {
     ...db,
@@ -377,7 +382,7 @@ test('a flood from ever new hosts of a full network reaches the database 256 tim
   assert.equal(statements, 256)
 })
 
-test('a refused bucket costs the database nothing until the moment it frees; then a retry succeeds', async () => {
+test('a full bucket costs the database nothing until it frees; then a retry succeeds', async () => {
   let now = 0
   let statements = 0
   const counting: Db = {
@@ -403,7 +408,7 @@ test('a refused bucket costs the database nothing until the moment it frees; the
   assert.equal(allowedOf(await takes(limiter, caller, 1)), 1)
 })
 
-test('hammering while refused does not put off the time of the retry, in the minute and in the day', async () => {
+test('calls while denied do not move the time of the retry, in the minute and in the day', async () => {
   const caller = address()
   const first = await takes(process(), caller, 61)
   for (let i = 0; i < 5; i++) {
@@ -414,7 +419,7 @@ test('hammering while refused does not put off the time of the retry, in the min
   assert.equal(allowedOf(await takes(process(), caller, 60)), 60)
 })
 
-test('a decision that waited for a lock is made at the time it got it, not at the time it asked', async () => {
+test('a decision that waited for a lock uses the time at which it got the lock', async () => {
   const callers = [address(), address()] as const
   const limiter = process()
   await Promise.all(callers.map((caller) => takes(limiter, caller, 1)))
@@ -445,7 +450,7 @@ async function someoneWaits(): Promise<boolean> {
   return waiting.length > 0
 }
 
-test('while the database does not answer the fallback decides; a probe a second brings the database back', async () => {
+test('while the database does not answer the fallback decides; one probe a second brings the database back', async () => {
   let now = 0
   let up = true
   let asked = 0
@@ -483,7 +488,7 @@ test('while the database does not answer the fallback decides; a probe a second 
   assert.deepEqual(outages, ['down'])
 })
 
-test('a bug in the store is not an outage: it is thrown', async () => {
+test('a defect in the store is thrown and is no outage', async () => {
   const limiter = databaseRateLimiter({
     db: { ...db, rows: () => Promise.reject(new TypeError('bug')) },
     fallback: neverAsked,
@@ -491,7 +496,7 @@ test('a bug in the store is not an outage: it is thrown', async () => {
   await assert.rejects(limiter.take(address(), policy), TypeError)
 })
 
-test('a window that becomes live while the sweep removes its row is never forgotten: no limit grants a call too many', async () => {
+test('a window that becomes active while the sweep removes its row is never forgotten: no limit grants a call too many', async () => {
   await db.run(sql`delete from rate_windows`)
   const tight = { name: 'tight', perMinute: 3, perDay: 1_000 }
   const [one, two] = [process(), process()]
@@ -513,7 +518,7 @@ test('a window that becomes live while the sweep removes its row is never forgot
   }
 })
 
-test('the sweep waits for no caller: a row that becomes live meanwhile is passed over, and stays', async () => {
+test('the sweep waits for no caller: a row that becomes active meanwhile is skipped and stays', async () => {
   await db.run(sql`delete from rate_windows`)
   await process().take(address(), policy)
   await pass(86_400 + 900)
@@ -526,10 +531,11 @@ test('the sweep waits for no caller: a row that becomes live meanwhile is passed
   assert.equal(await sweepRateWindows(db), 1)
 })
 
-test('the sweep removes the rows of which nothing counts any more, and no others', async () => {
+test('the sweep removes exactly the rows in which nothing counts any more', async () => {
   await db.run(sql`delete from rate_windows`)
   const limiter = process()
-  // As many at once as one statement takes: whoever waits longer than the limiter's deadline is not counted here.
+  // As many at once as one statement takes: a call that waits beyond the limiter's deadline is not
+  // counted here.
   const callers = async (count: number) => {
     for (let left = count; left > 0; left -= 250)
       await Promise.all(Array.from({ length: 250 }, () => limiter.take(address(), policy)))

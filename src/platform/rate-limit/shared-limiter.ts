@@ -1,9 +1,11 @@
 /**
- * The shared rate limiter: any number of nodes count in one table, and none lets a call too many through (decision D11).
+ * The shared rate limiter: any number of nodes count in one table, and no limit is exceeded
+ * (decision D11).
  *
- * Cast: `rate_windows`, a row for each bucket, written here alone; `decide_rate`, which decides under the row's lock by the
- * database's clock; the coalescer, by which one statement decides for all calls that wait; the memory of refusals, which spares
- * the database what cannot be granted; the fallback, which answers while the database does not.
+ * Its parts: the table `rate_windows` with a row for each bucket, written only here; the function
+ * `decide_rate`, which decides under the row's lock by the database's clock; batching, by which one
+ * statement decides for all waiting calls; the denied cache, which spares the database calls that
+ * cannot be granted; the fallback, which decides while the database does not answer.
  */
 
 import { coalesce } from '../coalesce.ts'
@@ -18,21 +20,27 @@ import type { RateLimiter } from './limiter.ts'
 import { type BucketFill, bucketLimits, bucketName, type RateFill, verdictOf } from './window.ts'
 
 export interface DatabaseRateLimiterOptions {
-  /** A small pool of its own, with `synchronousCommit: 'off'`: a decision must not wait for the disk. */
+  /**
+   * A small pool of its own with `synchronousCommit: 'off'`, because a decision must not wait for
+   * the disk.
+   */
   db: Db
-  /** Answers while the database does not. What it grants is not counted in the database. */
+  /** Decides while the database does not answer. Its grants are not counted in the database. */
   fallback: RateLimiter
-  /** Told once when an outage begins. */
+  /** Called once when an outage begins. */
   onOutage?(error: Error): void
-  /** Refusals remembered at most. */
+  /** Maximum of entries in the denied cache. */
   refusalsMax?: number
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   now?(): number
 }
 
-/** During an outage one call a second asks the database again; the others don't wait for it. */
+/** During an outage one call a second asks the database again; other calls do not wait for it. */
 const probeEveryMs = 1_000
-/** A silent database is one that is down: behind us the call's own question waits for it once more, all within a second (decision D13). */
+/**
+ * A silent database counts as down. The handler waits for it once more, and both together stay
+ * below a second (decision D13).
+ */
 const answerWithinMs = 400
 
 export function databaseRateLimiter(options: DatabaseRateLimiterOptions): RateLimiter {
@@ -80,18 +88,19 @@ interface Bucket {
   factor: number
 }
 
-/** The buckets a call must fit into, the caller's own first. */
+/** The buckets of a call, the caller's own first. */
 type Call = readonly Bucket[]
 
-/** Of one call: whether it was granted, and how full its buckets are after the batch it was in. */
+/** The decision on one call, and the fill of its buckets after the batch. */
 interface Decision {
   allowed: boolean
   fills: readonly BucketFill[]
 }
 
 /**
- * One statement for all calls of a batch, and all their buckets in one order, so no two batches wait for each other. Where a call has several
- * buckets and one of them is short, what the others granted it is taken back, in a transaction, so that nobody sees it granted.
+ * Decides a batch in one statement with its buckets in one order, so no two batches wait for each
+ * other. If a call has several buckets and one of them is full, the grants of the others are taken
+ * back in a transaction, so that no other process sees them.
  */
 async function decideBatch(db: Db, calls: readonly Call[]): Promise<Decision[]> {
   const wanted = wantedOf(calls)
@@ -119,7 +128,10 @@ async function decideShort(tx: Tx, calls: readonly Call[], wanted: Wanted): Prom
   }))
 }
 
-/** First come, first served: a call is allowed where each of its buckets has granted one more than was used up before it. */
+/**
+ * First come, first served: a call is allowed if each of its buckets has granted more than was used
+ * up before it.
+ */
 function decisions(calls: readonly Call[], taken: Taken): Decision[] {
   const left = new Map([...taken].map(([name, { granted }]) => [name, granted]))
   return calls.map((call) => {
@@ -133,10 +145,10 @@ function fillsOf(call: Call, taken: Taken): BucketFill[] {
   return call.map(({ name, factor }) => ({ name, factor, fill: taken.get(name) as RateFill }))
 }
 
-/** By the name of the bucket: how many calls want it; less than none are given back. */
+/** Calls by bucket name; a negative count gives grants back. */
 type Wanted = Map<string, { bucket: Bucket; count: number }>
 
-/** By the name of the bucket: how many it granted, and how full it is then. */
+/** Grants and fill by bucket name. */
 type Taken = Map<string, RateFill & { granted: number }>
 
 function wantedOf(calls: readonly Call[]): Wanted {
@@ -149,7 +161,7 @@ function wantedOf(calls: readonly Call[]): Wanted {
   return wanted
 }
 
-/** Null: not all of it was granted, and so nothing was taken. */
+/** Returns null, with nothing taken, if not all of it was granted. */
 async function takeWhole(db: Queryable, wanted: Wanted): Promise<Taken | null> {
   const count = [...wanted.values()].reduce((sum, { count }) => sum + count, 0)
   try {
@@ -160,7 +172,7 @@ async function takeWhole(db: Queryable, wanted: Wanted): Promise<Taken | null> {
   }
 }
 
-/** Raised by `whole_or_none`. */
+/** Error code raised by `whole_or_none`. */
 const notWhole = 'RL001'
 
 async function take(db: Queryable, wanted: Wanted, atLeast: number | null = null): Promise<Taken> {
@@ -170,9 +182,10 @@ async function take(db: Queryable, wanted: Wanted, atLeast: number | null = null
 }
 
 /**
- * The proposed row is the decision for a bucket that has none yet; an existing row is locked first and decided on as it is then,
- * at the time it is then: the clock must stay an argument beside the row, or the executor would read it once a statement.
- * `order by` makes all batches lock in one order. Throws `notWhole`, and has taken nothing, where less than `atLeast` is granted in all.
+ * Takes grants from rows. The proposed row is the decision for a bucket without a row. An existing
+ * row is locked first and decided on by its present state and time; the clock must stay an argument
+ * beside the row, or the executor would read it once a statement. `order by` makes all batches lock
+ * in one order. Throws `notWhole`, with nothing taken, if fewer than `atLeast` are granted in all.
  */
 function takeRows(
   db: Queryable,
@@ -223,7 +236,7 @@ function takeRows(
 
 const ids = new RecentMap<string>(10_000)
 
-/** 128 bits of SHA-256 as a UUID, as the database writes it. */
+/** Returns 128 bits of SHA-256 as a UUID in the database's form. */
 export function bucketId(name: string): string {
   const known = ids.get(name)
   if (known !== undefined) return known
@@ -237,12 +250,13 @@ function digestId(name: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Rows of one step of the sweep: short locks, and nobody waits long for them. */
+/** Rows of one step of the sweep, so that locks are short. */
 const sweepPage = 5_000
 
 /**
- * Removes the rows of which nothing counts any more and returns how many. Walks the key, for an index on time
- * would cost every call. Never waits for a row, so no batch of calls and no other sweep waits for it in a circle.
+ * Removes the rows in which nothing counts any more and returns how many. Walks the primary key,
+ * because an index on time would cost every call. Never waits for a row, so neither a batch of
+ * calls nor another sweep can wait for it in a circle.
  */
 export async function sweepRateWindows(db: Queryable): Promise<number> {
   let removed = 0

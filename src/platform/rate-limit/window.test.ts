@@ -16,7 +16,9 @@ const limitsArbitrary = fc.oneof(
   }),
 )
 const calls = fc.oneof(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 100 }))
-/** Milliseconds until the next call: bursts, around a minute, around a quarter hour, around a day. */
+/**
+ * Milliseconds until the next call: bursts, around a minute, around a quarter hour, around a day.
+ */
 const waits = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 30_000 }) },
   { weight: 6, arbitrary: fc.integer({ min: 0, max: 600 }) },
@@ -30,7 +32,9 @@ const schedules = fc.array(fc.tuple(waits, calls), {
   size: 'max',
 })
 
-/** The largest number of calls in any window of `ms`: each window that matters starts at a call. */
+/**
+ * Returns the largest number of calls in any window of `ms`. Each relevant window starts at a call.
+ */
 function busiest(times: readonly number[], ms: number): number {
   let from = 0
   return times.reduce((most, time, i) => {
@@ -61,7 +65,7 @@ test('no rolling minute and no rolling day ever holds more grants than its limit
   )
 })
 
-test('a refusal is due: a full minute, of a large limit to half a second more, or a day that is full when each call counts to 15 minutes after 24 hours', () => {
+test('a denial is justified: the minute is full (for a large limit up to half a second longer), or the day is full with each call counted up to 15 minutes beyond 24 hours', () => {
   fc.assert(
     fc.property(schedules, limitsArbitrary, (schedule, limits) => {
       const times: number[] = []
@@ -84,7 +88,7 @@ test('a refusal is due: a full minute, of a large limit to half a second more, o
   )
 })
 
-test('after exactly freeMs one call is granted, a millisecond earlier none, however often it was tried', () => {
+test('after exactly freeMs one call is granted and a millisecond earlier none, after any number of attempts', () => {
   fc.assert(
     fc.property(
       schedules,
@@ -115,7 +119,7 @@ test('after exactly freeMs one call is granted, a millisecond earlier none, howe
   )
 })
 
-test('where the clock is set back, calls of the future count as calls of now, and leave a minute later', () => {
+test('if the clock is set back, calls of the future count as calls of now and leave a minute later', () => {
   const { log } = decide(emptyLog, 10 * dayMs, 60, verify)
   const now = 5 * dayMs
   const back = decide(log, now, 1, verify)
@@ -146,7 +150,7 @@ test('1,000 calls a day are granted, the next when the first quarter hour is 24 
   assert.equal(decide(log, dayMs + quarterMs, 61, verify).granted, 60)
 })
 
-test('the verdict tells the least that is left and the longest wait, in whole seconds rounded up', () => {
+test('the verdict names the least that is left and the longest wait, in whole seconds rounded up', () => {
   const fill = { minuteCount: 60, minuteResetMs: 1, dayCount: 61, dayResetMs: 1_001, freeMs: 1_001 }
   const wide = { minuteCount: 599, minuteResetMs: 5_000, dayCount: 0, dayResetMs: 0, freeMs: 0 }
   const fills = [

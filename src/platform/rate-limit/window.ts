@@ -1,8 +1,10 @@
 /**
- * Pure: the exact sliding windows of a rate limit (decision D11). Never more than `perMinute` grants in any 60 seconds, nor more than
- * `perDay` in any 24 hours. The minute is a log of times, of half seconds where the limit is large; the day is counted by quarter hours. Such
- * a run of grants leaves as a whole, so a refusal may be half a second or 15 minutes early, never late. `decide_rate` of the migrations decides
- * by the same rules in the database.
+ * Pure: the exact sliding windows of a rate limit (decision D11). Never more than `perMinute`
+ * grants in any 60 seconds, nor more than `perDay` in any 24 hours. The minute is a log of times,
+ * of half seconds for a large limit; the day is counted by quarter hours. Such a run of grants
+ * leaves as a whole, so a denial may last half a second or 15 minutes longer than needed, and a
+ * grant is never too early. `decide_rate` of the migrations decides by the same rules in the
+ * database.
  */
 import type { RateLimits } from '../http/endpoint.ts'
 import type { ClientNetwork, RateVerdict, RateWindow } from './limiter.ts'
@@ -13,12 +15,12 @@ const dayMs = 86_400_000
 
 /** Grants that leave together. */
 export interface Run {
-  /** When its last grant was made, in the minute; when its quarter hour began, in the day. */
+  /** In the minute, the time of the last grant; in the day, the begin of the quarter hour. */
   readonly at: number
   readonly count: number
 }
 
-/** What one bucket remembers. Times are milliseconds of one clock, ascending. */
+/** State of one bucket. Times are milliseconds of one clock, ascending. */
 export interface RateLog {
   readonly minute: readonly Run[]
   readonly day: readonly Run[]
@@ -26,14 +28,14 @@ export interface RateLog {
 
 export const emptyLog: RateLog = { minute: [], day: [] }
 
-/** How full a bucket is, after a decision. */
+/** Fill of a bucket after a decision. */
 export interface RateFill {
   minuteCount: number
-  /** Milliseconds until the oldest counted run leaves the minute; 0 where none counts. */
+  /** Milliseconds until the oldest counted run leaves the minute; 0 if none counts. */
   minuteResetMs: number
   dayCount: number
   dayResetMs: number
-  /** Milliseconds until one more call is granted, if no other comes first; 0 where it would be now. */
+  /** Milliseconds until one more call is granted, if no other comes first. */
   freeMs: number
 }
 
@@ -44,7 +46,10 @@ export interface BucketFill {
   fill: RateFill
 }
 
-/** How many of `wanted` calls are granted now, and the log after that. What is refused leaves no trace in it. */
+/**
+ * How many of `wanted` calls are granted now, and the log after that. What is refused leaves no
+ * trace in it.
+ */
 export function decide(
   log: RateLog,
   now: number,
@@ -66,7 +71,9 @@ export function decide(
 
 /** Up to so many calls a minute every time is kept. */
 const exactUpTo = 120
-/** Above, the grants of so long are one run: a row of the database would hold thousands of times. */
+/**
+ * Above, the grants of so long are one run: a row of the database would hold thousands of times.
+ */
 const grainMs = 500
 
 function withGrants(
@@ -149,7 +156,10 @@ export function bucketLimits(limits: RateLimits, factor: number): RateLimits {
   return { perMinute: limits.perMinute * factor, perDay: limits.perDay * factor }
 }
 
-/** What the caller is told: of each window, the bucket that has the least left; the wait is the longest of all. */
+/**
+ * What the caller is told: of each window, the bucket that has the least left; the wait is the
+ * longest of all.
+ */
 export function verdictOf(
   allowed: boolean,
   limits: RateLimits,
