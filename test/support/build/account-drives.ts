@@ -1,4 +1,7 @@
-/** What the contract test sends to the routes of specification 4.7: a good request for each, and one for each refusal. */
+/**
+ * Requests of the contract test to the session routes for sandbox, webhooks and agent decisions: a
+ * good request for each route, and one for each error answer.
+ */
 import { randomUUID } from 'node:crypto'
 import { lockReporting } from '../../../src/agent-decisions/unlock.ts'
 import { sha256Hex } from '../../../src/platform/crypto/bytes.ts'
@@ -16,14 +19,14 @@ const endpointBody = { url: 'https://hooks.example.com/in', events: ['score.upda
 const absent = '0'.repeat(64)
 
 interface AccountRequests {
-  /** Of a webhook endpoint. */
+  /** Id of a webhook endpoint. */
   endpointId: string
   username?: string
   scoreId?: string
   idempotencyKey?: string
 }
 
-/** A good request for each route, by operation, made with `headers`. */
+/** Returns a good request for each route, by operation id. Every request carries `headers`. */
 export function accountRequests(
   headers: Record<string, string>,
   {
@@ -55,14 +58,17 @@ export function accountRequests(
   }
 }
 
-/** The status of a good request, where it is not 200. */
+/** Expected status of a good request. Operations without an entry answer 200. */
 export const goodStatus: Readonly<Record<string, number>> = {
   createAccountWebhookEndpoint: 201,
   sendTestEvent: 202,
   requestUnlockReview: 202,
 }
 
-/** An account with the session of a member and webhook endpoints, whose agent reporting is locked. */
+/**
+ * Creates an account with a member session and `endpoints` webhook endpoints, and locks its agent
+ * reporting.
+ */
 export async function lockedAccount(
   service: TestService,
   endpoints: number,
@@ -75,7 +81,7 @@ export async function lockedAccount(
   return { session, endpointIds }
 }
 
-/** The id of a new endpoint. */
+/** Creates a webhook endpoint and returns its id. */
 export async function createdBy(
   { base }: Pick<TestService, 'base'>,
   { ownOrigin }: TestSession,
@@ -85,7 +91,10 @@ export async function createdBy(
   return JSON.parse(body.toString()).endpoint.id
 }
 
-/** `good` by operation; each is answered with its first listed success. */
+/**
+ * Prepares accounts and keys, and returns the requests. The server answers each request in `good`
+ * (keyed by operation id) with the first success that the contract lists.
+ */
 export async function accountDrives(
   service: TestService,
 ): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {

@@ -1,4 +1,7 @@
-/** Open Badges 3.0, issued by the reference library under the key of the vector. */
+/**
+ * Open Badges 3.0 credentials, issued by the reference library with the key of the published
+ * vector.
+ */
 
 import { type PeerForm, peerIssues, signerSuite } from '../oracle/peer.ts'
 import { type Json, origin, vector } from './credentials.ts'
@@ -7,7 +10,7 @@ const badgeContext = 'https://purl.imsglobal.org/spec/ob/v3p0/context-3.0.3.json
 export const badgeIssuer = { id: origin.issuer, key: vector.key.publicKeyMultibase }
 export const achievementId = 'https://badges.example.org/achievements/typescript'
 
-/** Valid for the year 2026. */
+/** Returns a badge that is valid for the year 2026. */
 export function badgeOf(over: Json = {}): Json {
   return {
     '@context': ['https://www.w3.org/ns/credentials/v2', badgeContext],
@@ -32,7 +35,10 @@ export function badgeOf(over: Json = {}): Json {
   }
 }
 
-/** Enough of a context for the reference library to sign as RDF: our own words for the terms of a badge, not those of the standard. */
+/**
+ * The smallest context with which the reference library can sign a badge as RDF. The terms of the
+ * badge map to our own vocabulary, not to the vocabulary of the standard.
+ */
 const standIn = { '@context': { '@vocab': 'https://badges.example.org/terms#' } }
 
 export async function issuedBadge(

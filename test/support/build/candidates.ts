@@ -1,4 +1,7 @@
-/** A database in which whoever is registered is in the search index, as through the command line. */
+/**
+ * A database in which every registered worker is indexed for search, as after registration by the
+ * command line.
+ */
 import assert from 'node:assert/strict'
 import { keepingIndex } from '../../../src/candidates/keep-index.ts'
 import type { SearchResult } from '../../../src/candidates/schema.ts'
@@ -22,7 +25,7 @@ export function indexed(db: Db): Db {
   return keepingIndex(db, () => names)
 }
 
-/** Registers people who may be found, and lets them be found. */
+/** Registers workers with a public profile and search listing, so that search can find them. */
 export async function registerSeekers(db: Db, people: readonly Seeker[]): Promise<void> {
   for (let i = 0; i < people.length; i += 256)
     await register(
@@ -31,20 +34,23 @@ export async function registerSeekers(db: Db, people: readonly Seeker[]): Promis
     )
 }
 
-/** Their usernames, in order. */
+/** Returns the usernames that a search finds, best match first. */
 export async function found(search: SearchCandidates, q: string, limit = 50): Promise<string[]> {
   const { candidates }: SearchResult = JSON.parse(await search(q, limit))
   return candidates.map(({ username }) => username)
 }
 
-/** Whether what `q` found in `seen` stands for a statement that is made now, and what this one has seen. */
+/**
+ * Repeats the search `q` with the state `seen` of an earlier search. `stands` is true if the
+ * earlier result is still current; the returned `seen` is the state now.
+ */
 export async function look(db: Db, q: string, seen: Sight | null = null) {
   const [answer] = await findCards(db, [{ ...lookupOf(q, 18, names), seen }])
   assert.ok(answer !== undefined)
   return { stands: answer.cards === null, seen: answer.seen }
 }
 
-/** A score that stands, of a person who is registered. `scoreId`: 64 hex characters. */
+/** Stores an active score of a registered worker. `scoreId` has 64 hex characters. */
 export async function giveScore(db: Db, username: string, scoreId: string): Promise<void> {
   await db.run(sql`
     insert into scoring_vocabularies (vocabulary_sha256, rules, first_used_at)

@@ -1,4 +1,7 @@
-/** Builders for tests and benchmarks of score credentials: the published vector, its key and origin, and a registry in memory. */
+/**
+ * Builders for tests and benchmarks of score credentials: the published vector with its key and
+ * origin, and a registry in memory.
+ */
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { canonicalJson } from '../../../src/platform/json/canonical-json.ts'
@@ -54,17 +57,19 @@ export const vectorCredentials: Record<ProofForm, Json> = {
 export const publicUrl = 'https://scores.example.org'
 export const origin: Origin = originOf(publicUrl)
 export const issuedAt = new Date('2026-05-14T09:00:00Z')
-/** A moment at which the vector's credential is valid. */
+/** A time at which the vector's credential is valid. */
 export const now = new Date('2026-06-01T10:00:00Z')
 
-/** PKCS #8 of an Ed25519 key with this seed. */
+/** Returns the PKCS #8 PEM of the Ed25519 key with this seed. */
 export function pemOfSeed(seed: Uint8Array): string {
   const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed])
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   return key.export({ format: 'pem', type: 'pkcs8' }).toString()
 }
 
-/** The signer whose seed is 32 times `byte`; the vector's is 7. */
+/**
+ * Returns the signer whose seed is the byte `byte`, 32 times. The vector's signer has the byte 7.
+ */
 export function signerOf(byte: number): Signer {
   const signer = signerOfPem(pemOfSeed(Buffer.alloc(32, byte)))
   if (signer === null) throw new Error('a private key gives a signer')
@@ -73,7 +78,7 @@ export function signerOf(byte: number): Signer {
 
 export const signer = signerOf(7)
 
-/** A row of the key table: active since 2026, unless told otherwise. */
+/** Returns a row of the key table. By default the key is active since 2026-01-01. */
 export function keyRow(of: Signer, over: Partial<SigningKey> = {}): SigningKey {
   const since = new Date('2026-01-01T00:00:00Z')
   return {
@@ -90,7 +95,7 @@ export function keyRow(of: Signer, over: Partial<SigningKey> = {}): SigningKey {
 
 export const trust: Trust = trustOf([publicUrl], [keyRow(signer)])
 
-/** A score as the registry of people would hand it over. */
+/** Returns a score in the form that the issuer of credentials takes. */
 export function score(over: Partial<Score> = {}): Score {
   return {
     username: 'ada-lovelace',
@@ -105,7 +110,7 @@ export function score(over: Partial<Score> = {}): Score {
   }
 }
 
-/** `payload` with a genuine proof of ours over it, whatever it says. */
+/** Signs `payload` with a genuine proof of ours. The payload is not validated. */
 export function sign(
   payload: Json,
   options: { form?: ProofForm; by?: Signer; created?: string; verificationMethod?: string } = {},
@@ -116,14 +121,14 @@ export function sign(
   return { ...payload, proof: makeProof(signed, { form, created, verificationMethod }, by) }
 }
 
-/** A deep copy with changed members. */
+/** Returns a deep copy after `change` has modified it. */
 export function changed(document: Json, change: (copy: Json) => void): Json {
   const copy = structuredClone(document)
   change(copy)
   return copy
 }
 
-/** A nested object of a document. */
+/** Returns a nested object of a document. */
 export function inside(document: Json, name: string): Json {
   return document[name] as Json
 }
@@ -136,7 +141,10 @@ export function registered(
   return { kind: 'registered', vcSha256: vcSha256Of(payload), ...unmarked, ...over }
 }
 
-/** A registry in memory, asked as the database is: by token where there is one, else by digest. */
+/**
+ * Returns a registry in memory with the same lookup as the database: by token if the question has
+ * one, otherwise by digest.
+ */
 export function registryOf(...payloads: Json[]): (question: StatusQuestion) => RegisteredStatus {
   const rows = new Map<string, RegisteredStatus>()
   for (const payload of payloads) {
@@ -155,7 +163,10 @@ export interface Circumstances {
   now?: Date
 }
 
-/** The verdict on a body as it arrives over HTTP: bytes first, the strict JSON gate included. */
+/**
+ * Returns the verdict on a body as it arrives over HTTP: from the bytes, through the strict JSON
+ * parser.
+ */
 export async function verdictOn(
   body: Json | string,
   circumstances: Circumstances = {},
@@ -172,7 +183,7 @@ export async function verdictOn(
   })
 }
 
-/** The same JSON value, whatever the order and spelling of its text. */
+/** Tells whether two texts hold the same JSON value. Key order and escapes do not matter. */
 export function sameValue(a: string, b: string): boolean {
   return canonicalJson(JSON.parse(a)) === canonicalJson(JSON.parse(b))
 }

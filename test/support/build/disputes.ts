@@ -1,4 +1,4 @@
-/** Disputes as a test opens and ends them. */
+/** Opens, reviews and ends disputes for tests. */
 import assert from 'node:assert/strict'
 import type { Dispute, Ending } from '../../../src/disputes/dispute.ts'
 import { type Ended, endDispute } from '../../../src/disputes/end-dispute.ts'
@@ -21,7 +21,7 @@ export function tryToOpen(
   return db.transaction((tx) => tryInside(tx, wish, now))
 }
 
-/** The same within the caller's transaction. */
+/** Opens a dispute within the caller's transaction. */
 export function tryInside(
   tx: Tx,
   wish: Pick<Wish, 'workerId'> & Partial<Wish>,
@@ -62,7 +62,7 @@ export function end(
   return db.transaction((tx) => endDispute(tx, by, wish))
 }
 
-/** Opened, reviewed and ended. */
+/** Opens, reviews and ends a dispute. */
 export async function resolved(
   db: Db,
   wish: Pick<Wish, 'workerId'> & Partial<Wish>,

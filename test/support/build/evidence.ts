@@ -1,4 +1,4 @@
-/** Workers and sources to send evidence of. */
+/** Workers and sources that tests send evidence about. */
 
 import { registerSource } from '../../../src/evidence/register-source.ts'
 import type { EvidenceLine, SourceLine } from '../../../src/evidence/schema.ts'
@@ -13,12 +13,12 @@ export const smallVocabulary: Vocabulary = {
   'hss:welding': { halfLifeMonths: 0, weightPermille: { credential: 500 } },
 }
 
-/** `00000000-0000-7000-8000-` and the number. */
+/** Returns `00000000-0000-7000-8000-` followed by the number in 12 digits. */
 export function workerIdOf(n: number): string {
   return `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
 }
 
-/** Workers 1 to `count`, who have nothing but their ids. */
+/** Inserts the workers 1 to `count`, with their ids and nothing else. */
 export async function addWorkers(db: Db, count: number): Promise<void> {
   await db.run(sql`
     insert into workers (id, registered_at)
@@ -38,7 +38,7 @@ export async function addSource(db: Db, over: Partial<SourceLine> = {}): Promise
   await db.transaction((tx) => registerSource(tx, { ...examiner, ...over }, by))
 }
 
-/** A line that can be taken in. */
+/** Returns an evidence line that the server accepts. */
 export function evidenceLineOf(n: number, over: Partial<EvidenceLine> = {}): EvidenceLine {
   return {
     workerId: workerIdOf(1 + (n % 3)),

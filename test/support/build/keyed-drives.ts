@@ -1,4 +1,7 @@
-/** What the contract test sends to the routes that need an API key: a good request for each, and one for each refusal. */
+/**
+ * Requests of the contract test to the routes that need an API key: a good request for each route,
+ * and one for each error answer.
+ */
 import { randomUUID } from 'node:crypto'
 import { lockReporting } from '../../../src/agent-decisions/unlock.ts'
 import { ask, type Question } from '../start/ask.ts'
@@ -8,7 +11,7 @@ import { newKey, type TestKey } from './keys.ts'
 export interface KeyedDrive {
   operation: string
   status: number
-  /** As the test's name tells it. */
+  /** Describes the request in the title of the test. */
   sent: string
   question: Question
   error?: string
@@ -22,7 +25,10 @@ const decisionBody = {
   decision: 'interview_requested',
 }
 
-/** `good` by operation; each is answered with its first listed success. */
+/**
+ * Prepares accounts and keys, and returns the requests. The server answers each request in `good`
+ * (keyed by operation id) with the first success that the contract lists.
+ */
 export async function keyedDrives(
   service: TestService,
 ): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {
@@ -181,7 +187,7 @@ function posting(
   }
 }
 
-/** The id of a new endpoint. */
+/** Creates a webhook endpoint and returns its id. */
 async function createdBy({ base }: TestService, key: TestKey): Promise<string> {
   const reply = await ask(base, posting(endpointsPath, { body: endpointBody, by: key }))
   return JSON.parse(reply.body.toString()).endpoint.id

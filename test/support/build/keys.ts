@@ -1,4 +1,4 @@
-/** Accounts, keys and credits, made by the rooms that own them. */
+/** Accounts, keys and credits, made by the modules that own them. */
 import { createAccount, createKey, type NewKey } from '../../../src/access/manage.ts'
 import { enterCredits } from '../../../src/credits/credits.ts'
 import { parseKeyring } from '../../../src/platform/crypto/keyring.ts'
@@ -10,13 +10,16 @@ export interface TestKey {
   accountId: string
   keyId: string
   key: string
-  /** For `Question.headers`. */
+  /** Request headers that present the key, as `Question.headers`. */
   headers: { Authorization: string }
 }
 
 let accounts = 0
 
-/** Of an account of its own unless `over` names one; with every scope and without credits unless `over` says otherwise. */
+/**
+ * Creates an API key. By default it belongs to a new account, has every scope, and its account has
+ * no credits.
+ */
 export async function newKey(
   db: Db,
   {

@@ -1,4 +1,4 @@
-/** Payments as a wallet makes them, by hand: every field can be made wrong on purpose. */
+/** x402 payments built by hand, as a wallet makes them. Tests can make every field wrong. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
@@ -30,7 +30,10 @@ export interface SignedAuthorization {
   signature: string
 }
 
-/** As the official payers of version 1 sign. `changes` are made before signing, so that the signature is right. */
+/**
+ * Signs an authorization as the official version 1 clients do. `changes` are made before signing,
+ * so the signature is always valid.
+ */
 export async function signAuthorization(
   wallet: PrivateKeyAccount,
   terms: Terms,
@@ -50,7 +53,7 @@ export async function signAuthorization(
   return { authorization, signature }
 }
 
-/** What a wallet is asked to sign (EIP-712). */
+/** Returns the typed data (EIP-712) that a wallet signs. */
 export function authorizationData(authorization: Authorization, terms: Terms) {
   return {
     domain: {
@@ -89,7 +92,10 @@ export function payloadV1(signed: SignedAuthorization, terms: Terms = testTerms)
   return { x402Version: 1, scheme: 'exact', network: terms.network, payload: signed }
 }
 
-/** `extra` is what the challenge said and the payer gives back. */
+/**
+ * Builds a version 2 payload. `extra` is the member of the challenge that the payer must return
+ * unchanged.
+ */
 export function payloadV2(
   signed: SignedAuthorization,
   terms: Terms = testTerms,
@@ -103,21 +109,24 @@ export function payloadV2(
   }
 }
 
-/** As the server reads it from its header. */
+/** Decodes a payload in the same way as the server decodes the payment header. */
 export function paymentOf(payload: unknown): SignedPayment {
   const decoded = decodePayment(base64Json(payload))
   assert.ok('payment' in decoded)
   return decoded.payment
 }
 
-/** The other signature that the same key seems to have made: the coin's contract takes one of them alone. */
+/**
+ * Returns the second valid ECDSA signature of the same key and message, with the other `s`. The
+ * token contract accepts only one of the two.
+ */
 export function malleated(signature: string): string {
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
   const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
   return `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
 }
 
-/** What a payment header or a receipt header says. */
+/** Decodes a payment header or a receipt header. */
 export function readBase64Json(text: unknown): Record<string, unknown> {
   return JSON.parse(Buffer.from(String(text), 'base64').toString('utf8')) as Record<string, unknown>
 }

@@ -1,4 +1,7 @@
-/** A registry of score credentials in a database of its own: the vector's key active, lists open. */
+/**
+ * A registry of score credentials in its own database. The vector's key is active and status lists
+ * are open.
+ */
 import { gunzipSync } from 'node:zlib'
 import { Client } from 'pg'
 import { type Db, type Statement, sql, type Tx } from '../../../src/platform/db/db.ts'
@@ -31,11 +34,11 @@ import {
 
 export const issuer: Issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }
 
-/** The vector's key signs since then. */
+/** The vector's key is active since this time. */
 export const keySince = new Date('2026-01-01T00:00:00Z')
 
 export interface TestRegistry extends TestDatabase {
-  /** Without any limit of time, for statements of tests. Closed by `drop`. */
+  /** A connection without statement timeout, for the SQL of tests. `drop` closes it. */
   client: Client
 }
 
@@ -61,7 +64,7 @@ export function revokeSigningKey(db: Db, kid: string, at: Date): Promise<boolean
 
 let people = 0
 
-/** As many scores, each of a person of its own. */
+/** Returns `count` scores, each of another worker. */
 export function newScores(count: number, over: Partial<NewCredential> = {}): NewCredential[] {
   return Array.from({ length: count }, () => ({
     ...score({ username: `person-${++people}` }),
@@ -78,14 +81,14 @@ export function issue(
   return db.transaction((tx) => issueCredentials(tx, by, scores))
 }
 
-/** One credential. */
+/** Issues one credential. */
 export async function issueOne(db: Db, over: Partial<NewCredential> = {}, by: Issuer = issuer) {
   const [issued] = await issue(db, newScores(1, over), by)
   if (issued === undefined) throw new Error('a score gives a credential')
   return issued
 }
 
-/** The verdict with the keys and the registry of the database, as a server gives it. */
+/** Returns the verdict that a server gives with the keys and the registry of this database. */
 export async function liveVerdict(
   db: Db,
   credential: object,
@@ -109,7 +112,7 @@ interface Listed {
   credentialStatus: Readonly<Record<string, string>>
 }
 
-/** The bit of a credential in a status list. */
+/** Returns the bit of a credential in a status list. */
 export function bitIn(list: Json, { credentialStatus }: Listed): boolean {
   const index = Number(credentialStatus.statusListIndex)
   const encoded = String(inside(list, 'credentialSubject').encodedList)
@@ -117,7 +120,7 @@ export function bitIn(list: Json, { credentialStatus }: Listed): boolean {
   return (bits.readUInt8(index >> 3) & (0x80 >> (index & 7))) !== 0
 }
 
-/** The bit of a credential in its list as last published. */
+/** Returns the bit of a credential in its list as last published. */
 export async function publishedBit(db: Db, { credential }: IssuedCredential): Promise<boolean> {
   const url = String(credential.credentialStatus.statusListCredential)
   const [list] = await db.rows<{ payload: string }>(sql`
@@ -126,7 +129,10 @@ export async function publishedBit(db: Db, { credential }: IssuedCredential): Pr
   return bitIn(JSON.parse(list.payload), credential)
 }
 
-/** Takes the places of a list from `from` on that are free, as credentials of nobody. */
+/**
+ * Fills the free places of a list, `count` places from `from` on, with filler credentials that
+ * belong to no worker.
+ */
 export async function fillList(
   { client }: TestRegistry,
   listId: string,
@@ -143,7 +149,10 @@ export async function fillList(
   )
 }
 
-/** A database whose transactions wait for `gate` before each statement and before they commit. */
+/**
+ * Returns a database whose transactions wait for `gate` before each statement and before the
+ * commit.
+ */
 export function gatedDb(db: Db, gate: () => Promise<void>): Db {
   const gated = (tx: Tx): Tx => ({
     inTransaction: true,

@@ -1,4 +1,7 @@
-/** Evidence for the tests of scoring: plain builders, and arbitraries in which ties, duplicates and crowded groups are common. */
+/**
+ * Evidence for the tests of scoring: plain builders, and arbitraries in which ties, duplicates and
+ * crowded groups are common.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Evidence, ScoreInput, Vocabulary } from '../../../src/scoring-core/evidence.ts'
@@ -18,7 +21,10 @@ export const scoringVectors = JSON.parse(readFileSync(vectorsFile, 'utf8')) as S
 
 export const asOfDay = 20_400
 
-/** Fresh, accredited, of a group and an artefact of its own unless told otherwise. */
+/**
+ * Returns an evidence item. By default it is new, comes from an accredited source, and has its own
+ * group and artefact.
+ */
 export function item(given: Partial<Evidence> & { id: string }): Evidence {
   return {
     skillId: 'hss:a',
@@ -53,7 +59,10 @@ const vocabularies: fc.Arbitrary<Vocabulary> = fc
     Object.fromEntries(skillIds.map((id, at) => [id, [one, two, three][at % 3] ?? one])),
   )
 
-/** Digits of a number in mixed radix: an item is then one draw, and 20,000 runs take seconds. */
+/**
+ * Returns the digits of a number in mixed radix. An item then needs only one draw, so 20,000 runs
+ * take seconds.
+ */
 function digitsOf(drawn: number, radices: readonly number[]): number[] {
   let rest = drawn
   return radices.map((radix) => {
@@ -66,7 +75,10 @@ function digitsOf(drawn: number, radices: readonly number[]): number[] {
 const radices = [1_300, 5_000, 9, 5, 3, 9, 7] as const
 const drawnItem = fc.integer({ min: 0, max: radices.reduce((a, b) => a * b, 1) - 1 })
 
-/** One in five is of an unknown skill or type, or lies in the future, or has no assurance. */
+/**
+ * Builds an item from one number. About one item in five has an unknown skill or type, lies in the
+ * future, or has no assurance.
+ */
 function itemFrom(drawn: number, at: number): Evidence {
   const [value = 0, age = 0, skill = 0, type = 0, group = 0, assurance = 0, digest = 0] = digitsOf(
     drawn,
@@ -78,7 +90,7 @@ function itemFrom(drawn: number, at: number): Evidence {
     type: types[type] ?? (drawn % 3 === 0 ? 'self_attestation' : 'assessment'),
     group: groups[group] ?? 'g0',
     assurance: assurances[assurance] ?? (drawn % 1_000) + 1,
-    // Many at the ends and on the borders of levels, many of today.
+    // Many values lie on the borders of levels and at both ends; many items are observed today.
     value: value <= 1_000 ? value : ([0, 250, 500, 750, 1_000][value % 5] ?? 0),
     observedDay: age < 4_000 ? asOfDay - age : asOfDay + ([0, -1, 2, 0, -40][age % 5] ?? 0),
     digest: digest < 4 ? `d${digest}` : `d of e${at}`,
@@ -94,13 +106,13 @@ export const inputs: fc.Arbitrary<ScoreInput> = fc
   .tuple(items, vocabularies)
   .map(([evidence, vocabulary]) => ({ evidence, vocabulary, asOfDay }))
 
-/** One more item, of any kind, that is not yet in the evidence; `given` overrides. */
+/** One more item of any kind, whose artefact is not yet in the evidence. */
 export const extraItem: fc.Arbitrary<Evidence> = drawnItem.map((drawn) => ({
   ...itemFrom(drawn, 999),
   digest: 'a new artefact',
 }))
 
-/** The same input with other evidence. */
+/** Returns the same input with other evidence. */
 export function withEvidence(input: ScoreInput, evidence: readonly Evidence[]): ScoreInput {
   return { ...input, evidence }
 }

@@ -1,4 +1,7 @@
-/** People with evidence, and what scores them: the engine of this release, a small vocabulary, the vector's key. */
+/**
+ * Workers with evidence, and the parts that score them: the engine of this release, a small
+ * vocabulary and the vector's key.
+ */
 import assert from 'node:assert/strict'
 import { ingestEvidence } from '../../../src/evidence/ingest-evidence.ts'
 import type { EvidenceLine } from '../../../src/evidence/schema.ts'
@@ -27,7 +30,9 @@ export const scoring: Scoring = {
   issuer,
 }
 
-/** As a release scored whose engine was wrong: it takes the low end of the range for the score. */
+/**
+ * Scores like a release with a defective engine: the score is the low end of the confidence range.
+ */
 export function scoringWrongly(version = '0.9.0'): Scoring {
   const wrong: Engine = {
     ...engine,
@@ -45,7 +50,10 @@ export function scoringBy(by: Issuer): Scoring {
   return { ...scoring, issuer: by }
 }
 
-/** Sources of two groups; more items than two are needed of each. */
+/**
+ * Registers an accredited source, an organisation and a self-reporting source, each in its own
+ * group. A score needs evidence from two groups.
+ */
 export async function addSources(db: Db): Promise<void> {
   await addSource(db)
   await addSource(db, { id: 'employer', name: 'The Employer', kind: 'organisation', group: 'acme' })
@@ -54,7 +62,10 @@ export async function addSources(db: Db): Promise<void> {
 
 let people = 0
 
-/** As many people, public in every way unless told otherwise; gives their ids. */
+/**
+ * Registers `count` workers and returns their ids. By default profile, search listing and score
+ * sharing are public.
+ */
 export async function addPeople(
   db: Db,
   count: number,
@@ -73,7 +84,7 @@ export async function addPeople(
 
 let items = 0
 
-/** Takes in one item for each of `over`; gives their ids. */
+/** Stores one evidence item for each element of `over` and returns the ids. */
 export async function addEvidence(
   db: Db,
   workerId: string,
@@ -101,7 +112,7 @@ export async function addEvidence(
   })
 }
 
-/** Four items of two groups: enough for a score, and one may go. */
+/** Four items of two groups. A score needs three, so one item can be revoked. */
 export const enough: readonly Partial<EvidenceLine>[] = [
   { value: 820 },
   { value: 760, type: 'work_product' },
@@ -126,11 +137,14 @@ export async function score(
 
 export interface ScoredPerson {
   workerId: string
-  /** The ids of what the score rests on, as it came in. */
+  /** Ids of the evidence that the score uses, in the order of arrival. */
   evidence: string[]
 }
 
-/** Public in every way unless told otherwise, with a score of `items`. */
+/**
+ * Registers a worker with the evidence `items` and scores it. By default everything about the
+ * worker is public.
+ */
 export async function scoredPerson(
   db: Db,
   {
@@ -149,7 +163,7 @@ export async function scoredPerson(
   return { workerId, evidence }
 }
 
-/** As if nothing had been told of this worker yet. */
+/** Deletes every event of this worker. */
 export async function forgetEvents(db: Db, workerId: string): Promise<void> {
   await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
 }
@@ -159,7 +173,10 @@ export interface SentEvent {
   data: Record<string, unknown>
 }
 
-/** The events of a worker that may still leave, in the order of the outbox; those of consent left out. */
+/**
+ * Returns the events of a worker that are not withheld, in the order of the outbox. Consent events
+ * are left out.
+ */
 export async function eventsOf(db: Queryable, workerId: string): Promise<SentEvent[]> {
   const rows = await db.rows<{ body: string }>(sql`
     select body from webhook_events
@@ -179,11 +196,11 @@ export interface StoredScore {
   previous: string | null
   score: number
   vc: string | null
-  /** Null where there is no credential, or it is not revoked. */
+  /** Null if the score has no credential or the credential is not revoked. */
   vcRevokedAt: Date | null
 }
 
-/** Every score of a worker, the first one first. */
+/** Returns every score of a worker, oldest first. */
 export function scoresOf(db: Queryable, workerId: string): Promise<StoredScore[]> {
   return db.rows<StoredScore>(sql`
     select encode(s.snapshot_id, 'hex') as id, s.state, s.change, s.reason,

@@ -1,6 +1,7 @@
 /**
- * The golden vectors of `vectors/scoring-goldens.json`: inputs named by what they are about, then random ones from a fixed seed, each
- * with the result of the oracle. The core has no part in them. Written by `write-scoring-goldens.ts`.
+ * The golden vectors of `vectors/scoring-goldens.json`: named edge cases, then random inputs from a
+ * fixed seed, each with the result of the oracle. The scoring core does not compute them.
+ * `write-scoring-goldens.ts` writes the file.
  */
 import type { Evidence, Vocabulary } from '../../../src/scoring-core/evidence.ts'
 import { oracleScore } from '../oracle/hsc-oracle.ts'
@@ -10,7 +11,7 @@ export const goldensPath = 'vectors/scoring-goldens.json'
 
 const weights = { assessment: 350, work_product: 300, peer_review: 150, credential: 200 }
 
-/** The skills of the edge cases say in their names what is special about them. */
+/** The name of each skill of an edge case says how its rule differs. */
 const vocabulary: Vocabulary = {
   'hss:a': { halfLifeMonths: 24, weightPermille: weights },
   'hss:b': { halfLifeMonths: 24, weightPermille: weights },
@@ -34,7 +35,7 @@ interface Named {
 
 type Given = Partial<Evidence>
 
-/** Items e0, e1, … */
+/** Returns items with the ids e0, e1, … */
 function of(...given: readonly Given[]): Evidence[] {
   return given.map((one, at) => item({ id: `e${at}`, ...one }))
 }
@@ -222,7 +223,9 @@ const edgeCases: readonly Named[] = [
 const randomCases = 160
 const seed = 2026_11_21
 
-/** mulberry32: the same numbers for ever, whatever library the tests use. */
+/**
+ * Random numbers by mulberry32. The sequence depends on no library, so the vectors never change.
+ */
 function drawsFrom(start: number): (below: number) => number {
   let state = start
   return (below) => {
@@ -251,7 +254,7 @@ function randomCase(at: number, draw: (below: number) => number): Named {
   return { name: `random ${at}`, evidence: of(...evidence) }
 }
 
-/** One case a line, so that a change shows which. */
+/** Writes one case a line, so that a diff shows which case changed. */
 export function goldensText(): string {
   const draw = drawsFrom(seed)
   const random = Array.from({ length: randomCases }, (_, at) => randomCase(at, draw))

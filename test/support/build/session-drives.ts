@@ -1,4 +1,7 @@
-/** What the contract test sends to the routes of a signed-in session: a good request for each, and one for each refusal. */
+/**
+ * Requests of the contract test to the routes of a signed-in session: a good request for each
+ * route, and one for each error answer.
+ */
 import { randomUUID } from 'node:crypto'
 import type { Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'
@@ -8,7 +11,11 @@ import { newSession, type TestSession } from './sessions.ts'
 
 const sessionsPath = '/api/account/sessions'
 
-/** `good` by operation; each is answered with its first listed success. One that ends its session is good once. */
+/**
+ * Prepares sessions and returns the requests. The server answers each request in `good` (keyed by
+ * operation id) with the first success that the contract lists. A request that ends its session
+ * succeeds only once.
+ */
 export async function sessionDrives(
   service: TestService,
 ): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {

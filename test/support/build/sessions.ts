@@ -12,16 +12,16 @@ export interface TestSession {
   userId: string
   email: string
   sessionId: string
-  /** The value of the cookie. */
+  /** Value of the session cookie. */
   value: string
-  /** For `Question.headers` of a request that changes nothing. */
+  /** Headers of a request that changes nothing, as `Question.headers`. */
   headers: { Cookie: string }
-  /** For `Question.headers` of a request from one of our own pages. */
+  /** Headers of a request from one of our own pages, as `Question.headers`. */
   ownOrigin: { Cookie: string; 'Sec-Fetch-Site': 'same-origin' }
 }
 
 export interface NewTestSession {
-  /** Of an account of its own unless given, such as that of a key. */
+  /** Account of the user, for example the account of a key. By default a new account. */
   accountId?: string
   role?: Role
   publicUrl?: string
@@ -30,7 +30,10 @@ export interface NewTestSession {
 
 let users = 0
 
-/** Signs a new user in. `publicUrl` is that of the server: over http the cookie has another name. */
+/**
+ * Signs in a new user. `publicUrl` is the URL of the server, because the cookie has another name
+ * over plain HTTP.
+ */
 export async function newSession(
   db: Db,
   {

@@ -1,4 +1,7 @@
-/** Makes `vectors/status-list.json`: a list with known revocations, signed in all three forms with the key of the credential vector. */
+/**
+ * Makes `vectors/status-list.json`: a list with known revocations, signed in all three proof forms
+ * with the key of the credential vector.
+ */
 import { writeFileSync } from 'node:fs'
 import { proofForms } from '../../../src/score-credentials/proof.ts'
 import {
@@ -10,7 +13,10 @@ import {
 import { vcSha256Of } from '../../../src/score-credentials/trust.ts'
 import { origin, signer, vector } from './credentials.ts'
 
-/** Both ends, both sides of a byte's edge, and the credential of the credential vector. */
+/**
+ * The first and the last index, both sides of a byte boundary, and the index of the credential
+ * vector.
+ */
 const revokedIndexes = [0, 7, 8, 65_535, 94_567, 131_071]
 
 export function statusListVector(): Record<string, unknown> {

@@ -1,4 +1,4 @@
-/** Endpoints, events and a deliverer whose clock stands still until a test moves it. */
+/** Endpoints, events and a deliverer. The deliverer's clock stands still until a test moves it. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { after } from 'node:test'
@@ -27,7 +27,7 @@ import { type Received, type Receiver, startReceiver, testAuthority } from '../s
 
 export const testRing = new Map([['k1', randomBytes(32)]])
 
-/** The same as SECRETS_KEYRING. */
+/** `testRing` in the format of the setting SECRETS_KEYRING. */
 export const testRingText = [...testRing]
   .map(([kid, key]) => `${kid}:${key.toString('base64')}`)
   .join(',')
@@ -36,7 +36,7 @@ const log = openLog({ level: 'silent' })
 
 export const began = new Date('2026-05-14T09:00:00.000Z')
 
-/** Events, endpoints and what was made of them. */
+/** Deletes every event, endpoint, secret, delivery and attempt. */
 export function forgetWebhooks(db: Db): Promise<number> {
   return db.run(sql`truncate webhook_events, webhook_endpoints, webhook_secrets, webhook_deliveries,
     webhook_attempts`)
@@ -44,7 +44,7 @@ export function forgetWebhooks(db: Db): Promise<number> {
 
 export interface TestEndpoint {
   id: string
-  /** The account that owns it. */
+  /** The account that owns the endpoint. */
   userId: string
   secret: string
 }
@@ -78,7 +78,7 @@ export async function createEndpoint(
 export const disable = (db: Db, endpointId: string, now: Date) =>
   db.transaction((tx) => disableEndpoint(tx, { endpointId, userId: null, reason: 'owner', now }))
 
-/** As many events of the type, of one worker. */
+/** Publishes `count` events of the type, each about another worker. */
 export function happen(db: Db, type: EventType = 'score.updated', { count = 1, at = began } = {}) {
   const events = Array.from({ length: count }, () => {
     const workerId = randomUUID()
@@ -87,7 +87,7 @@ export function happen(db: Db, type: EventType = 'score.updated', { count = 1, a
   return db.transaction((tx) => publishEvents(tx, events, at))
 }
 
-/** One batch of at most so many events. */
+/** Fans out one batch of at most `events` events. */
 export const placeEvents = (db: Queryable, events: number) =>
   placeNext(db, { events, deliveries: 20_000 })
 
@@ -96,14 +96,19 @@ export type Answer = (response: ServerResponse, received: Received) => unknown
 export const ok: Answer = (response) => response.end()
 export const failing: Answer = (response) => response.writeHead(500).end('broken')
 
-/** One that `startDelivering` reaches, and its URL; closed after the test. */
+/**
+ * Starts a receiver that `startDelivering` can reach, and returns it with its URL. It closes after
+ * the test.
+ */
 export async function receiver(answer: Answer): Promise<Receiver & { url: string }> {
   const started = await startReceiver(['hooks.example'], answer)
   after(() => started.close())
   return { ...started, url: `https://hooks.example:${started.port}/hook` }
 }
 
-/** A deliverer to 127.0.0.1, with a clock that is moved by hand; closed after the test. */
+/**
+ * Starts a deliverer that may send to 127.0.0.1. A test moves its clock. It closes after the test.
+ */
 export function startDelivering(
   db: Db,
   {
@@ -112,7 +117,7 @@ export function startDelivering(
     ...parts
   }: Partial<Omit<DelivererParts, 'egress'>> & {
     egress?: Partial<EgressOptions>
-    /** Another client around the usual one. */
+    /** Wraps the HTTP client of the deliverer. */
     around?: (usual: Egress) => Egress
   } = {},
 ) {
@@ -122,7 +127,7 @@ export function startDelivering(
     rules: strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any' }),
     extraCa: testAuthority().cert,
     resolve: () => Promise.resolve(['127.0.0.1']),
-    // Not what is tested with it, and a busy machine is slow.
+    // Generous deadlines, because these tests are not about deadlines and a busy machine is slow.
     deadlines: { totalMs: 15_000, connectMs: 10_000 },
     ...egress,
   })
@@ -143,12 +148,15 @@ export function startDelivering(
     moveTo: (now: Date) => (time.now = now),
     moveBy: (seconds: number) => (time.now = new Date(time.now.getTime() + seconds * 1_000)),
     now: () => time.now,
-    /** Everything that is due now, to the acknowledgement. */
+    /** Fans out and sends everything that is due now, until each delivery is acknowledged. */
     async deliver(): Promise<void> {
       await placeWaiting(db)
       while ((await deliverer.pass()) > 0) await deliverer.finish()
     },
-    /** Works as a worker's job does, which goes on after a failure, until it is ended. */
+    /**
+     * Delivers in a loop, as the jobs process does, until `end` is called. A failed pass does not
+     * stop the loop.
+     */
     keepWorking(): { end(): Promise<void> } {
       const ending = new AbortController()
       const working = (async () => {
@@ -168,7 +176,10 @@ export function startDelivering(
   }
 }
 
-/** Whether what was received verifies with this secret at the time of its own timestamp. */
+/**
+ * Tells whether the signature of a received request verifies with this secret at the request's own
+ * timestamp.
+ */
 export function verifies(
   { headers, body }: Received,
   secret: string,
@@ -178,7 +189,10 @@ export function verifies(
   return verifySignature(String(headers[name] ?? ''), { secret, body, nowSeconds })
 }
 
-/** Leases what is due for an endpoint at `now`, as a worker does that then sends nothing. */
+/**
+ * Claims due deliveries of an endpoint at `now` for 60 seconds, like a process that then sends
+ * nothing.
+ */
 export function lease(
   db: Db,
   endpointId: string,
@@ -207,5 +221,5 @@ export function deliveriesIn(db: Db): Promise<DeliveryRow[]> {
     from webhook_deliveries order by id`)
 }
 
-/** In the order they were made. */
+/** Statuses of the deliveries, in the order of their creation. */
 export const statusesIn = async (db: Db) => (await deliveriesIn(db)).map((row) => row.status)

@@ -1,4 +1,4 @@
-/** People for tests: registrations as they come off a line, and what became of them. */
+/** Registrations of workers for tests, and the events they cause. */
 import assert from 'node:assert/strict'
 import { type Db, type Queryable, sql } from '../../../src/platform/db/db.ts'
 import { type Registered, registerPeople } from '../../../src/workers/register.ts'
@@ -7,12 +7,12 @@ import { findPeople, type Person } from '../../../src/workers/store.ts'
 
 export const now = new Date('2026-05-14T09:00:00Z')
 
-/** The least that a line must say, and what the test adds to it. */
+/** Returns the smallest valid line, with the members that the test adds. */
 export function line(over: Record<string, unknown> = {}): Record<string, unknown> {
   return { username: 'ada', displayName: 'Ada Lovelace', ...over }
 }
 
-/** A line that makes a person public in every way. */
+/** Returns a line that makes a worker's profile, search listing and score public. */
 export function publicLine(over: Record<string, unknown> = {}): Record<string, unknown> {
   return line({
     terms: { version: '2026-05', acceptedAt: '2026-05-01T10:00:00Z' },
@@ -25,7 +25,7 @@ export function publicLine(over: Record<string, unknown> = {}): Record<string, u
   })
 }
 
-/** Throws where the line is refused. */
+/** Parses a line. Throws if the line is rejected. */
 export function registrationOf(over: Record<string, unknown> = {}): Registration {
   const read = readRegistration(line(over), now)
   assert.ok(!('refused' in read), JSON.stringify(read))
@@ -56,7 +56,7 @@ export interface SentConsent {
   effectiveAt: string
 }
 
-/** The data of every consent event, in the order of the outbox. */
+/** Returns the data of every consent event, in the order of the outbox. */
 export async function consentEvents(db: Queryable, workerId?: string): Promise<SentConsent[]> {
   const rows = await db.rows<{ body: string }>(sql`
     select body from webhook_events where type = 'candidate.consent_changed' order by seq`)

@@ -1,4 +1,7 @@
-/** `node test/support/build/write-scoring-goldens.ts` writes the golden vectors; a test compares them with what it would write. */
+/**
+ * `node test/support/build/write-scoring-goldens.ts` writes the golden vectors. A test compares the
+ * file with the output of this code.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { goldensPath, goldensText } from './scoring-goldens.ts'
