@@ -1,7 +1,8 @@
 /**
- * Credentials of people who do not exist. Their issuer is an address that can never be anybody's (RFC 2606), and their private key stands
- * here for all to read: whatever is signed with it proves nothing, and no verifier that pins its issuer takes it for real. Only their
- * status and their list have addresses that answer, so that a developer can try the whole way.
+ * Credentials of fictional candidates. Their issuer is a reserved domain (RFC 2606), and their
+ * private key is public. A signature with it proves nothing, and no verifier that
+ * pins its issuer accepts it. The status and the status list have addresses that answer, so a
+ * developer can try the complete flow.
  */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { sha256, sha256Hex } from '../platform/crypto/bytes.ts'
@@ -19,7 +20,7 @@ import { kidOf, rawPublicKey, type Signer } from '../score-credentials/signing-k
 export const sandboxStatusPath = `/sandbox${statusPath}`
 export const sandboxListPath = `/sandbox${statusListPath}`
 
-/** The origin of the sandbox of one deployment. */
+/** Returns the origin of the sandbox of one deployment. */
 export function sandboxOriginOf(publicUrl: string): Origin {
   const { origin } = new URL(publicUrl)
   return {
@@ -34,7 +35,7 @@ export const sandboxIssuedAt = new Date('2026-05-14T09:00:00Z')
 /** The ASN.1 of an Ed25519 private key, up to its 32 bytes (RFC 8410). */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** The `place`th credential of a deployment's sandbox: the same bytes whenever it is made. */
+/** Returns the credential at list index `place`. The same arguments always give the same bytes. */
 export function sandboxCredential(origin: Origin, score: Score, place: number): IssuedCredential {
   const slot = {
     token: sha256Hex(`sandbox status ${score.username}`),
@@ -50,7 +51,7 @@ export function sandboxCredential(origin: Origin, score: Score, place: number): 
   return issued
 }
 
-/** Of the one key there is. */
+/** Returns the sandbox key for every kid. */
 export const sandboxSigners: Signers = { of: async () => sandboxSigner() }
 
 export function sandboxSigner(): Signer {
@@ -66,7 +67,7 @@ export function sandboxSigner(): Signer {
   }
 }
 
-/** Version 8, of the digest's first bytes (RFC 9562). */
+/** Builds a UUID of version 8 from the first 16 bytes of the digest (RFC 9562). */
 function uuidOf(digest: Buffer): string {
   const bytes = Buffer.from(digest.subarray(0, 16))
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6)

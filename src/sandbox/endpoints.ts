@@ -1,6 +1,6 @@
 /**
- * The sandbox over HTTP: candidates and scores for signed-in users (spec §4.7), and the status of sandbox credentials for everybody, at the
- * addresses that these credentials name.
+ * The endpoints of the sandbox: candidates and scores for signed-in users, and the public status of
+ * sandbox credentials at the addresses in these credentials.
  */
 import { examples } from '../candidates/examples.ts'
 import {

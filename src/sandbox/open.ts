@@ -1,11 +1,11 @@
-/** The sandbox of one deployment: its people are signed once, when it is opened. */
+/** The sandbox of one deployment. The credentials are signed once, when it is opened. */
 import type { CandidateReads } from '../candidates/reads.ts'
 import type { SkillNames } from '../candidates/skill-names.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import { sandboxOriginOf } from './credentials.ts'
-import { sandboxPeople } from './issued-people.ts'
 import { sandboxReads } from './reads.ts'
+import { sandboxCandidates } from './sandbox-candidates.ts'
 import { type SandboxStatuses, sandboxStatuses } from './statuses.ts'
 
 export interface Sandbox {
@@ -24,10 +24,10 @@ export function openSandbox({
   clock: Clock
 }): Sandbox {
   const origin = sandboxOriginOf(publicUrl)
-  const people = sandboxPeople(origin)
+  const candidates = sandboxCandidates(origin)
   return {
     origin,
-    reads: sandboxReads(people, { names, origin }),
-    statuses: sandboxStatuses(people, { origin, clock }),
+    reads: sandboxReads(candidates, { names, origin }),
+    statuses: sandboxStatuses(candidates, { origin, clock }),
   }
 }

@@ -1,4 +1,7 @@
-/** The sandbox: the shapes of real people, the order of real search, and nothing that could pass as real. */
+/**
+ * The sandbox has the shapes and the search order of real candidates, and nothing in it passes as
+ * real.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
@@ -16,8 +19,8 @@ import { trustOf } from '../score-credentials/trust.ts'
 import { checkCredential } from '../score-credentials/verify.ts'
 import { loadVocabulary } from '../skill-standard/vocabulary.ts'
 import { sandboxCredential, sandboxOriginOf } from './credentials.ts'
+import { fictionalCandidates } from './fictional-candidates.ts'
 import { openSandbox } from './open.ts'
-import { fictionalPeople } from './people.ts'
 
 const { records } = loadVocabulary('vocabulary')
 const publicUrl = 'https://scores.example.org'
@@ -27,25 +30,25 @@ const { reads, statuses } = openSandbox({
   names: skillNames(records),
   clock: () => time.now,
 })
-const people = fictionalPeople.map(({ profile }) => profile)
+const profiles = fictionalCandidates.map(({ profile }) => profile)
 const shapes = {
   detail: Compile(candidateDetail),
   score: Compile(publicScore),
   search: Compile(searchResult),
 }
 
-test('forty people with usernames of their own and skills of the vocabulary', () => {
-  assert.equal(new Set(people.map(({ username }) => username)).size, 40)
+test('the sandbox holds forty candidates with distinct usernames and skills of the vocabulary', () => {
+  assert.equal(new Set(profiles.map(({ username }) => username)).size, 40)
   const labels = new Set(records.map(({ label }) => label))
-  for (const { username, skills } of people) {
+  for (const { username, skills } of profiles) {
     assert.ok(skills.length > 1, username)
     for (const { name } of skills) assert.ok(labels.has(name), `${username}: ${name}`)
   }
 })
 
-test('everybody has the shape of a candidate; 37 show a score, 35 of them with a credential', async () => {
+test('every sandbox candidate matches the candidate schema; 37 show a score, 35 of them with a credential', async () => {
   const scores = []
-  for (const { username } of people) {
+  for (const { username } of profiles) {
     const candidate = await reads.candidate(username)
     assert.ok(shapes.detail.Check(candidate), username)
     if (candidate.score !== null) scores.push(candidate.score)
@@ -56,19 +59,19 @@ test('everybody has the shape of a candidate; 37 show a score, 35 of them with a
     assert.ok(confidence.low <= score && score <= confidence.high)
 })
 
-test('a score is found by its id and says the same as the candidate', async () => {
+test('a score read by its id equals the score of its candidate', async () => {
   const id = sha256Hex('sandbox score chidi-eze')
   const score = await reads.score(id)
   assert.ok(shapes.score.Check(score))
-  const { schemaVersion: _, id: given, profile, ...said } = score
-  assert.equal(given, id)
+  const { schemaVersion: _, id: shownId, profile, ...shown } = score
+  assert.equal(shownId, id)
   assert.equal(profile.username, 'chidi-eze')
-  assert.deepEqual(said, (await reads.candidate('chidi-eze'))?.score)
+  assert.deepEqual(shown, (await reads.candidate('chidi-eze'))?.score)
   assert.equal(await reads.score('0'.repeat(64)), null)
   assert.equal(await reads.candidate('nobody'), null)
 })
 
-test('what is missing is told: the score of somebody who has none, or the credential of a score', async () => {
+test('a credential read names the missing part: the score or its credential', async () => {
   const read = (text: string) => reads.credential(sha256Hex(text), 'native')
   assert.deepEqual(await read('nobody'), { missing: 'score' })
   assert.deepEqual(await read('sandbox score mateo-rios'), { missing: 'score' })
@@ -76,7 +79,7 @@ test('what is missing is told: the score of somebody who has none, or the creden
   assert.ok('credential' in (await read('sandbox score chidi-eze')))
 })
 
-test('search has the shape and the order of real search', async () => {
+test('sandbox search has the shape and the order of real search', async () => {
   for (const q of [
     'ja',
     'java',
@@ -93,7 +96,7 @@ test('search has the shape and the order of real search', async () => {
     for (const limit of [1, 18, 50]) {
       const result: SearchResult = JSON.parse(await reads.search(q, limit))
       assert.ok(shapes.search.Check(result), q)
-      const expected = searchByHand(people, records, { q, limit })
+      const expected = searchByHand(profiles, records, { q, limit })
       assert.deepEqual(
         result.candidates.map(({ username }) => username),
         expected,
@@ -103,7 +106,7 @@ test('search has the shape and the order of real search', async () => {
     }
 })
 
-test('a credential of the sandbox is the same whenever it is made, and its issuer is nobody we trust', () => {
+test('a sandbox credential is always the same, and no deployment trusts its issuer', () => {
   const score = {
     username: 'chidi-eze',
     score: 761,
@@ -127,7 +130,7 @@ test('a credential of the sandbox is the same whenever it is made, and its issue
   assert.equal(issuerMatch, false)
 })
 
-test('what docs/search.md says to try', async () => {
+test('the examples of docs/search.md work in the sandbox', async () => {
   for (const q of ['java', '@ma', 'engineer'])
     assert.ok(JSON.parse(await reads.search(q, 18)).resultCount > 1, q)
   assert.equal((await reads.candidate('mateo-rios'))?.score, null)
@@ -135,9 +138,9 @@ test('what docs/search.md says to try', async () => {
   assert.ok((await reads.candidate('chidi-eze'))?.score?.scoreVc)
 })
 
-test('every credential has a status at its address, and exactly one is revoked: by token and in the list', async () => {
+test('every sandbox credential has a status at its address, and exactly one is revoked, by token and in the list', async () => {
   const revoked: string[] = []
-  for (const { username } of people) {
+  for (const { username } of profiles) {
     const read = await reads.credential(sha256Hex(`sandbox score ${username}`), 'native')
     if (!('credential' in read)) continue
     const { id, statusListIndex, statusListCredential } = Object(read.credential.credentialStatus)
@@ -161,7 +164,7 @@ test('every credential has a status at its address, and exactly one is revoked: 
   assert.equal(statuses.list('k3x7qzm2ab', 'native'), null)
 })
 
-test('the list of the sandbox is valid at any time, the same on every node, and signed by its issuer', () => {
+test('the sandbox list is always valid, is the same on every node and is signed by its issuer', () => {
   const other = openSandbox({ publicUrl, names: skillNames(records), clock: () => time.now })
   for (const hours of [0, 5, 6, 24, 1_000]) {
     time.now = new Date(Date.parse('2026-06-02T08:30:00Z') + hours * 3_600_000)

@@ -1,4 +1,7 @@
-/** The paid reads as test keys see them: fictional people in the same shapes, searched in the same order. Nothing is read but this file's room. */
+/**
+ * The paid reads for test keys: fictional candidates in the same shapes, searched in the same
+ * order. Nothing is read from the database.
+ */
 import { lookThrough } from '../candidates/look.ts'
 import {
   candidateDetail,
@@ -12,20 +15,20 @@ import type { SkillNames } from '../candidates/skill-names.ts'
 import { convertProof } from '../score-credentials/convert-proof.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import { sandboxSigners } from './credentials.ts'
-import type { SandboxPerson } from './issued-people.ts'
+import type { SandboxCandidate } from './sandbox-candidates.ts'
 
 export function sandboxReads(
-  people: readonly SandboxPerson[],
+  candidates: readonly SandboxCandidate[],
   { names, origin }: { names: SkillNames; origin: Origin },
 ): CandidateReads {
-  const rows = people.map(({ row }) => row)
+  const rows = candidates.map(({ row }) => row)
   const byUsername = new Map(rows.map((row) => [row.username, row]))
-  const byScore = new Map(people.map((person) => [person.id, person]))
+  const byScore = new Map(candidates.map((candidate) => [candidate.id, candidate]))
   return {
     async search(q, limit) {
       const search = searchOf(q, limit)
-      const found = lookThrough(rows, search, names)
-      const candidates = found.map((row) => previewOf(row, search, names.of))
+      const matches = lookThrough(rows, search, names)
+      const candidates = matches.map((row) => previewOf(row, search, names.of))
       return JSON.stringify({ query: q, candidates, resultCount: candidates.length })
     },
     async candidate(username) {
@@ -37,11 +40,11 @@ export function sandboxReads(
       return row !== undefined && hasScore(row) ? publicScore(row, origin) : null
     },
     async credential(id, form) {
-      const person = byScore.get(id)
-      if (person === undefined || person.row.snapshot === null) return { missing: 'score' }
-      if (person.own === null) return { missing: 'credential' }
-      const forming = { origins: [origin], signers: sandboxSigners }
-      const made = await convertProof({ ...person.own.credential }, form, forming)
+      const candidate = byScore.get(id)
+      if (candidate === undefined || candidate.row.snapshot === null) return { missing: 'score' }
+      if (candidate.own === null) return { missing: 'credential' }
+      const conversion = { origins: [origin], signers: sandboxSigners }
+      const made = await convertProof({ ...candidate.own.credential }, form, conversion)
       return 'credential' in made ? made : { missing: 'key' }
     },
   }

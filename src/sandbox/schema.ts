@@ -1,4 +1,4 @@
-/** Wire shape of a sandbox score (spec §4.7, decision D50). */
+/** Wire shape of a sandbox score (decision D50). */
 import { Type } from 'typebox'
 import { publicScore, scoreCredential } from '../candidates/schema.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'

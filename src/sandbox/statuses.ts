@@ -1,6 +1,6 @@
 /**
- * Whether a credential of the sandbox is revoked: by its token, and as a signed list. Nothing of it is stored: every node of a deployment
- * answers with the same list, byte for byte.
+ * The revocation status of sandbox credentials: by token, and as a signed list. Nothing is stored.
+ * Every node of a deployment serves the same list, byte for byte.
  */
 import type { Clock } from '../platform/clock.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
@@ -14,10 +14,13 @@ import {
   statusListProofs,
 } from '../score-credentials/status-list.ts'
 import { sandboxListId, sandboxSigner } from './credentials.ts'
-import type { SandboxPerson } from './issued-people.ts'
+import type { SandboxCandidate } from './sandbox-candidates.ts'
 
 export interface SandboxStatuses {
-  /** Returns when the credential was revoked, null while it is active, and undefined if no credential has the token, or the digest. */
+  /**
+   * Returns when the credential was revoked, or null while it is active. Returns undefined if no
+   * credential has the token, or if the digest is not that of the credential.
+   */
   revokedAt(token: string, vcSha256: string | undefined): Date | null | undefined
   /** Returns the signed list, or null if there is no such list. */
   list(listId: string, form: ProofForm): PublicDocument | null
@@ -27,10 +30,10 @@ const revokedAt = new Date('2026-06-01T10:00:00Z')
 const refreshMs = listRefreshSeconds * 1_000
 
 export function sandboxStatuses(
-  people: readonly SandboxPerson[],
+  candidates: readonly SandboxCandidate[],
   { origin, clock }: { origin: Origin; clock: Clock },
 ): SandboxStatuses {
-  const credentials = people.flatMap(({ own }) => own ?? [])
+  const credentials = candidates.flatMap(({ own }) => own ?? [])
   const byToken = new Map(credentials.map((own) => [own.statusToken, own]))
   const revoked = credentials.filter(({ isRevoked }) => isRevoked)
   const bits = bitsOf(revoked.map(({ listIndex }) => listIndex))

@@ -1,37 +1,40 @@
-/** The people of the sandbox with their credentials, and what is public of them. */
+/** The sandbox candidates with their credentials and public rows. */
 import type { PublicRow } from '../candidates/public-read.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import type { IssuedCredential } from '../score-credentials/issue.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import { bandOf } from '../skill-standard/bands.ts'
 import { sandboxCredential, sandboxIssuedAt, sandboxListId } from './credentials.ts'
-import { type FictionalPerson, fictionalPeople } from './people.ts'
+import { type FictionalCandidate, fictionalCandidates } from './fictional-candidates.ts'
 
-export interface SandboxPerson {
-  /** Of the score, 64 lowercase hex characters. */
+export interface SandboxCandidate {
+  /** Id of the score, 64 lowercase hex characters. */
   id: string
   row: PublicRow
-  /** Null for a person without a score, or a score without a credential. */
+  /** Null for a candidate without a score, or a score without a credential. */
   own: (IssuedCredential & { isRevoked: boolean; listIndex: number }) | null
 }
 
-export function sandboxPeople(origin: Origin): SandboxPerson[] {
-  return fictionalPeople.map((person, place) => {
-    const own = issued(person, { origin, place })
-    return { id: scoreIdOf(person), own, row: rowOf(person, own) }
+export function sandboxCandidates(origin: Origin): SandboxCandidate[] {
+  return fictionalCandidates.map((candidate, place) => {
+    const own = issued(candidate, { origin, place })
+    return { id: scoreIdOf(candidate), own, row: rowOf(candidate, own) }
   })
 }
 
 const engineVersion = '1.0.0'
 
-/** Everybody in the sandbox is public in every way; whoever has no score shares none. */
-function rowOf(fictional: FictionalPerson, own: IssuedCredential | null): PublicRow {
+/**
+ * Returns the public row. Every sandbox candidate grants every consent; a candidate without a score
+ * has no snapshot.
+ */
+function rowOf(fictional: FictionalCandidate, own: IssuedCredential | null): PublicRow {
   const { profile, score } = fictional
-  const person = { ...profile, skills: [...profile.skills] }
-  if (score === null) return { ...person, snapshot: null }
+  const candidate = { ...profile, skills: [...profile.skills] }
+  if (score === null) return { ...candidate, snapshot: null }
   const { low, high, evidenceCount } = score
   return {
-    ...person,
+    ...candidate,
     snapshot: {
       score: score.score,
       evidenceCount,
@@ -50,14 +53,14 @@ function rowOf(fictional: FictionalPerson, own: IssuedCredential | null): Public
   }
 }
 
-function scoreIdOf({ profile }: FictionalPerson): string {
+function scoreIdOf({ profile }: FictionalCandidate): string {
   return sha256Hex(`sandbox score ${profile.username}`)
 }
 
 function issued(
-  { profile, score }: FictionalPerson,
+  { profile, score }: FictionalCandidate,
   { origin, place }: { origin: Origin; place: number },
-): SandboxPerson['own'] {
+): SandboxCandidate['own'] {
   if (score === null || score.credential === 'none') return null
   const { low, high, evidenceCount } = score
   const made = sandboxCredential(

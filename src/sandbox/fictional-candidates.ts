@@ -1,9 +1,9 @@
-/** Pure: forty people who do not exist, the same ones in every deployment and at any time. */
+/** Pure: forty fictional candidates, the same in every deployment and at any time. */
 import type { Profile, ProfileSkill } from '../workers/profile.ts'
 
-export interface FictionalPerson {
+export interface FictionalCandidate {
   profile: Omit<Profile, 'memberSince'> & { memberSince: string }
-  /** Null for those who show none: that has to be tried out as well. */
+  /** Null for a candidate who shows no score, so that developers can try that case too. */
   score: FictionalScore | null
 }
 
@@ -12,13 +12,18 @@ export interface FictionalScore {
   low: number
   high: number
   evidenceCount: number
-  /** `none`: a public score without a credential. `revoked`: its status and its list say so. */
+  /**
+   * `none`: a public score without a credential. `revoked`: the status and the list show the
+   * revocation.
+   */
   credential: 'issued' | 'revoked' | 'none'
 }
 
 /**
- * username | name | title | skills | score low high evidence. A skill: its name, a level's first letter or -, * where it is verified.
- * No score: the person shares none. A score with ! has no credential, one with x a revoked one.
+ * Columns: username | name | title | skills | score low high evidence.
+ * A skill is a name and the first letter of its level or `-`, followed by `*` if it is verified.
+ * The score `-` means that the candidate shares none. A score with `!` has no credential, one with
+ * `x` a revoked one.
  */
 const table = `
 amara-okoye | Amara Okoye | Software Engineer | TypeScript a*, React a*, JavaScript e*, Automated testing i | 742 690 791 21
@@ -70,7 +75,7 @@ const levels: Record<string, string> = {
   e: 'expert',
 }
 
-export const fictionalPeople: readonly FictionalPerson[] = table
+export const fictionalCandidates: readonly FictionalCandidate[] = table
   .trim()
   .split('\n')
   .map((line, i) => {
