@@ -60,7 +60,7 @@ interface OpenWish {
 }
 
 function wishOf(config: Config, flags: OpenFlags): OpenWish {
-  const { evidence = [], exclude = false, restrict = config.disputeRestricts } = flags
+  const { evidence = [], exclude = false, restrict = config.disputeHidesScore } = flags
   const kind = disputeKinds.find((known) => known === flags.kind)
   if (kind === undefined) throw new UsageError(`--kind is one of ${disputeKinds.join(', ')}.`)
   const isAboutItems = kind === 'evidence'

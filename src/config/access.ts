@@ -43,7 +43,7 @@ export const accessSettings = {
     effect: 'Of one API key to one route. One more is answered with 429.',
     parse: integer(1, 100_000_000),
   }),
-  KEY_MISSES_PER_MINUTE: setting({
+  KEY_NOT_FOUND_PER_MINUTE: setting({
     default: '60',
     unit: 'answers a minute',
     effect:
@@ -86,7 +86,7 @@ export function readAccess(reading: Reading): AccessConfig {
       candidate_search: readOr('CREDITS_PER_CANDIDATE_SEARCH'),
     },
     keyLimits: { perMinute: readOr('KEY_CALLS_PER_MINUTE'), perDay: readOr('KEY_CALLS_PER_DAY') },
-    missLimits: forTheWholeDay(readOr('KEY_MISSES_PER_MINUTE')),
+    missLimits: forTheWholeDay(readOr('KEY_NOT_FOUND_PER_MINUTE')),
     failedKeyLimits: forTheWholeDay(readOr('FAILED_KEYS_PER_MINUTE')),
   }
 }

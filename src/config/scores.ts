@@ -23,7 +23,7 @@ export const scoresSettings = {
       'When a dispute is due, from its opening. One that is late is shown as overdue; nothing else happens.',
     parse: integer(1, 365),
   }),
-  DISPUTE_RESTRICTS: setting({
+  DISPUTE_HIDES_SCORE: setting({
     default: 'true',
     unit: 'true or false',
     effect:
@@ -36,7 +36,7 @@ export interface ScoresConfig {
   scoreEvidenceMin: number
   scoreGroupsMin: number
   disputeDueDays: number
-  disputeRestricts: boolean
+  disputeHidesScore: boolean
 }
 
 export function readScores(reading: Reading): ScoresConfig {
@@ -45,6 +45,6 @@ export function readScores(reading: Reading): ScoresConfig {
     scoreEvidenceMin: readOr('SCORE_EVIDENCE_MIN'),
     scoreGroupsMin: readOr('SCORE_GROUPS_MIN'),
     disputeDueDays: readOr('DISPUTE_DUE_DAYS'),
-    disputeRestricts: readOr('DISPUTE_RESTRICTS'),
+    disputeHidesScore: readOr('DISPUTE_HIDES_SCORE'),
   }
 }

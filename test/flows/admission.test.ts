@@ -289,7 +289,7 @@ test('an account has at most twenty active keys, also when they are made at once
 })
 
 test('429: 404s of one key are limited, and then nothing is told; other keys go on', async () => {
-  const node = await startNode(url, { env: { KEY_MISSES_PER_MINUTE: '5' } })
+  const node = await startNode(url, { env: { KEY_NOT_FOUND_PER_MINUTE: '5' } })
   const [guesser, other] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 10 })]
   const replies: Reply[] = []
   for (let i = 0; i < 6; i++) replies.push(await ask(node.base, thing('absent', guesser)))

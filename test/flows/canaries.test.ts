@@ -119,7 +119,7 @@ test('no private word of 500 people is in any public answer, event, log line or 
     METRICS_PORT: '0',
     LOG_LEVEL: 'debug',
     KEY_CALLS_PER_MINUTE: '60000',
-    KEY_MISSES_PER_MINUTE: '60000',
+    KEY_NOT_FOUND_PER_MINUTE: '60000',
   })
   const statuses = new Map<number, number>()
   const read = async (path: string): Promise<string> => {

@@ -127,7 +127,7 @@ test('from opening to the decision: what is told, what is shown, and what the au
 
 test('the operator chooses whether the score is hidden; a withdrawn dispute makes room for another', async () => {
   const { report, run, env } = await place()
-  env.DISPUTE_RESTRICTS = 'false'
+  env.DISPUTE_HIDES_SCORE = 'false'
   env.DISPUTE_DUE_DAYS = '1'
   const open = ['disputes', 'open', 'ada', '--kind', 'score']
   const { dispute } = await report(...open)
@@ -143,7 +143,7 @@ test('the operator chooses whether the score is hidden; a withdrawn dispute make
   const hidden = await report('workers', 'show', 'ada')
   assert.equal(hidden.restricted, true)
   assert.equal(hidden.openDisputes.length, 1)
-  env.DISPUTE_RESTRICTS = 'true'
+  env.DISPUTE_HIDES_SCORE = 'true'
   const identity = ['disputes', 'open', 'ada', '--kind', 'identity', '--no-restrict']
   assert.equal((await report(...identity)).dispute.restricted, false)
 })

@@ -13,7 +13,7 @@ export function disputesCommands(program: Command): void {
     .requiredOption('--kind <kind>', 'score, evidence or identity')
     .option('--evidence <id...>', 'what is disputed: evidence ids, or SOURCE/EXTERNAL-ID')
     .option('--exclude', 'the evidence counts for nothing until the dispute ends')
-    .option('--restrict', 'hide the score until the dispute ends (default: DISPUTE_RESTRICTS)')
+    .option('--restrict', 'hide the score until the dispute ends (default: DISPUTE_HIDES_SCORE)')
     .option('--no-restrict', 'the score stays public')
     .option(...byOption)
     .action((username, flags) =>
