@@ -198,8 +198,7 @@ test('a noun file does no I/O: it imports no store, no server and no node module
 })
 
 test('consent and identity are changed only by the verbs that bring credentials in line', () => {
-  const raw =
-    /(?:changeConsents?|changeConsentInside|moveIdentity|moveIdentityInside|verifyFirst|registerPeople)\b/
+  const raw = /(?:recordConsents?|recordIdentityMove|verifyFirst|registerOrEditWorkers)\b/
   const home = 'src/scores/keep-sharing.ts'
   const callers = sources.filter((file) => {
     const text = readFileSync(file, 'utf8')

@@ -8,11 +8,18 @@ import {
   records,
   registerSeekers,
 } from '../../test/support/build/candidates.ts'
-import { line, now, person, publicLine, register } from '../../test/support/build/workers.ts'
+import {
+  changeConsent,
+  line,
+  now,
+  person,
+  publicLine,
+  register,
+} from '../../test/support/build/workers.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql, type Tx } from '../platform/db/db.ts'
-import { changeConsent, changeConsentInside } from '../workers/consent.ts'
+import { recordConsent } from '../workers/consent.ts'
 import { adoptVocabulary, indexLeftovers, keepingIndex } from './keep-index.ts'
 import { candidateSearch } from './search.ts'
 import { skillNames } from './skill-names.ts'
@@ -178,7 +185,7 @@ test('who is taken up by the worker while they take a consent back is not found 
   await registerSeekers(db, [ada])
   await db.run(sql`update profiles set title = 'Countess'`)
   const wish = { permission: 'search_listing', textVersion: null, by: 'test', at: now } as const
-  const withdraw = (tx: Tx) => changeConsentInside(tx, 'ada', wish)
+  const withdraw = (tx: Tx) => recordConsent(tx, 'ada', wish)
   await inTurn(db, withdraw, () => indexLeftovers(db, names))
   assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
 })

@@ -8,7 +8,7 @@
 
 import { type Db, planAnew, type Tx } from '../platform/db/db.ts'
 import { mayBeFound } from '../workers/gate.ts'
-import { findPeople, lockWorkers, type Person } from '../workers/store.ts'
+import { findWorkers, lockWorkers, type Worker } from '../workers/store.ts'
 import type { Card } from './card.ts'
 import type { SkillNames } from './skill-names.ts'
 import {
@@ -79,7 +79,7 @@ export async function renewSearchEpoch(db: Db): Promise<void> {
 }
 
 async function indexWorkers(tx: Tx, workerIds: readonly string[], names: SkillNames) {
-  const people = await findPeople(tx, { workerIds })
+  const people = await findWorkers(tx, { workerIds })
   const entries = people
     .filter(isListed)
     .map(({ workerId, profile }) => entryOf(workerId, profile, names))
@@ -95,7 +95,7 @@ export function entryOf(
   return { workerId, username, card, postings: postingsOf(card, names) }
 }
 
-function isListed({ onboardedAt, consents }: Person): boolean {
+function isListed({ onboardedAt, consents }: Worker): boolean {
   return mayBeFound({
     onboarded: onboardedAt !== null,
     consents: {

@@ -7,7 +7,7 @@ import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { type Queryable, type Statement, sql, type Tx } from '../platform/db/db.ts'
-import { changeConsents } from '../workers/consent.ts'
+import { recordConsents } from '../workers/consent.ts'
 import { readable } from '../workers/gate.ts'
 import type { Permission } from '../workers/schema.ts'
 import { findBySnapshot, findByUsername, findIssuedCredential } from './public-store.ts'
@@ -83,7 +83,7 @@ const changes: { [Name in keyof Facts]: (to: Facts[Name]) => Promise<unknown> } 
 
 function consent(permission: Permission, granted: boolean, tx?: Tx): Promise<unknown> {
   const wish = { workerId, permission, textVersion: granted ? '1' : null }
-  const change = (inside: Tx) => changeConsents(inside, [wish], { by: 'test', at: now })
+  const change = (inside: Tx) => recordConsents(inside, [wish], { by: 'test', at: now })
   return tx === undefined ? db.transaction(change) : change(tx)
 }
 

@@ -3,13 +3,12 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { origin, signer } from '../../test/support/build/credentials.ts'
 import { issueOne, liveVerdict, testRegistry } from '../../test/support/build/registry.ts'
-import { now, publicLine, register } from '../../test/support/build/workers.ts'
+import { changeConsent, now, publicLine, register } from '../../test/support/build/workers.ts'
 import { ask, type Reply } from '../../test/support/start/ask.ts'
 import { seen, startCandidates } from '../../test/support/start/candidate-edge.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { sql } from '../platform/db/db.ts'
 import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
-import { changeConsent } from '../workers/consent.ts'
 
 const registry = await testRegistry()
 const { db } = registry

@@ -10,13 +10,18 @@ import {
   records,
   registerSeekers,
 } from '../../test/support/build/candidates.ts'
-import { now, publicLine, register, registrationOf } from '../../test/support/build/workers.ts'
+import {
+  changeConsent,
+  now,
+  publicLine,
+  register,
+  registrationOf,
+} from '../../test/support/build/workers.ts'
 import fc from '../../test/support/oracle/fc.ts'
 import { type Seeker, searchByHand } from '../../test/support/oracle/search-oracle.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { type Queryable, type Statement, sql, type Tx } from '../platform/db/db.ts'
-import { changeConsent } from '../workers/consent.ts'
-import { registerPeople } from '../workers/register.ts'
+import { registerOrEditWorkers } from '../workers/register.ts'
 import { renewSearchEpoch } from './keep-index.ts'
 import type { SearchResult } from './schema.ts'
 import { candidateSearch } from './search.ts'
@@ -92,7 +97,7 @@ test('a change that was under way when it was found counts as soon as it is comm
   await registerSeekers(db, [skilled('ada', 'Java')])
   const search = candidateSearch(db, names)
   const come = (tx: Tx, who: Seeker) =>
-    registerPeople(tx, [registrationOf(publicLine({ ...who }))], { by: 'test', at: now })
+    registerOrEditWorkers(tx, [registrationOf(publicLine({ ...who }))], { by: 'test', at: now })
   await everybody.transaction(async (older) => {
     await come(older, skilled('bob', 'Java'))
     // Committed before the older one, so that numbers of transactions and commits are in another order.

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { changeConsent } from '../scores/keep-sharing.ts'
-import type { Circumstances, ConsentOutcome, Wish } from '../workers/consent.ts'
+import type { Attribution, ConsentOutcome, ConsentRequest } from '../workers/consent.ts'
 import { isPermission, permissions } from '../workers/schema.ts'
 import { done, type Outcome } from './output.ts'
 import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
@@ -35,7 +35,7 @@ export function changeConsentCommand(
   return withDatabase(config, async (db) => {
     const wish = { permission, textVersion, by: actor, at: systemClock() }
     const changed = await db.transaction((tx) => changeRecorded(tx, username, wish))
-    if (changed.outcome === 'unknown_person') return unknownPerson(username)
+    if (changed.outcome === 'unknown_worker') return unknownPerson(username)
     const told = { username, permission, granted: textVersion !== null }
     if (changed.outcome === 'unchanged')
       return done({ ok: true, ...told, changed: false }, [`${username}: nothing to change`])
@@ -54,7 +54,7 @@ export function changeConsentCommand(
 async function changeRecorded(
   tx: Tx,
   username: string,
-  wish: Wish & Circumstances,
+  wish: ConsentRequest & Attribution,
 ): Promise<ConsentOutcome> {
   const changed = await changeConsent(tx, username, wish)
   if (changed.outcome !== 'changed') return changed

@@ -34,7 +34,7 @@ export function openDisputeCommand(
   const wish = wishOf(config, flags)
   return withDatabase(config, async (db) => {
     const opening = await db.transaction((tx) => openRecorded(tx, username, wish))
-    if (opening.outcome === 'unknown_person') return unknownPerson(username)
+    if (opening.outcome === 'unknown_worker') return unknownPerson(username)
     if (opening.outcome !== 'opened') return refused(refusalOf(username, opening), opening)
     const { id, restricted, dueAt, items } = opening.dispute
     const [told] = await toldDisputes(db, [opening.dispute], wish.now)
@@ -84,7 +84,7 @@ function wishOf(config: Config, flags: OpenFlags): OpenWish {
 async function openRecorded(tx: Tx, username: string, wish: OpenWish): Promise<Opening> {
   const { kind, names, exclude, restricted, actor, now, dueAt } = wish
   const workerId = await findWorkerId(tx, username)
-  if (workerId === null) return { outcome: 'unknown_person' }
+  if (workerId === null) return { outcome: 'unknown_worker' }
   const { ids: evidenceIds, unknown } = await evidenceIdsOf(tx, names)
   if (unknown.length > 0) return { outcome: 'not_theirs', evidenceIds: unknown }
   const asked = { workerId, kind, evidenceIds, restricted, exclude }
@@ -97,7 +97,7 @@ async function openRecorded(tx: Tx, username: string, wish: OpenWish): Promise<O
   return opening
 }
 
-type Refusal = Exclude<Opening, { outcome: 'opened' | 'unknown_person' }>
+type Refusal = Exclude<Opening, { outcome: 'opened' | 'unknown_worker' }>
 
 function refusalOf(username: string, refusal: Refusal): string {
   if (refusal.outcome === 'no_score') return `${username} has no score to dispute.`

@@ -2,7 +2,7 @@
 import type { Dispute } from '../disputes/dispute.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { findPersonFacts } from '../workers/store.ts'
+import { findWorkerFacts } from '../workers/store.ts'
 import type { Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { uuidForm } from './uuid-form.ts'
@@ -15,7 +15,7 @@ export async function toldDisputes(
   disputes: readonly Dispute[],
   now: Date,
 ): Promise<ToldDispute[]> {
-  const people = await findPersonFacts(
+  const people = await findWorkerFacts(
     db,
     disputes.map(({ workerId }) => workerId),
   )

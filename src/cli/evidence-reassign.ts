@@ -37,7 +37,7 @@ export async function reassignEvidenceCommand(
     const scoring = await scoringNow(db)
     const answer = await db.transaction((tx) => reassignRecorded(tx, scoring, wish))
     if ('unknownPerson' in answer) return unknownPerson(answer.unknownPerson)
-    if (answer.outcome === 'unknown_person') return unknownPerson(wish.to)
+    if (answer.outcome === 'unknown_worker') return unknownPerson(wish.to)
     return told(answer, wish.to)
   })
 }
@@ -104,7 +104,7 @@ const refusals = {
   excluded: 'set aside by a dispute: end that first',
 }
 
-function told(answer: Exclude<Reassigned, { outcome: 'unknown_person' }>, to: string): Outcome {
+function told(answer: Exclude<Reassigned, { outcome: 'unknown_worker' }>, to: string): Outcome {
   if (answer.outcome !== 'reassigned') {
     const message = `${answer.evidenceIds.join(', ')}: ${refusals[answer.outcome]}. Nothing was done.`
     return done({ ok: false, ...answer, message }, [message], 1)

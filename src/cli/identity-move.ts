@@ -5,7 +5,7 @@ import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { dayOf, instantOf } from '../platform/instant.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
-import type { Circumstances } from '../workers/consent.ts'
+import type { Attribution } from '../workers/consent.ts'
 import type { IdentityOutcome, Move } from '../workers/identity.ts'
 import { yearsAfter } from '../workers/identity-state.ts'
 import { findWorkerId } from '../workers/store.ts'
@@ -50,7 +50,7 @@ function moveCommand(
   return withDatabase(config, async (db) => {
     const moving = { move, by, at: systemClock() }
     const moved = await db.transaction((tx) => moveRecorded(tx, username, moving))
-    if (moved.outcome === 'unknown_person') return unknownPerson(username)
+    if (moved.outcome === 'unknown_worker') return unknownPerson(username)
     if (moved.outcome === 'unusable') throw new UsageError(`--until ${moved.fault.reason}.`)
     const { from } = moved
     if (moved.outcome === 'refused') {
@@ -75,10 +75,10 @@ type OwnMove = Move & { move: 'verify' | 'revoke' }
 async function moveRecorded(
   tx: Tx,
   username: string,
-  { move, by, at }: Circumstances & { move: OwnMove },
+  { move, by, at }: Attribution & { move: OwnMove },
 ): Promise<IdentityOutcome> {
   const workerId = await findWorkerId(tx, username)
-  if (workerId === null) return { outcome: 'unknown_person' }
+  if (workerId === null) return { outcome: 'unknown_worker' }
   const moved = await moveIdentity(tx, { ...move, workerId }, { by, at })
   if (moved.outcome !== 'changed') return moved
   const action = move.move === 'verify' ? 'identity.verified' : 'identity.revoked'

@@ -15,7 +15,7 @@ import { findActiveSnapshots } from '../scores/store.ts'
 import { dateOfDay } from '../scoring-core/civil-date.ts'
 import type { Evidence, ScoreInput } from '../scoring-core/evidence.ts'
 import type { Explanation, ItemExplanation, SkillExplanation } from '../scoring-core/explain.ts'
-import { findPeople } from '../workers/store.ts'
+import { findWorkers } from '../workers/store.ts'
 import { done, type Outcome } from './output.ts'
 import { unknownPerson, usernameGiven } from './person.ts'
 import { releasedVocabulary } from './released-vocabulary.ts'
@@ -43,7 +43,7 @@ export function explainScoreCommand(
   }
   const username = usernameGiven(given)
   return withDatabase(config, async (db) => {
-    const [person] = await findPeople(db, { usernames: [username] })
+    const [person] = await findWorkers(db, { usernames: [username] })
     if (person === undefined) return unknownPerson(username)
     if (flags.now) return explainNow(db, person.workerId)
     const [active] = await findActiveSnapshots(db, [person.workerId])

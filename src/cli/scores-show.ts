@@ -2,7 +2,7 @@
 import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
 import { findHistory, type ScoreInHistory } from '../scores/history-store.ts'
-import { findPeople } from '../workers/store.ts'
+import { findWorkers } from '../workers/store.ts'
 import { done, type Outcome } from './output.ts'
 import { unknownPerson, usernameGiven } from './person.ts'
 import { withDatabase } from './with-database.ts'
@@ -10,7 +10,7 @@ import { withDatabase } from './with-database.ts'
 export function showScoresCommand(config: Config, given: string): Promise<Outcome> {
   const username = usernameGiven(given)
   return withDatabase(config, async (db) => {
-    const [person] = await findPeople(db, { usernames: [username] })
+    const [person] = await findWorkers(db, { usernames: [username] })
     if (person === undefined) return unknownPerson(username)
     const scores = await findHistory(db, person.workerId)
     const lines = scores.length === 0 ? [`${username} has no score.`] : scores.map(line)

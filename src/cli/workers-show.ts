@@ -8,7 +8,7 @@ import { hidingScore, type ScoreGate } from '../workers/gate.ts'
 import { identityAt } from '../workers/identity-state.ts'
 import { missingFor } from '../workers/onboard.ts'
 import { type Permission, permissions } from '../workers/schema.ts'
-import { findPeople, type Person } from '../workers/store.ts'
+import { findWorkers, type Worker } from '../workers/store.ts'
 import { done, type Outcome } from './output.ts'
 import { unknownPerson, usernameGiven } from './person.ts'
 import { oneLine } from './told-result.ts'
@@ -17,7 +17,7 @@ import { withDatabase } from './with-database.ts'
 export function showWorkerCommand(config: Config, given: string): Promise<Outcome> {
   const username = usernameGiven(given)
   return withDatabase(config, async (db) => {
-    const [person] = await findPeople(db, { usernames: [username] })
+    const [person] = await findWorkers(db, { usernames: [username] })
     if (person === undefined) return unknownPerson(username)
     const disputes = await findDisputes(db, await findWorkerDisputeIds(db, person.workerId))
     const open = disputes.filter(({ endedAt }) => endedAt === null)
@@ -32,7 +32,7 @@ interface Facts {
   now: Date
 }
 
-function shown(person: Person, { openDisputes, hasScore, now }: Facts): Outcome {
+function shown(person: Worker, { openDisputes, hasScore, now }: Facts): Outcome {
   const { workerId, externalId, profile, onboardedAt, consents, consentVersion } = person
   const missing = missingFor(person)
   const identity = {
@@ -97,7 +97,7 @@ const gateTexts: Record<ScoreGate, string> = {
   dispute: 'an open dispute hides it',
 }
 
-function toldConsent(permission: (typeof permissions)[number], { consents }: Person): string {
+function toldConsent(permission: (typeof permissions)[number], { consents }: Worker): string {
   const consent = consents[permission]
   const state =
     consent === undefined

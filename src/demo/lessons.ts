@@ -4,7 +4,7 @@ import type { Queryable } from '../platform/db/db.ts'
 import { type Origin, subjectUrl } from '../score-credentials/payload.ts'
 import { findIssued, type RegisteredCredential } from '../score-credentials/store.ts'
 import { findWorkerCredentials } from '../scores/store.ts'
-import { findPeople } from '../workers/store.ts'
+import { findWorkers } from '../workers/store.ts'
 import { heroes, type Lesson } from './story.ts'
 
 const isThe: Record<Lesson, (one: RegisteredCredential, now: Date) => boolean> = {
@@ -25,7 +25,7 @@ export async function findLessons(
   origin: Origin,
   now: Date,
 ): Promise<Map<Lesson, RegisteredCredential>> {
-  const people = await findPeople(db, { externalIds: Object.values(heroes) })
+  const people = await findWorkers(db, { externalIds: Object.values(heroes) })
   const workerIds = people.map(({ workerId }) => workerId)
   const held = workerIds.length === 0 ? [] : await findWorkerCredentials(db, workerIds)
   const digests = held.flatMap(({ vcSha256 }) => vcSha256 ?? [])

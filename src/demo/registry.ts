@@ -9,7 +9,7 @@ import type { Engine } from '../scores/engine.ts'
 import { issueRuleOf, scoringRulesOf } from '../scores/scoring.ts'
 import { scoringVocabulary } from '../scores/scoring-vocabulary.ts'
 import type { Vocabulary } from '../skill-standard/catalog.ts'
-import { findPeople } from '../workers/store.ts'
+import { findWorkers } from '../workers/store.ts'
 import { dayMs } from './days.ts'
 import { type DemoKey, demoKey } from './demo-key.ts'
 import { evidenceOf } from './evidence.ts'
@@ -65,7 +65,7 @@ export function toldStory(db: Db, telling: Telling): Promise<ToldStory> {
 /** When the story was told, or null: its evidence is dated from there. Anybody of it who is still there knows. */
 async function toldAt(db: Queryable): Promise<Date | null> {
   const joined = new Map(demoPeople.map(({ username, joinedDaysAgo }) => [username, joinedDaysAgo]))
-  for (const { externalId, termsAcceptedAt } of await findPeople(db, {
+  for (const { externalId, termsAcceptedAt } of await findWorkers(db, {
     externalIds: [...joined.keys()],
   })) {
     const daysAgo = joined.get(externalId ?? '')

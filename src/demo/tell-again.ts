@@ -7,7 +7,7 @@ import type { Tx } from '../platform/db/db.ts'
 import { scoreWorkers } from '../scores/score-workers.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import type { DueWorker } from '../scores/standings.ts'
-import { findPeople } from '../workers/store.ts'
+import { findWorkers } from '../workers/store.ts'
 import { dayMs } from './days.ts'
 import { demoPeople } from './people.ts'
 import { heroes } from './story.ts'
@@ -19,7 +19,7 @@ export async function tellAgain(
   scoring: Scoring,
   { lately, now }: { lately: Date; now: Date },
 ): Promise<Action[]> {
-  const people = await findPeople(tx, { externalIds: demoPeople.map(({ username }) => username) })
+  const people = await findWorkers(tx, { externalIds: demoPeople.map(({ username }) => username) })
   const ids = new Map(people.map(({ workerId, externalId }) => [externalId, workerId]))
   const due = (username: string, correction: DueWorker['correction'] = null): DueWorker[] => {
     const workerId = ids.get(username)

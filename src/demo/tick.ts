@@ -1,7 +1,7 @@
 /** What `assay demo tick` takes back next: an item of evidence of whoever of the demo has most, and teaches no lesson. */
 import { findWorkerEvidence } from '../evidence/store.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { findPeople } from '../workers/store.ts'
+import { findWorkers } from '../workers/store.ts'
 import { demoPeople } from './people.ts'
 import { heroes, withdrawn } from './story.ts'
 
@@ -11,7 +11,7 @@ export async function nextEvidence(db: Queryable): Promise<string | null> {
   const usernames = demoPeople
     .filter(({ username, lacks }) => lacks.length === 0 && !spared.has(username))
     .map(({ username }) => username)
-  const people = await findPeople(db, { usernames })
+  const people = await findWorkers(db, { usernames })
   const evidence = await findWorkerEvidence(
     db,
     people.map(({ workerId }) => workerId),

@@ -28,7 +28,7 @@ import { candidateReads } from '../candidates/reads.ts'
 import { sql, type Tx } from '../platform/db/db.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
-import { findPersonFacts } from '../workers/store.ts'
+import { findWorkerFacts } from '../workers/store.ts'
 import { findChanges, findDisputes } from './store.ts'
 
 const registry = await testRegistry()
@@ -286,7 +286,7 @@ test('upheld identity: the check counts no more, and its credential goes; reject
   for (const ending of ['upheld', 'rejected'] as const) {
     const { workerId } = await personWithScore()
     await resolved(db, { workerId, kind: 'identity' }, { ending })
-    const [person] = await findPersonFacts(db, [workerId])
+    const [person] = await findWorkerFacts(db, [workerId])
     assert.equal(person?.identity?.state, ending === 'upheld' ? 'revoked' : 'verified')
     const [row] = await db.rows<{ open: number }>(sql`
       select count(*)::int as open from score_snapshots
@@ -305,7 +305,7 @@ test('upheld identity of somebody whose check had been taken back before, or beg
   ] as const) {
     await db.transaction((tx) => moveIdentity(tx, { workerId, move }, by))
     await resolved(db, { workerId, kind: 'identity' }, { ending: 'upheld' })
-    const [person] = await findPersonFacts(db, [workerId])
+    const [person] = await findWorkerFacts(db, [workerId])
     assert.equal(person?.identity?.state, state)
   }
 })
@@ -320,7 +320,7 @@ test('restricted: score, detail and credential do not show it until the dispute 
     clock: () => daysAfter(2),
   })
   const { workerId, evidence, scoreId } = await personWithScore()
-  const [person] = await findPersonFacts(db, [workerId])
+  const [person] = await findWorkerFacts(db, [workerId])
   const shown = async (id: string) => {
     const detail = await reads.candidate(person?.username ?? '')
     assert.ok(detail)
@@ -357,7 +357,7 @@ test('who does not share the score: all is done, and nothing is told', async () 
 
 test('refused at opening: nobody, no score, evidence of others, revoked evidence', async () => {
   const nobody = '00000000-0000-4000-8000-000000000000'
-  assert.deepEqual(await tryToOpen(db, { workerId: nobody }), { outcome: 'unknown_person' })
+  assert.deepEqual(await tryToOpen(db, { workerId: nobody }), { outcome: 'unknown_worker' })
   const [unscored = ''] = await addPeople(db, 1)
   assert.deepEqual(await tryToOpen(db, { workerId: unscored }), { outcome: 'no_score' })
   const { evidence } = await personWithScore()

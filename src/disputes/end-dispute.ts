@@ -13,7 +13,7 @@ import type { Scoring } from '../scores/scoring.ts'
 import { mayPublish } from '../scores/sharing.ts'
 import { findActiveSnapshots, findEarlierSnapshots } from '../scores/store.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
-import { findPersonFacts } from '../workers/store.ts'
+import { findWorkerFacts } from '../workers/store.ts'
 import {
   canMove,
   type Decision,
@@ -60,7 +60,7 @@ export async function endDispute(
   const resultingSnapshotId = active?.snapshotId.toString('hex') ?? null
   await markEnded(tx, { id: disputeId, resolution, upheldIds, resultingSnapshotId, endedAt: now })
   await insertChange(tx, disputeId, { state, changedAt: now, actor })
-  const [person] = await findPersonFacts(tx, [workerId])
+  const [person] = await findWorkerFacts(tx, [workerId])
   const event = disputeResolved(dispute, { ending, resultingSnapshotId, endedAt: now })
   if (person !== undefined && mayPublish(person)) await publishEvents(tx, [event], now)
   const scoreChanged = isScoreChanged(dispute, resultingSnapshotId)
@@ -132,7 +132,7 @@ async function takeIdentityBack(
   _scoring: Scoring,
   { dispute: { workerId }, actor, now }: Consequence,
 ): Promise<boolean> {
-  const [person] = await findPersonFacts(tx, [workerId])
+  const [person] = await findWorkerFacts(tx, [workerId])
   if (person?.identity?.state === 'verified')
     await moveIdentity(tx, { workerId, move: 'revoke' }, { by: actor, at: now })
   return false

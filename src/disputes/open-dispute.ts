@@ -9,7 +9,7 @@ import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { mayPublish } from '../scores/sharing.ts'
 import { findActiveSnapshots } from '../scores/store.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
-import { findPersonFacts, lockWorkers } from '../workers/store.ts'
+import { findWorkerFacts, lockWorkers } from '../workers/store.ts'
 import { canMove, type Dispute, type DisputeKind, type DisputeState } from './dispute.ts'
 import { disputeOpened } from './dispute-events.ts'
 import { findDisputes, findRival, insertChange, insertDispute, markUnderReview } from './store.ts'
@@ -33,7 +33,7 @@ export interface Circumstances {
 
 export type Opening =
   | { outcome: 'opened'; dispute: Dispute }
-  | { outcome: 'unknown_person' }
+  | { outcome: 'unknown_worker' }
   /** A score is disputed, and there is none. */
   | { outcome: 'no_score' }
   /** Evidence that is not there, or somebody else's. */
@@ -50,8 +50,8 @@ export async function openDispute(
 ): Promise<Opening> {
   const { workerId, kind, evidenceIds, restricted, exclude } = wish
   await lockWorkers(tx, [workerId])
-  const [person] = await findPersonFacts(tx, [workerId])
-  if (person === undefined) return { outcome: 'unknown_person' }
+  const [person] = await findWorkerFacts(tx, [workerId])
+  if (person === undefined) return { outcome: 'unknown_worker' }
   const refused = await refusalOf(tx, wish)
   if (refused !== null) return refused
   const [active] = await findActiveSnapshots(tx, [workerId])

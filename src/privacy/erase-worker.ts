@@ -15,9 +15,9 @@ import { revokeDigests } from '../score-credentials/revoke.ts'
 import { changeConsent } from '../scores/keep-sharing.ts'
 import { eraseWorkings } from '../scores/personal-store.ts'
 import { eraseEvents } from '../webhooks/personal-store.ts'
-import { erasePerson, lockToErase } from '../workers/personal-store.ts'
+import { eraseWorkerRows, lockToErase } from '../workers/personal-store.ts'
 import { permissions } from '../workers/schema.ts'
-import { findPersonFacts, findWorkerId } from '../workers/store.ts'
+import { findWorkerFacts, findWorkerId } from '../workers/store.ts'
 import { findTraces } from './traces.ts'
 
 export interface Erasure {
@@ -43,7 +43,7 @@ export async function eraseWorker(
   if (workerId === null || !(await lockToErase(tx, workerId))) return null
   // Read before anything is revoked, because a score forgets a revoked credential.
   const { scores, credentials, reportedNames: usernames } = await findTraces(tx, workerId)
-  const [person] = await findPersonFacts(tx, [workerId])
+  const [person] = await findWorkerFacts(tx, [workerId])
   for (const permission of permissions)
     if (person?.consents[permission])
       await changeConsent(tx, username, { permission, textVersion: null, by, at })
@@ -56,6 +56,6 @@ export async function eraseWorker(
   await eraseEvents(tx, workerId)
   const scoreIds = scores.map(({ snapshotId }) => snapshotId)
   const reportsErased = await eraseReportsAbout(tx, { usernames, scoreIds })
-  await erasePerson(tx, workerId, at)
+  await eraseWorkerRows(tx, workerId, at)
   return { workerId, credentialsErased: credentials.length, evidenceErased, reportsErased }
 }

@@ -4,8 +4,8 @@ import { findDisputeRecords } from '../disputes/personal-store.ts'
 import { findEvidenceRecords } from '../evidence/personal-store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { findEventRecords } from '../webhooks/personal-store.ts'
-import { findPersonHistory } from '../workers/personal-store.ts'
-import { findPeople, findWorkerId, lockWorkers, type Person } from '../workers/store.ts'
+import { findWorkerHistory } from '../workers/personal-store.ts'
+import { findWorkerId, findWorkers, lockWorkers, type Worker } from '../workers/store.ts'
 import { findTraces } from './traces.ts'
 
 export interface PersonExport extends Record<string, unknown> {
@@ -24,7 +24,7 @@ export async function exportWorker(
   const workerId = await findWorkerId(tx, username)
   if (workerId === null) return null
   await lockWorkers(tx, [workerId])
-  const [person] = await findPeople(tx, { workerIds: [workerId] })
+  const [person] = await findWorkers(tx, { workerIds: [workerId] })
   if (person === undefined) return null
   const { scores, credentials, reportedNames } = await findTraces(tx, workerId)
   const evidence = await findEvidenceRecords(tx, workerId)
@@ -34,7 +34,7 @@ export async function exportWorker(
     schemaVersion: 'assay.person_export.v1',
     exportedAt: now,
     ...personPart(person),
-    ...(await findPersonHistory(tx, workerId)),
+    ...(await findWorkerHistory(tx, workerId)),
     evidence: evidence.map(({ payload, ...item }) => ({ ...item, private: jsonOf(payload) })),
     scores: scores.map((score) => ({
       ...score,
@@ -52,7 +52,7 @@ export async function exportWorker(
   }
 }
 
-function personPart({ profile, consents, identity, ...rest }: Person) {
+function personPart({ profile, consents, identity, ...rest }: Worker) {
   return { ...rest, profile, consents, identity }
 }
 

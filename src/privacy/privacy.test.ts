@@ -312,7 +312,7 @@ test('a consent and an identity check that arrive during an erasure find no work
       (tx) => eraseWorker(tx, person.username, byCanary),
       () => db.transaction((tx) => wish(tx, person)),
     )
-    assert.deepEqual(outcome, { outcome: 'unknown_person' })
+    assert.deepEqual(outcome, { outcome: 'unknown_worker' })
     assert.deepEqual(await tablesWith(/canary/i), [])
     const held = await tablesWith(new RegExp(person.workerId))
     for (const table of ['consents', 'identities']) assert.ok(!held.includes(table), table)

@@ -16,7 +16,7 @@ import { publicLine, registrationOf } from '../../test/support/build/workers.ts'
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { type Db, sql } from '../platform/db/db.ts'
 import type { Permission } from '../workers/schema.ts'
-import { findPersonFacts } from '../workers/store.ts'
+import { findWorkerFacts } from '../workers/store.ts'
 import { changeConsent, moveIdentity, registerWorkers } from './keep-sharing.ts'
 
 const registry = await testRegistry()
@@ -28,7 +28,7 @@ const by = { by: 'test', at: daysAfter(2) }
 
 async function personWithScore(over: Record<string, unknown> = {}) {
   const { workerId } = await scoredPerson(db, { over })
-  const [person] = await findPersonFacts(db, [workerId])
+  const [person] = await findWorkerFacts(db, [workerId])
   assert.ok(person !== undefined)
   return person
 }
@@ -111,7 +111,7 @@ test('allowed already, or of nobody we know: nothing is done', async () => {
   const { workerId, username } = await personWithScore()
   await consent(username, 'score_sharing', true)
   assert.equal((await consent(username, 'score_sharing', true)).outcome, 'unchanged')
-  assert.equal((await consent('nobody-at-all', 'score_sharing', true)).outcome, 'unknown_person')
+  assert.equal((await consent('nobody-at-all', 'score_sharing', true)).outcome, 'unknown_worker')
   assert.equal(await openCredentials(username), 1)
   assert.equal(await isMarked(db, workerId), false)
 })
@@ -145,7 +145,7 @@ test('identity revoked takes the credential back; an identity that ran out does 
 /** Registered, with three credentials by hand: of a name that is no more, and two of the present one. A fourth is somebody else's. */
 async function personByHand() {
   const [workerId = ''] = await addPeople(db, 1)
-  const [before] = await findPersonFacts(db, [workerId])
+  const [before] = await findWorkerFacts(db, [workerId])
   assert.ok(before !== undefined)
   const digests = [(await issueOne(db, { username: before.username })).vcSha256]
   const username = `${before.username}-now`
@@ -181,7 +181,7 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
 
 test('consent that was never granted is refused: what was issued by hand is revoked', async () => {
   const [workerId = ''] = await addPeople(db, 1, { consents: [], identity: undefined })
-  const [person] = await findPersonFacts(db, [workerId])
+  const [person] = await findWorkerFacts(db, [workerId])
   assert.ok(person !== undefined)
   const { username } = person
   const { vcSha256 } = await issueOne(db, { username })
@@ -203,7 +203,7 @@ test('what was issued by hand stands where nothing is taken back: no consent to 
   assert.equal(await standing(digests), 3)
 
   const [workerId = ''] = await addPeople(db, 1, { consents: [], identity: undefined })
-  const [person] = await findPersonFacts(db, [workerId])
+  const [person] = await findWorkerFacts(db, [workerId])
   assert.ok(person !== undefined)
   const { vcSha256 } = await issueOne(db, { username: person.username })
   const externalId = person.username.replace('worker', 'hr')
@@ -233,7 +233,7 @@ test('cut off at every boundary of a withdrawal: consent, credential and event c
     db,
     (from) => consent(username, 'score_sharing', false, from),
     async (cutOff) => {
-      const [person] = await findPersonFacts(db, [workerId])
+      const [person] = await findWorkerFacts(db, [workerId])
       assert.equal(person?.consents.score_sharing, cutOff)
       assert.equal(await openCredentials(username), cutOff ? 1 : 0)
       assert.equal((await eventsOf(db, workerId)).length, cutOff ? 1 : 0)

@@ -7,16 +7,16 @@ import type { Tx } from '../platform/db/db.ts'
 import { findUnrevokedDigests } from '../score-credentials/personal-store.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import {
-  type Circumstances,
+  type Attribution,
   type ConsentOutcome,
-  changeConsentInside,
-  type Wish,
+  type ConsentRequest,
+  recordConsent,
 } from '../workers/consent.ts'
-import { type IdentityOutcome, type Move, moveIdentityInside } from '../workers/identity.ts'
+import { type IdentityOutcome, type Move, recordIdentityMove } from '../workers/identity.ts'
 import { findUsernameDigests } from '../workers/personal-store.ts'
-import { type Registered, registerPeople } from '../workers/register.ts'
+import { type Registered, registerOrEditWorkers } from '../workers/register.ts'
 import type { Registration } from '../workers/registration.ts'
-import { findPersonFacts, lockWorkers } from '../workers/store.ts'
+import { findWorkerFacts, lockWorkers } from '../workers/store.ts'
 import { endsSharing, mayShare, mustTakeBack } from './sharing.ts'
 import { clearCredentials, findWorkerCredentials } from './store.ts'
 
@@ -24,9 +24,9 @@ import { clearCredentials, findWorkerCredentials } from './store.ts'
 export async function changeConsent(
   tx: Tx,
   username: string,
-  wish: Wish & Circumstances,
+  wish: ConsentRequest & Attribution,
 ): Promise<ConsentOutcome> {
-  const changed = await changeConsentInside(tx, username, wish)
+  const changed = await recordConsent(tx, username, wish)
   if (changed.outcome !== 'changed') return changed
   const { workerId } = changed.change
   if (endsSharing(wish)) await takeBackAll(tx, workerId, wish.at)
@@ -37,13 +37,13 @@ export async function changeConsent(
 export async function moveIdentity(
   tx: Tx,
   move: Move & { workerId: string },
-  circumstances: Circumstances,
+  attribution: Attribution,
 ): Promise<IdentityOutcome> {
-  const moved = await moveIdentityInside(tx, move, circumstances)
+  const moved = await recordIdentityMove(tx, move, attribution)
   if (moved.outcome !== 'changed') return moved
   const { workerId } = move
-  if (moved.to === 'revoked') await takeBackAll(tx, workerId, circumstances.at)
-  await keepSharing(tx, [workerId], circumstances.at)
+  if (moved.to === 'revoked') await takeBackAll(tx, workerId, attribution.at)
+  await keepSharing(tx, [workerId], attribution.at)
   return moved
 }
 
@@ -57,13 +57,13 @@ async function takeBackAll(tx: Tx, workerId: string, now: Date): Promise<void> {
 export async function registerWorkers(
   tx: Tx,
   registrations: readonly Registration[],
-  circumstances: Circumstances,
+  attribution: Attribution,
 ): Promise<Registered[]> {
-  const registered = await registerPeople(tx, registrations, circumstances)
+  const registered = await registerOrEditWorkers(tx, registrations, attribution)
   const updated = registered.flatMap((one) =>
     'outcome' in one && one.outcome === 'updated' ? one.workerId : [],
   )
-  await keepSharing(tx, updated, circumstances.at)
+  await keepSharing(tx, updated, attribution.at)
   return registered
 }
 
@@ -76,7 +76,7 @@ async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Pro
   await lockWorkers(tx, workerIds)
   const credentials = await findWorkerCredentials(tx, workerIds)
   if (credentials.length === 0) return
-  const people = await findPersonFacts(tx, [...new Set(credentials.map((one) => one.workerId))])
+  const people = await findWorkerFacts(tx, [...new Set(credentials.map((one) => one.workerId))])
   const takenBack = new Set(people.filter(mustTakeBack).map(({ workerId }) => workerId))
   const allowed = new Set(people.filter((one) => mayShare(one, now)).map((one) => one.workerId))
   const wrong = credentials.flatMap(({ workerId, vcSha256 }) =>

@@ -17,7 +17,7 @@ import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { crossing, inTurn } from '../../test/support/fault/in-turn.ts'
 import { excludeEvidence, restoreEvidence } from '../evidence/exclude-evidence.ts'
 import { type Db, sql, type Tx } from '../platform/db/db.ts'
-import { lockFreeWorkers, lockWorkers } from '../workers/store.ts'
+import { lockWorkers, tryLockWorkers } from '../workers/store.ts'
 import { findSnapshotsFrom } from './history-store.ts'
 import { changeConsent } from './keep-sharing.ts'
 import { type Reassignment, reassignEvidence } from './reassign-evidence.ts'
@@ -229,7 +229,7 @@ test('refused as a whole: an item that is not there, is revoked or set aside, an
   await db.run(sql`
     update workers set external_id = null, terms_version = null, terms_accepted_at = null,
       onboarded_at = null, erased_at = ${now} where id = ${gone.workerId}`)
-  assert.deepEqual(await reassign([first], gone.workerId), { outcome: 'unknown_person' })
+  assert.deepEqual(await reassign([first], gone.workerId), { outcome: 'unknown_worker' })
   assert.deepEqual(await evidenceOf(giver.workerId), before)
 })
 
@@ -257,7 +257,7 @@ test('evidence that changed hands before it is revoked: its owner by then is loc
   const free = await whileReassigning([id], taker.workerId, () =>
     db.transaction(async (tx) => {
       await revokeAndRescore(tx, null, [id], revocation)
-      return db.transaction((other) => lockFreeWorkers(other, [taker.workerId]))
+      return db.transaction((other) => tryLockWorkers(other, [taker.workerId]))
     }),
   )
   assert.deepEqual(free, [])

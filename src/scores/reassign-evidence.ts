@@ -37,7 +37,7 @@ export type Reassigned =
       /** Who lost evidence, and last who got it. */
       scored: ScoredWorker[]
     }
-  | { outcome: 'unknown_person' }
+  | { outcome: 'unknown_worker' }
   /** Nothing is done: evidence that is not there, that counts for nothing any more, or that is set aside by a dispute. */
   | { outcome: 'not_found' | 'revoked' | 'excluded'; evidenceIds: string[] }
 
@@ -50,7 +50,7 @@ export async function reassignEvidence(
   const ids = 'allOf' in what ? await lockAllOf(tx, what.allOf, toWorkerId) : what
   const items = await lockOwners(tx, ids, [toWorkerId])
   const there = await holdWorkers(tx, [toWorkerId])
-  if (!there.has(toWorkerId)) return { outcome: 'unknown_person' }
+  if (!there.has(toWorkerId)) return { outcome: 'unknown_worker' }
   const refused = refusalOf(ids, await lockEvidence(tx, ids))
   if (refused !== null) return refused
   const lost = items.filter(({ workerId }) => workerId !== toWorkerId)

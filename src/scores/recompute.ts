@@ -9,7 +9,7 @@ import {
   markForRecomputation,
 } from '../evidence/recomputation-store.ts'
 import { type Db, planAnew, type Queryable, type Tx } from '../platform/db/db.ts'
-import { lockFreeWorkers } from '../workers/store.ts'
+import { tryLockWorkers } from '../workers/store.ts'
 import { type ScoredWorker, scoreWorkers } from './score-workers.ts'
 import type { Scoring, ScoringRules } from './scoring.ts'
 import { findEvaluatedBefore, findEvaluatedUnderOthers } from './store.ts'
@@ -25,7 +25,7 @@ export async function recomputeSome(
 ): Promise<ScoredWorker[]> {
   await planAnew(tx)
   const due = await lockRecomputations(tx, limit)
-  const free = due.length === 0 ? [] : await lockFreeWorkers(tx, due)
+  const free = due.length === 0 ? [] : await tryLockWorkers(tx, due)
   return scoreWorkers(
     tx,
     scoring,

@@ -2,7 +2,7 @@
 import type { Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
-import { findPersonFacts } from '../workers/store.ts'
+import { findWorkerFacts } from '../workers/store.ts'
 import type { Correction } from './score-change.ts'
 import { scoreRevised } from './score-events.ts'
 import { mayPublish } from './sharing.ts'
@@ -21,7 +21,7 @@ export async function reviseEarlier(
   const [revoked] = await revokeDigests(tx, [earlier.vcSha256], now)
   if (revoked?.now !== true) return
   const [active] = await findActiveSnapshots(tx, [earlier.workerId])
-  const [person] = await findPersonFacts(tx, [earlier.workerId])
+  const [person] = await findWorkerFacts(tx, [earlier.workerId])
   if (active === undefined || !isShared(active)) return
   if (person === undefined || !mayPublish(person)) return
   const { issuedAt } = active

@@ -9,7 +9,7 @@ import { wireTime } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { type NewEvent, publishEvents } from '../webhooks/events/outbox.ts'
-import { findPersonFacts } from '../workers/store.ts'
+import { findWorkerFacts } from '../workers/store.ts'
 import {
   earlierRestingOn,
   lockOwners,
@@ -146,7 +146,7 @@ async function remainingEvidence(tx: Tx, workerIds: readonly string[]): Promise<
 
 /** Of whom anything but consent may be told. */
 async function whoShares(tx: Tx, lost: readonly OwnedEvidence[]): Promise<Set<string>> {
-  const people = await findPersonFacts(tx, workersOf(lost))
+  const people = await findWorkerFacts(tx, workersOf(lost))
   const sharing = people.filter(mayPublish)
   return new Set(sharing.map(({ workerId }) => workerId))
 }

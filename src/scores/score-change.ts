@@ -3,7 +3,7 @@
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
-import type { PersonFacts } from '../workers/gate.ts'
+import type { WorkerFacts } from '../workers/gate.ts'
 import { type Decision, decide, scoredIds } from './issue-rule.ts'
 import type { ScoringRules } from './scoring.ts'
 import { mayShare } from './sharing.ts'
@@ -26,7 +26,7 @@ export interface Correction {
 export interface Standing {
   workerId: string
   /** Null of who has no profile. */
-  person: PersonFacts | null
+  person: WorkerFacts | null
   active: ActiveSnapshot | null
   /**
    * The last score that receivers of events were told: the active one, or an earlier one whose credential

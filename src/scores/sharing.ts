@@ -1,12 +1,12 @@
 /** Pure: whether a person's score may leave the house as a credential and in events (decisions D28, D33). */
-import type { Wish } from '../workers/consent.ts'
-import { type PersonFacts, readable } from '../workers/gate.ts'
+import type { ConsentRequest } from '../workers/consent.ts'
+import { readable, type WorkerFacts } from '../workers/gate.ts'
 import { isIdentityActive } from '../workers/identity-state.ts'
 import type { Permission } from '../workers/schema.ts'
 
 const needed: readonly Permission[] = ['public_profile', 'score_sharing']
 
-type SharingFacts = Omit<PersonFacts, 'workerId' | 'username'>
+type SharingFacts = Omit<WorkerFacts, 'workerId' | 'username'>
 
 /** A credential may be issued. A dispute only restricts what is read meanwhile. */
 export function mayShare({ onboarded, consents, identity }: SharingFacts, now: Date): boolean {
@@ -29,6 +29,6 @@ export function mustTakeBack({ consents, identity }: SharingFacts): boolean {
 }
 
 /** The person does not want to be scored in public any more; whether they are listed has nothing to do with it. */
-export function endsSharing({ permission, textVersion }: Wish): boolean {
+export function endsSharing({ permission, textVersion }: ConsentRequest): boolean {
   return textVersion === null && needed.includes(permission)
 }

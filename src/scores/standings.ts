@@ -4,7 +4,7 @@ import { deleteRecomputations } from '../evidence/recomputation-store.ts'
 import { findWorkerEvidence } from '../evidence/store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
-import { findPersonFacts, lockWorkers } from '../workers/store.ts'
+import { findWorkerFacts, lockWorkers } from '../workers/store.ts'
 import type { Engine } from './engine.ts'
 import { lastValid } from './owners.ts'
 import { recalledEngines, refuseRecalled } from './recall-engine.ts'
@@ -51,7 +51,7 @@ export async function standingsOf(
     }
     standings.set(workerId, { workerId, correction, isRecalled: false, ...nothing })
   }
-  for (const person of await findPersonFacts(tx, ids)) of(person).person = person
+  for (const person of await findWorkerFacts(tx, ids)) of(person).person = person
   for (const active of await findActiveSnapshots(tx, ids)) {
     const isRecalled = recalled.has(active.engineSha256.toString('hex'))
     Object.assign(of(active), { active, told: active, isRecalled })

@@ -1,10 +1,10 @@
-/** All SQL of consents and consent_changes. */
+/** SQL of the tables `consents` and `consent_changes`. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Permission } from './schema.ts'
 
 export interface Consent {
   granted: boolean
-  /** Of the text agreed to; null where withdrawn. */
+  /** Version of the text that the worker agreed to, or null if the consent is withdrawn. */
   textVersion: string | null
   consentVersion: number
 }
@@ -22,11 +22,14 @@ export function findConsents(db: Queryable, workerIds: readonly string[]): Promi
 }
 
 export interface ConsentChange extends ConsentRow {
-  /** Null where the person had said nothing of it. */
+  /** Null if the worker had not decided on the permission before. */
   previousGranted: boolean | null
 }
 
-/** Records changes, in ascending versions of each worker, and makes them what holds. */
+/**
+ * Records changes and updates the current consents. The changes of one worker must stand in
+ * ascending order of their versions.
+ */
 export async function insertConsentChanges(
   tx: Tx,
   changes: readonly ConsentChange[],

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { consentEvents, line, now, person, register } from '../../test/support/build/workers.ts'
+import {
+  changeConsent,
+  consentEvents,
+  line,
+  now,
+  person,
+  register,
+} from '../../test/support/build/workers.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql } from '../platform/db/db.ts'
-import { changeConsent } from './consent.ts'
 import { type Permission, permissions } from './schema.ts'
 
 const database = await testDatabase()
@@ -13,8 +19,8 @@ after(() => database.drop())
 const change = (username: string, permission: Permission, textVersion: string | null, at = now) =>
   changeConsent(db, username, { permission, textVersion, by: 'test', at })
 
-/** A registered person without any consent. */
-async function newPerson(username: string): Promise<string> {
+/** Registers a worker without any consent. */
+async function registerWithoutConsent(username: string): Promise<string> {
   await register(db, [line({ username })])
   return (await person(db, username)).workerId
 }
@@ -34,8 +40,8 @@ function historyOf(workerId: string) {
     from consent_changes where worker_id = ${workerId} order by consent_version`)
 }
 
-test('none, granted, withdrawn, granted again: each a row, a version and an event with exactly its six keys', async () => {
-  const workerId = await newPerson('walker')
+test('grant, withdrawal and new grant: each writes a row, a version and an event with exactly its six keys', async () => {
+  const workerId = await registerWithoutConsent('walker')
   const texts = ['1', null, '2'] as const
   for (const [i, text] of texts.entries()) {
     const changed = await change(
@@ -75,8 +81,8 @@ test('none, granted, withdrawn, granted again: each a row, a version and an even
   )
 })
 
-test('what is so already is not recorded and not told: withdrawn twice, granted twice under one text', async () => {
-  const workerId = await newPerson('still')
+test('a repeated withdrawal, or a repeated grant under one text, is neither recorded nor sent as an event', async () => {
+  const workerId = await registerWithoutConsent('still')
   const outcomes = []
   for (const text of ['1', '1', null, null])
     outcomes.push((await change('still', 'score_sharing', text)).outcome)
@@ -85,8 +91,8 @@ test('what is so already is not recorded and not told: withdrawn twice, granted 
   assert.equal((await person(db, 'still')).consentVersion, 2)
 })
 
-test('what was never granted can be refused: it is recorded once, and nobody is told; a later grant says that it was not granted before', async () => {
-  const workerId = await newPerson('refusing')
+test('a refusal before any grant is recorded once and sends no event; a later grant has previousGranted false', async () => {
+  const workerId = await registerWithoutConsent('refusing')
   const outcomes = []
   for (const text of [null, null, '1'])
     outcomes.push((await change('refusing', 'score_sharing', text)).outcome)
@@ -104,8 +110,8 @@ test('what was never granted can be refused: it is recorded once, and nobody is 
   assert.equal((await consentEvents(db, workerId)).length, 1)
 })
 
-test('a newer text is agreed to anew: a change from granted to granted', async () => {
-  const workerId = await newPerson('reader')
+test('a grant under a newer text is a change from granted to granted', async () => {
+  const workerId = await registerWithoutConsent('reader')
   await change('reader', 'public_profile', '1')
   await change('reader', 'public_profile', '2')
   const sent = await consentEvents(db, workerId)
@@ -119,8 +125,11 @@ test('a newer text is agreed to anew: a change from granted to granted', async (
   assert.equal((await person(db, 'reader')).consents.public_profile?.textVersion, '2')
 })
 
-test('the version counts over all permissions of a person, and for each person by itself', async () => {
-  const [one, two] = [await newPerson('count-1'), await newPerson('count-2')]
+test('the consent version counts over all permissions of one worker, and separately for each worker', async () => {
+  const [one, two] = [
+    await registerWithoutConsent('count-1'),
+    await registerWithoutConsent('count-2'),
+  ]
   for (const permission of permissions) await change('count-1', permission, '1')
   await change('count-2', 'score_sharing', '1')
   assert.deepEqual(
@@ -133,11 +142,11 @@ test('the version counts over all permissions of a person, and for each person b
   )
 })
 
-test('unknown_person: nobody has the username', async () => {
-  assert.equal((await change('nobody-here', 'score_sharing', '1')).outcome, 'unknown_person')
+test('an unknown username gives unknown_worker', async () => {
+  assert.equal((await change('nobody-here', 'score_sharing', '1')).outcome, 'unknown_worker')
 })
 
-test('the consent that completes the onboarding says so, once; a withdrawal keeps the day', async () => {
+test('onboardedNow is true once, for the consent that completes the onboarding; a withdrawal keeps onboardedAt', async () => {
   const terms = { version: '1', acceptedAt: '2026-05-01T00:00:00Z' }
   await register(db, [line({ username: 'boarder', terms })])
   const onboarded: boolean[] = []
@@ -150,8 +159,8 @@ test('the consent that completes the onboarding says so, once; a withdrawal keep
   assert.deepEqual((await person(db, 'boarder')).onboardedAt, now)
 })
 
-test('a consent that was taken back before the terms came onboards nobody', async () => {
-  await newPerson('thought-again')
+test('a consent that was withdrawn before the terms were accepted onboards no worker', async () => {
+  await registerWithoutConsent('thought-again')
   for (const text of ['1', null]) await change('thought-again', 'public_profile', text)
   const terms = { version: '1', acceptedAt: '2026-05-01T00:00:00Z' }
   await register(db, [line({ username: 'thought-again', terms })])
@@ -159,8 +168,8 @@ test('a consent that was taken back before the terms came onboards nobody', asyn
   assert.deepEqual([onboardedAt, termsVersion], [null, '1'])
 })
 
-test('60 concurrent grants and withdrawals: events exactly once, in the order of versions, each fitting the one before', async () => {
-  const workerId = await newPerson('crowd')
+test('60 concurrent grants and withdrawals: each event is sent once, in order of version, and continues the one before', async () => {
+  const workerId = await registerWithoutConsent('crowd')
   const outcomes = await Promise.all(
     Array.from({ length: 60 }, (_, i) =>
       change('crowd', permissions[i % 3] as Permission, i % 2 === 0 ? null : `${i % 5}`),
@@ -200,8 +209,8 @@ test('60 concurrent grants and withdrawals: events exactly once, in the order of
   )
 })
 
-test('a transaction that fails leaves neither row nor event', async () => {
-  const workerId = await newPerson('failing')
+test('a failed transaction leaves neither row nor event', async () => {
+  const workerId = await registerWithoutConsent('failing')
   await assert.rejects(
     changeConsent(db, 'failing', {
       permission: 'score_sharing',
@@ -215,8 +224,8 @@ test('a transaction that fails leaves neither row nor event', async () => {
   assert.deepEqual((await person(db, 'failing')).consents, {})
 })
 
-test('an import grants only what was never decided: an old file undoes neither a withdrawal nor a refusal', async () => {
-  await newPerson('importing')
+test('an import grants only undecided permissions: an old file undoes neither a withdrawal nor a refusal', async () => {
+  await registerWithoutConsent('importing')
   await change('importing', 'public_profile', '1')
   await change('importing', 'public_profile', null)
   await change('importing', 'score_sharing', null)
@@ -230,8 +239,8 @@ test('an import grants only what was never decided: an old file undoes neither a
   assert.equal(consentVersion, 4)
 })
 
-test('the history cannot be rewritten, and what holds cannot say else than the history', async () => {
-  const workerId = await newPerson('booked')
+test('the consent history cannot be rewritten, and the current consent cannot contradict it', async () => {
+  const workerId = await registerWithoutConsent('booked')
   await change('booked', 'score_sharing', '1')
   for (const statement of [
     sql`update consent_changes set granted = false where worker_id = ${workerId}`,

@@ -1,66 +1,67 @@
 /**
- * Consent: none, granted, withdrawn, for each permission. A change writes its row of consent_changes, what holds now, the worker's next
- * consent_version and the event, in one transaction and under the worker's lock: so versions, rows and events have one order, and a
- * crash leaves all of them or none. What was never granted can be withdrawn as well: it is recorded, so that no import grants it, but nobody is
- * told, for nothing has ended.
+ * Consent of a worker to each permission: none, granted or withdrawn.
+ *
+ * One transaction under the worker's lock writes the row of `consent_changes`, the current consent,
+ * the worker's next `consent_version` and the event. Versions, rows and events therefore have one
+ * order, and a crash leaves all of them or none.
+ *
+ * A permission that was never granted can be withdrawn too. The refusal is recorded, so that no
+ * import grants the permission, but no event is sent, because nothing has ended.
  */
 import { wireTime } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
 import { type ConsentChange, findConsents, insertConsentChanges } from './consent-store.ts'
 import type { Permission } from './schema.ts'
-import { completeOnboarding, findWorkerId, lockPerson, lockWorkers } from './store.ts'
+import { completeOnboarding, findWorkerId, lockWorker, lockWorkers } from './store.ts'
 
-export interface Circumstances {
-  /** Who does it: kept with the change, never shown to the outside. */
+export interface Attribution {
+  /** Actor of the change. The name is kept with the change and never leaves the service. */
   by: string
   at: Date
 }
 
-export interface Wish {
+export interface ConsentRequest {
   permission: Permission
-  /** The version of the text the person agrees to, or null to withdraw. */
+  /** Version of the text that the worker agrees to, or null to withdraw. */
   textVersion: string | null
 }
 
 export type ConsentOutcome =
   | { outcome: 'changed'; change: ConsentChange; onboardedNow: boolean }
-  /** It was so before: nothing is recorded, and no event is sent. */
+  /** The consent was the same before: nothing is recorded, and no event is sent. */
   | { outcome: 'unchanged' }
-  | { outcome: 'unknown_person' }
+  | { outcome: 'unknown_worker' }
 
-/** Grants under a text, or withdraws. A second time changes nothing, except that a newer text is agreed to anew. */
-export function changeConsent(
-  db: Db,
-  username: string,
-  wish: Wish & Circumstances,
-): Promise<ConsentOutcome> {
-  return db.transaction((tx) => changeConsentInside(tx, username, wish))
-}
-
-/** The same within the caller's transaction. */
-export async function changeConsentInside(
+/**
+ * Grants a permission under a text, or withdraws it. A repetition changes nothing, except that a
+ * newer text is a new grant.
+ */
+export async function recordConsent(
   tx: Tx,
   username: string,
-  { by, at, ...wish }: Wish & Circumstances,
+  { by, at, ...wish }: ConsentRequest & Attribution,
 ): Promise<ConsentOutcome> {
   const workerId = await findWorkerId(tx, username)
-  if (workerId === null || !(await lockPerson(tx, workerId))) return { outcome: 'unknown_person' }
-  const [change] = await changeConsents(tx, [{ workerId, ...wish }], { by, at })
+  if (workerId === null || !(await lockWorker(tx, workerId))) return { outcome: 'unknown_worker' }
+  const [change] = await recordConsents(tx, [{ workerId, ...wish }], { by, at })
   if (change === undefined) return { outcome: 'unchanged' }
   const onboarded = await completeOnboarding(tx, [workerId], at)
   return { outcome: 'changed', change, onboardedNow: onboarded.length > 0 }
 }
 
-export interface WorkerWish extends Wish {
+export interface WorkerConsentRequest extends ConsentRequest {
   workerId: string
 }
 
-/** The same for many, each permission of a worker at most once, within the caller's transaction. Gives what has changed. */
-export async function changeConsents(
+/**
+ * Changes several consents within the caller's transaction. Each permission of a worker may occur
+ * once. Returns the changes that took effect.
+ */
+export async function recordConsents(
   tx: Tx,
-  wishes: readonly WorkerWish[],
-  circumstances: Circumstances,
+  wishes: readonly WorkerConsentRequest[],
+  attribution: Attribution,
 ): Promise<ConsentChange[]> {
   if (wishes.length === 0) return []
   const workerIds = [...new Set(wishes.map((wish) => wish.workerId))]
@@ -79,8 +80,8 @@ export async function changeConsents(
     changes.push({ workerId, permission, granted, previousGranted, textVersion, consentVersion })
   }
   if (changes.length === 0) return []
-  await insertConsentChanges(tx, changes, circumstances)
-  const { at } = circumstances
+  await insertConsentChanges(tx, changes, attribution)
+  const { at } = attribution
   await publishEvents(
     tx,
     changes.filter(isForReceivers).map((change) => consentChanged(change, at)),
@@ -93,7 +94,7 @@ function isForReceivers({ granted, previousGranted }: ConsentChange): boolean {
   return granted || previousGranted !== null
 }
 
-/** `candidate.consent_changed`: exactly these six. */
+/** Builds `candidate.consent_changed`. Its data holds exactly these six keys. */
 function consentChanged(change: ConsentChange, at: Date) {
   const { workerId, permission, granted, previousGranted, consentVersion } = change
   return {

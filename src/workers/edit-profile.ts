@@ -1,4 +1,7 @@
-/** Editing what people show. A username is taken for ever by whoever first had it; a rename takes another one. */
+/**
+ * Edits of profiles. A username belongs for ever to the worker that took it first; a rename takes
+ * another one.
+ */
 import type { Tx } from '../platform/db/db.ts'
 import type { Profile } from './profile.ts'
 import { takeUsernames, writeProfiles, writeSkills } from './profile-store.ts'
@@ -6,13 +9,16 @@ import { takeUsernames, writeProfiles, writeSkills } from './profile-store.ts'
 export interface ProfileEdit {
   workerId: string
   before: Profile
-  /** What is left out stays. */
+  /** Fields that are absent keep their value. */
   profile: Partial<Profile>
 }
 
 export type EditOutcome = 'changed' | 'unchanged' | 'username_taken'
 
-/** One edit a person, of people locked by the caller; checked before. Gives the outcome of each, in order. */
+/**
+ * Applies at most one edit a worker. The caller has locked the workers and checked the edits.
+ * Returns the outcome of each edit, in order.
+ */
 export async function editProfiles(
   tx: Tx,
   edits: readonly ProfileEdit[],

@@ -25,7 +25,7 @@ const rows = Array.from(
     Object.fromEntries(names.map((name, i) => [name, (bits & (1 << i)) !== 0])) as Row,
 )
 
-/** What each read needs, written as the decision writes it: [fact, value it must have]. */
+/** Requirements of each read, as decision D33 states them: [fact, required value]. */
 const needs: Record<keyof ReturnType<typeof readable>, readonly [Name, boolean][]> = {
   search: [
     ['onboarded', true],
@@ -46,7 +46,7 @@ const needs: Record<keyof ReturnType<typeof readable>, readonly [Name, boolean][
   ],
 }
 
-test('all 128 combinations: a read is open exactly when everything it needs is so', () => {
+test('all 128 combinations: a read is open exactly if every fact it needs has its required value', () => {
   assert.equal(rows.length, 128)
   for (const row of rows)
     for (const [read, needed] of Object.entries(needs))
@@ -57,7 +57,7 @@ test('all 128 combinations: a read is open exactly when everything it needs is s
       )
 })
 
-test('each fact closes by itself what depends on it, and nothing else', () => {
+test('each fact alone closes exactly the reads that depend on it', () => {
   const open: Row = {
     snapshotActive: true,
     onboarded: true,
@@ -84,7 +84,7 @@ test('each fact closes by itself what depends on it, and nothing else', () => {
   })
 })
 
-test('whose score may be read has a public detail: the answer names its person', () => {
+test('a readable score implies a public detail, because the score names its worker', () => {
   for (const row of rows) {
     const { score, search, detail } = readable(factsOf(row))
     assert.ok(detail || (!score && !search), JSON.stringify(row))

@@ -1,13 +1,13 @@
 /**
- * Pure: the public gate (decision D33). The database keeps what it lets through in readable_profiles and
- * readable_scores, for the reads; the views gate_profiles and gate_scores say the same as `readable`, and
- * a test compares them over all combinations.
+ * Pure: the public gate (decision D33). For fast reads, the database keeps the result in
+ * `readable_profiles` and `readable_scores`. The views `gate_profiles` and `gate_scores` state the
+ * same rule as `readable`; a test compares them over all combinations.
  */
 import type { StoredIdentity } from './identity-state.ts'
 import type { Permission } from './schema.ts'
 
-/** What is known of a person that bears on the gate. */
-export interface PersonFacts {
+/** Facts about one worker that the gate depends on. */
+export interface WorkerFacts {
   workerId: string
   username: string
   onboarded: boolean
@@ -21,30 +21,30 @@ export interface ListingFacts {
 }
 
 export interface GateFacts extends ListingFacts {
-  /** The worker has a score snapshot that is active. */
+  /** True if the worker has an active score snapshot. */
   snapshotActive: boolean
   consents: Readonly<Record<Permission, boolean>>
-  /** Verified, and not past its end. */
+  /** True if the identity is verified and the verification has not expired. */
   identityActive: boolean
-  /** By an open dispute. */
+  /** True if an open dispute hides the score. */
   restricted: boolean
 }
 
 export interface Readable {
-  /** May be found by search. */
+  /** The worker appears in search results. */
   search: boolean
-  /** Has a public detail. */
+  /** The worker has a public detail. */
   detail: boolean
-  /** The score may be read; in the detail it stands where both may be. */
+  /** The score is readable. The detail shows it if both are readable. */
   score: boolean
 }
 
-/** By search. */
+/** Returns whether search may return the worker. */
 export function mayBeFound({ onboarded, consents }: ListingFacts): boolean {
   return onboarded && consents.public_profile && consents.search_listing
 }
 
-/** What can hide a score. */
+/** Conditions that hide a score from public reads. */
 export type ScoreGate =
   | 'no_score'
   | 'not_onboarded'
@@ -54,9 +54,9 @@ export type ScoreGate =
   | 'dispute'
 
 /**
- * Returns what hides the score; nothing if it is public. A public score names its person, with avatar and
- * path, and belongs to "an onboarded public profile" (spec §4.4): so it needs the consent to a public
- * profile, too.
+ * Returns every condition that hides the score, and none if the score is public. A public score
+ * names its worker, with avatar and path, and belongs to an onboarded public profile. The score
+ * therefore needs the consent to a public profile too.
  */
 export function hidingScore(facts: GateFacts): ScoreGate[] {
   const { snapshotActive, onboarded, consents, identityActive, restricted } = facts
@@ -71,6 +71,7 @@ export function hidingScore(facts: GateFacts): ScoreGate[] {
   return (Object.keys(closed) as ScoreGate[]).filter((gate) => closed[gate])
 }
 
+/** Decides the three public reads. */
 export function readable(facts: GateFacts): Readable {
   return {
     detail: facts.onboarded && facts.consents.public_profile,

@@ -11,7 +11,7 @@ import {
 const until = new Date('2026-06-01T00:00:00Z')
 const at = (ms: number) => new Date(until.getTime() + ms)
 
-test('verified counts until its end, and from that millisecond on no more', () => {
+test('a verification counts before its end and no longer from that millisecond on', () => {
   const verified = { state: 'verified' as const, verifiedUntil: until }
   assert.equal(identityAt(verified, at(-1)), 'verified')
   assert.equal(identityAt(verified, at(0)), 'expired')
@@ -25,7 +25,7 @@ test('verified counts until its end, and from that millisecond on no more', () =
   assert.equal(isIdentityActive(null, until), false)
 })
 
-test('every move from every state: what is recorded, what is nothing new, what is refused', () => {
+test('every move from every state records its states, changes nothing or is rejected', () => {
   const table = ['none', 'pending', 'verified', 'expired', 'revoked'] as const
   const told = (move: 'begin' | 'verify' | 'revoke') =>
     table.map((from) => statesOf(move, from)?.join(' then ') ?? 'refused')
@@ -40,7 +40,7 @@ test('every move from every state: what is recorded, what is nothing new, what i
   assert.deepEqual(told('revoke'), ['refused', 'revoked', 'revoked', 'revoked', ''])
 })
 
-test('an end must lie in the future, by a millisecond at least and ten years at most', () => {
+test('the end of a verification lies at least one millisecond and at most ten years ahead', () => {
   const now = new Date('2026-05-14T09:00:00Z')
   const reason = (until: Date | null) => faultOfUntil('until', until, now)?.reason ?? null
   assert.equal(reason(null), 'must be a date-time with a zone')

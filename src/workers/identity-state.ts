@@ -1,12 +1,12 @@
-/** Pure: the states of an identity verification, and its moves. */
+/** Pure: the states of an identity verification and the moves between them. */
 import type { Fault } from '../platform/json/shape-fault.ts'
 
 export type IdentityState = 'none' | 'pending' | 'verified' | 'expired' | 'revoked'
 
-/** What is recorded; time alone makes `verified` expire. */
+/** The recorded state. `expired` is never recorded, because it follows from the time. */
 export interface StoredIdentity {
   state: 'pending' | 'verified' | 'revoked'
-  /** Set exactly where the state is `verified`. */
+  /** Set exactly if the state is `verified`. */
   verifiedUntil: Date | null
 }
 
@@ -16,7 +16,7 @@ export function identityAt(stored: StoredIdentity | null, now: Date): IdentitySt
   return verifiedUntil !== null && now >= verifiedUntil ? 'expired' : state
 }
 
-/** The public gate asks for this (decision D33). */
+/** Returns whether the public gate accepts the identity (decision D33). */
 export function isIdentityActive(stored: StoredIdentity | null, now: Date): boolean {
   return identityAt(stored, now) === 'verified'
 }
@@ -24,8 +24,9 @@ export function isIdentityActive(stored: StoredIdentity | null, now: Date): bool
 export type IdentityMove = 'begin' | 'verify' | 'revoke'
 
 /**
- * The states that a move goes through, each of them recorded; none where nothing is to be done, null where the move is refused. To
- * verify renews what is verified; anything else goes through `pending` first.
+ * States that each move passes through; each of them is recorded. An empty list means that there is
+ * nothing to do, null that the move is rejected. To verify a verified identity renews it; from any
+ * other state it passes through `pending` first.
  */
 const moves: Record<
   IdentityMove,
@@ -58,7 +59,7 @@ export function statesOf(move: IdentityMove, from: IdentityState) {
   return moves[move][from]
 }
 
-/** An identity document is valid for ten years at most. */
+/** Identity documents are valid for ten years at most. */
 const verifiedYearsMax = 10
 
 export function faultOfUntil(field: string, until: Date | null, now: Date): Fault | null {

@@ -1,10 +1,10 @@
-/** All SQL of identities and identity_changes. */
+/** SQL of the tables `identities` and `identity_changes`. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { StoredIdentity } from './identity-state.ts'
 
 export interface IdentityRow extends StoredIdentity {
   workerId: string
-  /** Counts the changes of this worker, from 1. */
+  /** Number of this change of the worker, from 1. */
   change: number
 }
 
@@ -17,7 +17,7 @@ export function findIdentities(
     from identities where worker_id = any(${workerIds}::uuid[])`)
 }
 
-/** Records changes, the last of each worker being the state from now on. */
+/** Records changes. The last change of each worker becomes its current state. */
 export async function insertIdentityChanges(
   tx: Tx,
   changes: readonly IdentityRow[],

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { line, now, person, register } from '../../test/support/build/workers.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql } from '../platform/db/db.ts'
-import { type Move, moveIdentity } from './identity.ts'
+import { type Move, recordIdentityMove } from './identity.ts'
 import { identityAt } from './identity-state.ts'
 
 const database = await testDatabase()
@@ -14,7 +15,11 @@ const day = (text: string) => new Date(`${text}T00:00:00Z`)
 const verify = (until: Date): Move => ({ move: 'verify', until })
 
 async function moved(username: string, move: Move, at = now) {
-  return moveIdentity(db, username, { ...move, by: 'test', at })
+  return movedById((await person(db, username)).workerId, move, at)
+}
+
+function movedById(workerId: string, move: Move, at = now) {
+  return db.transaction((tx) => recordIdentityMove(tx, { workerId, ...move }, { by: 'test', at }))
 }
 
 async function historyOf(username: string): Promise<string[]> {
@@ -24,7 +29,7 @@ async function historyOf(username: string): Promise<string[]> {
   return rows.map(({ change, state }) => `${change} ${state}`)
 }
 
-test('begun, verified, renewed, revoked, begun again: every state it went through is a row', async () => {
+test('an identity is begun, verified, renewed, revoked and begun again: every state is recorded as a row', async () => {
   await register(db, [line({ username: 'walker' })])
   const outcomes = []
   for (const move of [
@@ -68,14 +73,14 @@ test('begun, verified, renewed, revoked, begun again: every state it went throug
   ])
 })
 
-test('refused: nothing to revoke where nobody has begun; unknown_person: nobody has the username', async () => {
+test('a revocation is refused if no verification was begun; an unknown worker id gives unknown_worker', async () => {
   await register(db, [line({ username: 'fresh' })])
   assert.deepEqual(await moved('fresh', { move: 'revoke' }), { outcome: 'refused', from: 'none' })
   assert.deepEqual(await historyOf('fresh'), [])
-  assert.deepEqual(await moved('nobody-here', { move: 'revoke' }), { outcome: 'unknown_person' })
+  assert.deepEqual(await movedById(randomUUID(), { move: 'revoke' }), { outcome: 'unknown_worker' })
 })
 
-test('unusable: an end that is past, or too far ahead', async () => {
+test('an end in the past, or too far ahead, is unusable', async () => {
   await register(db, [line({ username: 'ends' })])
   const past = await moved('ends', verify(now))
   assert.ok(past.outcome === 'unusable')
@@ -84,7 +89,7 @@ test('unusable: an end that is past, or too far ahead', async () => {
   assert.deepEqual(await historyOf('ends'), [])
 })
 
-test('an expired verification is verified anew through pending', async () => {
+test('an expired verification is verified again through pending', async () => {
   await register(db, [line({ username: 'expiring' })])
   await moved('expiring', verify(day('2026-06-01')))
   const { identity } = await person(db, 'expiring')
@@ -100,7 +105,7 @@ test('an expired verification is verified anew through pending', async () => {
   ])
 })
 
-test('20 concurrent moves of one person: they take turns, the rows count without a gap', async () => {
+test('20 concurrent moves of one worker run one after the other, and their rows are numbered without a gap', async () => {
   await register(db, [line({ username: 'crowd' })])
   const outcomes = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -117,7 +122,7 @@ test('20 concurrent moves of one person: they take turns, the rows count without
   assert.equal((await person(db, 'crowd')).identity?.state, history.at(-1)?.split(' ')[1])
 })
 
-test('an import verifies only people of whom nobody had begun a verification', async () => {
+test('an import verifies only workers without any verification', async () => {
   const one = line({ username: 'imported', identity: { verifiedUntil: '2028-01-01T00:00:00Z' } })
   await register(db, [one])
   assert.deepEqual(await historyOf('imported'), ['1 pending', '2 verified'])
@@ -126,7 +131,7 @@ test('an import verifies only people of whom nobody had begun a verification', a
   assert.deepEqual(await historyOf('imported'), ['1 pending', '2 verified', '3 revoked'])
 })
 
-test('the history cannot be rewritten', async () => {
+test('the identity history cannot be rewritten', async () => {
   for (const statement of [
     sql`update identity_changes set state = 'pending', verified_until = null`,
     sql`update identity_changes set actor = 'erased', changed_at = changed_at - interval '1 day'`,

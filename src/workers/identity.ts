@@ -1,7 +1,10 @@
-/** Identity verification: begun, verified until a day, revoked. Every state it goes through is a row; it expires by time alone. */
-import type { Db, Tx } from '../platform/db/db.ts'
+/**
+ * Identity verification: it is begun, verified until a time, and may be revoked. Every state is
+ * recorded as a row, except expiry, which follows from the time.
+ */
+import type { Tx } from '../platform/db/db.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
-import type { Circumstances } from './consent.ts'
+import type { Attribution } from './consent.ts'
 import {
   faultOfUntil,
   type IdentityMove,
@@ -10,7 +13,7 @@ import {
   statesOf,
 } from './identity-state.ts'
 import { findIdentities, insertIdentityChanges } from './identity-store.ts'
-import { findWorkerId, lockPerson, lockWorkers } from './store.ts'
+import { lockWorker, lockWorkers } from './store.ts'
 
 export type Move =
   | { move: Exclude<IdentityMove, 'verify'> }
@@ -20,34 +23,22 @@ export type Move =
 export type IdentityOutcome =
   | { outcome: 'changed'; from: IdentityState; to: IdentityState }
   | { outcome: 'unchanged'; from: IdentityState }
-  /** From this state there is no such move. */
+  /** The state `from` allows no such move. */
   | { outcome: 'refused'; from: IdentityState }
   | { outcome: 'unusable'; fault: Fault }
-  | { outcome: 'unknown_person' }
+  | { outcome: 'unknown_worker' }
 
-export function moveIdentity(
-  db: Db,
-  username: string,
-  { by, at, ...move }: Move & Circumstances,
-): Promise<IdentityOutcome> {
-  return db.transaction(async (tx) => {
-    const workerId = await findWorkerId(tx, username)
-    if (workerId === null) return { outcome: 'unknown_person' }
-    return moveIdentityInside(tx, { workerId, ...move }, { by, at })
-  })
-}
-
-/** The same within the caller's transaction, of a worker by id. */
-export async function moveIdentityInside(
+/** Moves the identity of a worker within the caller's transaction and records every state. */
+export async function recordIdentityMove(
   tx: Tx,
   move: Move & { workerId: string },
-  { by, at }: Circumstances,
+  { by, at }: Attribution,
 ): Promise<IdentityOutcome> {
   const { workerId } = move
   const until = move.move === 'verify' ? move.until : null
   const fault = move.move === 'verify' ? faultOfUntil('until', until, at) : null
   if (fault !== null) return { outcome: 'unusable', fault }
-  if (!(await lockPerson(tx, workerId))) return { outcome: 'unknown_person' }
+  if (!(await lockWorker(tx, workerId))) return { outcome: 'unknown_worker' }
   const [stored = null] = await findIdentities(tx, [workerId])
   const from = identityAt(stored, at)
   const states = statesOf(move.move, from)
@@ -66,11 +57,14 @@ export async function moveIdentityInside(
   return { outcome: 'changed', from, to }
 }
 
-/** For people of whom nobody has begun a verification; others are left alone. Gives the ids of those verified now. */
+/**
+ * Verifies the workers that have no verification yet and leaves the others unchanged. Returns the
+ * ids of the verified workers.
+ */
 export async function verifyFirst(
   tx: Tx,
   people: readonly { workerId: string; until: Date }[],
-  { by, at }: Circumstances,
+  { by, at }: Attribution,
 ): Promise<string[]> {
   if (people.length === 0) return []
   const workerIds = people.map(({ workerId }) => workerId)

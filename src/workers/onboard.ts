@@ -1,8 +1,14 @@
-/** Onboarding: username and display name (every registered person has them), terms, and the consent to a public profile. */
+/**
+ * Onboarding: a worker needs a username, a display name, accepted terms and the consent to a public
+ * profile. Every registered worker has the two names.
+ */
 import type { Tx } from '../platform/db/db.ts'
-import { type Acceptance, completeOnboarding, type Person, writeTerms } from './store.ts'
+import { type Acceptance, completeOnboarding, type Worker, writeTerms } from './store.ts'
 
-/** Records the terms accepted; whoever has everything then is onboarded. Gives the ids of those for whom something changed. */
+/**
+ * Records accepted terms and onboards the workers that are then complete. Returns the ids of the
+ * workers whose terms changed.
+ */
 export async function acceptTerms(
   tx: Tx,
   accepted: readonly Acceptance[],
@@ -14,8 +20,8 @@ export async function acceptTerms(
   return changed
 }
 
-/** What is missing until the person is onboarded. */
-export function missingFor({ onboardedAt, termsAcceptedAt, consents }: Person): string[] {
+/** Lists the requirements that the worker still has to meet before it is onboarded. */
+export function missingFor({ onboardedAt, termsAcceptedAt, consents }: Worker): string[] {
   if (onboardedAt !== null) return []
   return [
     ...(termsAcceptedAt === null ? ['terms'] : []),

@@ -1,10 +1,13 @@
-/** All that this room keeps of one person, to give it out and to erase it. */
+/** Export and erasure of the data of this module about one worker. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Permission } from './schema.ts'
 
-export interface PersonHistory {
+export interface WorkerHistory {
   registeredAt: Date
-  /** When usernames were taken; the names themselves are kept only while they are shown. */
+  /**
+   * Times at which usernames were taken. The names themselves are kept only while a profile shows
+   * them.
+   */
   usernamesTakenAt: Date[]
   consentChanges: {
     consentVersion: number
@@ -22,8 +25,8 @@ export interface PersonHistory {
   }[]
 }
 
-export async function findPersonHistory(db: Queryable, workerId: string): Promise<PersonHistory> {
-  const [row] = await db.rows<PersonHistory>(sql`
+export async function findWorkerHistory(db: Queryable, workerId: string): Promise<WorkerHistory> {
+  const [row] = await db.rows<WorkerHistory>(sql`
     select w.registered_at as "registeredAt",
       array(select taken_at from usernames u where u.worker_id = w.id order by taken_at)
         as "usernamesTakenAt",
@@ -40,7 +43,7 @@ export async function findPersonHistory(db: Queryable, workerId: string): Promis
   return row
 }
 
-/** Of every name that the person has and had. */
+/** Returns the digest of every username that the worker has or had. */
 export async function findUsernameDigests(db: Queryable, workerId: string): Promise<Buffer[]> {
   const rows = await db.rows<{ digest: Buffer }>(sql`
     select username_sha256 as digest from usernames where worker_id = ${workerId}`)
@@ -48,8 +51,8 @@ export async function findUsernameDigests(db: Queryable, workerId: string): Prom
 }
 
 /**
- * Under a lock that waits for everybody who writes of this worker, and that they wait for: who comes later finds nobody. False where the
- * username is nobody's any more.
+ * Locks the worker row exclusively. Concurrent writers finish first; later writers find no worker
+ * to change. Returns false if the worker does not exist or is already erased.
  */
 export async function lockToErase(tx: Tx, workerId: string): Promise<boolean> {
   const rows = await tx.rows<{ id: string }>(sql`
@@ -57,8 +60,11 @@ export async function lockToErase(tx: Tx, workerId: string): Promise<boolean> {
   return rows.length === 1
 }
 
-/** What was granted has been withdrawn before. Called under the lock of `lockToErase`. */
-export async function erasePerson(tx: Tx, workerId: string, at: Date): Promise<void> {
+/**
+ * Erases the worker under the lock of `lockToErase`. The caller has withdrawn all granted consents
+ * before.
+ */
+export async function eraseWorkerRows(tx: Tx, workerId: string, at: Date): Promise<void> {
   await tx.run(sql`delete from profiles where worker_id = ${workerId}`)
   await tx.run(sql`delete from consents where worker_id = ${workerId}`)
   await tx.run(sql`delete from identities where worker_id = ${workerId}`)

@@ -1,4 +1,4 @@
-/** All SQL of usernames, profiles and profile_skills. */
+/** SQL of the tables `usernames`, `profiles` and `profile_skills`. */
 import { sql, type Tx } from '../platform/db/db.ts'
 import type { Profile, ProfileSkill } from './profile.ts'
 import { usernameDigest } from './username.ts'
@@ -8,7 +8,10 @@ export interface TakenName {
   username: string
 }
 
-/** Takes usernames for ever, and gives the ids of those whose name it is now: nobody had it, or they themselves had it before. */
+/**
+ * Takes usernames for ever. Returns the ids of the workers that own their username now: it was
+ * free, or they had it before.
+ */
 export async function takeUsernames(
   tx: Tx,
   wanted: readonly TakenName[],
@@ -34,7 +37,7 @@ export interface WorkerProfile {
   profile: Profile
 }
 
-/** Writes whole profiles, of people who have none as of people who have one. */
+/** Inserts profiles, or replaces them completely. */
 export async function writeProfiles(
   tx: Tx,
   people: readonly WorkerProfile[],
@@ -57,7 +60,7 @@ export async function writeProfiles(
       member_since = excluded.member_since, updated_at = excluded.updated_at`)
 }
 
-/** Replaces all skills shown of these people. */
+/** Replaces all skills in the profiles of these workers. */
 export async function writeSkills(
   tx: Tx,
   people: readonly { workerId: string; skills: readonly ProfileSkill[] }[],

@@ -1,4 +1,7 @@
-/** Pure: what a person shows, and the form of each part. Lengths are in code points; nothing is stripped or repaired (decision D8). */
+/**
+ * Pure: the profile that a worker shows, and the format of each field. Lengths are in code points.
+ * No value is trimmed or repaired (decision D8).
+ */
 import { foldText } from '../platform/fold-text.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { isReserved } from './username.ts'
@@ -14,15 +17,18 @@ export interface Profile {
   displayName: string
   title: string | null
   bio: string | null
-  /** https alone. */
+  /** Always an https URL. */
   avatarUrl: string | null
   /** `YYYY-MM`. */
   memberSince: string
-  /** In the order in which they are shown. */
+  /** In display order. */
   skills: readonly ProfileSkill[]
 }
 
-/** The parts that are set, against their forms; null where nothing is wrong. The form of a username is the schema's. */
+/**
+ * Checks the fields that are set; returns null if all are valid. Only the schema checks the
+ * characters of the username.
+ */
 export function faultOfProfile(profile: Partial<Profile>, thisMonth: string): Fault | null {
   const { username, displayName, title, bio, avatarUrl, memberSince, skills } = profile
   return (
@@ -38,11 +44,14 @@ export function faultOfProfile(profile: Partial<Profile>, thisMonth: string): Fa
   )
 }
 
-/** Characters that change how the text around them is shown: bidirectional embeddings, overrides and isolates. */
+/**
+ * Characters that change how the text around them is shown: bidirectional embeddings, overrides and
+ * isolates.
+ */
 const reordering = /[\u202a-\u202e\u2066-\u2069]/
 const lineBreaks = /[\n\r\u2028\u2029\u0085]/
 const control = /(?![\n])\p{Cc}/u
-/** Nothing of it can be seen: white space, format characters, unassigned ones. */
+/** Text without any visible character: white space, format characters, unassigned code points. */
 const invisible = /^[\p{Z}\p{C}]*$/u
 
 export function faultOfText(
@@ -71,7 +80,8 @@ function faultOfUrl(field: string, text: string | null | undefined): Fault | nul
   const wrong = (reason: string): Fault => ({ field, reason })
   if (!text.startsWith('https://')) return wrong('must start with https://')
   if (text.length > urlMax) return wrong(`is longer than ${urlMax} characters`)
-  // What a URL parser would repair in silence, and what would break out of a header or an attribute.
+  // A URL parser would silently repair some of these characters; others would break out of a header
+  // or an attribute.
   if (/[^!-~]|["'<>\\^`{|}]/.test(text)) return wrong('holds a character that a URL must encode')
   const url = URL.parse(text)
   if (url === null) return wrong('is not a URL')
@@ -86,7 +96,7 @@ function faultOfMonth(field: string, text: string | undefined, thisMonth: string
   return text > thisMonth ? { field, reason: 'must not be in the future' } : null
 }
 
-/** Names that search takes for one skill are one skill. */
+/** Two names are the same skill if they are equal after the folding that search uses. */
 function faultOfSkills(skills: readonly ProfileSkill[]): Fault | null {
   const seen = new Set<string>()
   for (const [i, { name }] of skills.entries()) {

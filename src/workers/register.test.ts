@@ -12,7 +12,7 @@ import { testDatabase } from '../../test/support/start/database.ts'
 import { sql } from '../platform/db/db.ts'
 import { missingFor } from './onboard.ts'
 import type { Registered } from './register.ts'
-import { findPeople } from './store.ts'
+import { findWorkers } from './store.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -32,7 +32,7 @@ async function count(table: 'workers' | 'usernames' | 'profiles'): Promise<numbe
   return row?.[table] ?? -1
 }
 
-test('a person is registered with what the line says; member since this month unless it says so', async () => {
+test('a worker is registered with the content of its line; memberSince defaults to the current month', async () => {
   const full = {
     username: 'full',
     externalId: 'hr-1',
@@ -63,14 +63,14 @@ test('a person is registered with what the line says; member since this month un
   })
 })
 
-test('ids sort by when people were registered', async () => {
+test('worker ids sort by time of registration', async () => {
   const [second] = await register(db, [line({ username: 'came-later' })], later)
   const [first] = await register(db, [line({ username: 'came-first' })])
   assert.ok(second && 'workerId' in second && first && 'workerId' in first)
   assert.ok(first.workerId < second.workerId)
 })
 
-test('a person is found by worker id, external id or username, once whatever is asked', async () => {
+test('a worker is found once by worker id, external id or username, even if several of them match', async () => {
   await register(db, [line({ username: 'findable', externalId: 'find-me' })])
   const found = await person(db, 'findable')
   const { workerId } = found
@@ -79,11 +79,11 @@ test('a person is found by worker id, external id or username, once whatever is 
     { externalIds: ['find-me'] },
     { workerIds: [workerId], externalIds: ['find-me'], usernames: ['findable', 'nobody'] },
   ])
-    assert.deepEqual(await findPeople(db, names), [found])
-  assert.deepEqual(await findPeople(db, {}), [])
+    assert.deepEqual(await findWorkers(db, names), [found])
+  assert.deepEqual(await findWorkers(db, {}), [])
 })
 
-test('read again, a line changes nothing, not even in another month; with other content it edits', async () => {
+test('a repeated line changes nothing, even in another month; a line with other content edits the profile', async () => {
   const lines = [
     line({ username: 'again-1', externalId: 'again-1', skills: [{ name: 'Go' }] }),
     publicLine({ username: 'again-2' }),
@@ -107,7 +107,7 @@ test('read again, a line changes nothing, not even in another month; with other 
   assert.equal((await person(db, 'again-1')).profile.title, null)
 })
 
-test('a username belongs to its first owner for ever: after a rename others are refused, the owner may return', async () => {
+test('a username belongs to its first owner for ever: after a rename other workers are refused, and the owner can take it again', async () => {
   const owner = (username: string) => line({ username, externalId: 'owner' })
   await register(db, [owner('first-name')])
   assert.deepEqual(outcomes(await register(db, [owner('second-name')])), ['updated'])
@@ -123,7 +123,7 @@ test('a username belongs to its first owner for ever: after a rename others are 
   assert.equal((await person(db, 'first-name')).externalId, 'owner')
 })
 
-test('a username stays taken when the profile is gone, and the database lets nobody free it', async () => {
+test('a username stays taken after the profile is deleted, and the database prevents its release', async () => {
   await register(db, [line({ username: 'erased', externalId: 'erased' })])
   const { workerId } = await person(db, 'erased')
   await db.run(sql`delete from profiles where worker_id = ${workerId}`)
@@ -138,7 +138,7 @@ test('a username stays taken when the profile is gone, and the database lets nob
   )
 })
 
-test('a rename to a taken name is refused and changes nothing else of the line', async () => {
+test('a rename to a taken username is refused, and the rest of that line changes nothing', async () => {
   await register(db, [
     line({ username: 'mover', externalId: 'mover' }),
     line({ username: 'sitter', externalId: 'sitter' }),
@@ -149,14 +149,14 @@ test('a rename to a taken name is refused and changes nothing else of the line',
   assert.deepEqual([mover.profile.title, mover.termsVersion, mover.consents], [null, null, {}])
 })
 
-test('one batch: a name that its owner would give up, but may not, is refused to who wants it, and nobody else’s line fails', async () => {
+test('one batch: a username whose owner failed to rename stays taken, and the other lines succeed', async () => {
   const owner = (externalId: string, username = externalId) => line({ username, externalId })
   await register(db, [owner('queue-1'), owner('queue-2'), owner('queue-3')])
   const wishes = [owner('queue-1', 'queue-2'), owner('queue-2', 'queue-3'), owner('queue-4')]
   assert.deepEqual(outcomes(await register(db, wishes)), [taken, taken, 'created'])
 })
 
-test('one batch: lines of one person take effect in their order', async () => {
+test('one batch: lines about one worker take effect in their order', async () => {
   const lines = [
     line({ username: 'step-1', externalId: 'stepper', title: '1' }),
     line({ username: 'step-2', externalId: 'stepper', title: '2' }),
@@ -174,7 +174,7 @@ test('one batch: lines of one person take effect in their order', async () => {
     'updated',
   ])
   assert.equal((await person(db, 'step-3')).profile.title, '5')
-  // One wave of the batch may meet one person by two names: the external id, and the username of before.
+  // Two lines of one batch can name one worker by its external id and by its previous username.
   const crossed = [
     line({ username: 'step-4', externalId: 'stepper', title: '6' }),
     line({ username: 'step-3', title: '7' }),
@@ -182,7 +182,7 @@ test('one batch: lines of one person take effect in their order', async () => {
   assert.deepEqual(outcomes(await register(db, crossed)), ['updated', taken])
 })
 
-test('20 parallel registrations of one username by 20 people: one has it, and nothing of the others is left', async () => {
+test('20 parallel registrations of one username by 20 workers: one succeeds, and the others leave no row', async () => {
   const before = await count('workers')
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -197,7 +197,7 @@ test('20 parallel registrations of one username by 20 people: one has it, and no
   assert.equal(told[Number(winner?.split('-')[1])], 'created')
 })
 
-test('20 parallel runs of the same lines, in any order: each person once, no deadlock is seen', async () => {
+test('20 parallel runs of the same lines, in any order: each worker is registered once, without a deadlock', async () => {
   const lines = Array.from({ length: 30 }, (_, i) =>
     publicLine({ username: `twin-${i}`, ...(i % 2 === 0 && { externalId: `twin-${i}` }) }),
   )
@@ -215,7 +215,7 @@ test('20 parallel runs of the same lines, in any order: each person once, no dea
   assert.equal((await consentEvents(db, workerId)).length, 3)
 })
 
-test('onboarded at once when name, terms and the consent to a public profile are there; what is missing is told', async () => {
+test('a worker is onboarded once terms and the consent to a public profile are there; missingFor lists the rest', async () => {
   const consents = [{ permission: 'public_profile', textVersion: '1' }]
   const terms = { version: '1', acceptedAt: '2026-05-01T00:00:00Z' }
   await register(db, [
@@ -247,7 +247,7 @@ test('onboarded at once when name, terms and the consent to a public profile are
   assert.deepEqual((await person(db, 'on-both')).onboardedAt, now, 'the first time stands')
 })
 
-test('newer terms replace older ones, never the other way round', async () => {
+test('newer terms replace older ones, and older terms never replace newer ones', async () => {
   const terms = (version: string, day: string) =>
     line({ username: 'terms', terms: { version, acceptedAt: `2026-05-${day}T00:00:00Z` } })
   await register(db, [terms('2', '02')])
@@ -257,7 +257,7 @@ test('newer terms replace older ones, never the other way round', async () => {
   assert.equal((await person(db, 'terms')).termsVersion, '3')
 })
 
-test('the database itself refuses what no person may be', async () => {
+test('the database rejects every invalid worker row', async () => {
   await register(db, [line({ username: 'guarded' })])
   const { workerId } = await person(db, 'guarded')
   const wrong = [

@@ -1,13 +1,15 @@
 /**
- * Registering people, a batch a transaction. The external id says who a line speaks of, or the username where it has none: read again,
- * a line changes nothing. Writes every table of the room, in the order workers, usernames, profiles, skills, terms, consents, identities;
- * a crash before the commit leaves nothing of the batch.
+ * Registration of workers, one batch a transaction. A line names its worker by the external id, or
+ * by the username if it has no external id. A repeated line changes nothing.
+ *
+ * Writes every table of the module in the order workers, usernames, profiles, skills, terms,
+ * consents, identities. A crash before the commit leaves nothing of the batch.
  */
 import { planAnew, type Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { monthOf } from '../platform/instant.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
-import { type Circumstances, changeConsents } from './consent.ts'
+import { type Attribution, recordConsents } from './consent.ts'
 import { findConsents } from './consent-store.ts'
 import { editProfiles } from './edit-profile.ts'
 import { verifyFirst } from './identity.ts'
@@ -17,11 +19,11 @@ import { takeUsernames, writeProfiles, writeSkills } from './profile-store.ts'
 import type { Registration } from './registration.ts'
 import {
   completeOnboarding,
-  findPeople,
+  findWorkers,
   forgetNewWorkers,
   insertWorkers,
-  lockPeople,
-  type Person,
+  lockWorkersByName,
+  type Worker,
 } from './store.ts'
 
 export type Registered =
@@ -32,22 +34,25 @@ const taken: Registered = {
   refused: { field: 'username', reason: 'is taken by another person' },
 }
 
-/** One answer for each, in order. */
-export async function registerPeople(
+/** Registers or edits workers. Returns one answer for each registration, in order. */
+export async function registerOrEditWorkers(
   tx: Tx,
   registrations: readonly Registration[],
-  circumstances: Circumstances,
+  attribution: Attribution,
 ): Promise<Registered[]> {
   await planAnew(tx)
   const answers: Registered[] = []
   while (answers.length < registrations.length) {
     const next = withoutRepeatedNames(registrations.slice(answers.length))
-    answers.push(...(await registerSome(tx, next, circumstances)))
+    answers.push(...(await registerSome(tx, next, attribution)))
   }
   return answers
 }
 
-/** As far as no external id and no username occurs twice: what speaks of one person is done in its order. */
+/**
+ * Returns the longest prefix in which no external id and no username occurs twice. Lines about one
+ * worker therefore take effect in their order.
+ */
 function withoutRepeatedNames(registrations: readonly Registration[]): readonly Registration[] {
   const ids = new Set<string>()
   const usernames = new Set<string>()
@@ -60,13 +65,13 @@ function withoutRepeatedNames(registrations: readonly Registration[]): readonly 
   return registrations
 }
 
-/** Answers for the first of them, one at least. */
+/** Registers a non-empty prefix of `registrations` and returns the answers for that prefix. */
 async function registerSome(
   tx: Tx,
   registrations: readonly Registration[],
-  circumstances: Circumstances,
+  attribution: Attribution,
 ): Promise<Registered[]> {
-  const people = await peopleBehind(tx, registrations)
+  const people = await lockNamedWorkers(tx, registrations)
   const repeated = people.findIndex(
     (person, i) =>
       person !== undefined && people.findIndex((other) => other?.workerId === person.workerId) < i,
@@ -74,14 +79,15 @@ async function registerSome(
   const some = repeated === -1 ? registrations : registrations.slice(0, repeated)
   const answers: Registered[] = Array.from(some, () => taken)
   const unknown = [...some.keys()].filter((i) => people[i] === undefined)
-  const created = await createPeople(tx, pick(some, unknown), circumstances)
+  const created = await createWorkers(tx, pick(some, unknown), attribution)
   const lost = unknown.filter((i, n) => {
     const workerId = created[n]
     if (workerId) answers[i] = { workerId, outcome: 'created' }
     return !workerId
   })
-  // Another transaction may have registered the same person since we looked: then there is one to edit.
-  const lateness = lost.length === 0 ? [] : await peopleBehind(tx, pick(some, lost))
+  // Another transaction may have registered the same worker since the lookup. Then this worker is
+  // edited.
+  const lateness = lost.length === 0 ? [] : await lockNamedWorkers(tx, pick(some, lost))
   const known = [...some.keys()].flatMap((i) => {
     const person = people[i] ?? lateness[lost.indexOf(i)]
     return person === undefined ? [] : { i, person, registration: some[i] as Registration }
@@ -92,7 +98,7 @@ async function registerSome(
       const { workerId, profile: before } = person
       return { workerId, before, profile: registration.profile }
     }),
-    circumstances.at,
+    attribution.at,
   )
   for (const [n, { i, person }] of known.entries()) {
     const { workerId } = person
@@ -100,7 +106,7 @@ async function registerSome(
     if (edit === 'changed') answers[i] = { workerId, outcome: 'updated' }
     if (edit === 'unchanged') answers[i] = { workerId, outcome: 'unchanged' }
   }
-  await takeOver(tx, { answers, registrations: some }, circumstances)
+  await applyFirstDecisions(tx, { answers, registrations: some }, attribution)
   return answers
 }
 
@@ -108,19 +114,19 @@ function pick<Item>(items: readonly Item[], places: readonly number[]): Item[] {
   return places.map((place) => items[place] as Item)
 }
 
-/** Locked, and as they are then. */
-async function peopleBehind(
+/** Locks the workers that the registrations name, and reads them under the lock. */
+async function lockNamedWorkers(
   tx: Tx,
   registrations: readonly Registration[],
-): Promise<(Person | undefined)[]> {
+): Promise<(Worker | undefined)[]> {
   const names = {
     externalIds: registrations.flatMap(({ externalId }) => externalId ?? []),
     usernames: registrations.flatMap(({ externalId, profile }) =>
       externalId === null ? profile.username : [],
     ),
   }
-  await lockPeople(tx, names)
-  const found = await findPeople(tx, names)
+  await lockWorkersByName(tx, names)
+  const found = await findWorkers(tx, names)
   const byId = new Map(found.map((person) => [person.externalId, person]))
   const byName = new Map(found.map((person) => [person.profile.username, person]))
   return registrations.map(({ externalId, profile }) =>
@@ -128,11 +134,14 @@ async function peopleBehind(
   )
 }
 
-/** Gives the new ids in order; null where the external id or the username is somebody else's. */
-async function createPeople(
+/**
+ * Creates workers and returns their ids in order, with null if another worker has the external id
+ * or the username.
+ */
+async function createWorkers(
   tx: Tx,
   registrations: readonly Registration[],
-  { at }: Circumstances,
+  { at }: Attribution,
 ): Promise<(string | null)[]> {
   if (registrations.length === 0) return []
   const fresh = registrations.map(({ externalId, profile }) => {
@@ -155,17 +164,20 @@ async function createPeople(
   return fresh.map(({ workerId }) => (named.has(workerId) ? workerId : null))
 }
 
-/** Who registers now is a member since now, unless the operator knows better. */
+/** Completes the profile of a new worker. `memberSince` defaults to the current month. */
 function wholeProfile(given: Registration['profile'], at: Date): Profile {
   const unset = { title: null, bio: null, avatarUrl: null, skills: [], memberSince: monthOf(at) }
   return { ...unset, ...given }
 }
 
-/** Terms, consents and identity checks, of those that were not refused; whom one of them changes counts as updated. */
-async function takeOver(
+/**
+ * Applies terms, consents and identity checks of the registrations that were not refused. A worker
+ * that one of them changes counts as updated.
+ */
+async function applyFirstDecisions(
   tx: Tx,
   { answers, registrations }: { answers: Registered[]; registrations: readonly Registration[] },
-  circumstances: Circumstances,
+  attribution: Attribution,
 ): Promise<void> {
   const people = registrations.flatMap((registration, i) => {
     const answer = answers[i]
@@ -177,15 +189,15 @@ async function takeOver(
     ...(await acceptTerms(
       tx,
       people.flatMap(({ workerId, terms }) => (terms === null ? [] : { workerId, ...terms })),
-      circumstances.at,
+      attribution.at,
     )),
-    ...(await grantFirst(tx, people, circumstances)),
+    ...(await grantFirst(tx, people, attribution)),
     ...(await verifyFirst(
       tx,
       people.flatMap(({ workerId, verifiedUntil: until }) =>
         until === null ? [] : { workerId, until },
       ),
-      circumstances,
+      attribution,
     )),
   ])
   for (const [i, answer] of answers.entries())
@@ -193,11 +205,14 @@ async function takeOver(
       answers[i] = { ...answer, outcome: 'updated' }
 }
 
-/** Only permissions of which the person has said nothing yet: an old file must not undo a withdrawal. */
+/**
+ * Grants only permissions on which the worker has not decided yet, because an old file must not
+ * undo a withdrawal.
+ */
 async function grantFirst(
   tx: Tx,
   people: readonly (Registration & { workerId: string })[],
-  circumstances: Circumstances,
+  attribution: Attribution,
 ): Promise<string[]> {
   const wishes = people.flatMap(({ workerId, consents }) =>
     consents.map((consent) => ({ workerId, ...consent })),
@@ -207,12 +222,12 @@ async function grantFirst(
   const known = new Set(
     (await findConsents(tx, workerIds)).map((row) => `${row.workerId} ${row.permission}`),
   )
-  const changes = await changeConsents(
+  const changes = await recordConsents(
     tx,
     wishes.filter(({ workerId, permission }) => !known.has(`${workerId} ${permission}`)),
-    circumstances,
+    attribution,
   )
   const changed = [...new Set(changes.map(({ workerId }) => workerId))]
-  await completeOnboarding(tx, changed, circumstances.at)
+  await completeOnboarding(tx, changed, attribution.at)
   return changed
 }

@@ -14,7 +14,7 @@ function faultIn(over: Record<string, unknown>): string | null {
 const usernameForm =
   'username: must be 3 to 30 of a-z 0-9 _ - (lowercase, no spaces), a letter or digit at both ends'
 
-test('usernames: ASCII, 3 to 30, alphanumeric at both ends, nothing normalised into validity', () => {
+test('usernames are ASCII, 3 to 30 characters, alphanumeric at both ends, and never normalised into validity', () => {
   for (const username of ['abc', 'a-b', '0_0', 'a'.repeat(30), 'searching', 'a--_b'])
     assert.equal(faultIn({ username }), null, username)
   for (const username of [
@@ -39,7 +39,7 @@ test('usernames: ASCII, 3 to 30, alphanumeric at both ends, nothing normalised i
   assert.equal(faultIn({ username: 'search' }), 'username: search is reserved')
 })
 
-test('texts: both sides of each limit, in code points', () => {
+test('texts are accepted up to each limit in code points, and refused one above it', () => {
   const limits = { displayName: 80, title: 120, bio: 2_000 } as const
   for (const [field, max] of Object.entries(limits))
     for (const letter of ['x', '語', '😀']) {
@@ -49,7 +49,7 @@ test('texts: both sides of each limit, in code points', () => {
     }
 })
 
-test('texts: each thing that must not be shown has its own message', () => {
+test('texts: each kind of forbidden character has its own message', () => {
   const reasons: [string, string][] = [
     ['', 'holds nothing that can be seen'],
     ['   ', 'holds nothing that can be seen'],
@@ -80,7 +80,7 @@ test('texts: each thing that must not be shown has its own message', () => {
   assert.equal(faultIn({ title: null, bio: null, avatarUrl: null }), null)
 })
 
-test('avatars: https alone, no user or password, nothing that a URL must encode', () => {
+test('an avatar is an https URL without user, password or characters that a URL must encode', () => {
   const form = 'avatarUrl: '
   assert.equal(faultIn({ avatarUrl: 'https://img.example.org/a.png?s=1#x' }), null)
   const longest = `https://e.org/${'a'.repeat(2_048 - 14)}`
@@ -109,7 +109,7 @@ test('avatars: https alone, no user or password, nothing that a URL must encode'
   assert.equal(faultIn({ avatarUrl: 'https://[::1' }), `${form}is not a URL`)
 })
 
-test('months: YYYY-MM, not of the future', () => {
+test('a month is YYYY-MM and not in the future', () => {
   for (const memberSince of ['2026-05', '1999-12', '2026-01'])
     assert.equal(faultIn({ memberSince }), null, memberSince)
   for (const memberSince of ['2026-5', '2026-13', '2026-00', '0999-01', '2026-05-01', 'May 2026'])
@@ -117,7 +117,7 @@ test('months: YYYY-MM, not of the future', () => {
   assert.equal(faultIn({ memberSince: '2026-06' }), 'memberSince: must not be in the future')
 })
 
-test('skills: at most 100, each once as search compares names, a level of the rubric', () => {
+test('skills: at most 100, each once after the folding of search, with a level of the rubric', () => {
   const skills = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ name: `skill ${i}` }))
   assert.equal(faultIn({ skills: skills(100) }), null)
@@ -153,7 +153,7 @@ test('skills: at most 100, each once as search compares names, a level of the ru
   )
 })
 
-test('consents: known permissions, each once, with the version of the text', () => {
+test('consents name known permissions, each once, with the version of the text', () => {
   const consents = (...names: unknown[]) => ({
     consents: names.map((permission) => ({ permission, textVersion: '1' })),
   })
@@ -172,7 +172,7 @@ test('consents: known permissions, each once, with the version of the text', () 
   )
 })
 
-test('dates: a zone, a day that exists, terms not of the future, an end of the identity check not of the past', () => {
+test('dates have a zone and exist; terms are not from the future, and an identity check does not end in the past', () => {
   const terms = (acceptedAt: unknown) => faultIn({ terms: { version: '1', acceptedAt } })
   assert.equal(terms('2026-05-14T09:00:00Z'), null)
   assert.equal(terms('2026-05-14T11:00:00.5+02:00'), 'terms.acceptedAt: must not be in the future')
@@ -194,7 +194,7 @@ test('dates: a zone, a day that exists, terms not of the future, an end of the i
   )
 })
 
-test('external ids: 1 to 200 characters; unknown fields and missing ones are named', () => {
+test('external ids have 1 to 200 characters; unknown and missing fields are named', () => {
   assert.equal(faultIn({ externalId: 'x'.repeat(200) }), null)
   assert.equal(
     faultIn({ externalId: 'x'.repeat(201) }),
@@ -207,7 +207,7 @@ test('external ids: 1 to 200 characters; unknown fields and missing ones are nam
   for (const whole of [null, [], 'ada', 5]) assert.ok('refused' in readRegistration(whole, now))
 })
 
-test('a public person in one line, and what it leaves out', () => {
+test('one line registers a public worker, and absent fields stay unset', () => {
   const read = readRegistration(publicLine(), now)
   assert.ok(!('refused' in read))
   assert.equal(read.consents.length, 3)
@@ -221,7 +221,7 @@ test('a public person in one line, and what it leaves out', () => {
   })
 })
 
-test('a NUL or a lone surrogate in a line has a message of its own', () => {
+test('a NUL or a lone surrogate in a line has its own message', () => {
   const why = (text: string) => {
     const read = parseStrictJson(Buffer.from(text))
     return read.kind === 'value' ? null : read.why
@@ -230,7 +230,7 @@ test('a NUL or a lone surrogate in a line has a message of its own', () => {
   assert.equal(why('{"username":"a\\ud800b"}'), 'A string holds a lone surrogate.')
 })
 
-test('whatever a text holds: what is accepted can be stored and shown on one line', () => {
+test('every accepted text can be stored and shown on one line', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 90 }), (displayName) => {
       if (faultIn({ displayName }) !== null) return
@@ -242,7 +242,7 @@ test('whatever a text holds: what is accepted can be stored and shown on one lin
   )
 })
 
-test('a day is one that its month has', () => {
+test('a date is valid only if its month has that day', () => {
   assert.equal(dayOf('2028-02-29')?.toISOString(), '2028-02-29T00:00:00.000Z')
   for (const text of ['2026-02-29', '2026-13-01', '2026-1-1', '', '2026-02-29T00:00:00Z'])
     assert.equal(dayOf(text), null, text)

@@ -1,4 +1,4 @@
-/** Pure: a person as an operator registers them, or why not. */
+/** Pure: parses a line of the operator into a registration, or into the reason for refusing it. */
 import { Compile } from 'typebox/compile'
 import { instantOf, monthOf } from '../platform/instant.ts'
 import { type Fault, firstFault } from '../platform/json/shape-fault.ts'
@@ -7,9 +7,9 @@ import { faultOfProfile, faultOfText, type Profile } from './profile.ts'
 import { type Permission, type RegistrationLine, registration } from './schema.ts'
 
 export interface Registration {
-  /** The operator's own name for the person; without one the username says who it is. */
+  /** Operator's own id of the worker. If it is null, the username identifies the worker. */
   externalId: string | null
-  /** What is left out stays as it is. */
+  /** Fields that are absent keep their value. */
   profile: Partial<Profile> & Pick<Profile, 'username' | 'displayName'>
   terms: { version: string; acceptedAt: Date } | null
   consents: readonly { permission: Permission; textVersion: string }[]

@@ -1,4 +1,6 @@
-/** Shapes of people: what an operator registers, what is allowed, and the event that tells of it (decisions D33, D34). */
+/**
+ * Shapes about workers: registration lines, permissions and the consent event (decisions D33, D34).
+ */
 import { type Static, Type } from 'typebox'
 import { usernamePattern } from './username.ts'
 
@@ -11,7 +13,7 @@ export function isPermission(text: string): text is Permission {
   return (permissions as readonly string[]).includes(text)
 }
 
-/** Of a skill: the keys of the proficiency rubric (spec §2.6). */
+/** Levels of a skill: the keys of the proficiency rubric in the specification. */
 const skillLevels = ['novice', 'intermediate', 'advanced', 'expert'] as const
 
 export const skillsMax = 100
@@ -30,8 +32,9 @@ const textVersion = Type.String({
 })
 
 /**
- * One line of `assay workers import --from`: a person as the operator registers them. What it does not name stays as it is. A consent,
- * an identity check and terms are taken over once: what a person decided afterwards is not undone by reading the line again.
+ * One line of `assay workers import --from`: a worker as the operator registers it. Fields that are
+ * absent keep their value. Consents, identity checks and terms are applied once: reading the line
+ * again does not undo a later decision of the worker.
  */
 export const registration = Type.Object(
   {

@@ -1,15 +1,15 @@
 /**
- * All SQL of workers, and what is read of a person across the tables of the room. Its other tables are written by `profile-store.ts`,
- * `consent-store.ts` and `identity-store.ts`.
+ * SQL of the table `workers`, and reads of a worker across the tables of the module.
+ * `profile-store.ts`, `consent-store.ts` and `identity-store.ts` write the other tables.
  */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Consent } from './consent-store.ts'
-import type { PersonFacts } from './gate.ts'
+import type { WorkerFacts } from './gate.ts'
 import type { StoredIdentity } from './identity-state.ts'
 import type { Profile } from './profile.ts'
 import type { Permission } from './schema.ts'
 
-export interface Person {
+export interface Worker {
   workerId: string
   externalId: string | null
   profile: Profile
@@ -21,23 +21,23 @@ export interface Person {
   identity: StoredIdentity | null
 }
 
-interface PersonRow extends Omit<Person, 'profile' | 'consents' | 'identity'>, Profile {
+interface WorkerRow extends Omit<Worker, 'profile' | 'consents' | 'identity'>, Profile {
   consents: Partial<Record<Permission, Consent>> | null
   identityState: StoredIdentity['state'] | null
   verifiedUntil: Date | null
 }
 
-/** Any of them may be left out. */
+/** Each list is optional. */
 interface Names {
   workerIds?: readonly string[]
   externalIds?: readonly string[]
   usernames?: readonly string[]
 }
 
-/** Who has one of the names now. */
-export async function findPeople(db: Queryable, names: Names): Promise<Person[]> {
+/** Returns every worker that has one of the names now. */
+export async function findWorkers(db: Queryable, names: Names): Promise<Worker[]> {
   const { workerIds = [], externalIds = [], usernames = [] } = names
-  const rows = await db.rows<PersonRow>(sql`
+  const rows = await db.rows<WorkerRow>(sql`
     select w.id as "workerId", w.external_id as "externalId", w.terms_version as "termsVersion",
       w.terms_accepted_at as "termsAcceptedAt", w.onboarded_at as "onboardedAt",
       w.consent_version as "consentVersion", p.username, p.display_name as "displayName", p.title,
@@ -54,10 +54,10 @@ export async function findPeople(db: Queryable, names: Names): Promise<Person[]>
     where w.id in (select unnest(${workerIds}::uuid[])
       union all select id from workers where external_id = any(${externalIds}::text[])
       union all select worker_id from profiles where username = any(${usernames}::text[]))`)
-  return rows.map(personOf)
+  return rows.map(workerOf)
 }
 
-function personOf(row: PersonRow): Person {
+function workerOf(row: WorkerRow): Worker {
   const { identityState, verifiedUntil, consents, ...rest } = row
   const { username, displayName, title, bio, avatarUrl, memberSince, skills, ...worker } = rest
   return {
@@ -69,9 +69,12 @@ function personOf(row: PersonRow): Person {
 }
 
 /**
- * Whoever changes a person takes this lock first: changes of one person follow each other, and so do their events. In the order of
- * ids, so that two bulk changes wait for each other instead of deadlocking. Gives what a change needs to know of each: an erasure that
- * was waited for leaves the worker's row behind.
+ * Locks worker rows. Every change of a worker takes this lock first, so changes of one worker, and
+ * their events, have one order. Rows are locked in order of id, so that two bulk changes wait for
+ * each other and do not deadlock.
+ *
+ * Returns the state that a change needs. If the lock waited for an erasure, the row still exists
+ * with `isErased`.
  */
 export function lockWorkers(
   tx: Tx,
@@ -83,21 +86,21 @@ export function lockWorkers(
     where id = any(${workerIds}::uuid[]) order by id for no key update`)
 }
 
-/** As `lockWorkers`, of one worker; whether there is anybody to change. */
-export async function lockPerson(tx: Tx, workerId: string): Promise<boolean> {
+/** Locks one worker and returns whether it exists and is not erased. */
+export async function lockWorker(tx: Tx, workerId: string): Promise<boolean> {
   const [locked] = await lockWorkers(tx, [workerId])
   return locked !== undefined && !locked.isErased
 }
 
-/** Those of them whom no other transaction holds, under their locks. */
-export async function lockFreeWorkers(tx: Tx, workerIds: readonly string[]): Promise<string[]> {
+/** Locks the workers that no other transaction holds, without waiting, and returns their ids. */
+export async function tryLockWorkers(tx: Tx, workerIds: readonly string[]): Promise<string[]> {
   const rows = await tx.rows<{ workerId: string }>(sql`
     select id as "workerId" from workers
     where id = any(${workerIds}::uuid[]) order by id for no key update skip locked`)
   return rows.map(({ workerId }) => workerId)
 }
 
-interface PersonFactsRow {
+interface WorkerFactsRow {
   workerId: string
   username: string
   onboarded: boolean
@@ -106,12 +109,15 @@ interface PersonFactsRow {
   verifiedUntil: Date | null
 }
 
-/** Of those who have a profile. Under the workers' locks, what is found stays so until the transaction ends. */
-export async function findPersonFacts(
+/**
+ * Returns the facts of the workers that have a profile. Under the workers' locks they stay true
+ * until the transaction ends.
+ */
+export async function findWorkerFacts(
   db: Queryable,
   workerIds: readonly string[],
-): Promise<PersonFacts[]> {
-  const rows = await db.rows<PersonFactsRow>(sql`
+): Promise<WorkerFacts[]> {
+  const rows = await db.rows<WorkerFactsRow>(sql`
     select w.id as "workerId", p.username, w.onboarded_at is not null as onboarded,
       (select array_agg(c.permission) from consents c
         where c.worker_id = w.id and c.granted) as granted,
@@ -132,8 +138,8 @@ export async function findPersonFacts(
   }))
 }
 
-/** As `lockWorkers`, for who has one of the names now. */
-export async function lockPeople(tx: Tx, names: Names): Promise<void> {
+/** Locks every worker that has one of the names now, in the order of `lockWorkers`. */
+export async function lockWorkersByName(tx: Tx, names: Names): Promise<void> {
   const { workerIds = [], externalIds = [], usernames = [] } = names
   await tx.run(sql`
     select from workers
@@ -154,7 +160,10 @@ export interface NewWorker {
   externalId: string | null
 }
 
-/** Gives the ids of those whose external id nobody had. */
+/**
+ * Inserts workers and returns the ids of the inserted rows. A worker whose external id is taken is
+ * left out.
+ */
 export async function insertWorkers(
   tx: Tx,
   workers: readonly NewWorker[],
@@ -171,7 +180,7 @@ export async function insertWorkers(
   return rows.map((row) => row.id)
 }
 
-/** Of this transaction, and without anything else yet. */
+/** Deletes workers that this transaction inserted and that no other table refers to yet. */
 export async function forgetNewWorkers(tx: Tx, workerIds: readonly string[]): Promise<void> {
   await tx.run(sql`delete from workers where id = any(${workerIds}::uuid[])`)
 }
@@ -182,7 +191,7 @@ export interface Acceptance {
   acceptedAt: Date
 }
 
-/** The latest terms accepted stand; says for whom something changed. */
+/** Stores accepted terms unless later ones are stored. Returns the ids of the changed workers. */
 export async function writeTerms(tx: Tx, accepted: readonly Acceptance[]): Promise<string[]> {
   const rows = await tx.rows<{ id: string }>(sql`
     update workers w set terms_version = new.version, terms_accepted_at = new.accepted_at
@@ -194,7 +203,10 @@ export async function writeTerms(tx: Tx, accepted: readonly Acceptance[]): Promi
   return rows.map((row) => row.id)
 }
 
-/** Onboarded once, when name, terms and the consent to a public profile are all there; gives those who are from now on. */
+/**
+ * Onboards each worker that has a name, accepted terms and the consent to a public profile. Returns
+ * the ids of the workers onboarded by this call.
+ */
 export async function completeOnboarding(
   tx: Tx,
   workerIds: readonly string[],

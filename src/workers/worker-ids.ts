@@ -1,10 +1,10 @@
-/** Whom another room means by a name: the one question that rooms with rows about workers have for this one. */
+/** Lookup of worker ids by name, for modules with rows about workers. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { usernameDigest } from './username.ts'
 
 export interface WorkerNames {
   workerIds: readonly string[]
-  /** The operator's own names. */
+  /** Operator's own ids. */
   externalIds: readonly string[]
   usernames: readonly string[]
 }
@@ -15,7 +15,9 @@ export interface FoundWorker {
   workerId: string
 }
 
-/** A row for each name that somebody has now; ids are compared and given in lowercase. */
+/**
+ * Returns a row for each name that a worker has now. Ids are compared and returned in lowercase.
+ */
 export function findWorkerIds(db: Queryable, names: WorkerNames): Promise<FoundWorker[]> {
   const { workerIds, externalIds, usernames } = names
   return db.rows<FoundWorker>(sql`
@@ -41,8 +43,9 @@ export function findUsernameOwners(
 }
 
 /**
- * Those who are still there, held until the transaction ends: an erasure waits for what is written of them now, and takes it along.
- * In the order of ids, against deadlocks.
+ * Returns the workers that are not erased and locks them until the transaction ends. An erasure
+ * waits for this transaction and then erases its writes too. Rows are locked in order of id,
+ * against deadlocks.
  */
 export async function holdWorkers(tx: Tx, workerIds: readonly string[]): Promise<Set<string>> {
   const rows = await tx.rows<{ id: string }>(sql`

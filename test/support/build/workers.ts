@@ -1,9 +1,15 @@
 /** Registrations of workers for tests, and the events they cause. */
 import assert from 'node:assert/strict'
 import { type Db, type Queryable, sql } from '../../../src/platform/db/db.ts'
-import { type Registered, registerPeople } from '../../../src/workers/register.ts'
+import {
+  type Attribution,
+  type ConsentOutcome,
+  type ConsentRequest,
+  recordConsent,
+} from '../../../src/workers/consent.ts'
+import { type Registered, registerOrEditWorkers } from '../../../src/workers/register.ts'
 import { type Registration, readRegistration } from '../../../src/workers/registration.ts'
-import { findPeople, type Person } from '../../../src/workers/store.ts'
+import { findWorkers, type Worker } from '../../../src/workers/store.ts'
 
 export const now = new Date('2026-05-14T09:00:00Z')
 
@@ -38,13 +44,21 @@ export function register(
   at = now,
 ): Promise<Registered[]> {
   const registrations = lines.map((one) => registrationOf(one))
-  return db.transaction((tx) => registerPeople(tx, registrations, { by: 'test', at }))
+  return db.transaction((tx) => registerOrEditWorkers(tx, registrations, { by: 'test', at }))
 }
 
-export async function person(db: Queryable, username: string): Promise<Person> {
-  const [found] = await findPeople(db, { usernames: [username] })
+export async function person(db: Queryable, username: string): Promise<Worker> {
+  const [found] = await findWorkers(db, { usernames: [username] })
   assert.ok(found !== undefined, `nobody is ${username}`)
   return found
+}
+
+export function changeConsent(
+  db: Db,
+  username: string,
+  request: ConsentRequest & Attribution,
+): Promise<ConsentOutcome> {
+  return db.transaction((tx) => recordConsent(tx, username, request))
 }
 
 export interface SentConsent {
