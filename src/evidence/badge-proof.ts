@@ -1,6 +1,7 @@
 /**
- * Pure: whether a credential is signed by one of the keys given. `eddsa-jcs-2022` alone (vc-di-eddsa §3.3): Ed25519 over
- * SHA-256(JCS(proof without its value)) ‖ SHA-256(JCS(document without proof)), which takes no JSON-LD and no context.
+ * Pure: verification of a credential's proof against a list of keys. Only `eddsa-jcs-2022` of the
+ * W3C recommendation vc-di-eddsa is supported. It signs SHA-256(JCS(proof without its value)) ‖
+ * SHA-256(JCS(document without proof)) with Ed25519, so it needs neither JSON-LD nor contexts.
  */
 import { verify } from 'node:crypto'
 import { sha256 } from '../platform/crypto/bytes.ts'
@@ -13,7 +14,10 @@ import { publicKeyOfKid, trustedPublicKey } from '../score-credentials/signing-k
 type Json = Record<string, unknown>
 type Fault = { field: string; reason: string }
 
-/** The digest of what is signed, or why it is not. `publicKeys` are sound, and written as `z6Mk…`. */
+/**
+ * Returns the SHA-256 of the document without proof, or the reason for rejecting the proof. Every
+ * text of `publicKeys` is a valid Ed25519 key in the form `z6Mk…`.
+ */
 export function badgeProofFault(
   credential: Json,
   { publicKeys, now }: { publicKeys: readonly string[]; now: Date },
@@ -39,7 +43,10 @@ export function badgeProofFault(
 
 const proofsMax = 8
 
-/** The one that is checked, of several that are independent of each other. */
+/**
+ * Selects the proof to verify. Several proofs of one document are independent of each other, so one
+ * is enough.
+ */
 function chosenProof(presented: unknown): { proof: Json } | Fault {
   const proofs = (Array.isArray(presented) ? presented : [presented]).filter(isJsonObject)
   if (proofs.length === 0) return { field: 'proof', reason: 'is missing' }
@@ -53,7 +60,10 @@ function chosenProof(presented: unknown): { proof: Json } | Fault {
     : fault('cryptosuite', 'must be eddsa-jcs-2022 of a DataIntegrityProof')
 }
 
-/** A context that the proof was not made for could give the terms another meaning: it must be the document's own, to the letter. */
+/**
+ * Checks the proof options. The context of a proof must equal the context of the document, because
+ * another context could give its terms another meaning.
+ */
 function faultOfOptions(
   options: Json,
   { document, now }: { document: Json; now: Date },
@@ -69,7 +79,10 @@ function faultOfOptions(
   return end <= now ? fault('expires', 'is past') : null
 }
 
-/** A method whose name holds a key is that key; the name of any other says nothing that we could look up. */
+/**
+ * Returns the keys to try. A verification method whose name ends in a key allows only that key; any
+ * other name is not resolved.
+ */
 function keysFor(method: unknown, publicKeys: readonly string[]): readonly string[] {
   if (typeof method !== 'string') return []
   const named = /z6Mk[1-9A-HJ-NP-Za-km-z]{44}$/.exec(method)?.[0]

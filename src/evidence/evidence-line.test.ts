@@ -10,7 +10,7 @@ function read(over: Record<string, unknown>) {
   return readEvidenceLine(JSON.parse(JSON.stringify({ ...sound, ...over })))
 }
 
-test('a line with everything, and one with only what it needs, are read as they are', () => {
+test('a line with every field, and one with the required fields only, are read unchanged', () => {
   const whole = {
     ...sound,
     expiresOn: '2030-01-01',
@@ -52,7 +52,7 @@ const wrong: readonly [field: string | null, reason: RegExp, over: Record<string
   ['private.email', /not a known field/, { private: { email: 'ada@example.org' } }],
 ]
 
-test('what is wrong with a line is told with its field, each in its own words', () => {
+test('each fault of a line is reported with its field and its own message', () => {
   for (const [field, reason, over] of wrong) {
     const line = read(over)
     assert.ok('refused' in line, JSON.stringify(over))
@@ -61,7 +61,7 @@ test('what is wrong with a line is told with its field, each in its own words', 
   }
 })
 
-test('text of any script is taken, right-to-left ones too; notes may be written as their writer likes', () => {
+test('text of any script is accepted, also right-to-left, and notes may hold reordering characters', () => {
   for (const over of [
     { externalId: 'תעודה-12' },
     { externalId: 'شهادة 7' },
@@ -72,14 +72,14 @@ test('text of any script is taken, right-to-left ones too; notes may be written 
     assert.deepEqual(read(over), { ...sound, ...over })
 })
 
-test('what is no JSON object is refused as a whole', () => {
+test('a line that is not a JSON object is refused as a whole', () => {
   for (const value of [[], null, 'text', 1]) {
     const line = readEvidenceLine(value)
     assert.ok('refused' in line && line.refused.field === null)
   }
 })
 
-/** What a score must never be computed from, and what would give it away. */
+/** Attributes that must never influence a score, and fields that would reveal them. */
 const protectedAttributes = [
   'name',
   'displayName',
@@ -110,7 +110,7 @@ const protectedAttributes = [
   'salary',
 ]
 
-test('no protected attribute has a place in a line, neither in what is scored nor beside it', () => {
+test('a line has no field for a protected attribute, neither in the scored part nor in the private part', () => {
   for (const name of protectedAttributes) {
     const line = read({ [name]: 'CANARY' })
     assert.deepEqual(line, { refused: { field: name, reason: 'is not a known field' } })
@@ -134,7 +134,7 @@ test('no protected attribute has a place in a line, neither in what is scored no
   assert.deepEqual(Object.keys(evidencePrivate.properties), ['artifactUrl', 'submitter', 'notes'])
 })
 
-test('a refusal repeats nothing of the line', () => {
+test('a refusal repeats no content of the line', () => {
   for (const [, , over] of wrong) {
     const line = readEvidenceLine({ ...over, private: { notes: 'CANARY', canary: 'CANARY' } })
     assert.ok('refused' in line)

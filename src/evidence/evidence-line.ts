@@ -1,4 +1,4 @@
-/** Pure: what can be said about a line of evidence without the database. */
+/** Pure: the checks of an evidence line that need no database. */
 
 import { Compile } from 'typebox/compile'
 import { type Fault, firstFault } from '../platform/json/shape-fault.ts'
@@ -17,7 +17,7 @@ import {
 const readItem = valueReader(evidenceLine)
 const readBadgeLine = valueReader(badgeLine)
 
-/** The operator's word on what achievements are evidence of. */
+/** Parses the operator's mapping from achievements to skills. */
 export function readAchievements(value: unknown): Map<string, Achievement> | Refused {
   return achievements.Check(value)
     ? new Map(Object.entries(value))
@@ -26,15 +26,15 @@ export function readAchievements(value: unknown): Map<string, Achievement> | Ref
 
 const achievements = Compile(achievementsFile)
 
-/** A line that has a credential is one, whatever else it has. */
+/** Parses a line. A line with a `credential` is read as a badge, whatever other fields it has. */
 export function readEvidenceLine(value: unknown): EvidenceLine | BadgeLine | Refused {
   const isBadge = typeof value === 'object' && value !== null && Object.hasOwn(value, 'credential')
   return isBadge ? readBadgeLine(value) : readItem(value)
 }
 
-/** Nothing that is still somebody's skill was observed before. */
+/** Evidence observed earlier is refused as an error of the file. */
 const firstDate = '1900-01-01'
-/** Of the calendar: past it there is no day to ask for, not even a wrong one. */
+/** Last day of the four-digit calendar. Later years have no `YYYY-MM-DD`. */
 const lastDate = '9999-12-31'
 
 export interface WorkerName {
@@ -42,11 +42,13 @@ export interface WorkerName {
   name: string
 }
 
-/** Whose evidence it is. */
+/**
+ * Returns the one name of the worker in the line, or the fault if there is none or more than one.
+ */
 export function workerNameOf(line: EvidenceLine | BadgeLine): WorkerName | Fault {
   const { workerId, workerExternalId, username } = line
   const names: WorkerName[] = []
-  // PostgreSQL writes a UUID in lowercase, so ids are compared in it.
+  // PostgreSQL writes a UUID in lowercase, so ids are compared in lowercase.
   if (workerId !== undefined) names.push({ by: 'workerId', name: workerId.toLowerCase() })
   if (workerExternalId !== undefined) names.push({ by: 'workerExternalId', name: workerExternalId })
   if (username !== undefined) names.push({ by: 'username', name: username })
@@ -56,7 +58,9 @@ export function workerNameOf(line: EvidenceLine | BadgeLine): WorkerName | Fault
   return another === undefined ? name : fault(another.by, 'is one name too many for the worker')
 }
 
-/** Why the line cannot be evidence, or null. `today` is `YYYY-MM-DD` in UTC. */
+/**
+ * Returns the reason for refusing the line as evidence, or null. `today` is `YYYY-MM-DD` in UTC.
+ */
 export function evidenceFault(
   {
     observedOn,

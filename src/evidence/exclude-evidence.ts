@@ -1,14 +1,20 @@
-/** Sets evidence aside while it is disputed, and takes it back: it counts for nothing meanwhile, and nothing is lost. */
+/**
+ * Exclusion of evidence during a dispute, and its restoration. Excluded evidence does not count in
+ * a score, but keeps its row.
+ */
 import type { Tx } from '../platform/db/db.ts'
 import { markForRecomputation } from './recomputation-store.ts'
 import { lockEvidence, moveEvidence } from './store.ts'
 
-/** Gives the ids it excluded: those that were active. Inside the caller's transaction. */
+/** Excludes the active items among `ids` within the caller's transaction and returns their ids. */
 export function excludeEvidence(tx: Tx, ids: readonly string[], now: Date): Promise<string[]> {
   return move(tx, ids, { from: 'active', to: 'excluded', reason: 'evidence_excluded', now })
 }
 
-/** Gives the ids it restored: those that were excluded. What was revoked meanwhile stays revoked; what has expired is expired. */
+/**
+ * Restores the excluded items among `ids` and returns their ids. An item that was revoked meanwhile
+ * stays revoked; an item that has expired becomes `expired`.
+ */
 export function restoreEvidence(tx: Tx, ids: readonly string[], now: Date): Promise<string[]> {
   return move(tx, ids, { from: 'excluded', to: 'active', reason: 'evidence_restored', now })
 }

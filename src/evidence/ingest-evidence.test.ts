@@ -34,7 +34,7 @@ await addSource(db)
 const rules = { vocabulary, now }
 let items = 0
 
-/** A line under a name of its own. */
+/** Returns a line with an external id of its own. */
 function line(over: Partial<EvidenceLine> = {}): EvidenceLine {
   return evidenceLineOf(++items, over)
 }
@@ -72,7 +72,7 @@ async function counts() {
   return row
 }
 
-/** Who is due, and why; nobody is afterwards. */
+/** Returns the marked workers with the reason of each, and removes all marks. */
 async function due() {
   const rows = await db.rows<{ workerId: string; reason: string }>(sql`
     delete from score_recomputations returning worker_id as "workerId", reason`)
@@ -85,7 +85,7 @@ async function take(tx: Tx): Promise<string[]> {
   return taken
 }
 
-test('an item is taken in once; the same line again changes nothing', async () => {
+test('a new item is added once; the same line again changes nothing', async () => {
   const sent = [
     line(),
     line({ private: { notes: 'seen at work' } }),
@@ -103,7 +103,7 @@ test('an item is taken in once; the same line again changes nothing', async () =
   assert.deepEqual(await counts(), before)
 })
 
-test('a name that is in use for another content is refused, whatever differs, also within one batch', async () => {
+test('an external id in use is refused for different content, whichever field differs, also within one batch', async () => {
   const sent = line({ private: { notes: 'one', submitter: 'Ada' }, expiresOn: '2030-01-01' })
   await ingest([sent])
   const { private: _, ...withoutPrivate } = sent
@@ -133,12 +133,12 @@ test('a name that is in use for another content is refused, whatever differs, al
   const fresh = line()
   const batch = await ingest([fresh, { ...fresh, value: 999 }, fresh])
   assert.deepEqual(outcomes(batch), ['added', 'refused', 'unchanged'])
-  // The order of what is private says nothing.
+  // The order of the private fields does not matter.
   const turned = { ...sent, private: { submitter: 'Ada', notes: 'one' } }
   assert.deepEqual(outcomes(await ingest([turned])), ['unchanged'])
 })
 
-test('another source may use the same name', async () => {
+test('two sources may use the same external id', async () => {
   await addSource(db, { id: 'second' })
   const sent = line({ workerId: workerIdOf(39) })
   assert.deepEqual(outcomes(await ingest([sent, { ...sent, sourceId: 'second' }])), [
@@ -167,7 +167,7 @@ const wrong: readonly [field: string, reason: RegExp, over: Partial<EvidenceLine
   ['expiresOn', /not after observedOn/, { expiresOn: '2026-05-01' }],
 ]
 
-test('each thing that can be wrong has its own message, and the good lines of the batch are in', async () => {
+test('each faulty line has its own message, and the valid lines of the batch are added', async () => {
   const before = await counts()
   const sent = wrong.flatMap(([, , over]) => [line(over), line()])
   const answers = await ingest(sent)
@@ -181,12 +181,12 @@ test('each thing that can be wrong has its own message, and the good lines of th
   assert.equal((await counts())?.evidence, (before?.evidence ?? 0) + wrong.length)
 })
 
-test('evidence of the first day and of the last that a date can name is taken in', async () => {
+test('evidence of the first and of the last accepted date is added', async () => {
   const ends = [{ observedOn: '1900-01-01' }, { expiresOn: '9999-12-31' }]
   assert.deepEqual(outcomes(await ingest(ends.map((over) => line(over)))), ['added', 'added'])
 })
 
-test('evidence of today is taken in; a worker id is the same in capitals', async () => {
+test('evidence of today is added; a worker id in capitals names the same worker', async () => {
   const workerId = 'aBcDefAB-0000-7000-8000-00000000000a'
   const sent = line({ observedOn: '2026-05-14', workerId })
   await db.run(sql`insert into workers (id, registered_at) values (${workerId}, ${now})`)
@@ -195,7 +195,7 @@ test('evidence of today is taken in; a worker id is the same in capitals', async
   assert.deepEqual(outcomes(await ingest([lower])), ['unchanged'])
 })
 
-test('a worker is named by id, by the operator’s own name or by username: all are one person, and one name is enough', async () => {
+test('a line names its worker by id, by external id or by username, and exactly one of them is needed', async () => {
   const workerId = workerIdOf(37)
   await db.run(sql`update workers set external_id = 'HR-37' where id = ${workerId}`)
   await db.run(sql`
@@ -218,7 +218,7 @@ test('a worker is named by id, by the operator’s own name or by username: all 
   assert.deepEqual(fields, ['workerId', 'username', 'workerExternalId', 'username'])
 })
 
-test('eight imports of the same lines at once, in different orders: each item is in once, and nobody deadlocks', async () => {
+test('eight imports of the same lines at once, in different orders: each item is added once, without a deadlock', async () => {
   const sent = Array.from({ length: 200 }, () => line({ private: { notes: 'n' } }))
   const orders = Array.from({ length: 8 }, (_, turn) => (turn % 2 === 0 ? sent : sent.toReversed()))
   const before = await counts()
@@ -231,7 +231,7 @@ test('eight imports of the same lines at once, in different orders: each item is
   assert.equal(after?.private, (before?.private ?? 0) + 200)
 })
 
-test('two imports of the same items in opposite orders wait for each other, and do not deadlock', async () => {
+test('two imports of the same items in opposite orders wait for each other and do not deadlock', async () => {
   const [a, b] = [line({ externalId: 'both-a' }), line({ externalId: 'both-b' })]
   const one = {
     first: (tx: Tx) => ingestEvidence(tx, [a], rules),
@@ -241,7 +241,7 @@ test('two imports of the same items in opposite orders wait for each other, and 
   assert.deepEqual(outcomes(other), ['unchanged', 'unchanged'])
 })
 
-test('one name with two contents at once: one is in, the other refused', async () => {
+test('one external id with two contents at once: one line is added, the other refused', async () => {
   const sent = Array.from({ length: 20 }, () => line())
   const [one, other] = await Promise.all([
     ingest(sent),
@@ -251,7 +251,7 @@ test('one name with two contents at once: one is in, the other refused', async (
     assert.deepEqual(new Set([outcomes(one)[i], outcomes(other)[i]]), new Set(['added', 'refused']))
 })
 
-test('what was erased does not come back with the same line', async () => {
+test('an item whose private part was erased is unchanged by the same line, and the private part stays erased', async () => {
   const sent = line({ private: { notes: 'erase me' } })
   const [answer] = await ingest([sent])
   assert.ok(answer !== undefined && 'evidenceId' in answer)
@@ -265,7 +265,7 @@ test('what was erased does not come back with the same line', async () => {
   assert.equal(row?.payload, null)
 })
 
-test('the engine is given the numbers of the item and of its source, and nothing about the person', async () => {
+test('the engine receives the numbers of the item and of its source, and no personal data', async () => {
   const workerId = workerIdOf(31)
   const id = await idOf({ workerId, value: 820, digest: 'ef'.repeat(32), private: { notes: 'x' } })
   const [item] = await findWorkerEvidence(db, [workerId])
@@ -311,7 +311,7 @@ test('revoked evidence keeps its row, its first reason and its actor, and stays 
     )
 })
 
-test('excluded evidence comes back; revoked evidence is neither excluded nor restored', async () => {
+test('excluded evidence can be restored; revoked evidence is neither excluded nor restored', async () => {
   const [one, two] = [await idOf(), await idOf()]
   const exclude = () => db.transaction((tx) => excludeEvidence(tx, [one, two], now))
   const restore = () => db.transaction((tx) => restoreEvidence(tx, [one, two], now))
@@ -325,7 +325,7 @@ test('excluded evidence comes back; revoked evidence is neither excluded nor res
   assert.equal((await stateOf(two)).state, 'revoked')
 })
 
-test('evidence whose last day passes while it is excluded comes back as expired', async () => {
+test('evidence that expires while it is excluded is restored as expired', async () => {
   const id = await idOf({ expiresOn: '2026-05-20' })
   await db.transaction((tx) => excludeEvidence(tx, [id], now))
   const then = new Date('2026-05-20T00:00:00Z')
@@ -333,7 +333,7 @@ test('evidence whose last day passes while it is excluded comes back as expired'
   assert.equal((await stateOf(id)).state, 'expired')
 })
 
-test('evidence counts through the day before it expires, and not from that day on', async () => {
+test('evidence counts through the day before expiresOn, and not from that day on', async () => {
   const workerId = workerIdOf(32)
   const id = await idOf({ workerId, expiresOn: '2026-05-20' })
   await due()
@@ -348,7 +348,7 @@ test('evidence counts through the day before it expires, and not from that day o
   assert.equal((await stateOf(over)).state, 'expired')
 })
 
-test('what is over at once expires as many at a time as were asked for', async () => {
+test('each call expires at most `limit` of the due items', async () => {
   for (let i = 0; i < 3; i++) await idOf({ expiresOn: '2026-06-01' })
   const then = new Date('2026-06-01T00:00:00Z')
   const expired: number[] = []
@@ -356,7 +356,7 @@ test('what is over at once expires as many at a time as were asked for', async (
   assert.deepEqual(expired, [2, 1, 0])
 })
 
-test('every change marks its workers once, with the first reason; what changes nothing marks nobody', async () => {
+test('each change marks its workers once, with the first reason; a line that changes nothing marks no worker', async () => {
   await due()
   const [a, b] = [workerIdOf(33), workerIdOf(34)]
   const sent = [line({ workerId: a }), line({ workerId: a }), line({ workerId: b })]
@@ -376,7 +376,7 @@ async function mark(tx: Tx, workerIds: readonly string[], at: Date): Promise<voi
   await markForRecomputation(tx, workerIds, { reason: 'operator', now: at })
 }
 
-test('who is due longest comes first, however often somebody is marked again', async () => {
+test('the worker marked first is returned first, even after it is marked again', async () => {
   await due()
   const [first, second] = [workerIdOf(8), workerIdOf(7)]
   const minutesLater = (minutes: number) => new Date(now.getTime() + minutes * 60_000)
@@ -386,7 +386,7 @@ test('who is due longest comes first, however often somebody is marked again', a
   assert.deepEqual(await db.transaction((tx) => lockRecomputations(tx, 1)), [first])
 })
 
-test('two who mark the same workers in opposite orders wait for each other, and do not deadlock', async () => {
+test('two transactions that mark the same workers in opposite orders wait for each other and do not deadlock', async () => {
   await due()
   const [low, high] = [workerIdOf(1), workerIdOf(2)]
   const one = {
@@ -397,7 +397,7 @@ test('two who mark the same workers in opposite orders wait for each other, and 
   assert.deepEqual(Object.keys(await due()).sort(), [low, high])
 })
 
-test('a source that is trusted as before, once more, marks everybody again where another had changed it meanwhile', async () => {
+test('a registration that changes only the name marks the workers again if a concurrent one changed the trust', async () => {
   const workerId = workerIdOf(38)
   const moody = { id: 'moody', kind: 'accredited', name: 'The Moody', group: 'moods' } as const
   await addSource(db, moody)
@@ -408,7 +408,7 @@ test('a source that is trusted as before, once more, marks everybody again where
     db,
     async (tx) => {
       await register(tx, { assurance: 500 })
-      // Whom it marks is scored before the other change is there.
+      // The worker it marked is scored before the other change is visible.
       await deleteRecomputations(tx, [workerId])
     },
     () => db.transaction((tx) => register(tx, { name: 'Another name' })),
@@ -416,7 +416,7 @@ test('a source that is trusted as before, once more, marks everybody again where
   assert.equal((await due())[workerId], 'source_changed')
 })
 
-test('whoever trusts a source otherwise marks everybody who has evidence of it; another name marks nobody', async () => {
+test("a change of a source's trust or group marks every worker with evidence of it; a change of its name marks none", async () => {
   const workerId = workerIdOf(35)
   await addSource(db, { id: 'third', group: 'thirds' })
   await idOf({ workerId, sourceId: 'third' })
@@ -432,12 +432,12 @@ test('whoever trusts a source otherwise marks everybody who has evidence of it; 
   }
 })
 
-test('a change that commits while its worker is taken for scoring is never lost: it is waited for, or it marks again', async () => {
+test('a change that commits while its worker is being scored is never lost: the run waits for it, or it marks the worker again', async () => {
   const workerId = workerIdOf(36)
   await idOf({ workerId })
   await due()
   await idOf({ workerId })
-  // The mark is there; an import holds it while it adds another item.
+  // The mark exists, and an import locks it while it adds another item.
   const taken = await db.transaction(async (tx) => {
     await db.transaction(async (other) => {
       await other.rows(sql`
@@ -449,7 +449,7 @@ test('a change that commits while its worker is taken for scoring is never lost:
     return take(tx)
   })
   assert.equal(taken.length, 1)
-  // Taken, not yet committed: an import of that moment waits, and marks again.
+  // The mark is taken but not committed: a concurrent import waits and then marks the worker again.
   await idOf({ workerId })
   await inTurn(db, take, () => ingest([line({ workerId })]))
   assert.deepEqual(await due(), { [workerId]: 'evidence_added' })

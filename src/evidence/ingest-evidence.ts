@@ -1,6 +1,6 @@
 /**
- * Takes evidence in. A source's own name for an item makes it one: sent again with the same content it changes nothing, with another
- * content it is refused.
+ * Import of evidence. A source identifies an item by its external id. The same external id with the
+ * same content changes nothing; with different content it is refused.
  */
 
 import { sha256 } from '../platform/crypto/bytes.ts'
@@ -27,21 +27,26 @@ export type Ingested = { result: 'added' | 'unchanged'; evidenceId: string } | R
 
 export interface IngestRules {
   vocabulary: Vocabulary
-  /** What Open Badges are evidence of; none are taken in without. */
+  /** Rules for Open Badges. Without them every badge is refused. */
   badges?: BadgeRules
   now: Date
 }
 
 export interface BadgeRules {
-  /** By the achievement's id. */
+  /** Achievement id to skill, type and value. */
   achievements: ReadonlyMap<string, Achievement>
-  /** Badges that name a status are taken in although it is not looked up here. */
+  /**
+   * If true, badges with a `credentialStatus` are accepted, although the status is not looked up.
+   */
   acceptsUncheckedStatus: boolean
 }
 
 const noBadges: BadgeRules = { achievements: new Map(), acceptsUncheckedStatus: false }
 
-/** One answer for each line, in order. What is added, its private part and the marks of its workers commit together. */
+/**
+ * Adds evidence and returns one answer for each line, in order. New items, their private parts and
+ * the marks of their workers commit together.
+ */
 export async function ingestEvidence(
   tx: Tx,
   lines: readonly (EvidenceLine | BadgeLine)[],
@@ -67,11 +72,11 @@ export async function ingestEvidence(
 type Stored = Omit<StoredEvidence, 'sourceId' | 'externalId'>
 
 interface Item extends EvidenceRow, Stored {
-  /** The source's own name for it, as one text. */
+  /** Source id and external id in one text. */
   name: string
 }
 
-/** Each line as it may be taken in, or why it may not. */
+/** Turns each line into an item, or into the reason for refusing it. */
 async function itemsOf(
   tx: Tx,
   lines: readonly (EvidenceLine | BadgeLine)[],
@@ -100,7 +105,7 @@ function readItem(line: EvidenceLine, workerId: string, { vocabulary, now }: Ing
   return fault === null ? { item: itemOf(line, workerId, now) } : { refused: fault }
 }
 
-/** What is private of it is the badge itself. */
+/** Reads a badge as evidence. Its private part is the badge itself. */
 function readBadgeItem(
   { sourceId, credential }: BadgeLine,
   workerId: string,
@@ -118,7 +123,7 @@ function dateOf(time: Date): string {
   return time.toISOString().slice(0, 10)
 }
 
-/** Ids, by how the workers are named. */
+/** Returns worker ids by name. Locks the workers against erasure until the transaction ends. */
 async function workersBehind(tx: Tx, names: readonly WorkerName[]): Promise<Map<string, string>> {
   const namedBy = (by: WorkerName['by']): string[] => [
     ...new Set(names.flatMap((one) => (one.by === by ? one.name : []))),
@@ -152,7 +157,7 @@ function itemOf(line: EvidenceLine, workerId: string, now: Date): Item {
     value,
     observedOn,
     expiresOn,
-    // Without an artefact to name, the item is its own.
+    // An item without an artefact has the digest of its own name.
     digest: line.digest === undefined ? sha256(name) : Buffer.from(line.digest, 'hex'),
     ingestedAt: now,
     state: isOver ? 'expired' : 'active',
@@ -167,7 +172,7 @@ function firstOfEachName(items: readonly Item[]): Map<string, Item> {
   return first
 }
 
-/** What was there before, by name. */
+/** Returns the stored items by name. */
 async function storedByName(
   tx: Tx,
   items: ReadonlyMap<string, Item>,
@@ -176,7 +181,10 @@ async function storedByName(
   return new Map(found.map((row) => [JSON.stringify([row.sourceId, row.externalId]), row]))
 }
 
-/** Gives what was there before, or came from another transaction meanwhile. */
+/**
+ * Inserts new items. Returns the items that were there before or that another transaction inserted
+ * meanwhile.
+ */
 async function add(
   tx: Tx,
   items: ReadonlyMap<string, Item>,
@@ -195,7 +203,10 @@ async function add(
   return storedByName(tx, new Map(before.map((item) => [item.name, item])))
 }
 
-/** What was erased cannot be compared, and does not come back. */
+/**
+ * Compares the content. An erased private part cannot be compared and counts as equal, so the item
+ * stays erased.
+ */
 function isSame(stored: Stored, item: Item): boolean {
   return (
     stored.workerId === item.workerId &&

@@ -1,4 +1,6 @@
-/** Pure: the value of a line becomes one of a closed shape, or what is wrong with it, which never repeats what a field held. */
+/**
+ * Pure: parsing of a line against a closed schema. A refusal never repeats the value of a field.
+ */
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { type Fault, firstFault } from '../platform/json/shape-fault.ts'
@@ -7,7 +9,7 @@ export interface Refused {
   refused: Fault
 }
 
-/** Nothing is filled in or repaired (decision D8). */
+/** Returns a parser that neither fills in nor repairs a value (decision D8). */
 export function valueReader<Shape extends TSchema>(
   schema: Shape,
 ): (value: unknown) => Static<Shape> | Refused {

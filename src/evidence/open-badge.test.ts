@@ -23,7 +23,7 @@ const trust: BadgeTrust = {
 const otherKey = 'z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK'
 const badge = await issuedBadge()
 
-test('a badge that the reference library signed is evidence of what the operator mapped it to', () => {
+test('a badge that the reference library signed is evidence of the mapped skill', () => {
   const { proof: _, ...document } = badge
   const facts = {
     skillId: 'hss:typescript',
@@ -37,16 +37,16 @@ test('a badge that the reference library signed is evidence of what the operator
   assert.deepEqual(readBadge(badge, trust), facts)
   const several = { ...trust, publicKeys: [otherKey, badgeIssuer.key] }
   assert.deepEqual(readBadge(badge, several), facts)
-  // A list of proofs: the one that can be checked decides, whatever stands beside it.
+  // In a list of proofs, the first supported proof decides, whatever the other proofs are.
   assert.deepEqual(readBadge({ ...badge, proof: [{ type: 'Other' }, badge.proof] }, trust), facts)
   assert.deepEqual(readBadge({ ...badge, proof: Array(8).fill(badge.proof) }, trust), facts)
 })
 
-test('it counts from the very moment it is valid from', () => {
+test('a badge is valid from exactly the instant validFrom', () => {
   assert.ok('digest' in readBadge(badge, { ...trust, now: new Date('2026-01-15T09:00:00Z') }))
 })
 
-test('issuer and achievement may stand by their ids alone, the id may be of 200 characters, and the type AchievementCredential', async () => {
+test('issuer and achievement may be plain ids, the badge id may have 200 characters, and AchievementCredential is a valid type', async () => {
   const short = await issuedBadge({
     id: `urn:${'a'.repeat(196)}`,
     type: ['VerifiableCredential', 'AchievementCredential'],
@@ -57,7 +57,7 @@ test('issuer and achievement may stand by their ids alone, the id may be of 200 
   assert.ok('digest' in facts, JSON.stringify(facts))
 })
 
-test('it counts to the end of the last day on which it is valid', async () => {
+test('a badge counts to the end of the last day on which it is valid', async () => {
   for (const [validUntil, expiresOn] of [
     ['2027-01-01T00:00:01Z', '2027-01-02'],
     ['2026-12-31T23:00:00-01:00', '2027-01-01'],
@@ -173,7 +173,7 @@ const refused: readonly [name: string, field: string, reason: RegExp, credential
   ],
 ]
 
-test('each thing that can be wrong with a badge has its own message', () => {
+test('each fault of a badge has its own message', () => {
   for (const [name, field, reason, credential] of refused) {
     const fault = readBadge(credential, trust)
     assert.ok('reason' in fault, name)
@@ -182,7 +182,7 @@ test('each thing that can be wrong with a badge has its own message', () => {
   }
 })
 
-test('so has each thing that the operator has not allowed', async () => {
+test('each missing permission of the operator has its own message', async () => {
   const status = { type: 'BitstringStatusListEntry', statusListCredential: 'https://example.org/1' }
   const withStatus = await issuedBadge({ credentialStatus: status })
   const cases: readonly [field: string, reason: RegExp, over: Partial<BadgeTrust>, badge?: Json][] =
@@ -204,14 +204,15 @@ test('so has each thing that the operator has not allowed', async () => {
   assert.ok('digest' in readBadge(withStatus, { ...trust, acceptsUncheckedStatus: true }))
 })
 
-test('the name of a method that holds no key is looked up nowhere: every key of the source is tried', () => {
+test('a verification method that names no key is not resolved: every key of the source is tried', () => {
   const renamed = proofOf({ verificationMethod: `${badgeIssuer.id}#key-1` })
   const fault = readBadge(renamed, trust)
-  // The name is signed too, so the signature cannot hold under it; but the keys were tried.
+  // The name is part of the signed options, so the signature cannot match under it. The message
+  // shows that the keys were tried.
   assert.ok('reason' in fault && /does not hold/.test(fault.reason))
 })
 
-test('a proof that repeats no context, under a name that holds no key, holds by whichever key of the source made it', () => {
+test('a proof without context, with a method that names no key, is verified with each key of the source', () => {
   const { proof: _, ...document } = badge
   const options = {
     type: 'DataIntegrityProof',
@@ -231,14 +232,14 @@ test('a proof that repeats no context, under a name that holds no key, holds by 
   assert.ok('reason' in readBadge(own, { ...trust, publicKeys: [otherKey] }))
 })
 
-test('a proof over RDF is told apart: it takes a JSON-LD processor, and is not checked', async () => {
+test('a proof over RDF has its own message, because verifying it needs a JSON-LD processor', async () => {
   const rdf = await issuedBadge({}, 'eddsa-rdfc-2022')
   const fault = readBadge(rdf, trust)
   assert.ok('reason' in fault && fault.field === 'credential.proof.cryptosuite')
   assert.match(fault.reason, /eddsa-rdfc-2022 is not checked here: ask for eddsa-jcs-2022/)
 })
 
-test('whatever single member of a signed badge is changed, it is refused', () => {
+test('a signed badge with any single member changed is refused', () => {
   const forged = changed(badge, (copy) => {
     const subject = copy.credentialSubject as Json
     subject.id = 'did:example:somebody-else'

@@ -1,6 +1,7 @@
 /**
- * Pure: an Open Badge 3.0 as evidence. It is believed if it is of the issuer whose keys the operator registered with the source, signed by
- * one of them, valid today, and of an achievement that the operator has mapped to a skill. Nothing that it names is fetched.
+ * Pure: an Open Badge 3.0 as evidence. A badge is accepted if all of this holds: its issuer is
+ * registered with the source, one of the source's keys signed it, it is valid now, and the operator
+ * has mapped its achievement to a skill. No URL in the badge is fetched.
  */
 
 import { instantOf } from '../platform/instant.ts'
@@ -9,19 +10,19 @@ import type { Fault } from '../platform/json/shape-fault.ts'
 import { badgeProofFault } from './badge-proof.ts'
 import type { Achievement } from './schema.ts'
 
-/** Whose badges a source sends. */
+/** Issuer of the badges that a source sends. */
 export interface BadgeSigner {
-  /** Null where the source has none: then no badge of it can be checked. */
+  /** Null if the source has no issuer; then every badge of it is refused. */
   issuer: string | null
-  /** `z6Mk…`. */
+  /** Each in the form `z6Mk…`. */
   publicKeys: readonly string[]
 }
 
-/** What the operator says of the sender and of its badges. */
+/** Everything that the operator has decided about the sender and its badges. */
 export interface BadgeTrust extends BadgeSigner {
-  /** By the achievement's id. */
+  /** Achievement id to skill, type and value. */
   achievements: ReadonlyMap<string, Achievement>
-  /** A status list is not looked up: true where the operator has done so. */
+  /** The service does not look up status lists. True if the operator has checked them. */
   acceptsUncheckedStatus: boolean
   now: Date
 }
@@ -30,7 +31,10 @@ export interface BadgeFacts extends Achievement {
   externalId: string
   observedOn: string
   expiresOn?: string
-  /** SHA-256 of the canonical JSON without the proof: one badge counts once, whoever sends it. */
+  /**
+   * SHA-256 of the canonical JSON without the proof. A badge counts once, even if several sources
+   * send it.
+   */
   digest: string
 }
 
@@ -82,7 +86,10 @@ function faultOfShape(credential: Json): Fault | null {
 const dayMs = 86_400_000
 const calendarEndsAt = Date.UTC(10_000, 0, 1)
 
-/** In whole days, as evidence is kept: it counts to the end of the last day of which any part is valid. */
+/**
+ * Returns the validity in whole days. The badge counts to the end of the last day on which it is
+ * valid at any time.
+ */
 function validityOf({ validFrom, validUntil }: Json, now: Date) {
   const from = typeof validFrom === 'string' ? instantOf(validFrom) : null
   if (from === null) return fault('validFrom', 'must be a date-time with a zone')
@@ -93,7 +100,8 @@ function validityOf({ validFrom, validUntil }: Json, now: Date) {
   if (until === null) return fault('validUntil', 'must be a date-time with a zone')
   if (until <= now) return fault('validUntil', 'is past: it has expired')
   const endsAt = until.getTime() - 1 + dayMs
-  // Who writes a moment of the calendar's last day means no end: there is no day after it on which it counts no more.
+  // An end on the last day of the calendar means no end, because no day follows on which the badge
+  // could expire.
   return endsAt >= calendarEndsAt ? { observedOn } : { observedOn, expiresOn: dateOf(endsAt) }
 }
 
@@ -105,7 +113,7 @@ function achievementOf({ credentialSubject: subject }: Json): string | null {
   return isJsonObject(subject) ? idOf(subject.achievement) : null
 }
 
-/** Of a node that may stand for itself or by its id alone. */
+/** Returns the id of a node that may be an object or only its id. */
 function idOf(node: unknown): string | null {
   const id = isJsonObject(node) ? node.id : node
   return typeof id === 'string' ? id : null

@@ -1,4 +1,4 @@
-/** All that this room keeps of one person, to give it out and to erase it. */
+/** Export and erasure of the data of this module about one worker. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 export interface EvidenceRecord {
@@ -15,7 +15,7 @@ export interface EvidenceRecord {
   state: string
   revokedReason: string | null
   revokedBy: string | null
-  /** JSON text; null where there is none. */
+  /** JSON text, or null if the item has no private part. */
   payload: string | null
 }
 
@@ -31,7 +31,7 @@ export function findEvidenceRecords(db: Queryable, workerId: string): Promise<Ev
     where e.worker_id = ${workerId} order by e.evidence_id`)
 }
 
-/** Gives how many items there were. */
+/** Erases all evidence of the worker and returns the number of items. */
 export async function eraseEvidence(tx: Tx, workerId: string): Promise<number> {
   await tx.run(sql`delete from score_recomputations where worker_id = ${workerId}`)
   await tx.run(sql`

@@ -1,4 +1,4 @@
-/** All SQL of score_recomputations: whose score no longer follows from the evidence. */
+/** SQL of the table `score_recomputations`: workers whose score must be recomputed. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 export type RecomputationReason =
@@ -15,8 +15,9 @@ export type RecomputationReason =
   | 'engine_recalled'
 
 /**
- * The scores of these workers no longer follow from their evidence. A row that is there already keeps its time and reason, and is
- * locked all the same: whoever takes it waits until this change can be read. In the order of ids, against deadlocks.
+ * Marks workers for recomputation. An existing mark keeps its time and reason, but is locked: a
+ * transaction that takes the mark waits until this change is visible. Rows are locked in order of
+ * worker id, against deadlocks.
  */
 export async function markForRecomputation(
   tx: Tx,
@@ -31,7 +32,7 @@ export async function markForRecomputation(
     on conflict (worker_id) do update set since = due.since`)
 }
 
-/** As `markForRecomputation`, for everybody who has evidence of the source. */
+/** Marks every worker with evidence of the source, in the way of `markForRecomputation`. */
 export async function markWorkersOfSource(tx: Tx, sourceId: string, now: Date): Promise<void> {
   await tx.run(sql`
     insert into score_recomputations as due (worker_id, since, reason)
@@ -41,9 +42,12 @@ export async function markWorkersOfSource(tx: Tx, sourceId: string, now: Date): 
 }
 
 /**
- * The longest waiting workers, at most `limit`, under the locks of their marks; skips what another transaction holds. Whoever deletes the
- * marks and reads the evidence in a later statement of the same transaction misses nothing: every change is either in what is read or
- * marks its worker again.
+ * Locks at most `limit` marks, oldest first, and returns their workers. Skips marks that another
+ * transaction holds.
+ *
+ * The caller deletes the marks and then reads the evidence in a later statement of the same
+ * transaction. So no change is lost: either the statement reads the change, or the change marks its
+ * worker again.
  */
 export async function lockRecomputations(tx: Tx, limit: number): Promise<string[]> {
   const rows = await tx.rows<{ workerId: string }>(sql`
@@ -52,7 +56,10 @@ export async function lockRecomputations(tx: Tx, limit: number): Promise<string[
   return rows.map(({ workerId }) => workerId)
 }
 
-/** Waits for whoever is marking one of them. In the order of ids, as marking is. */
+/**
+ * Deletes marks. Waits for transactions that are marking one of the workers. Rows are locked in
+ * order of worker id, as in `markForRecomputation`.
+ */
 export async function deleteRecomputations(tx: Tx, workerIds: readonly string[]): Promise<void> {
   await tx.run(sql`
     delete from score_recomputations where worker_id in (
@@ -61,7 +68,7 @@ export async function deleteRecomputations(tx: Tx, workerIds: readonly string[])
     )`)
 }
 
-/** Marks everybody who has evidence; gives how many were not marked before. */
+/** Marks every worker with evidence. Returns the number of new marks. */
 export function markEverybody(tx: Tx, reason: RecomputationReason, now: Date): Promise<number> {
   return tx.run(sql`
     insert into score_recomputations (worker_id, since, reason)

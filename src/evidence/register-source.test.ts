@@ -27,7 +27,7 @@ const history = (id: string) =>
   db.rows<{ number: number; assurance: number; actor: string }>(sql`
     select number, assurance, actor from source_changes where source_id = ${id} order by number`)
 
-test('a source is registered once, changed by what differs, and every change is kept', async () => {
+test('a source is registered once, later lines change the fields that differ, and every change is recorded', async () => {
   const outcomes = []
   for (const over of [{}, {}, { assurance: 500 }, { assurance: 500 }, { name: 'Acme Ltd' }])
     outcomes.push(await register({ ...acme, ...over }))
@@ -51,7 +51,7 @@ test('a source is registered once, changed by what differs, and every change is 
   })
 })
 
-test('whatever of a source is changed is so from then on: kind, trust, group, issuer and keys', async () => {
+test('a change of kind, trust, group, issuer or keys takes effect from then on', async () => {
   const [before, after] = [27, 28].map((byte) => signerOf(byte).kid)
   assert.ok(before !== undefined && after !== undefined)
   const first = { ...acme, id: 'aaa', issuer: 'did:web:acme.example', publicKeys: [before] }
@@ -76,7 +76,7 @@ test('whatever of a source is changed is so from then on: kind, trust, group, is
   }
 })
 
-test('the history is only added to', async () => {
+test('the history of a source only grows', async () => {
   await register({ ...acme, id: 'kept' })
   for (const change of [
     sql`update source_changes set assurance = 1 where source_id = 'kept'`,
@@ -85,7 +85,7 @@ test('the history is only added to', async () => {
     await assert.rejects(db.run(change), /never changed or removed/)
 })
 
-test('eight registrations of one source at once: it is there once, and its history has no gap', async () => {
+test('eight registrations of one source at once: one row, and a history without a gap', async () => {
   const lines = Array.from({ length: 8 }, (_, i) => ({ ...acme, id: 'busy', assurance: i * 10 }))
   const answers = await Promise.all(lines.map((line) => register(line)))
   assert.equal(answers.filter((result) => result === 'registered').length, 1)
@@ -95,7 +95,7 @@ test('eight registrations of one source at once: it is there once, and its histo
   )
 })
 
-test('nobody is trusted further than the kind allows; without a word, as far as it allows', () => {
+test('the assurance of a source is at most the maximum of its kind, which is also the default', () => {
   for (const kind of sourceKindNames) {
     const { assuranceMax, group: shared } = sourceKinds[kind]
     const line = { ...acme, kind, group: shared ?? 'acme-group' }
@@ -110,7 +110,7 @@ test('nobody is trusted further than the kind allows; without a word, as far as 
   assert.deepEqual(most, [0, 100, 400, 700, 1_000, 1_000])
 })
 
-test('all unverified peers are one group, and nobody else is in it; other sources name theirs', () => {
+test('unverified peers share one group, which no other kind may use; sources of other kinds name their group', () => {
   const { group: _, ...groupless } = acme
   const peer = sourceOf({ ...groupless, kind: 'unverified_peer' })
   assert.ok(!('refused' in peer) && peer.group === 'unverified-peers')
@@ -141,7 +141,7 @@ const wrong: readonly [field: string | null, line: unknown][] = [
   [null, 'acme'],
 ]
 
-test('a line that is no source is refused with its field', () => {
+test('an invalid source line is refused with its field', () => {
   for (const [field, line] of wrong) {
     const read = readSourceLine(line)
     assert.ok('refused' in read && read.refused.field === field, JSON.stringify(line))
@@ -149,7 +149,7 @@ test('a line that is no source is refused with its field', () => {
   assert.ok(!('refused' in readSourceLine(acme)))
 })
 
-test('a source that sends badges has an issuer and its keys, each of them sound', async () => {
+test('a source that sends badges has an issuer and keys, and every key is valid', async () => {
   const key = 'z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK'
   const own = sourceOf({ ...acme, issuer: `did:key:${key}` })
   assert.ok(!('refused' in own))
@@ -185,7 +185,7 @@ test('a source that sends badges has an issuer and its keys, each of them sound'
   ])
 })
 
-/** Another text of the form of a key. */
+/** Returns another text in the form of a key. */
 function variantOf(key: string, number: number): string {
   return `${key.slice(0, -1)}${'ABCDEFGHJKLMNPQRST'.charAt(number)}`
 }

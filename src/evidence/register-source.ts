@@ -1,4 +1,7 @@
-/** Registers a source, or changes what it is trusted with: then everybody who has evidence of it is due to be scored again. */
+/**
+ * Registration of sources. A change of a source's assurance or group marks every worker with
+ * evidence of it for recomputation.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../platform/db/db.ts'
 import type { Refused } from './line-reader.ts'
@@ -11,7 +14,10 @@ export type Registered =
   | { result: 'registered' | 'changed' | 'unchanged'; source: Source }
   | Refused
 
-/** The source, its history and the marks commit together. `actor` is who asks for it, for the history. */
+/**
+ * Registers or changes a source. The source, its history and the marks commit together. The history
+ * keeps `actor`.
+ */
 export async function registerSource(
   tx: Tx,
   line: SourceLine,

@@ -1,4 +1,4 @@
-/** Revokes evidence, for ever: the row stays and tells why and by whom. */
+/** Permanent revocation of evidence. The row stays, with the reason and the actor. */
 import type { Tx } from '../platform/db/db.ts'
 import { markForRecomputation } from './recomputation-store.ts'
 import type { RevocationReason } from './schema.ts'
@@ -6,19 +6,22 @@ import { lockEvidence, markEvidenceRevoked } from './store.ts'
 
 export interface Revocation {
   reason: RevocationReason
-  /** Who decided it. */
+  /** Actor of the revocation. */
   actor: string
   now: Date
 }
 
 export interface RevokedEvidence {
-  /** Ids that were revoked now, and those that had been before: these keep their first reason. */
+  /** Ids revoked by this call. Ids in `alreadyRevoked` keep their first reason. */
   revoked: string[]
   alreadyRevoked: string[]
   notFound: string[]
 }
 
-/** `ids` in lowercase, each once. Whoever loses evidence is due to be scored again, in the same transaction. */
+/**
+ * Revokes evidence and marks its workers for recomputation in the same transaction. `ids` are in
+ * lowercase, each once.
+ */
 export async function revokeEvidence(
   tx: Tx,
   ids: readonly string[],

@@ -1,4 +1,7 @@
-/** The lines by which an operator brings sources and evidence. Closed: what is not named here has no way to the engine. */
+/**
+ * Shapes of the lines by which an operator imports sources and evidence. The shapes are closed, so
+ * a field that is not declared here cannot reach the engine.
+ */
 import { type Static, Type } from 'typebox'
 import { sourceKindNames } from './source-kinds.ts'
 
@@ -8,7 +11,10 @@ const slug = {
   maxLength: 64,
   description: 'must be lowercase letters and digits, joined by single hyphens, at most 64',
 }
-/** One line of text that is what it looks like: no control characters, and none that reorders the text around it. */
+/**
+ * One line of text without control characters and without characters that reorder the text around
+ * them.
+ */
 const oneLine = (maxLength: number) => ({
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]+$',
   maxLength,
@@ -19,7 +25,7 @@ const permille = {
   maximum: 1_000,
   description: 'must be a whole number from 0 to 1000',
 }
-/** Multikey: 0xed01 and the 32 bytes, in base58btc. */
+/** Ed25519 Multikey: 0xed01 and the 32 bytes of the key, in base58btc. */
 const publicKey = {
   pattern: '^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$',
   description: 'must be an Ed25519 Multikey, z6Mk…',
@@ -38,10 +44,12 @@ export const sourceLine = Type.Object(
     kind: Type.Enum([...sourceKindNames], {
       description: `must be one of ${sourceKindNames.join(', ')}`,
     }),
-    /** Whoever answers for it: sources of one group are not independent. */
+    /** Sources of one group answer for each other's evidence and do not count as independent. */
     group: Type.Optional(Type.String(slug)),
     assurance: Type.Optional(Type.Integer(permille)),
-    /** Whom its Open Badges must name, and the keys they are signed by. A did:key is its own key. */
+    /**
+     * Issuer of the source's Open Badges, with its keys in `publicKeys`. A did:key is its own key.
+     */
     issuer: Type.Optional(
       Type.String({
         pattern: '^(did:[a-z0-9]+:|https://)[!-~]+$',
@@ -62,7 +70,7 @@ export const sourceLine = Type.Object(
 )
 export type SourceLine = Static<typeof sourceLine>
 
-/** What is kept apart from all that is computed with, and can be erased. */
+/** Private part of an item. It is stored apart from the scored part and can be erased. */
 export const evidencePrivate = Type.Object(
   {
     artifactUrl: Type.Optional(
@@ -80,7 +88,9 @@ export const evidencePrivate = Type.Object(
   { ...closed, minProperties: 1, description: 'must be an object with one field or more' },
 )
 
-/** Who evidence is of: exactly one of the three. It finds the worker and is not kept; the id alone goes on. */
+/**
+ * Name of the worker: exactly one of the three. Only the worker's id is stored with the evidence.
+ */
 const workerNames = {
   workerId: Type.Optional(
     Type.String({
@@ -113,7 +123,10 @@ const type = Type.String({
   description: 'must be an evidence type such as work_product',
 })
 
-/** One line of `assay evidence import`. Nothing about the person but who it is: no age, gender, school, picture or place. */
+/**
+ * One line of `assay evidence import`. The worker's name is the only personal data outside
+ * `private`: no age, gender, school, picture or place.
+ */
 export const evidenceLine = Type.Object(
   {
     ...workerNames,
@@ -136,7 +149,10 @@ export const evidenceLine = Type.Object(
 )
 export type EvidenceLine = Static<typeof evidenceLine>
 
-/** The other kind of line: an Open Badge 3.0. What it is evidence of follows from the credential and the operator's achievements. */
+/**
+ * The second kind of line, an Open Badge 3.0. Skill, type and value follow from the credential and
+ * the operator's mapping of achievements.
+ */
 export const badgeLine = Type.Object(
   {
     ...workerNames,
@@ -149,7 +165,7 @@ export const badgeLine = Type.Object(
 )
 export type BadgeLine = Static<typeof badgeLine>
 
-/** What an achievement is evidence of, by the achievement's id. */
+/** Achievement id to the skill, type and value of its evidence. */
 export const achievementsFile = Type.Record(
   Type.String(),
   Type.Object(
@@ -159,7 +175,7 @@ export const achievementsFile = Type.Record(
 )
 export type Achievement = Static<typeof achievementsFile>[string]
 
-/** Why evidence is revoked: the word that `evidence.revoked` carries. */
+/** Reasons for revoking evidence. The event `evidence.revoked` carries them. */
 export const revocationReasons = [
   'source_removed',
   'source_invalid',

@@ -1,9 +1,12 @@
-/** Pure: what kinds of sources there are, and how far each can be trusted at most. */
+/** Pure: the kinds of sources with the highest assurance of each. */
 
 interface SourceKind {
-  /** Permille. The operator may trust a source less than its kind allows, never more. */
+  /** In permille. The operator may set a lower assurance for a source, never a higher one. */
   assuranceMax: number
-  /** All sources of the kind are one group, for they are not independent of each other. */
+  /**
+   * Group of every source of this kind, if the sources of the kind are not independent of each
+   * other.
+   */
   group?: string
   meaning: string
 }

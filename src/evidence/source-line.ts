@@ -1,4 +1,6 @@
-/** Pure: a source as the operator describes it, held against what its kind allows. */
+/**
+ * Pure: parses a source as the operator describes it and checks it against the limits of its kind.
+ */
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from '../score-credentials/signing-key.ts'
 import { type Refused, refused, valueReader } from './line-reader.ts'
@@ -9,19 +11,19 @@ export interface Source {
   id: string
   name: string
   kind: SourceKindName
-  /** Permille. */
+  /** In permille. */
   assurance: number
-  /** Whoever answers for it. */
+  /** Party that answers for the source. Sources of one group are not independent. */
   group: string
-  /** Of its Open Badges; null where it sends none. */
+  /** Issuer of the source's Open Badges, or null if it sends none. */
   issuer: string | null
-  /** `z6Mk…`, sound; none without an issuer. */
+  /** Valid keys in the form `z6Mk…`; empty if there is no issuer. */
   publicKeys: readonly string[]
 }
 
 export const readSourceLine = valueReader(sourceLine)
 
-/** Without an assurance it is trusted as far as its kind allows. */
+/** Returns the source of a line. The default assurance is the maximum of its kind. */
 export function sourceOf(line: SourceLine): Source | Refused {
   const { id, name, kind, assurance, group } = line
   const { assuranceMax, group: sharedGroup } = sourceKinds[kind]
@@ -40,7 +42,7 @@ export function sourceOf(line: SourceLine): Source | Refused {
   return { id, name, kind, assurance: assurance ?? assuranceMax, group: own, issuer, publicKeys }
 }
 
-/** A did:key says its key by itself. */
+/** Returns the key inside a did:key. */
 function ownKeyOf(issuer: string | null): string[] {
   return issuer?.startsWith('did:key:') ? [issuer.slice('did:key:'.length)] : []
 }

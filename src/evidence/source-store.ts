@@ -1,4 +1,4 @@
-/** All SQL of sources and source_changes. */
+/** SQL of the tables `sources` and `source_changes`. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { BadgeSigner } from './open-badge.ts'
 import type { Source } from './source-line.ts'
@@ -8,7 +8,7 @@ export interface RegisteredSource extends Source {
   changedAt: Date
 }
 
-/** All of them, by id. */
+/** Returns all sources in order of id. */
 export function findSources(db: Queryable): Promise<RegisteredSource[]> {
   return db.rows<RegisteredSource>(sql`
     select source_id as id, name, kind, assurance, independence_group as "group", issuer,
@@ -16,7 +16,7 @@ export function findSources(db: Queryable): Promise<RegisteredSource[]> {
     from sources order by source_id`)
 }
 
-/** Under its lock: changes of one source wait for each other. */
+/** Locks and returns a source, so that changes of one source run one after the other. */
 export async function lockSource(tx: Tx, id: string): Promise<Source | undefined> {
   const [source] = await tx.rows<Source>(sql`
     select source_id as id, name, kind, assurance, independence_group as "group", issuer,
@@ -25,7 +25,9 @@ export async function lockSource(tx: Tx, id: string): Promise<Source | undefined
   return source
 }
 
-/** False where another transaction was faster. */
+/**
+ * Returns false if the source exists, for example because another transaction inserted it first.
+ */
 export async function insertSource(tx: Tx, source: Source, now: Date): Promise<boolean> {
   const { id, name, kind, assurance, group, issuer, publicKeys } = source
   const inserted = await tx.run(sql`
@@ -45,7 +47,7 @@ export async function updateSource(tx: Tx, source: Source, now: Date): Promise<v
     where source_id = ${id}`)
 }
 
-/** What the source is from now on. Called under its lock. */
+/** Records the current state of the source. The caller holds the lock of the source. */
 export async function insertSourceChange(
   tx: Tx,
   source: Source,
@@ -61,7 +63,7 @@ export async function insertSourceChange(
     from source_changes where source_id = ${id}`)
 }
 
-/** Those of `ids` that are registered, and whom to believe their badges. */
+/** Returns the registered sources among `ids`, with the issuer and keys of their badges. */
 export async function knownSources(
   db: Queryable,
   ids: readonly string[],

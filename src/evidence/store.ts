@@ -1,4 +1,4 @@
-/** All SQL of evidence and evidence_private. */
+/** SQL of the tables `evidence` and `evidence_private`. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
 import type { RevocationReason } from './schema.ts'
@@ -13,7 +13,9 @@ export interface EvidenceRow {
   value: number
   /** `YYYY-MM-DD`. */
   observedOn: string
-  /** `YYYY-MM-DD`: the first day on which it counts no more. Null where it does not expire. */
+  /**
+   * `YYYY-MM-DD`: the first day on which the item no longer counts, or null if it does not expire.
+   */
   expiresOn: string | null
   /** SHA-256. */
   digest: Buffer
@@ -22,8 +24,9 @@ export interface EvidenceRow {
 }
 
 /**
- * Inserts what has no row under its source's name yet, and gives the ids of what it inserted. In the order of these names, so that two
- * imports of one file wait for each other instead of deadlocking.
+ * Inserts the items whose source has no row under their external id yet, and returns the inserted
+ * ids. Rows are inserted in order of source and external id, so that two imports of one file wait
+ * for each other and do not deadlock.
  */
 export async function insertEvidence(tx: Tx, rows: readonly EvidenceRow[]): Promise<Set<string>> {
   const column = <Name extends keyof EvidenceRow>(name: Name) => rows.map((row) => row[name])
@@ -66,12 +69,12 @@ export interface StoredEvidence {
   observedOn: string
   expiresOn: string | null
   digest: Buffer
-  /** Null where it has none, or it was erased. */
+  /** Null if the item has no private part or if it was erased. */
   payload: string | null
   isErased: boolean
 }
 
-/** What the sources have sent under these names before, with what is private. */
+/** Returns the stored items with these names, with their private parts. */
 export function findEvidenceByName(
   db: Queryable,
   names: readonly { sourceId: string; externalId: string }[],
@@ -94,8 +97,8 @@ export interface WorkerEvidence extends Required<Omit<Evidence, 'excluded'>> {
 }
 
 /**
- * All evidence of these workers, as its sources stand now: nothing that is private, and nothing about the person. The engine is given
- * what is active.
+ * Returns all evidence of these workers, with the current assurance and group of its source and
+ * without personal data. The engine receives only active items.
  */
 export function findWorkerEvidence(
   db: Queryable,
@@ -119,7 +122,7 @@ export interface EvidenceInState {
   state: EvidenceState
 }
 
-/** Under their locks, in the order of ids. Ids that are not there are left out. */
+/** Locks items in order of id and returns their states. Unknown ids are left out. */
 export function lockEvidence(tx: Tx, ids: readonly string[]): Promise<EvidenceInState[]> {
   return tx.rows<EvidenceInState>(sql`
     select evidence_id as "evidenceId", worker_id as "workerId", state
@@ -127,7 +130,10 @@ export function lockEvidence(tx: Tx, ids: readonly string[]): Promise<EvidenceIn
     order by evidence_id for no key update`)
 }
 
-/** What would be active, but whose last day has passed meanwhile, is expired. Called under the locks of the rows. */
+/**
+ * Changes the state of locked items. An item that would become active but has expired meanwhile
+ * becomes `expired`.
+ */
 export async function moveEvidence(
   tx: Tx,
   ids: readonly string[],
@@ -141,7 +147,7 @@ export async function moveEvidence(
     where evidence_id = any(${ids}::uuid[])`)
 }
 
-/** Called under the locks of the rows. */
+/** The caller holds the locks of the rows. */
 export async function markEvidenceRevoked(
   tx: Tx,
   ids: readonly string[],
@@ -152,7 +158,10 @@ export async function markEvidenceRevoked(
     where evidence_id = any(${ids}::uuid[])`)
 }
 
-/** At most `limit` items whose last day is over; skips what another transaction holds. Gives their workers. */
+/**
+ * Expires at most `limit` due items and returns the worker of each. Skips rows that another
+ * transaction holds.
+ */
 export async function expireEvidence(tx: Tx, now: Date, limit: number): Promise<string[]> {
   const expired = await tx.rows<{ workerId: string }>(sql`
     with due as (
@@ -173,14 +182,17 @@ export interface OwnedEvidence {
   skillId: string
 }
 
-/** Whose it is, which stays so under the owner's lock, and what it speaks for, which never changes. */
+/**
+ * Returns the worker, type and skill of each item. The worker stays the same under the worker's
+ * lock; type and skill never change.
+ */
 export function findEvidence(db: Queryable, ids: readonly string[]): Promise<OwnedEvidence[]> {
   return db.rows<OwnedEvidence>(sql`
     select evidence_id as "evidenceId", worker_id as "workerId", type, skill_id as "skillId"
     from evidence where evidence_id = any(${ids}::uuid[]) order by evidence_id`)
 }
 
-/** What is not revoked of a worker's evidence. */
+/** Returns the ids of the worker's evidence that is not revoked. */
 export async function findStandingEvidenceIds(db: Queryable, workerId: string): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(sql`
     select evidence_id as id from evidence
@@ -188,7 +200,7 @@ export async function findStandingEvidenceIds(db: Queryable, workerId: string): 
   return rows.map(({ id }) => id)
 }
 
-/** Called under the locks of the rows, of who owned them and of who owns them from now on. */
+/** Moves items to another worker. The caller holds the locks of the rows and of both workers. */
 export async function setOwner(tx: Tx, ids: readonly string[], workerId: string): Promise<void> {
   await tx.run(sql`
     update evidence set worker_id = ${workerId} where evidence_id = any(${ids}::uuid[])`)
