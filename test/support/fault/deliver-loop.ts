@@ -1,4 +1,4 @@
-/** A process that places and delivers until it is killed. */
+/** A process that fans out and delivers events until it is killed. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../../../src/platform/clock.ts'
 import { parseKeyring } from '../../../src/platform/crypto/keyring.ts'
@@ -37,7 +37,7 @@ const { signal } = new AbortController()
 
 async function forEver(work: () => Promise<unknown>): Promise<never> {
   for (;;) {
-    // The database may be away: it comes back.
+    // The database may be down for a while. The loop continues when it is back.
     await work().catch(() => undefined)
     await pause(10)
   }

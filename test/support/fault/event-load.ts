@@ -1,4 +1,7 @@
-/** Events committed at a rate, some rolled back on purpose; and receivers that keep count of what arrives, so that the two can be compared. */
+/**
+ * Publishes events at a rate, some of them in transactions that roll back on purpose, and counts
+ * the events that arrive at receivers. A test then compares the two.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,29 +13,32 @@ import { publishEvents } from '../../../src/webhooks/events/outbox.ts'
 import { createEndpoint } from '../build/webhooks.ts'
 import { type Received, startReceiver } from '../start/receiver.ts'
 
-/** Worker ids, each of one event, by what became of its transaction. */
+/** Worker ids, one event each, grouped by the outcome of the transaction. */
 export interface Published {
   committed: Set<string>
   rolledBack: Set<string>
-  /** The database went away before it said whether it committed. */
+  /** The connection broke during the commit, so the outcome is unknown. */
   unsaid: Set<string>
 }
 
 export interface EventLoad {
   published: Published
   stop(): void
-  /** Resolves once no transaction is under way, after `stop`. */
+  /** Resolves after `stop`, once no transaction is in progress. */
   ended: Promise<void>
 }
 
 const pauseMs = 25
 const batchMax = 100
-/** Deliveries that may wait: a machine that is slower than the load has an end all the same. */
+/**
+ * Largest number of deliveries in the backlog. Publishing pauses there, so that the test also ends
+ * on a machine that is slower than the load.
+ */
 const backlogMax = 5_000
 
 /**
- * Publishes at this rate until it is stopped, whatever happens to the database. One transaction in five is rolled back after it has
- * written.
+ * Publishes `eventsASecond` events a second until `stop`, even while the database is down. One
+ * transaction in five rolls back after its writes.
  */
 export function eventLoad(db: Db, arrivals: Arrivals, eventsASecond: number): EventLoad {
   const published = noneYet()
@@ -60,7 +66,7 @@ export function noneYet(): Published {
 
 class RolledBack extends Error {}
 
-/** One transaction of `count` events. */
+/** Publishes `count` events in one transaction. */
 export async function publishBatch(
   db: Db,
   { committed, rolledBack, unsaid }: Published,
@@ -84,19 +90,22 @@ export async function publishBatch(
 }
 
 export interface Arrivals {
-  /** Requests so far. */
+  /** Number of requests so far. */
   count(): number
   endpointCount: number
-  /** How often each event came to each endpoint: `/PATH EVENT`. */
+  /** Number of arrivals by endpoint path and event id: `/PATH EVENT`. */
   times: ReadonlyMap<string, number>
-  /** SHA-256 of the bytes of each event. */
+  /** SHA-256 of the body, by event id. */
   digests: ReadonlyMap<string, string>
-  /** What no receiver should ever see, a sentence each. */
+  /** Contract violations that the receiver saw, one sentence each. */
   faults: readonly string[]
   close(): Promise<void>
 }
 
-/** Endpoints on one receiver that takes everything at once, checks each signature and keeps no body. */
+/**
+ * Creates endpoints on one receiver. The receiver accepts every request at once, checks each
+ * signature and stores no body.
+ */
 export async function startArrivals(db: Db, endpointCount: number): Promise<Arrivals> {
   const secrets = new Map<string, string>()
   const times = new Map<string, number>()
@@ -138,7 +147,7 @@ export async function startArrivals(db: Db, endpointCount: number): Promise<Arri
   }
 }
 
-/** Nothing waits for its position, and every delivery has ended. */
+/** Tells whether every event has been fanned out and every delivery has ended. */
 export async function isDrained(db: Db): Promise<boolean> {
   const [row] = await db.rows<{ drained: boolean }>(sql`
     select not exists (select from webhook_deliveries where finished_at is null)
@@ -147,8 +156,9 @@ export async function isDrained(db: Db): Promise<boolean> {
 }
 
 /**
- * Every committed event came to every endpoint, with the bytes that were committed; nothing came that was not committed; and the
- * database says the same. Gives how many requests there were beyond one for each event and endpoint, and a sentence in numbers.
+ * Asserts that every committed event reached every endpoint with the committed bytes, that no other
+ * event arrived, and that the database records the same. Returns the number of repeated requests
+ * and a summary in numbers.
  */
 export async function assertArrived(
   db: Db,

@@ -1,9 +1,10 @@
-/** Transactions that end at a chosen boundary between two statements. */
+/** Ends transactions at a chosen boundary between two statements. */
 import type { Db, Statement, Tx } from '../../../src/platform/db/db.ts'
 
 /**
- * A database whose transactions call `boundary` before each statement, and before they commit, with the number of that boundary, from 0.
- * What it throws ends the transaction.
+ * Returns a database whose transactions call `boundary` before each statement and before the
+ * commit, with the number of the boundary (from 0). An error thrown by `boundary` rolls the
+ * transaction back.
  */
 export function boundedDb(db: Db, boundary: (number: number) => void): Db {
   return {
@@ -37,8 +38,9 @@ export class Fault extends Error {
 }
 
 /**
- * Runs `work` again and again, cut off one boundary later each time, until a run comes through; `look` sees what each leaves behind. Gives
- * how many were cut off.
+ * Runs `work` repeatedly and interrupts each run one boundary later, until a run completes. Calls
+ * `look` after every run, to check the state that the run left. Returns the number of interrupted
+ * runs.
  */
 export async function cutOffEverywhere(
   db: Db,

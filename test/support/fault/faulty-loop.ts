@@ -1,4 +1,7 @@
-/** The loop of payments where everything between us and the chain can be made to fail, and the servers' clocks go as a test says. */
+/**
+ * The payment loop with faults: every connection between the server and the chain can fail, and a
+ * test moves the clock of the servers.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../../src/platform/clock.ts'
@@ -17,18 +20,23 @@ import {
 export interface FaultyLoop extends PaidLoop {
   facilitator: TestFacilitator
   node: TestNode
-  /** Pays by `facilitator`, and asks `node` unless it is `blind`. */
+  /**
+   * Starts a server that settles through `facilitator`. It reads the chain through `node`, unless
+   * `blind` is set.
+   */
   start(options?: Partial<PaidServerOptions> & { blind?: boolean }): Promise<PaidServer>
-  /** Moves the clocks of all servers; the chain's stands still. */
+  /**
+   * Runs `work` with the clocks of all servers moved ahead. The clock of the chain does not move.
+   */
   later(seconds: number, work: () => Promise<void>): Promise<void>
-  /** Runs with something broken, and mends it. */
+  /** Runs `work` while the named parts fail, and repairs them afterwards. */
   broken<Result>(what: Broken, work: () => Promise<Result>): Promise<Result>
-  /** `meanwhile` is done between verification and settlement of what `work` pays. */
+  /** Runs `work`, and runs `meanwhile` between verification and settlement of its payment. */
   verifiedThen<Result>(
     meanwhile: () => Promise<unknown>,
     work: () => Promise<Result>,
   ): Promise<Result>
-  /** Of a payment, in the ledger. */
+  /** Returns the stored state of a payment. */
   stateOf(header: string): Promise<string | undefined>
 }
 

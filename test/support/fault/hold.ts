@@ -1,6 +1,6 @@
 /**
- * Work held in its middle: whoever inserts a certain row stands still before it until the test lets go. What is killed, interrupted or looked
- * at then is at work for certain, on a machine of any speed.
+ * Holds work in the middle: an insert of a chosen row waits until the test releases it. A process
+ * that a test then kills or inspects is certain to be at work, on a machine of any speed.
  */
 import type { ChildProcess } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -8,13 +8,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 
 export interface Held {
-  /** Resolves once somebody stands there. Throws where the process that should come to it has ended. */
+  /** Resolves once a transaction waits at the row. Throws if the process `by` has ended before. */
   reached(by: Pick<ChildProcess, 'exitCode' | 'signalCode'>): Promise<void>
-  /** Lets go. Transactions that came to the row have ended then: rolled back where their process is dead. */
+  /**
+   * Releases the row. Resolves after every waiting transaction has ended; transactions of a dead
+   * process are rolled back.
+   */
   release(): Promise<void>
 }
 
-/** `when`: SQL of the row, as `new.username = 'ada'`. */
+/**
+ * Holds inserts into `table`. `when` is an SQL condition on the new row, for example `new.username
+ * = 'ada'`.
+ */
 export async function holdInserts(
   url: string,
   { table, when }: { table: string; when: string },
@@ -41,7 +47,7 @@ export async function holdInserts(
     },
     async release() {
       await client.query(`select pg_advisory_unlock(${key})`)
-      // Waits for the transactions that work on the table.
+      // Dropping the function waits for every transaction that uses the table.
       await client.query(`drop function hold_${key} cascade`)
       await client.end()
     },

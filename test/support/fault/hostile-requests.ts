@@ -1,11 +1,14 @@
-/** Hostile requests, byte by byte, with what each must be answered: for the test of the edge, and for the benchmark of its patience. */
+/**
+ * Hostile requests, byte by byte, with the answer each must get. Used by the test of the HTTP edge
+ * and by the benchmark of slow clients.
+ */
 import { post, request } from '../start/edge.ts'
 
 const get = (path: string): string => request(`GET ${path}`)
 const lines = (...list: string[]): string => `${list.join('\r\n')}\r\n\r\n`
 const json = 'Content-Type: application/json'
 
-/** What is sent, and the status and `error` of its answer. */
+/** Name, bytes to send, and the status and `error` of the expected answer. */
 export type HostileCase = [name: string, bytes: string | Buffer, status: number, error: string]
 
 const framing: HostileCase[] = [
@@ -325,7 +328,7 @@ const bodies: HostileCase[] = [
 export const hostileCases = [...framing, ...routing, ...mediaTypes, ...bodies]
 
 let callers = 0
-/** Each case comes from another address, so that none is over the limit. */
+/** Gives each request another client address, so that none exceeds a limit. */
 export function fromElsewhere(bytes: string | Buffer): Buffer {
   const text = Buffer.from(bytes)
   const end = text.indexOf('\r\nHost: localhost\r\n')

@@ -1,16 +1,16 @@
-/** What must come and does not: a test fails then, and waits no longer. */
+/** Fails a test whose event does not come, instead of letting it wait forever. */
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** No machine and no load that tests run under is as slow. */
+/** Milliseconds. Longer than any step takes on the slowest machine under load. */
 export const patienceMs = 180_000
 
-/** What `work` gives. Throws where nothing comes. */
+/** Returns the result of `work`. Throws if there is none after `patienceMs`. */
 export async function inTime<Result>(what: string, work: Promise<Result>): Promise<Result> {
   const waiting = new AbortController()
   const late = pause(patienceMs, undefined, waiting).then(() => {
     throw new Error(`not within ${patienceMs} ms: ${what}`)
   })
-  // Called off.
+  // Aborting the timer rejects this promise; that is not an error.
   late.catch(() => undefined)
   try {
     return await Promise.race([work, late])

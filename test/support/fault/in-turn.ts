@@ -1,8 +1,11 @@
-/** Two transactions of which one has to wait for the other. */
+/** Two transactions, of which one must wait for the other. */
 import assert from 'node:assert/strict'
 import { type Db, type Queryable, sql, type Tx } from '../../../src/platform/db/db.ts'
 
-/** What both give. `second` begins when `first` is done but not committed, and must wait for that: throws where it ends before. */
+/**
+ * Starts `second` after `first` has run and before `first` commits. Returns both results. Throws if
+ * `second` ends without waiting.
+ */
 export async function inTurn<First, Second>(
   db: Db,
   first: (tx: Tx) => Promise<First>,
@@ -18,8 +21,10 @@ export async function inTurn<First, Second>(
 }
 
 /**
- * What `other` gives, which has to wait in the middle of one transaction, between `first` and `second`. Throws where either had to be begun
- * again: a deadlock is heard by nobody else, for whoever loses it tries once more.
+ * Runs `other` between the statements of `first` and `second` in one transaction, and returns its
+ * result. `other` must wait for that transaction. Throws if a transaction was restarted: PostgreSQL
+ * aborts one transaction of a deadlock and `db` retries it, so a deadlock is visible only as a
+ * restart.
  */
 export async function crossing<Other>(
   db: Db,
@@ -44,7 +49,10 @@ export async function crossing<Other>(
   return given
 }
 
-/** Resolves once somebody waits for a lock in this database. Throws where `work`, which is to wait, ends instead. */
+/**
+ * Resolves once a backend waits for a lock in this database. Throws if `work` ends instead of
+ * waiting.
+ */
 export async function untilItWaits(db: Queryable, work: Promise<unknown>): Promise<void> {
   let hasEnded = false
   const end = () => {

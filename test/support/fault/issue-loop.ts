@@ -1,4 +1,7 @@
-/** A process that issues for ever, to be killed: prints the digest of each credential once it is committed. `node issue-loop.ts URL`. */
+/**
+ * A process that issues credentials until it is killed. It prints the digest of each credential
+ * once it is committed. Usage: `node issue-loop.ts URL`.
+ */
 import { writeSync } from 'node:fs'
 import { openDb } from '../../../src/platform/db/db.ts'
 import { issue, issuer, newScores } from '../build/registry.ts'
@@ -7,7 +10,7 @@ import '../start/patience.ts'
 const [url = ''] = process.argv.slice(2)
 const db = openDb({ url, connectionsMax: 2, applicationName: 'issue-loop', onError: () => {} })
 
-/** Few people, so that they are superseded as well. */
+/** A small number of workers, so that credentials are superseded as well. */
 const usernames = Array.from({ length: 7 }, (_, i) => `crash-${process.pid}-${i}`)
 
 for (let round = 0; ; round++) {

@@ -1,13 +1,16 @@
-/** Callers that verify, search, read for credits and create webhook endpoints without a pause, and what each was answered. */
+/**
+ * Callers that verify, search, read for credits and create webhook endpoints without a pause.
+ * Counts the correct answers and collects the others.
+ */
 import { randomUUID } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import { ask } from '../start/ask.ts'
 import { type IssuedJson, verify } from '../start/deployment.ts'
 
 export interface MixedLoad {
-  /** How many calls of each kind had the answer they should have. */
+  /** Number of calls of each kind with the expected answer. */
   done: Record<CallKind, number>
-  /** Calls with any other answer, a sentence each. */
+  /** Calls with any other answer, one sentence each. */
   failed: string[]
   stop(): Promise<void>
 }
@@ -17,9 +20,9 @@ export type CallKind = (typeof callKinds)[number]
 
 export interface LoadParts {
   credential: IssuedJson
-  /** A public candidate. */
+  /** Username of a public candidate. */
   username: string
-  /** With every scope and enough credits. */
+  /** API key with every scope and enough credits. */
   key: string
 }
 
@@ -66,7 +69,8 @@ export function mixedLoad(base: string, parts: LoadParts): MixedLoad {
 }
 
 /**
- * Null for the answer that the call should have. A created endpoint is disabled at once, because an account may have only so many.
+ * Returns null for the expected answer, otherwise a description of the answer. A created endpoint
+ * is disabled at once, because the number of endpoints of an account is limited.
  */
 async function outcomeOf(base: string, kind: CallKind, parts: LoadParts): Promise<string | null> {
   if (kind === 'verify') {

@@ -1,4 +1,7 @@
-/** Callers who read with an API key for as long as there is somebody to answer; and what the books must say afterwards. */
+/**
+ * Callers that make charged reads with an API key until the server ends, and the checks of the
+ * ledger afterwards.
+ */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { auditBooks } from '../../../src/credits/audit-books.ts'
@@ -7,26 +10,26 @@ import { type Db, sql } from '../../../src/platform/db/db.ts'
 import type { TestKey } from '../build/keys.ts'
 import { ask } from '../start/ask.ts'
 
-/** Request ids by what became of the call. */
+/** Request ids, grouped by the outcome of the call. */
 export interface Calls {
   /** Answered with 200. */
   answered: string[]
   /** Answered with 503. */
   refused: string[]
-  /** How many had no answer; their ids are known to nobody. */
+  /** Number of calls without an answer. Their request ids are unknown. */
   unanswered: number
 }
 
 export interface PayingLoad {
   calls: Calls
-  /** Ends once no call is under way: after `stop`, or after the end of the server. */
+  /** Resolves once no call is in progress: after `stop`, or after the server has ended. */
   ended: Promise<unknown>
   stop(): void
 }
 
-/** Finds nobody, and is answered with 200 and charged all the same. */
+/** A search without a result. The server answers 200 and charges it. */
 export const paidPath = '/api/v1/candidates/search?q=zzzz'
-/** Each has one call under way at a time. */
+/** Each caller has one call in progress at a time. */
 const callers = 24
 
 export function payingLoad(base: string, { headers }: TestKey): PayingLoad {
@@ -64,8 +67,9 @@ export function sumOf(all: readonly Calls[]): Calls {
 }
 
 /**
- * Every 200 is charged once, nothing twice; of the rest no more than was without an answer, and of the 503s among it no more than `refusedMax`;
- * and the books add up. Gives a sentence that says so in numbers.
+ * Asserts that every call answered with 200 is charged once and no call is charged twice. At most
+ * `refusedMax` of the calls answered with 503 are charged, and at most as many other calls as had
+ * no answer. The ledger must balance. Returns a summary in numbers.
  */
 export async function assertCharged(
   db: Db,

@@ -1,4 +1,7 @@
-/** A process that recalls the engine of a release and follows up, and kills itself at a boundary: `node recall-once.ts URL VERSION BOUNDARY`. */
+/**
+ * A process that recalls an engine version, recomputes the affected scores and kills itself at a
+ * boundary. Usage: `node recall-once.ts URL VERSION BOUNDARY`.
+ */
 import { openDb } from '../../../src/platform/db/db.ts'
 import { markRecalled, recallEngine } from '../../../src/scores/recall-engine.ts'
 import { recomputeSome } from '../../../src/scores/recompute.ts'

@@ -1,4 +1,7 @@
-/** A process that revokes evidence once and kills itself at a boundary: `node revoke-once.ts URL EVIDENCE-IDS BOUNDARY`; ids comma-separated. */
+/**
+ * A process that revokes evidence once and kills itself at a boundary. Usage: `node revoke-once.ts
+ * URL EVIDENCE-IDS BOUNDARY`; the ids are separated by commas.
+ */
 import { openDb } from '../../../src/platform/db/db.ts'
 import { revokeAndRescore } from '../../../src/scores/revoke-evidence.ts'
 import { daysAfter, scoring } from '../build/scores.ts'

@@ -1,6 +1,7 @@
 /**
- * What is promised within so many milliseconds, told by an order of events and not by the watch: a rival sets out at the same moment, waits as
- * long as was promised, and then does work of the same kind on the same machine. A slow machine and a busy one hold up both.
+ * Checks a time limit by the order of two events instead of a stopwatch. A rival starts at the same
+ * time, waits for the limit, and then does work of the same kind on the same machine. A slow or
+ * busy machine delays both.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -8,11 +9,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 export interface Promised {
   what: string
   withinMs: number
-  /** What the rival does once it has waited. */
+  /** Work of the rival after it has waited. */
   rival(): Promise<unknown>
 }
 
-/** The result of `work`, which must be there before the rival is done. */
+/** Returns the result of `work`, which must end before the rival does. */
 export async function beforeRival<Result>(
   { what, withinMs, rival }: Promised,
   work: Promise<Result>,
@@ -22,7 +23,7 @@ export async function beforeRival<Result>(
   const beaten = pause(withinMs, undefined, waiting)
     .then(rival)
     .then(() => late)
-  // Called off.
+  // Aborting the timer rejects this promise; that is not an error.
   beaten.catch(() => undefined)
   try {
     const first = await Promise.race([work, beaten])

@@ -1,4 +1,7 @@
-/** How often a test that needs many rounds runs them: a few by default, as many as `npm run chaos` says in its settings. */
+/**
+ * Returns the number of rounds of a test: `few` by default, or the number that `npm run chaos`
+ * sets.
+ */
 export function roundsOf(setting: string, few: number): number {
   const text = process.env[setting]
   if (text === undefined) return few

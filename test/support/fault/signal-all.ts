@@ -1,4 +1,7 @@
-/** A signal for several processes; a negative id is a group. Those that have ended meanwhile are left out. */
+/**
+ * Sends a signal to several processes. A negative id is a process group. Processes that have
+ * already ended are ignored.
+ */
 export function signalAll(pids: readonly number[], name: NodeJS.Signals): void {
   for (const pid of pids)
     try {

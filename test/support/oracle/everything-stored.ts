@@ -1,8 +1,8 @@
-/** What a copy of the database would give away. */
+/** All text that a copy of the database would reveal. */
 import { Client } from 'pg'
 import { secretBytes } from '../../../src/webhooks/delivery/secret.ts'
 
-/** Every row of every table as text, bytes in hex. */
+/** Returns every row of every table as text, with bytes in hex. */
 export async function everythingStored(url: string): Promise<string> {
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -21,14 +21,14 @@ export async function everythingStored(url: string): Promise<string> {
   }
 }
 
-/** A webhook secret as somebody might write it. */
+/** Returns the encodings in which a webhook secret could be stored by mistake. */
 export function formsOf(signingSecret: string): string[] {
   const bytes = secretBytes(signingSecret)
   const whole = Buffer.from(signingSecret)
   return [
     signingSecret,
     signingSecret.slice('whsec_'.length),
-    // Without what may be shown of it.
+    // Without the prefix that may be shown.
     signingSecret.slice(18),
     bytes.toString('hex'),
     bytes.toString('base64'),

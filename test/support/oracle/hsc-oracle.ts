@@ -1,6 +1,7 @@
 /**
- * HSC-1 once more: slow, in big integers, written step by step from the text of the algorithm and without a look at the core. Nothing
- * is shared with it but the shapes of input and result.
+ * HSC-1 a second time: slow, in big integers, written step by step from the text of the algorithm
+ * without the code of the core. It shares nothing with the core except the shapes of input and
+ * result.
  */
 import type { Evidence, ScoreInput, Vocabulary } from '../../../src/scoring-core/evidence.ts'
 import type { ScoreResult, SkillScore } from '../../../src/scoring-core/score.ts'
@@ -75,7 +76,7 @@ function baseOf(item: Evidence, vocabulary: Vocabulary): bigint {
   return BigInt(weight) * BigInt(item.assurance)
 }
 
-/** Step 2, pair by pair. Of two that are alike in everything, the one that comes first stays. */
+/** Step 2, pair by pair. Of two items that are equal in every respect, the first is kept. */
 function withoutLosers(items: readonly Evidence[], vocabulary: Vocabulary): Evidence[] {
   const better = (a: Evidence, b: Evidence): boolean => {
     const byBase = baseOf(a, vocabulary) - baseOf(b, vocabulary)
@@ -141,7 +142,10 @@ function comesBefore(a: Weighed, b: Weighed): boolean {
   return a.evidence.id < b.evidence.id
 }
 
-/** Step 4: one month is 30.4375 days, so half-lives = age / (months × 30.4375) = age × 16 / (months × 487). */
+/**
+ * Step 4: one month is 30.4375 days, so half-lives = age / (months × 30.4375) = age × 16 / (months
+ * × 487).
+ */
 export function oracleDecay(ageDays: bigint, months: bigint): bigint {
   if (months === 0n) return two20
   const divisor = months * 487n
@@ -154,7 +158,10 @@ export function oracleDecay(ageDays: bigint, months: bigint): bigint {
   return (from - ((from - to) * part) / divisor) >> whole
 }
 
-/** round(2^20 × 2^(−i/256)) without a root: the largest r for which r − ½ is not above it, both sides raised to the 256th power. */
+/**
+ * round(2^20 × 2^(−i/256)) without a root: the largest r for which r − ½ is not above the exact
+ * value. Both sides are raised to the 256th power.
+ */
 export const oracleTable: readonly bigint[] = Array.from({ length: 257 }, (_, i) => {
   const bound = 2n ** (21n * 256n - BigInt(i))
   let below = 2n ** 18n

@@ -1,6 +1,7 @@
 /**
- * The peers: the Digital Bazaar reference libraries, with every context local and no network. Oracles of the tests and the other
- * side of the benchmarks. They carry no types, so they get the few that are used here.
+ * The Digital Bazaar reference libraries ("the peer"), with every context local and no network.
+ * They are oracles of the tests and the opponent in benchmarks. They have no type declarations, so
+ * this file declares the few types it needs.
  */
 import { contextDocument } from '../../../src/skill-standard/context.ts'
 import { type Json, origin, publicUrl, vector } from '../build/credentials.ts'
@@ -15,7 +16,7 @@ interface Suite {
   readonly suite: object
 }
 
-/** What a document loader answers beside the contexts: status lists, keys. */
+/** Documents that the document loader answers beside the contexts: status lists and keys. */
 export type Documents = Record<string, unknown>
 
 const w3c = await importUntyped<{ contexts: Map<string, unknown> }>(
@@ -40,7 +41,7 @@ const jsonld = await importUntyped<{
 
 const verificationMethod = `${origin.issuer}#${vector.key.publicKeyMultibase}`
 
-/** The key and its controller, as a resolver of our did:web document would give them. */
+/** The key and its controller, as a resolver returns them for our did:web document. */
 const keyDocuments: Documents = {
   [verificationMethod]: {
     '@context': 'https://w3id.org/security/multikey/v1',
@@ -89,7 +90,7 @@ export async function verifierSuite(form: PeerForm): Promise<Suite> {
   return { suite: new DataIntegrityProof({ cryptosuite }) }
 }
 
-/** Signs with the vector's key at the vector's time. */
+/** Returns a suite that signs with the vector's key at the vector's time. */
 export async function signerSuite(form: PeerForm): Promise<Suite> {
   const key = await multikey.generate({
     id: verificationMethod,
@@ -103,7 +104,10 @@ export async function signerSuite(form: PeerForm): Promise<Suite> {
 
 const noStatusCheck = async () => ({ verified: true })
 
-/** Whether the peer verifies the credential, without looking at its status; the error's text where it does not. */
+/**
+ * Verifies the credential with the peer, without a status check. Returns true or the text of the
+ * error.
+ */
 export async function peerVerifies(
   credential: Json,
   { suite }: Suite,
@@ -120,8 +124,8 @@ export async function peerVerifies(
 }
 
 /**
- * What the peers find with nothing but `fetchUrl`: signature, dates and status. Resolves `did:web` and its keys, contexts and status
- * lists by it; only the contexts of the W3C are local.
+ * Verifies signature, dates and status with the peer. `fetchUrl` is the only access to `did:web`
+ * documents, keys, contexts and status lists; only the W3C contexts are local.
  */
 export async function peerVerdict(
   credential: Json,
@@ -140,7 +144,7 @@ export async function peerVerdict(
   return status.results?.[0]?.status === false ? 'valid' : 'revoked'
 }
 
-/** did:web (port percent-encoded), a key of it by its fragment, or a URL. */
+/** Resolves a did:web id (with a percent-encoded port), one of its keys by fragment, or a URL. */
 async function resolve(url: string, fetchUrl: (url: string) => Promise<Json>): Promise<unknown> {
   if (!url.startsWith('did:web:')) return fetchUrl(url)
   const [did = '', fragment] = url.split('#')
@@ -153,7 +157,10 @@ async function resolve(url: string, fetchUrl: (url: string) => Promise<Json>): P
   return { '@context': 'https://w3id.org/security/multikey/v1', ...method }
 }
 
-/** `documents`: contexts that the payload names, beside those of the W3C and ours. */
+/**
+ * Issues a credential with the peer. `documents` are contexts that the payload names, in addition
+ * to the W3C contexts and ours.
+ */
 export function peerIssues(
   payload: Json,
   { suite }: Suite,
@@ -163,7 +170,10 @@ export function peerIssues(
   return vc.issue({ credential: structuredClone(payload), suite, documentLoader: loader })
 }
 
-/** The bit that the peer reads for a credential in `list`, its signature checked; throws what the peer finds wrong. */
+/**
+ * Returns the bit that the peer reads for a credential in `list`, after it has checked the list's
+ * signature. Throws the peer's error.
+ */
 export async function peerStatusBit(credential: Json, list: Json, { suite }: Suite) {
   const result = await statusLists.checkStatus({
     credential,
@@ -174,7 +184,7 @@ export async function peerStatusBit(credential: Json, list: Json, { suite }: Sui
   return result.results?.[0]?.status
 }
 
-/** RDFC-1.0 by `jsonld` in safe mode. */
+/** Returns the RDFC-1.0 canonical form, computed by `jsonld` in safe mode. */
 export function peerNQuads(document: Json): Promise<string> {
   return jsonld.default.canonize(document, {
     algorithm: 'RDFC-1.0',
@@ -189,7 +199,10 @@ function errorText({ error, results }: Result): string {
   return messages?.join('; ') ?? error?.message ?? JSON.stringify(results)
 }
 
-/** The name is no literal, so that the compiler does not look for types that are not there. */
+/**
+ * Imports a module without type declarations. `name` is not a literal, so the compiler does not
+ * look for them.
+ */
 async function importUntyped<Module>(name: string): Promise<Module> {
   return (await import(name)) as Module
 }

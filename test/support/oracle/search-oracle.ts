@@ -1,4 +1,7 @@
-/** Search as decision D35 says it, one person after the other: slow, and without an index to go wrong. */
+/**
+ * The search order of decision D35, computed worker by worker: slow, but without an index that
+ * could be wrong.
+ */
 import { foldTerm } from '../../../src/candidates/fold.ts'
 import type { NamedRecord } from '../../../src/candidates/skill-names.ts'
 
@@ -9,7 +12,7 @@ export interface Seeker {
   skills?: readonly { name: string; verified?: boolean }[]
 }
 
-/** The usernames in order. */
+/** Returns the usernames, best match first. */
 export function searchByHand(
   people: readonly Seeker[],
   records: readonly NamedRecord[],
@@ -77,7 +80,10 @@ function skillPlace(name: string, text: string, records: readonly NamedRecord[])
   return labels.flatMap(words).some(begins) || aliases.some(begins) ? 4 : null
 }
 
-/** A text from its beginning, and from each later letter or digit that follows something else. */
+/**
+ * Returns the whole text, and its rest from each word that begins later. A word begins at a letter
+ * or digit after a character that is no letter, mark or digit.
+ */
 function words(text: string): string[] {
   const found = [text]
   const isLetter = (character: string | undefined): boolean => /[\p{L}\p{N}]/u.test(character ?? '')
