@@ -1,6 +1,7 @@
 /**
- * What a server that only answers requests may do in the database, when it connects as a role of its own: the tables named here, and
- * nothing else. So a mistake in an endpoint, or whoever gets hold of its connection, finds no private part of anybody's evidence.
+ * The rights of the database role of a server that only answers requests. The role reaches the
+ * tables named here and nothing else. An attacker with a defect in an endpoint, or with the role's
+ * connection, reads no private part of the evidence.
  */
 import { type Db, sql, type Tx } from '../platform/db/db.ts'
 
@@ -10,7 +11,10 @@ const read = ['select'] as const
 const readAndWrite = ['select', 'insert', 'update', 'delete'] as const
 const nothing = [] as const
 
-/** Every table has a row: a new one is out of reach until somebody decides otherwise here. A partition is reached through its table. */
+/**
+ * Every table has a row, so a new table is out of reach until its rights are decided here. A
+ * partition is reached through its table.
+ */
 export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   schema_migrations: read,
   signing_keys: read,
@@ -83,10 +87,16 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
 export type Granted =
   | { outcome: 'granted' }
   | { outcome: 'no such role' }
-  /** The role could reach these tables all the same: it is a superuser, an owner, or a member of a role that may. */
+  /**
+   * The role reaches these tables in another way: it is a superuser, an owner, or a member of a
+   * role that has the rights.
+   */
   | { outcome: 'too mighty'; tables: string[] }
 
-/** Gives the role exactly these rights, all or none. Run by who owns the tables; after each release again. */
+/**
+ * Gives the role exactly these rights, all or none. The owner of the tables runs it after each
+ * release.
+ */
 export function grantApiRole(db: Db, role: string): Promise<Granted> {
   return db
     .transaction(async (tx): Promise<Granted> => {
@@ -113,7 +123,10 @@ class TooMighty extends Error {
   }
 }
 
-/** Names cannot be parameters of a grant: the database quotes them. */
+/**
+ * Returns the statements as text: a name cannot be a parameter of a grant, so the database quotes
+ * it.
+ */
 function grantsFor(tx: Tx, role: string): Promise<{ text: string; name: string }[]> {
   const tables = Object.keys(apiRights)
   const rights = tables.map((table) => apiRights[table]?.join(', ') ?? '')
@@ -130,7 +143,7 @@ function grantsFor(tx: Tx, role: string): Promise<{ text: string; name: string }
     ) statements order by place`)
 }
 
-/** Tables on which the role has a right that is not in its row. */
+/** Lists the tables on which the role has a right that is not in the table's row. */
 async function reachable(tx: Tx, role: string): Promise<string[]> {
   const tables = Object.keys(apiRights)
   const rights = tables.map((table) => apiRights[table]?.join(' ') ?? '')

@@ -29,7 +29,7 @@ async function database() {
   return created
 }
 
-test('missing migrations are applied in order, once, with the time they were given', async () => {
+test('missing migrations are applied in order, once, and recorded with the given time', async () => {
   const { url, db } = await database()
   assert.deepEqual(await pendingMigrations(db, directory(first)), ['0001_a.sql'])
   assert.deepEqual(await migrate(url, directory(first), now), ['0001_a.sql'])
@@ -54,7 +54,7 @@ test('an applied file that was edited is refused by name', async () => {
   await assert.rejects(pendingMigrations(db, edited), /0001_a\.sql was edited/)
 })
 
-test('a database that has another migration under a number is refused', async () => {
+test('a database with a different migration under the same number is refused', async () => {
   const { url, db } = await database()
   await migrate(url, directory(second), now)
   const other = directory({ ...first, '0002_d.sql': 'select 1' })
@@ -71,7 +71,7 @@ test('a release that does not know the newest migrations works beside them and l
   assert.deepEqual(await compareSchema(db, older), comparison)
 })
 
-test('a contracting migration shuts out releases that end before the migration it names, and no others', async () => {
+test('a contracting migration shuts out only releases that end before the migration it names', async () => {
   const { url, db } = await database()
   const third = {
     ...second,
@@ -86,7 +86,7 @@ test('a contracting migration shuts out releases that end before the migration i
   await assert.rejects(migrate(url, directory(first), now), /^Error: Nothing was changed: .* 0002/)
 })
 
-test('a contract line that names no possible migration is refused before anything is applied', async () => {
+test('a contract line that names an impossible migration is refused before any migration is applied', async () => {
   const { url, db } = await database()
   for (const header of [
     '-- contract: nodes that know 0003 or later',
@@ -101,7 +101,7 @@ test('a contract line that names no possible migration is refused before anythin
   assert.deepEqual(await pendingMigrations(db, directory(first)), ['0001_a.sql'])
 })
 
-test('a database that an older release has migrated gets the column of the contract with the next migration', async () => {
+test('a database that an older release migrated gets the contract column with its next migration', async () => {
   const { url, db } = await database()
   await migrate(url, directory(first), now)
   await db.run(sql`alter table schema_migrations drop column nodes_from`)
@@ -111,7 +111,7 @@ test('a database that an older release has migrated gets the column of the contr
   assert.match(String((await compareSchema(db, directory(first))).outdated), /0002/)
 })
 
-test('a migration lets callers pass while it waits for a table that another transaction uses', async () => {
+test('a migration that waits for a table in use lets other statements on that table pass', async () => {
   const { url, db } = await database()
   await migrate(url, directory(first), now)
   const held = Promise.withResolvers<void>()
@@ -129,7 +129,8 @@ test('a migration lets callers pass while it waits for a table that another tran
       (await db.rows(sql`select 1 from pg_locks where relation = 'a'::regclass and not granted`))
         .length > 0,
   })
-  // Behind a lock that is waited for without an end, this statement would wait until the reader ends.
+  // If the migration waited for its lock without a limit, this statement would wait until the
+  // reader ends.
   await db.rows(sql`select from a`)
   assert.deepEqual((await compareSchema(db, adding)).pending, ['0002_c.sql'])
   held.resolve()
@@ -137,7 +138,10 @@ test('a migration lets callers pass while it waits for a table that another tran
   assert.deepEqual(await migrating, ['0002_c.sql'])
 })
 
-/** From here on a node of the release before serves beside the migrated database. Names what such a node may still use. */
+/**
+ * From this migration on, a node of the previous release works beside the migrated database. The
+ * pattern finds statements that remove or rename a thing such a node may use.
+ */
 const additiveFrom = 44
 const contracting =
   /\b(drop\s+(table|view|function|column|type|schema)|rename\s+(to|column)|alter\s+column\s+\w+\s+(type|set\s+not\s+null|set\s+data)|truncate)\b/i
@@ -156,7 +160,7 @@ test('every migration is additive, or says which nodes can work beside it', () =
   assert.doesNotMatch('alter table a add column b int; create index on a (b)', contracting)
 })
 
-test('a migration that fails leaves nothing of itself, and what came before it stays', async () => {
+test('a failed migration is rolled back whole, and the migrations before it stay', async () => {
   const { url, db } = await database()
   const broken = directory({ ...first, '0002_c.sql': 'create table c (id int); select 1/0' })
   await assert.rejects(migrate(url, broken, now), /division by zero/)
@@ -167,7 +171,7 @@ test('a migration that fails leaves nothing of itself, and what came before it s
   assert.deepEqual(await pendingMigrations(db, broken), ['0002_c.sql'])
 })
 
-test('eight processes at once: every migration is applied by exactly one of them', async () => {
+test('of eight processes that migrate at once, exactly one applies each migration', async () => {
   const { url, db } = await database()
   const files = directory(second)
   const done = await Promise.all(Array.from({ length: 8 }, () => migrate(url, files, now)))
@@ -176,7 +180,7 @@ test('eight processes at once: every migration is applied by exactly one of them
   assert.equal(rows.length, 1)
 })
 
-test('a gap in the numbers, a number used twice and a wrong name are refused before anything is applied', async () => {
+test('a gap in the numbers, a repeated number and a malformed name are refused before any migration is applied', async () => {
   const { url, db } = await database()
   for (const names of [['0002_a.sql'], ['0001_a.sql', '0001_b.sql'], ['1_a.sql'], ['0001-a.sql']]) {
     const files = directory(Object.fromEntries(names.map((name) => [name, 'select 1'])))

@@ -1,6 +1,7 @@
 /**
- * Brings a database to the shape this release expects: numbered SQL files, each in its own transaction, each once.
- * Any number of processes may do it at once: they take turns on a lock that ends with the transaction.
+ * Brings a database to the schema of this release. Each numbered SQL file runs once, in its own
+ * transaction. Any number of processes may migrate at once: they take turns on a lock that ends
+ * with the transaction.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,18 +16,22 @@ interface Migration {
   name: string
   text: string
   sha256: string
-  /** The number of the migration that a node must know at least to work beside this one; null if every node can. */
+  /**
+   * Number of the newest migration that a node must know to work beside this one, or null if every
+   * node can.
+   */
   nodesFrom: number | null
 }
 
 type Applied = Pick<Migration, 'name' | 'sha256'>
 
-/** "assay" as a number: one lock for all who migrate this database. */
+/** "assa" in ASCII: one advisory lock for every process that migrates this database. */
 const lockId = 0x61737361
 
 /**
- * Applies the missing migrations in order and returns their names. Throws, and changes nothing more, if an applied file was edited,
- * or if the database needs a newer release. Migrations of a newer release that this one can work beside are left alone.
+ * Applies the missing migrations in order and returns their names. Leaves migrations of a newer
+ * release alone if this release can work beside them. If an applied file was edited, or the
+ * database needs a newer release, throws and changes nothing more.
  */
 export function migrate(url: string, directory: string, now: Date): Promise<string[]> {
   return migrateRecorded(url, { directory, record: () => Promise.resolve() }, now)
@@ -34,14 +39,16 @@ export function migrate(url: string, directory: string, now: Date): Promise<stri
 
 export interface Recorded {
   directory: string
-  /** Called in the transaction of each migration, with the names of all that the database has then. */
+  /**
+   * Called in the transaction of each migration, with the names of all migrations applied so far.
+   */
   record(tx: Tx, names: readonly string[]): Promise<void>
   pooling?: Pooling
 }
 
 const connectionWaitMs = 10_000
 
-/** The same, and what is recorded of a migration is committed with it. */
+/** Migrates like `migrate`, and commits each record together with its migration. */
 export async function migrateRecorded(
   url: string,
   { directory, record, pooling = 'session' }: Recorded,
@@ -79,7 +86,9 @@ export interface SchemaComparison {
   outdated: string | null
 }
 
-/** Compares the database with the migrations of this release. Throws if an applied file was edited. */
+/**
+ * Compares the database with the migrations of this release. Throws if an applied file was edited.
+ */
 export async function compareSchema(db: Queryable, directory: string): Promise<SchemaComparison> {
   const [table] = await db.rows<{ exists: boolean }>(
     sql`select to_regclass('schema_migrations') is not null as "exists"`,
@@ -95,7 +104,10 @@ export async function compareSchema(db: Queryable, directory: string): Promise<S
   }
 }
 
-/** The number of the last migration in the directory: what a node of this release knows. */
+/**
+ * Returns the number of the last migration in the directory, which is the schema level that this
+ * release knows.
+ */
 export function knownLevel(directory: string): number {
   return readMigrations(directory).length
 }
@@ -103,8 +115,8 @@ export function knownLevel(directory: string): number {
 type Applying = Pick<Recorded, 'record'> & { migrations: Migration[] }
 
 /**
- * A migration that waits for a table makes every later statement on that table wait behind it. So it gives up before callers do, lets
- * them pass, and tries again.
+ * While a migration waits for a table, every later statement on that table waits behind it. The
+ * migration therefore gives up before those statements do, lets them pass, and tries again.
  */
 const lockTimeoutMs = 200
 const lockAttemptsMax = 1_000
@@ -129,7 +141,7 @@ async function applyInside(
   { migrations, record }: Applying,
   now: Date,
 ): Promise<string | null> {
-  // Other processes that migrate take their turn without a limit of time.
+  // Taken before the lock timeout is set: processes wait without limit for their turn to migrate.
   await tx.run(sql`select pg_advisory_xact_lock(${lockId})`)
   await runScript(
     tx,
@@ -154,7 +166,7 @@ async function applyInside(
   return next.name
 }
 
-/** Several statements in one text, which cannot be prepared. */
+/** Runs several statements in one text. PostgreSQL cannot prepare such a text. */
 async function runScript(tx: Tx, text: string): Promise<void> {
   await tx.run({ text, name: '', values: [] })
 }

@@ -1,4 +1,4 @@
-/** Which database a process works with: the operator's, or the embedded one, started or joined; and how it gets its shape. */
+/** Opens the database of a process, the operator's or the embedded one, and migrates it. */
 import { join } from 'node:path'
 import { recordMigrations } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
@@ -12,9 +12,9 @@ import { migrateRecorded } from './migrate.ts'
 export interface Database {
   url: string
   embedded: boolean
-  /** Starts the embedded server again where it is gone. */
+  /** Starts the embedded server again if it is gone. */
   revive(): Promise<void>
-  /** Leaves the embedded server; the last process to leave it stops it. */
+  /** Leaves the embedded server. The last process to leave stops it. */
   stop(): Promise<void>
 }
 
@@ -31,7 +31,8 @@ export async function openDatabase(
     url: server.url,
     embedded: true,
     async revive() {
-      // We use it still: to leave what this start adds stops nothing.
+      // `start` adds a second use of this process; ending it stops nothing, because the first use
+      // remains.
       await (await start()).stop()
     },
     stop: () => server.stop(),
@@ -40,14 +41,20 @@ export async function openDatabase(
 
 export const migrationsDirectory = join(import.meta.dirname, '../../migrations')
 
-/** Applies what is missing, as the audit log then tells, and returns the names. Throws as `migrate` does. */
+/**
+ * Applies the missing migrations, records them in the audit log, and returns their names. Throws
+ * like `migrate`.
+ */
 export function migrateDatabase(url: string, pooling: Pooling): Promise<string[]> {
   const now = systemClock()
   const record = (tx: Tx, names: readonly string[]) => recordMigrations(tx, names, now)
   return migrateRecorded(url, { directory: migrationsDirectory, record, pooling }, now)
 }
 
-/** An embedded database that was killed is started again, within a second or two. `silentMs`: for how long it has not answered. */
+/**
+ * Returns the job that restarts a killed embedded server within one or two seconds. `silentMs`
+ * returns for how long the database has not answered.
+ */
 export function reviveJobs(database: Database, silentMs: () => number): Job[] {
   if (!database.embedded) return []
   const run = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import { emptyDatabase, testDatabase } from '../../test/support/start/database.ts'
 import { dumpSchema } from './schema-dump.ts'
 
-/** What our own migrations may not use yet. */
+/** Includes features that our own migrations do not use yet. */
 const everyKind = `
   create type colour as enum ('red', 'it''s green');
   create sequence tickets as integer increment 2 start 5 cycle;
@@ -49,7 +49,7 @@ async function emptyWith(text: string) {
   return database
 }
 
-test('a dump that is run on an empty database gives the same dump', async () => {
+test('a dump that is run on an empty database reproduces itself', async () => {
   const written = await dumpSchema((await emptyWith(everyKind)).db)
   const again = await dumpSchema((await emptyWith(written)).db)
   assert.equal(again, written)
@@ -71,7 +71,7 @@ test('a dump that is run on an empty database gives the same dump', async () => 
   assert.ok(!written.includes('dropped'))
 })
 
-test('any change of the schema changes the dump', async () => {
+test('every kind of schema change changes the dump', async () => {
   const changes = [
     `alter type colour add value 'blue'`,
     'alter sequence tickets increment 3',
@@ -102,13 +102,10 @@ test('any change of the schema changes the dump', async () => {
   }
 })
 
-test('the dump of our own migrations can be run', async () => {
+test('the dump of our own migrations reproduces itself', async () => {
   const ours = await testDatabase()
   after(() => ours.drop())
   const written = await dumpSchema(ours.db)
   assert.ok(written.includes('create table schema_migrations'))
-  const again = await dumpSchema((await emptyWith(written)).db)
-  // PostgreSQL 15 writes `between` with parentheses, which it drops when it reads them again.
-  const plain = (text: string): string => text.replaceAll(/[()]/g, '')
-  assert.equal(plain(again), plain(written))
+  assert.equal(await dumpSchema((await emptyWith(written)).db), written)
 })

@@ -1,10 +1,14 @@
 /**
- * The database's shape as SQL, in an order that depends on names alone: what a review reads, and what a release is compared with.
- * Run on an empty database it makes the same shape. Own catalog queries, because the embedded server comes without `pg_dump`.
+ * Prints the database schema as SQL. The order depends on names only, so that reviews and releases
+ * can compare dumps. Run on an empty database, the dump creates the same schema. The embedded
+ * server comes without `pg_dump`, hence the catalog queries.
  */
 import { type Queryable, type Statement, sql } from '../platform/db/db.ts'
 
-/** The public schema of PostgreSQL 15 to 18: types, sequences, functions, tables, constraints, indexes, views, triggers, grants. */
+/**
+ * Dumps the public schema of PostgreSQL 15 to 18: types, sequences, functions, tables, constraints,
+ * indexes, views, triggers, grants.
+ */
 export async function dumpSchema(db: Queryable): Promise<string> {
   const sections: string[] = []
   for (const statement of [
@@ -32,7 +36,7 @@ const enums: Statement = sql`
   group by t.typname
   order by t.typname collate "C"`
 
-/** Those that stand alone: an identity column brings its own. */
+/** Leaves out the sequences of identity columns, which `create table` makes. */
 const sequences: Statement = sql`
   select format('create sequence %I as %s increment %s minvalue %s maxvalue %s start %s cache %s%s;',
     c.relname, format_type(s.seqtypid, null), s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache,
@@ -48,7 +52,10 @@ const functions: Statement = sql`
   where p.pronamespace = 'public'::regnamespace and p.prokind in ('f', 'p')
   order by p.oid::regprocedure::text collate "C"`
 
-/** A partition comes after its table, whose name its own begins with, and has its columns. */
+/**
+ * A partition has the columns of its table. Its name begins with the table's name, so it sorts
+ * after the table.
+ */
 const tables: Statement = sql`
   select case when c.relispartition
     then format('create table %I partition of %s %s;', c.relname,
@@ -74,8 +81,9 @@ const tables: Statement = sql`
   order by c.relname collate "C"`
 
 /**
- * Leaves NOT NULL out: it is printed with its column, and PostgreSQL 18 lists it here too.
- * `true`: without redundant parentheses, because `a between 1 and 2 and b` loses them when it is parsed again.
+ * Leaves NOT NULL out: it is printed with its column, and PostgreSQL 18 lists it here too. `true`:
+ * without redundant parentheses, because `a between 1 and 2 and b` loses them when it is parsed
+ * again.
  */
 const keysAndChecks: Statement = sql`
   select format('alter table %I add constraint %I %s;', c.relname, k.conname, pg_get_constraintdef(k.oid, true)) as line
@@ -83,14 +91,14 @@ const keysAndChecks: Statement = sql`
   where k.connamespace = 'public'::regnamespace and k.contype not in ('f', 'n', 't') and not c.relispartition
   order by c.relname collate "C", k.contype desc, k.conname collate "C"`
 
-/** After every key they can point to. */
+/** Printed after every key that they can refer to. */
 const foreignKeys: Statement = sql`
   select format('alter table %I add constraint %I %s;', c.relname, k.conname, pg_get_constraintdef(k.oid)) as line
   from pg_constraint k join pg_class c on c.oid = k.conrelid
   where k.connamespace = 'public'::regnamespace and k.contype = 'f' and not c.relispartition
   order by c.relname collate "C", k.conname collate "C"`
 
-/** Those that neither a constraint nor the index of a partitioned table brings. */
+/** Leaves out indexes that a constraint or a partitioned table creates. */
 const indexes: Statement = sql`
   select replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') || ';' as line
   from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -110,7 +118,10 @@ const triggers: Statement = sql`
   where c.relnamespace = 'public'::regnamespace and not t.tgisinternal
   order by c.relname collate "C", t.tgname collate "C"`
 
-/** The owner's own rights go without saying, and the owner's name differs between installations. */
+/**
+ * Leaves out the owner's own rights: they are implied, and the owner's name differs between
+ * installations.
+ */
 const grants: Statement = sql`
   select format('grant %s on %s%I to %s;', string_agg(lower(g.privilege_type), ', ' order by g.privilege_type),
     case c.relkind when 'S' then 'sequence ' else '' end, c.relname,

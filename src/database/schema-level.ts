@@ -1,35 +1,46 @@
 /**
- * Whether this release may use a database whose migrations it does not all know. Migrations are additive, so an older node works on
- * beside them. A migration that takes something away names the first migration that a node must know; older nodes then stop using
- * the database and say why.
+ * Decides whether this release may use a database with migrations it does not know. Migrations are
+ * additive, so an older node keeps working beside them. A migration that removes a thing names the
+ * first migration that a node must know. Nodes that do not know it stop using the database and say
+ * why.
  */
 import { type Db, type Queryable, sql, sqlState } from '../platform/db/db.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 
-/** The number of the last migration that a node must know; null while every node may use the database. */
+/**
+ * Returns the number of the newest migration that a node must know, or null if every node may use
+ * the database.
+ */
 export async function findNodesFrom(db: Queryable): Promise<number | null> {
-  // The column is missing until a release that knows it has migrated the database.
+  // The column is missing until a release that knows it has migrated the database, so it is read
+  // through `to_jsonb`.
   const [row] = await db.rows<{ nodesFrom: number | null }>(sql`
     select max((to_jsonb(m) ->> 'nodes_from')::int) as "nodesFrom" from schema_migrations m`)
   return row?.nodesFrom ?? null
 }
 
-/** Says, for operators, why a release that knows migrations up to `level` may not use the database; null if it may. */
+/**
+ * Returns why a release that knows migrations up to `level` may not use the database, in words for
+ * operators, or null if it may.
+ */
 export function outdatedReason(nodesFrom: number | null, level: number): string | null {
   if (nodesFrom === null || nodesFrom <= level) return null
   return `the database needs a release that knows migration ${numberOf(nodesFrom)}, and this one ends at ${numberOf(level)}`
 }
 
-/** The number as file names have it. */
+/** Formats the number as in file names: four digits. */
 export function numberOf(level: number): string {
   return String(level).padStart(4, '0')
 }
 
-/** What a process knows of the level that the database asks for. */
+/** Remembers which schema level the database requires. */
 export interface SchemaWatch {
-  /** Asks the database again. Calls at the same time share one question. Throws what the database throws. */
+  /**
+   * Reads the required level again. Concurrent calls share one query. Throws the errors of the
+   * database.
+   */
   check(): Promise<void>
-  /** Why this process may not use the database, as of the last check; null if it may. */
+  /** Why this process may not use the database, as of the last check, or null if it may. */
   outdated(): string | null
 }
 
@@ -54,8 +65,9 @@ export function watchSchema(db: Queryable, level: number): SchemaWatch {
 }
 
 /**
- * The database for an outdated release too: instead of failing on what is gone, or writing what nodes of today misread, each statement
- * throws `UnavailableError`. A statement that does not fit the schema asks whether that is why.
+ * Wraps a database so that every statement of an outdated release throws `UnavailableError`.
+ * Otherwise it would fail on removed things, or write values that newer nodes misread. If a
+ * statement does not fit the schema, the level is checked again.
  */
 export function watchedDb(db: Db, watch: SchemaWatch): Db {
   async function watched<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -88,8 +100,8 @@ function refuseOutdated(watch: SchemaWatch, cause?: unknown): void {
 }
 
 /**
- * No such function, table, column, type or schema; an ambiguous or mistyped call; a result of another shape; a value that a new rule
- * refuses; a right that was taken away.
+ * No such function, table, column, type or schema; an ambiguous or mistyped call; a result of
+ * another shape; a value that a new rule refuses; a revoked right.
  */
 function isSchemaError(state: string | undefined): boolean {
   return (

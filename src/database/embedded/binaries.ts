@@ -1,4 +1,7 @@
-/** Where the embedded PostgreSQL's programs are, and that the user who runs them can reach them. */
+/**
+ * Finds the programs of the embedded PostgreSQL and makes them readable for the user that runs
+ * them.
+ */
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -14,7 +17,10 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Who runs PostgreSQL, which refuses root: a user of the machine, or null for the user we are. */
+/**
+ * The user of the machine that runs PostgreSQL, because PostgreSQL refuses root. Null stands for
+ * the user of this process.
+ */
 export interface RunAs {
   uid: number
   gid: number
@@ -22,15 +28,18 @@ export interface RunAs {
 }
 
 export interface PostgresBinaries {
-  /** Holds `bin`, `lib` and `share`. */
+  /** The folder of `bin`, `lib` and `share`. */
   root: string
-  /** Of the package, e.g. `18.4.0-beta.17`. */
+  /** The version of the package, for example `18.4.0-beta.17`. */
   version: string
 }
 
 const setDatabaseUrl = 'Set DATABASE_URL to a PostgreSQL 15 or newer.'
 
-/** The programs, with the symlinks that npm leaves out; a copy below `dataDir` when `runAs` cannot read them where they are. */
+/**
+ * Returns the programs, with the symlinks that npm leaves out. If `runAs` cannot read them in
+ * place, they are copied below `dataDir`.
+ */
 export function postgresBinaries(dataDir: string, runAs: RunAs | null): PostgresBinaries {
   const root = packagedRoot()
   const version = packageVersion(root)
@@ -43,7 +52,7 @@ export function postgresBinaries(dataDir: string, runAs: RunAs | null): Postgres
 
 function packagedRoot(): string {
   const platform = `${process.platform}-${process.arch}`
-  // Node cannot connect to a unix socket on Windows, and the socket is the only door.
+  // Node cannot connect to a unix socket on Windows, and the server listens on nothing else.
   if (process.platform === 'win32' || isMusl())
     throw new Error(`There is no embedded PostgreSQL for this system. ${setDatabaseUrl}`)
   try {
@@ -56,7 +65,10 @@ function packagedRoot(): string {
   }
 }
 
-/** The packaged programs are linked against glibc: on musl they fail with a message about a missing file that is there. */
+/**
+ * The packaged programs are linked against glibc. On musl they fail with "no such file", although
+ * the file exists.
+ */
 function isMusl(): boolean {
   return process.platform === 'linux' && !hasGlibc()
 }
@@ -74,7 +86,10 @@ function packageVersion(root: string): string {
   throw new Error(`${dirname(root)} has no version.`)
 }
 
-/** The package makes its symlinks in an install script, which npm may be told not to run. False when we may not write there. */
+/**
+ * Makes the symlinks that the package makes in an install script, which npm can be configured to
+ * skip. Returns false if the folder is not writable.
+ */
 function makeSymlinks(root: string): boolean {
   const links: unknown = JSON.parse(readFileSync(join(root, 'pg-symlinks.json'), 'utf8'))
   if (!Array.isArray(links)) throw new Error(`${root}/pg-symlinks.json is not a list.`)
@@ -87,7 +102,8 @@ function makeSymlinks(root: string): boolean {
 }
 
 function makeSymlink(root: string, link: { source: string; target: string }): void {
-  // Both are written as `native/lib/…`; a link stays right when the whole folder moves, because it names its neighbour alone.
+  // Both paths start with `native/`. A link names only a neighbour, so it stays valid when the
+  // whole folder moves.
   const target = join(dirname(root), link.target.replace(/^native/, basename(root)))
   if (existsSync(target)) return
   try {
@@ -97,7 +113,10 @@ function makeSymlink(root: string, link: { source: string; target: string }): vo
   }
 }
 
-/** A whole copy or none: made under another name first. Copies of other versions are removed. */
+/**
+ * Copies the programs under a temporary name and renames the copy, so a crash leaves no partial
+ * copy in use. Removes copies of other versions.
+ */
 function copied(root: string, target: string): string {
   if (existsSync(target)) return target
   const parent = dirname(target)
@@ -121,12 +140,15 @@ function openToAll(directory: string): void {
   }
 }
 
-/** Whether a user can read and run a file, by the modes of the file and of every folder above it. */
+/**
+ * Tells whether a user can read and run a file, from the modes of the file and of every folder
+ * above it.
+ */
 function canRead(path: string, user: RunAs): boolean {
   return allows(path, user, 0o5) && firstClosedFolder(dirname(path), user) === null
 }
 
-/** The topmost folder of a path that a user may not enter. */
+/** Returns the topmost folder of a path that a user may not enter. */
 export function firstClosedFolder(path: string, user: RunAs): string | null {
   const parent = dirname(path)
   const above = parent === path ? null : firstClosedFolder(parent, user)
@@ -143,7 +165,9 @@ function allows(path: string, user: RunAs, wanted: number): boolean {
   return ((mode >> shift) & wanted) === wanted
 }
 
-/** As root: the machine's `postgres`, else `nobody`; no user is ever made. */
+/**
+ * If the process is root, returns the machine's `postgres`, or else `nobody`. Never creates a user.
+ */
 export function postgresUser(): RunAs | null {
   if (process.getuid?.() !== 0) return null
   const user = machineUser('postgres') ?? machineUser('nobody')

@@ -1,4 +1,7 @@
-/** The cluster on disk and its server process: finding it, making it, starting it. The lifetime is `embedded-postgres.ts`'s. */
+/**
+ * Finds, creates and starts the cluster on disk and its server process. `embedded-postgres.ts`
+ * decides when.
+ */
 import { execFile, spawn } from 'node:child_process'
 import {
   chmodSync,
@@ -35,7 +38,7 @@ import {
 const socketPathBytesMax = 100
 const socketFile = '.s.PGSQL.5432'
 const logBytesMax = 16 * 1024 * 1024
-/** The cluster's superuser; it gets in through the socket alone. */
+/** The cluster's superuser. It can connect only through the socket. */
 export const superuser = 'assay'
 
 export interface Place {
@@ -47,11 +50,14 @@ export interface Place {
 
 export interface RunningServer {
   pid: number
-  /** Empty for the moment before it listens. */
+  /** Empty until the server listens. */
   socketDir: string
 }
 
-/** The server that `postmaster.pid` names, if it lives and is PostgreSQL on this very cluster. */
+/**
+ * Returns the server that `postmaster.pid` names, if that process lives and is PostgreSQL on this
+ * cluster.
+ */
 export function runningServer(cluster: string): RunningServer | null {
   const lines = linesOf(join(cluster, 'postmaster.pid'))
   const pid = Number(lines[0])
@@ -61,7 +67,10 @@ export function runningServer(cluster: string): RunningServer | null {
   return { pid, socketDir }
 }
 
-/** PostgreSQL's working directory is its cluster; where the system doesn't say, a living process is taken for the server. */
+/**
+ * PostgreSQL's working directory is its cluster. If the system does not reveal it, a living process
+ * counts as the server.
+ */
 function worksIn(pid: number, cluster: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(cluster)
@@ -74,7 +83,7 @@ function linesOf(file: string): string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
 }
 
-/** What it takes to start the server on a cluster that is there. */
+/** Everything needed to start the server on an existing cluster. */
 export interface ClusterReady {
   binaries: PostgresBinaries
   runAs: RunAs | null
@@ -82,7 +91,10 @@ export interface ClusterReady {
   args: string[]
 }
 
-/** Makes the cluster when there is none, and settles who runs it, from where, and with which settings. */
+/**
+ * Creates the cluster if it is missing. Decides the user, the programs and the settings of the
+ * server.
+ */
 export async function clusterReady(place: Place, durable: boolean): Promise<ClusterReady> {
   const runAs = clusterUser(place.cluster)
   if (runAs !== null) letPass(place.dataDir, runAs)
@@ -97,13 +109,16 @@ export async function clusterReady(place: Place, durable: boolean): Promise<Clus
 
 export interface ServerProcess {
   socketDir: string
-  /** Where in the log file this server's lines begin. */
+  /** Byte offset in the log file at which this server's lines begin. */
   logFrom: number
-  /** How it ended, or null while it lives. */
+  /** Returns how the server ended, or null while it lives. */
   ended(): string | null
 }
 
-/** In a session of its own: Ctrl-C in our terminal must not reach it before we have drained. */
+/**
+ * Starts the server in a session of its own, so that Ctrl-C in the terminal does not end it before
+ * the requests are drained.
+ */
 export function spawnServer(place: Place, ready: ClusterReady): ServerProcess {
   disownReusedPid(place.cluster, ready.socketDir)
   const logFrom = boundLog(place.logFile)
@@ -126,7 +141,7 @@ export function spawnServer(place: Place, ready: ClusterReady): ServerProcess {
   return { socketDir: ready.socketDir, logFrom, ended: () => end }
 }
 
-/** Moves a log that has grown large out of the way; returns how long the present one is. */
+/** Renames a log that has grown large. Returns the length of the current one in bytes. */
 function boundLog(logFile: string): number {
   const bytes = existsSync(logFile) ? statSync(logFile).size : 0
   if (bytes < logBytesMax) return bytes
@@ -138,22 +153,26 @@ const serverSettings = [
   'listen_addresses=',
   'unix_socket_permissions=0700',
   'shared_buffers=128MB',
-  // An import of a million people would fill the usual gigabyte in seconds, and after each checkpoint pages are logged whole once more.
+  // An import of a million workers fills the default of 1 GB in seconds. After each checkpoint
+  // PostgreSQL logs every changed page whole again.
   'max_wal_size=4GB',
   'max_connections=100',
   'timezone=UTC',
   'log_timezone=UTC',
   'jit=off',
   'log_checkpoints=off',
-  // Statements and details quote values: people's data stays out of the log.
+  // Statements and error details quote values: personal data stays out of the log.
   'log_min_error_statement=panic',
   'log_error_verbosity=terse',
 ]
 
-/** Commits survive a crash of the server, not one of the machine. */
+/** Commits survive a crash of the server process, but not a crash of the machine. */
 const settingsWithoutFsync = ['fsync=off', 'full_page_writes=off']
 
-/** As root: the owner of an existing cluster, for PostgreSQL refuses any other; else the machine's user for it. */
+/**
+ * If the process is root, returns the owner of an existing cluster, because PostgreSQL refuses any
+ * other user. For a new cluster, returns the machine's user.
+ */
 function clusterUser(cluster: string): RunAs | null {
   const user = postgresUser()
   if (user === null || !existsSync(cluster)) return user
@@ -161,7 +180,10 @@ function clusterUser(cluster: string): RunAs | null {
   return uid === 0 ? user : { uid, gid, name: uid === user.uid ? user.name : `with id ${uid}` }
 }
 
-/** Lets the server's user pass through our folder, not read it; folders above are the operator's and stay as they are. */
+/**
+ * Lets the server's user pass through the data directory without reading it. Folders above belong
+ * to the operator and stay as they are.
+ */
 function letPass(dataDir: string, runAs: RunAs): void {
   if (!canEnter(dataDir, runAs)) {
     chownSync(dataDir, 0, runAs.gid)
@@ -189,8 +211,9 @@ function checkVersion(cluster: string, { root, version }: PostgresBinaries): voi
 type HowToRun = Pick<ClusterReady, 'binaries' | 'runAs'>
 
 /**
- * Under another name first: a cluster whose making was interrupted is never taken for one. A name of our own, because the `initdb`
- * of a process that was killed may still be writing.
+ * Creates the cluster under a temporary name and renames it, so an interrupted creation is never
+ * taken for a cluster. The name holds the process id, because the `initdb` of a killed process may
+ * still be writing.
  */
 async function makeCluster(place: Place, how: HowToRun & { durable: boolean }): Promise<void> {
   place.log(`creating the database in ${place.cluster} …`)
@@ -220,7 +243,8 @@ async function makeCluster(place: Place, how: HowToRun & { durable: boolean }): 
 function spawnOptions(place: Place, { binaries, runAs }: HowToRun) {
   return {
     cwd: place.dataDir,
-    // Nothing of our environment: PGDATA, PGPORT and the like are meant for other servers, secrets for us.
+    // Nothing of our environment: PGDATA, PGPORT and the like are meant for other servers, secrets
+    // for us.
     env: {
       LD_LIBRARY_PATH: join(binaries.root, 'lib'),
       LC_ALL: 'C',
@@ -232,9 +256,10 @@ function spawnOptions(place: Place, { binaries, runAs }: HowToRun) {
 }
 
 /**
- * The id in a stale lock file may be in use: after a reboot by another process, after a kill by the server's own remains until they are
- * buried. PostgreSQL then refuses to start. It ignores a lock held by its own parent, which we are; the rest of the file stays, so it
- * still looks for living backends.
+ * The id in a stale lock file may be in use: after a reboot by another process, after a kill by the
+ * server's own remains until they are buried. PostgreSQL then refuses to start. It ignores a lock
+ * held by its own parent, which we are; the rest of the file stays, so it still looks for living
+ * backends.
  */
 function disownReusedPid(cluster: string, socketDir: string): void {
   for (const file of [join(cluster, 'postmaster.pid'), join(socketDir, `${socketFile}.lock`)]) {
@@ -244,7 +269,10 @@ function disownReusedPid(cluster: string, socketDir: string): void {
   }
 }
 
-/** In the cluster itself, which its user alone may enter; a path too long for a socket gets a short stand-in. */
+/**
+ * Passes nothing of our environment on: PGDATA, PGPORT and the like are meant for other servers,
+ * and secrets for us.
+ */
 function socketFolder(cluster: string, runAs: RunAs | null): string {
   if (fits(cluster)) return cluster
   const name = `assay-${sha256Hex(cluster).slice(0, 16)}`
@@ -253,7 +281,10 @@ function socketFolder(cluster: string, runAs: RunAs | null): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const { uid: ourUid = process.getuid?.() ?? 0 } = runAs ?? {}
   const found = lstatSync(folder)
-  // Somebody else may have made it first, to stand between us and the database.
+  // Replaces a stale process id in the lock files, because PostgreSQL refuses to start while that
+  // id is in use. After a reboot, another process may have it. After a kill, the dead server keeps
+  // it until its parent has waited for it. PostgreSQL ignores a lock of its own parent, so we write
+  // our id. The rest of the file stays, so PostgreSQL still looks for living backends.
   if (!found.isDirectory() || ![ourUid, process.getuid?.()].includes(found.uid))
     throw new Error(`${folder} belongs to somebody else: remove it.`)
   chmodSync(folder, 0o700)
@@ -261,7 +292,10 @@ function socketFolder(cluster: string, runAs: RunAs | null): string {
   return folder
 }
 
-/** The setting is a list of folders divided by commas. */
+/**
+ * Returns the folder of the socket: the cluster itself, which only its user may enter. If the path
+ * is too long for a socket, returns a short folder elsewhere.
+ */
 function fits(folder: string): boolean {
   return Buffer.byteLength(join(folder, socketFile)) <= socketPathBytesMax && !folder.includes(',')
 }

@@ -27,7 +27,7 @@ import { startEmbeddedPostgres } from './embedded-postgres.ts'
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'assay-embedded-'))
   after(() => {
-    // What a failed test leaves running.
+    // A failed test may leave its server running.
     const server = runningServer(join(path, 'postgres'))
     if (server !== null) signalAll([server.pid], 'SIGKILL')
     rmSync(path, { recursive: true, force: true, maxRetries: 20 })
@@ -35,7 +35,7 @@ function folder(): string {
   return path
 }
 
-/** One that the server's user may pass, as root. */
+/** Returns a folder that the server's user may enter when the test runs as root. */
 function openFolder(): string {
   const path = folder()
   chmodSync(path, 0o755)
@@ -82,7 +82,7 @@ async function leave({ process: child }: Holder): Promise<void> {
   if (child.exitCode === null) await once(child, 'exit')
 }
 
-test('a first start makes the cluster, a second finds its data; after stop no process is left', async () => {
+test('the first start creates the cluster, the second finds its data, and stop leaves no process', async () => {
   const dataDir = folder()
   const first = await start(dataDir)
   assert.equal(first.startedHere, true)
@@ -95,7 +95,7 @@ test('a first start makes the cluster, a second finds its data; after stop no pr
   await second.stop()
 })
 
-test('the socket is the only door, in a folder for its owner alone; text is UTF-8 and sorted by bytes', async () => {
+test('the server listens only on a socket in a folder of its owner; text is UTF-8 and sorted by bytes', async () => {
   const dataDir = folder()
   const server = await start(dataDir)
   assert.deepEqual(await query(server.url, `select current_setting('listen_addresses')`), [''])
@@ -109,7 +109,7 @@ test('the socket is the only door, in a folder for its owner alone; text is UTF-
   await server.stop()
 })
 
-test('a commit is on the disk before it is answered', async () => {
+test('a durable server acknowledges a commit only after it is on disk', async () => {
   const server = await startEmbeddedPostgres({ dataDir: folder(), durable: true, log: () => {} })
   const settings = ['fsync', 'full_page_writes', 'synchronous_commit']
   for (const setting of settings)
@@ -117,7 +117,7 @@ test('a commit is on the disk before it is answered', async () => {
   await server.stop()
 })
 
-test('what people are told about is in the database, and not in its log', async () => {
+test('the log of the server quotes no value of a failed statement', async () => {
   const dataDir = folder()
   const server = await start(dataDir)
   await query(server.url, `create table people (name text primary key)`)
@@ -130,7 +130,7 @@ test('what people are told about is in the database, and not in its log', async 
   await server.stop()
 })
 
-test('two processes that start at once share one server, and the last of them stops it', async () => {
+test('two processes that start at once share one server, and the last one stops it', async () => {
   const dataDir = folder()
   const [one, other] = await Promise.all([holder(dataDir), holder(dataDir)])
   assert.notEqual(one.startedHere, other.startedHere)
@@ -143,7 +143,7 @@ test('two processes that start at once share one server, and the last of them st
   assert.equal(processStart(pid), null)
 })
 
-test('a server whose process was killed is adopted by the next, which stops it', async () => {
+test('after a process is killed, the next process adopts its server and stops it', async () => {
   const dataDir = folder()
   const killed = await holder(dataDir)
   const pid = serverPid(dataDir)
@@ -156,7 +156,7 @@ test('a server whose process was killed is adopted by the next, which stops it',
   assert.equal(processStart(pid), null)
 })
 
-test('a server that was killed is started again at once, with everything that was committed', async () => {
+test('a killed server starts again at once with every committed row', async () => {
   const dataDir = folder()
   const first = await start(dataDir)
   await query(first.url, 'create table kept as select generate_series(1, 1000) as n')
@@ -168,7 +168,7 @@ test('a server that was killed is started again at once, with everything that wa
   await second.stop()
 })
 
-test('a data directory whose path is too long for a socket gets a short one', async () => {
+test('a data directory with a path too long for a socket gets a short socket folder', async () => {
   const dataDir = join(openFolder(), 'deep'.repeat(20), 'deeper'.repeat(10))
   const server = await start(dataDir)
   const socketDir = new URL(server.url).searchParams.get('host') ?? ''
@@ -181,7 +181,7 @@ test('a data directory whose path is too long for a socket gets a short one', as
   await second.stop()
 })
 
-test('a lock file left from before a reboot does not stop the start, even when its process id is in use again', async () => {
+test('a lock file from before a reboot does not stop the start, even if its process id is in use again', async () => {
   const dataDir = folder()
   await (await start(dataDir)).stop()
   const bystander = spawn(process.execPath, ['-e', 'process.stdin.resume()'])
@@ -203,11 +203,12 @@ test('a lock file left from before a reboot does not stop the start, even when i
 })
 
 if (existsSync('/proc/self/stat')) {
-  test('a lock file of a killed server that its parent has not buried yet does not stop the start', async () => {
+  test('the lock file of a killed server that is still a zombie does not stop the start', async () => {
     const dataDir = folder()
     await (await start(dataDir)).stop()
     const cluster = join(dataDir, 'postgres')
-    // The server's user, for PostgreSQL passes over others'. The shell becomes a program that never asks for its child's end.
+    // The server's user, because PostgreSQL ignores processes of other users. The shell turns into
+    // a program that never waits for its child.
     const { uid, gid } = statSync(cluster)
     const script = ['-c', 'sleep 600 & echo $!; exec sleep 600']
     const careless = spawn('/bin/sh', script, { uid, gid, cwd: '/' })
@@ -224,7 +225,7 @@ if (existsSync('/proc/self/stat')) {
   })
 }
 
-test('a cluster whose making was interrupted is made anew', async () => {
+test('an interrupted creation of the cluster is started over', async () => {
   const dataDir = folder()
   mkdirSync(join(dataDir, 'postgres.new-1/base'), { recursive: true })
   const server = await start(dataDir)
@@ -232,7 +233,7 @@ test('a cluster whose making was interrupted is made anew', async () => {
   await server.stop()
 })
 
-test('a cluster of another major version is left alone, and the error says how to move', async () => {
+test('a cluster of another major version stays untouched, and the error says how to move its data', async () => {
   const dataDir = folder()
   mkdirSync(join(dataDir, 'postgres'))
   writeFileSync(join(dataDir, 'postgres/PG_VERSION'), '15\n')
@@ -243,7 +244,7 @@ test('a cluster of another major version is left alone, and the error says how t
   assert.deepEqual(readdirSync(join(dataDir, 'postgres')), ['PG_VERSION'])
 })
 
-test('a server that cannot start is reported with the end of its log', async () => {
+test('the error of a server that cannot start quotes the end of its log', async () => {
   const dataDir = folder()
   await (await start(dataDir)).stop()
   writeFileSync(join(dataDir, 'postgres/postgresql.conf'), 'no_such_setting = 1\n')
@@ -251,7 +252,7 @@ test('a server that cannot start is reported with the end of its log', async () 
 })
 
 if (process.getuid?.() === 0) {
-  test('as root, in a folder closed to others: the server runs as another user, who may pass and not read', async () => {
+  test('as root, in a folder closed to others: another user runs the server and may enter the folder, not read it', async () => {
     const dataDir = join(openFolder(), 'data')
     mkdirSync(dataDir, { mode: 0o700 })
     const server = await start(dataDir)
@@ -261,7 +262,7 @@ if (process.getuid?.() === 0) {
     await server.stop()
   })
 
-  test('as root, below a folder the server cannot enter: the error names the folder, whose mode stays', async () => {
+  test('as root, below a folder the server cannot enter: the error names the folder and its mode stays', async () => {
     const closed = folder()
     chmodSync(closed, 0o700)
     const dataDir = join(closed, 'data')

@@ -1,11 +1,18 @@
 /**
- * A real PostgreSQL beside us, for whoever sets no DATABASE_URL: made on first use, shared by all our processes on one data
- * directory (server, worker, command line), stopped by the last of them.
+ * A real PostgreSQL beside our processes, for operators without a DATABASE_URL. The first use
+ * creates it. All our processes on one data directory (server, jobs process, command line) share
+ * it, and the last one stops it.
  *
- * Cast, all below `dataDir`: `postgres/` the cluster, owned by the user who runs it, with the socket in it; `postgres.log` its log;
- * `postgres.lock/` marks of processes that want to start or stop it, one at a time; `postgres.users/` marks of those that use it.
- * After a crash of ours the server goes on; the next process adopts it, sees only dead marks, and stops it when it leaves.
- * After a crash of the server the next start recovers. Nothing here ever deletes a cluster.
+ * Files below `dataDir`:
+ *
+ * - `postgres/`: the cluster, owned by the user that runs it, with the socket in it.
+ * - `postgres.log`: its log.
+ * - `postgres.lock/`: marks of processes that want to start or stop it, one at a time.
+ * - `postgres.users/`: marks of processes that use it.
+ *
+ * Crash: if our process dies, the server goes on. The next process adopts it, finds only marks of
+ * dead processes, and stops it when it leaves. If the server dies, the next start recovers. Nothing
+ * here ever deletes a cluster.
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -28,39 +35,50 @@ import {
 } from './cluster.ts'
 
 export interface EmbeddedPostgres {
-  /** For `openDb` and for every libpq program: `postgresql://assay@localhost/assay?host=<socket folder>`. */
+  /**
+   * For `openDb` and every libpq program: `postgresql://assay@localhost/assay?host=<socket
+   * folder>`.
+   */
   url: string
-  /** False where a running server was adopted. */
+  /** False if a running server was adopted. */
   startedHere: boolean
-  /** Says that this process needs the server no more. The last one to say so shuts it down (fast) and waits for its end. */
+  /**
+   * Declares that this process no longer needs the server. The last process shuts it down (fast)
+   * and waits for its end.
+   */
   stop(): Promise<void>
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Made when missing, for its owner alone (0700; as root its group, the server's, may pass through). */
+  /**
+   * Created if it is missing, for its owner only (0700). If the owner is root, the server's group
+   * may enter it.
+   */
   dataDir: string
-  /** False: no fsync, for tests only. */
+  /** False turns fsync off, for tests only. */
   durable: boolean
-  /** Progress, a line each. */
+  /** Receives progress, one line a call. */
   log(line: string): void
 }
 
-/** Making a cluster, or replaying the write-ahead log after a crash, is over by then, or something is wrong. */
+/** Enough to create a cluster, or to replay the write-ahead log after a crash. */
 const readyWithinMs = 180_000
-/** A fast shutdown writes a checkpoint; after this long the rest is left to crash recovery. */
+/** A fast shutdown writes a checkpoint. After this time the rest is left to crash recovery. */
 const stopWithinMs = 30_000
 const ourDatabase = 'assay'
 
 /**
- * Starts the server on `dataDir`, or adopts the one that runs there, and returns when it answers. A process that is told to end
- * meanwhile waits for the answer and calls `stop`: the server does not end with its parent.
- * Throws with a sentence for the operator where the platform, the version or the folder's access forbids it.
+ * Starts the server on `dataDir`, or adopts the running one, and returns when it accepts
+ * connections. The server does not end with its parent, so a process that is told to end meanwhile
+ * must wait for the result and call `stop`. Throws an error for the operator if the platform, the
+ * version or the access to the folder forbids a start.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir)
-  // Folders above ours are made as anybody would make them: as root, the server's user must get through.
+  // Folders above get the default mode: if we are root, the server's user must be able to enter
+  // them.
   mkdirSync(dirname(dataDir), { recursive: true })
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const place: Place = {
@@ -86,7 +104,10 @@ export async function startEmbeddedPostgres(
   })
 }
 
-/** The socket's folder of the server that runs here, once it answers; null where none does, or it ends meanwhile. */
+/**
+ * Returns the socket folder of the running server once it accepts connections. Returns null if no
+ * server runs, or if it ends meanwhile.
+ */
 async function adopt(place: Place): Promise<string | null> {
   const giveUpAt = performance.now() + readyWithinMs
   let server = runningServer(place.cluster)
@@ -104,7 +125,9 @@ async function adopt(place: Place): Promise<string | null> {
   }
 }
 
-/** Starts the server and returns its socket's folder. Called under the lock, with no server running. */
+/**
+ * Starts the server and returns its socket folder. The caller holds the lock, and no server runs.
+ */
 async function start(place: Place, durable: boolean): Promise<string> {
   const ready = await clusterReady(place, durable)
   const giveUpAt = performance.now() + readyWithinMs
@@ -120,13 +143,19 @@ async function start(place: Place, durable: boolean): Promise<string> {
   }
 }
 
-/** The backends of a server that was killed need a moment to notice; until then the next one refuses to start. */
+/**
+ * The backends of a killed server need a moment to notice. Until then a new server refuses to
+ * start.
+ */
 function isTooEarly(place: Place, server: ServerProcess): boolean {
   const said = readFileSync(place.logFile).subarray(server.logFrom).toString('utf8')
   return server.ended() !== null && said.includes('pre-existing shared memory block')
 }
 
-/** Waits until the server lets us in; makes our database where a first start was cut off before it. */
+/**
+ * Waits until the server accepts connections. Creates our database if an earlier first start was
+ * interrupted before that.
+ */
 async function untilItAnswers(
   place: Place,
   socketDir: string,
@@ -144,13 +173,14 @@ async function untilItAnswers(
   throw new Error(`PostgreSQL does not answer in ${socketDir}. ${tailOf(place.logFile)}`)
 }
 
-/** `silent` also while the server says that it is starting up. */
+/** `silent` includes a server that reports it is starting up. */
 async function tryDatabase(socketDir: string): Promise<'there' | 'missing' | 'silent'> {
   const client = new Client({
     connectionString: urlOf(socketDir, ourDatabase),
     connectionTimeoutMillis: 2_000,
   })
-  // A connection that is cut while it is being made reports twice.
+  // A connection that breaks while it is being made also emits `error`; the rejection of `connect`
+  // is enough.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -178,7 +208,10 @@ function urlOf(socketDir: string, database: string): string {
   return `postgresql://${superuser}@localhost/${database}?host=${encodeURIComponent(socketDir)}`
 }
 
-/** Fast shutdown: sessions are ended, a checkpoint is written, nothing needs recovery. Called under the lock. */
+/**
+ * Shuts the server down (fast): sessions end, a checkpoint is written, and no recovery is needed.
+ * The caller holds the lock.
+ */
 async function stop(place: Place): Promise<void> {
   const server = runningServer(place.cluster)
   if (server === null) return
@@ -189,7 +222,7 @@ async function stop(place: Place): Promise<void> {
   if (!(await endsInTime(server.pid))) throw new Error(`PostgreSQL (${server.pid}) does not end.`)
 }
 
-/** Its lock file goes a moment before the process does. */
+/** Watches the process, because its lock file disappears a moment earlier. */
 async function endsInTime(pid: number): Promise<boolean> {
   const start = processStart(pid)
   const giveUpAt = performance.now() + stopWithinMs
