@@ -1,4 +1,7 @@
-/** What other servers do to this client, and what comes of it: a bounded time, bounded memory, one word. */
+/**
+ * Tests the client against hostile servers: time and memory stay bounded, and every failure gets
+ * one name.
+ */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
@@ -16,10 +19,13 @@ import { strangerRules } from './rules.ts'
 const names = ['hooks.example', 'other.example', '127.0.0.1']
 const rules = strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any' })
 
-/** As patient as a slow machine needs it; who waits for something that never comes says how long. */
+/**
+ * Long enough for a slow machine. A test that waits for an answer that never comes sets its own
+ * deadline.
+ */
 const patientDeadlines = { connectMs: 120_000, totalMs: 120_000 }
 
-/** A client that finds every name here. */
+/** Opens a client that resolves every name to this machine. */
 function client(options: Partial<EgressOptions> = {}) {
   const egress = openEgress({
     rules,
@@ -32,7 +38,7 @@ function client(options: Partial<EgressOptions> = {}) {
   return egress
 }
 
-/** A server and what it is to be closed by. */
+/** Returns the server, and closes it at the end of the tests. */
 async function open<Server extends { close(): Promise<void> }>(starting: Promise<Server>) {
   const server = await starting
   after(() => server.close())
@@ -45,7 +51,7 @@ function failureOf(answer: EgressAnswer): string {
   return answer.outcome === 'failed' ? answer.failure : `status ${answer.status}`
 }
 
-test('after closing nothing leaves, also where nothing had left before', async () => {
+test('a closed client sends nothing, even if it never sent before', async () => {
   const { port, received } = await open(startReceiver(names, (response) => response.end()))
   const egress = client()
   await egress.close()
@@ -54,7 +60,7 @@ test('after closing nothing leaves, also where nothing had left before', async (
   assert.deepEqual(received, [])
 })
 
-test('the vetted address is dialled; Host, SNI and certificate are those of the name', async () => {
+test('the client connects to the vetted address; Host, SNI and certificate are those of the name', async () => {
   const { port, received } = await open(startReceiver(names, (response) => response.end('thanks')))
   const asked: string[] = []
   const resolve = (name: string) => {
@@ -74,7 +80,7 @@ test('the vetted address is dialled; Host, SNI and certificate are those of the 
   assert.deepEqual([request?.method, request?.path, request?.body], ['POST', '/a?b=c', '{}'])
 })
 
-test('an address in the URL is vetted like any other, and its certificate must name it', async () => {
+test('an address in a URL is vetted like any other, and the certificate must name it', async () => {
   const { port } = await open(startReceiver(names, (response) => response.end()))
   const resolve = () => Promise.reject(new Error('an address is not looked up'))
   const url = `https://127.0.0.1:${port}/`
@@ -83,7 +89,7 @@ test('an address in the URL is vetted like any other, and its certificate must n
   assert.equal(failureOf(await strict.send({ ...post, url })), 'blocked_address')
 })
 
-test('a certificate of another name, or of nobody known, is tls_error', async () => {
+test('tls_error: a certificate of another name or of an unknown issuer is rejected', async () => {
   const other = await open(startReceiver(['other.example'], (response) => response.end()))
   const url = `https://hooks.example:${other.port}/`
   assert.equal(failureOf(await client().send({ ...post, url })), 'tls_error')
@@ -107,7 +113,7 @@ const blocked = [
   ['not an address'],
 ]
 for (const addresses of blocked) {
-  test(`a name that leads to ${addresses.join(' and ')} is blocked_address`, async () => {
+  test(`blocked_address: a name that resolves to ${addresses.join(' and ')} is refused`, async () => {
     const egress = client({ resolve: () => Promise.resolve(addresses) })
     const answer = await egress.send({ ...post, url: 'https://hooks.example/' })
     assert.equal(failureOf(answer), 'blocked_address')
@@ -116,7 +122,7 @@ for (const addresses of blocked) {
   })
 }
 
-test('a connection that turns out to lead where it may not is closed before a byte is written', {
+test('a connection that turns out to lead to a blocked address is closed before a byte is written', {
   timeout: 60_000,
 }, async () => {
   const written = Promise.withResolvers<string>()
@@ -135,7 +141,7 @@ test('a connection that turns out to lead where it may not is closed before a by
   const changing = {
     ...rules,
     allowHttp: true,
-    // What is allowed when it is dialled is denied when it has connected.
+    // The address is allowed when the client dials and denied once it is connected.
     get deny() {
       return looks++ === 0 ? [] : rules.allow
     },
@@ -146,7 +152,7 @@ test('a connection that turns out to lead where it may not is closed before a by
   assert.equal(await written.promise, '')
 })
 
-test('a URL that is refused as text is not sent to', async () => {
+test('a URL that is refused as text causes no connection', async () => {
   const asked: string[] = []
   const resolve = (name: string) => {
     asked.push(name)
@@ -161,7 +167,7 @@ test('a URL that is refused as text is not sent to', async () => {
   assert.deepEqual(asked, [])
 })
 
-test('a name that answers public first and private next, 1,000 times: not one private connection', async () => {
+test('a name that resolves to a public address first and a private one next never gets a private connection (1,000 times)', async () => {
   const reached: (string | undefined)[] = []
   const answer = (socket: Socket): void => {
     reached.push(socket.localAddress)
@@ -195,14 +201,14 @@ test('no redirect is followed: its status is the answer', async () => {
   }
 })
 
-test('nobody listens: connect_refused, once every address was tried', async () => {
-  // Of no other program, now or soon.
+test('connect_refused: every address of the name refuses the connection', async () => {
+  // No other program listens on it now or soon.
   const port = await freePort()
   const answer = await client().send({ ...post, url: `https://hooks.example:${port}/` })
   assert.equal(failureOf(answer), 'connect_refused')
 })
 
-test('the next address is tried where the first refuses', async () => {
+test('if the first address refuses, the next address is tried', async () => {
   const { port } = await open(startReceiver(names, (response) => response.end()))
   const egress = client({
     rules: strangerRules({ allowCidrs: ['127.0.0.0/8'], ports: 'any' }),
@@ -212,7 +218,7 @@ test('the next address is tried where the first refuses', async () => {
   assert.equal(failureOf(answer), 'status 200')
 })
 
-test('a name without an address is dns_error', async () => {
+test('dns_error: the name has no address', async () => {
   const egress = client({ resolve: () => Promise.reject(new Error('ENOTFOUND')) })
   assert.equal(
     failureOf(await egress.send({ ...post, url: 'https://hooks.example/' })),
@@ -220,7 +226,7 @@ test('a name without an address is dns_error', async () => {
   )
 })
 
-/** What a server does after TLS stands, and the word for it. */
+/** The server's action after the TLS handshake, and the failure it must cause. */
 const hostile: Record<string, [(socket: Socket) => void, string]> = {
   'that never answers': [() => undefined, 'timeout'],
   'that drips its headers': [
@@ -283,7 +289,7 @@ for (const [server, [talk, expected]] of Object.entries(hostile)) {
   })
 }
 
-/** Long enough for a connection to stand, as connections go on this machine, and no longer. */
+/** Measures a connection on this machine, and allows just long enough for it. */
 async function hastyDeadlines() {
   const { port } = await open(startReceiver(names, (response) => response.end()))
   const began = performance.now()
@@ -292,7 +298,7 @@ async function hastyDeadlines() {
   return { connectMs: totalMs, totalMs }
 }
 
-test('the deadline of an answer ends its connection too', { timeout: 20_000 }, async () => {
+test('the deadline of an answer also ends its connection', { timeout: 20_000 }, async () => {
   const gone = Promise.withResolvers<void>()
   const { port } = await open(
     startTalker(names, (socket) => socket.resume().once('close', gone.resolve)),
@@ -303,14 +309,14 @@ test('the deadline of an answer ends its connection too', { timeout: 20_000 }, a
   await gone.promise
 })
 
-test('a server that hangs in TLS is connect_timeout', async () => {
+test('connect_timeout: the server hangs in the TLS handshake', async () => {
   const { port } = await open(startPlainTalker(() => undefined))
   const hasty = client({ deadlines: { connectMs: 400, totalMs: 120_000 } })
   const answer = await hasty.send({ ...post, url: `https://hooks.example:${port}/` })
   assert.equal(failureOf(answer), 'connect_timeout')
 })
 
-test('a server that speaks no TLS is tls_error', async () => {
+test('tls_error: the server speaks no TLS', async () => {
   const { port } = await open(
     startPlainTalker((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
   )
@@ -318,7 +324,7 @@ test('a server that speaks no TLS is tls_error', async () => {
   assert.equal(failureOf(answer), 'tls_error')
 })
 
-test('a slow receiver does not hold up others behind the same host', async () => {
+test('a slow receiver does not hold up other receivers behind the same host', async () => {
   const held: (() => void)[] = []
   const { port } = await open(
     startReceiver(names, (response, { path }) => {
@@ -336,7 +342,7 @@ test('a slow receiver does not hold up others behind the same host', async () =>
   await Promise.all(slow)
 })
 
-test('through the proxy of the operator: it is asked for the name, and its refusal is blocked_address', async () => {
+test("the operator's proxy gets the name, and its refusal is blocked_address", async () => {
   const { port } = await open(startReceiver(names, (response) => response.end()))
   const asked: string[] = []
   const { connect } = await import('node:net')
@@ -373,14 +379,14 @@ test('through the proxy of the operator: it is asked for the name, and its refus
   )
 })
 
-/** A piece every 20 ms, for ever. */
+/** Sends a piece every 20 ms, forever. */
 function drip(socket: Socket, first: string, piece: string): void {
   socket.write(first)
   const timer = setInterval(() => socket.write(piece), 20)
   socket.once('close', () => clearInterval(timer))
 }
 
-/** As fast as it is taken, for ever. */
+/** Sends as fast as the client reads, forever. */
 function pour(socket: Socket, piece: string, first = ''): void {
   socket.write(first)
   const more = (): void => {
@@ -390,7 +396,7 @@ function pour(socket: Socket, piece: string, first = ''): void {
   more()
 }
 
-test('connected later than it may begin: not a byte of the request is written, and the connection serves the next', async () => {
+test('not_begun: connected after `beginBy`, the client writes no byte of the request, and the connection serves the next one', async () => {
   const { port, received } = await open(startReceiver(names, (response) => response.end()))
   let connections = 0
   const egress = client({
@@ -409,7 +415,7 @@ test('connected later than it may begin: not a byte of the request is written, a
   assert.equal(connections, 1)
 })
 
-test('given up while it connected: it is never sent', async () => {
+test('a request that is given up while it connects is never sent', async () => {
   const { port, received } = await open(startReceiver(names, (response) => response.end()))
   const found = Promise.withResolvers<void>()
   const egress = client({ resolve: () => found.promise.then(() => ['127.0.0.1']) })

@@ -1,6 +1,7 @@
 /**
- * The one client that opens connections to other servers: webhooks, payments, anything. Nothing else in this project may. It follows no
- * redirect, and every exchange ends within its deadlines and sizes, whatever the other side does.
+ * The only client that opens connections to other servers, for webhooks, payments and everything
+ * else. It follows no redirect. Every exchange ends within its deadlines and sizes, even if the
+ * other server is hostile.
  */
 import type { Dispatcher } from 'undici'
 import { RecentMap } from '../recent-map.ts'
@@ -12,12 +13,15 @@ import { type EgressRules, vetUrl } from './rules.ts'
 
 export interface EgressOptions {
   rules: EgressRules
-  /** A CONNECT proxy of the operator: it resolves and vets addresses instead of us. The text of each URL is vetted here all the same. */
+  /**
+   * A CONNECT proxy of the operator. It resolves and vets addresses instead of us; the text of each
+   * URL is still vetted here.
+   */
   proxyUrl?: string | undefined
-  /** PEM certificates to trust beside the usual ones. */
+  /** PEM certificates to trust in addition to those of this machine. */
   extraCa?: string | undefined
   deadlines?: Partial<EgressDeadlines>
-  /** A resolver of one's own, for tests. */
+  /** Replaces the resolver, for tests. */
   resolve?: Resolve
 }
 
@@ -26,7 +30,7 @@ export interface EgressDeadlines {
   dnsMs: number
   /** TCP and TLS together. */
   connectMs: number
-  /** The whole exchange, to the last byte of the answer that is read. */
+  /** The whole exchange, up to the last byte of the answer that is read. */
   totalMs: number
 }
 
@@ -37,26 +41,32 @@ export interface EgressRequest {
   url: string
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** How much of the answer's body is read; the rest is cut off, with the connection. 16 KiB unless given. */
+  /**
+   * Bytes of the answer's body to read (default 16 KiB). A longer answer is cut off, and its
+   * connection closed.
+   */
   answerBytesMax?: number
-  /** Instead of the client's own. */
+  /** Replaces the client's `totalMs`. */
   totalMs?: number
-  /** A time of `performance.now()`. Connected later than that, not a byte of the request is written: `not_begun`, and the connection stays. */
+  /**
+   * Time on the clock of `performance.now()`. If the connection is ready later, no byte of the
+   * request is written: the failure is `not_begun`, and the connection stays open.
+   */
   beginBy?: number
 }
 
 export interface Egress {
-  /** Never throws for what the other side does. */
+  /** Never rejects because of the other server: its failures are values. */
   send(request: EgressRequest): Promise<EgressAnswer>
-  /** Waits for no exchange: what is under way fails. */
+  /** Does not wait: exchanges under way fail. */
   close(): Promise<void>
 }
 
 const headerBytesMax = 16_384
 const answerBytesMaxDefault = 16_384
-/** URLs whose text is not vetted anew: the rules stay the same. */
+/** URLs whose vetting is cached. The rules of a client never change. */
 const urlsKept = 1_000
-/** Idle connections end soon: a receiver that moves is found again, and its old address is not kept. */
+/** Short, so that a receiver with a new address is resolved again soon. */
 const idleMs = 4_000
 const idleMsMax = 30_000
 
@@ -64,7 +74,8 @@ export function openEgress(options: EgressOptions): Egress {
   const deadlines = { ...defaultDeadlines, ...options.deadlines }
   let opened: Promise<Dispatcher> | undefined
   let closed = false
-  // Who sends nothing does not load the client: it is the largest of all packages.
+  // Loads undici, the largest of all packages, with the first request, so processes that send
+  // nothing do not load it.
   const dispatcher = (): Promise<Dispatcher> => (opened ??= dispatcherOf(options, deadlines))
   const vetted = new RecentMap<ReturnType<typeof vetUrl>>(urlsKept)
   function vettedUrl(text: string): ReturnType<typeof vetUrl> {
@@ -100,13 +111,15 @@ async function dispatcherOf(
   const { Agent, ProxyAgent } = await import('undici')
   const { rules, proxyUrl, extraCa, resolve } = options
   const shared = {
-    // Many receivers share one host: a slow one must not hold the connections of the others. The caller bounds how many are open.
+    // No limit for each host: many receivers share one host, and a slow one must not take the
+    // connections of the others. The caller bounds the number of open connections.
     connections: null,
     allowH2: false,
     maxHeaderSize: headerBytesMax,
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: idleMsMax,
-    // One deadline for the whole exchange: theirs stop neither a body that drips nor endless 103s.
+    // One deadline covers the whole exchange. undici's timeouts stop neither a body that drips nor
+    // endless 103 answers.
     headersTimeout: 0,
     bodyTimeout: 0,
   }

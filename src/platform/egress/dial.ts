@@ -1,7 +1,7 @@
 /**
- * Opening a connection: the name is resolved, every address vetted, and exactly a vetted one is dialled, so that a name which answers
- * otherwise a moment later changes nothing (DNS rebinding), and neither does an address written as the host. Certificate, SNI and Host
- * stay those of the name.
+ * Opens connections. The name is resolved once, every address is vetted, and exactly a vetted
+ * address is dialled. A name that resolves differently a moment later (DNS rebinding) or an address
+ * written as the host changes nothing. Certificate, SNI and Host stay those of the name.
  */
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, createSecureContext, getCACertificates } from 'node:tls'
@@ -16,16 +16,16 @@ import { type EgressRules, mayDial } from './rules.ts'
 export interface DialOptions {
   rules: EgressRules
   resolve: Resolve
-  /** For TCP and TLS together, over all addresses that are tried. */
+  /** Limit for TCP and TLS together, over all addresses tried. */
   connectMs: number
-  /** PEM certificates to trust beside the usual ones. */
+  /** PEM certificates to trust in addition to those of this machine. */
   extraCa?: string | undefined
 }
 
-/** How many addresses of one name are tried. */
+/** Addresses of one name to try. */
 const addressesTriedMax = 4
 
-/** For undici: what it calls when it needs a connection. */
+/** Returns the function that undici calls to open a connection. */
 export function dialer(options: DialOptions): buildConnector.connector {
   const open = opener(options.extraCa)
   const dialled = callbackify((target: Target) => dial(target, options, open))
@@ -47,7 +47,7 @@ async function dial(target: Target, options: DialOptions, open: Open): Promise<S
     const leftMs = until - performance.now()
     const isLast = i === addresses.length - 1
     try {
-      // Half of what is left, so that an address that swallows everything leaves time for the next.
+      // Half of the remaining time, so an address that never responds leaves time for the next.
       const socket = await opened(open(target, address), isLast ? leftMs : leftMs / 2)
       refuseUnvetted(socket, options.rules)
       return socket
@@ -59,7 +59,10 @@ async function dial(target: Target, options: DialOptions, open: Open): Promise<S
   throw failed
 }
 
-/** Refuses a name of which a single address is not to be dialled: who mixes them is up to something. */
+/**
+ * Refuses the name if any of its addresses is blocked: mixing public and private addresses is a
+ * sign of an attack.
+ */
 async function vettedAddresses(
   host: string,
   { rules, resolve }: DialOptions,
@@ -81,7 +84,7 @@ async function resolved(host: string, resolve: Resolve): Promise<readonly string
   }
 }
 
-/** The last word: what the connection itself says about its other end. */
+/** Vets the remote address that the open connection reports, as a last check. */
 function refuseUnvetted(socket: Socket, rules: EgressRules): void {
   const address = parseAddress(socket.remoteAddress ?? '')
   if (address !== null && mayDial(address, rules)) return
@@ -116,7 +119,7 @@ function opened(
     }
     socket.once('error', fail).once(ready, () => {
       clearTimeout(timer)
-      // From here on undici listens.
+      // From now on undici listens for errors.
       socket.off('error', fail)
       resolve(socket)
     })
@@ -125,7 +128,10 @@ function opened(
 
 const sessionsMax = 1_000
 
-/** Begins to connect. TLS sessions are taken up again, which saves the receiver and us most of a handshake. */
+/**
+ * Returns a function that starts a connection. It resumes TLS sessions, which saves most of a
+ * handshake.
+ */
 function opener(extraCa: string | undefined): Open {
   const sessions = new RecentMap<Buffer>(sessionsMax)
   const secureContext = createSecureContext({
@@ -143,7 +149,7 @@ function opener(extraCa: string | undefined): Open {
     const socket = connectTls({
       host: address,
       port: Number(port || 443),
-      // An address has no SNI; the certificate must name it all the same.
+      // TLS has no SNI for an address. The certificate must still name the address.
       servername: isIP(host) === 0 ? host : '',
       ALPNProtocols: ['http/1.1'],
       secureContext,
@@ -154,7 +160,7 @@ function opener(extraCa: string | undefined): Open {
   }
 }
 
-/** For TLS: the certificates of this machine, and one more. */
+/** Returns the TLS option that trusts the certificates of this machine and `extraCa`. */
 export function trusting(extraCa: string | undefined): { ca?: string[] } {
   return extraCa === undefined ? {} : { ca: [...getCACertificates('default'), extraCa] }
 }

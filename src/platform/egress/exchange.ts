@@ -1,4 +1,7 @@
-/** One exchange over HTTP: a request written, an answer read, within a deadline and sizes, whatever the other side does. */
+/**
+ * Performs one HTTP exchange within a deadline and size limits, even if the other server is
+ * hostile.
+ */
 import type { Dispatcher } from 'undici'
 import { EgressError, type EgressFailure, exchangeFailure } from './failures.ts'
 
@@ -6,9 +9,9 @@ export interface ExchangeRequest {
   method: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** How much of the answer's body is read; the rest is cut off, with the connection. */
+  /** Bytes of the answer's body to read. A longer answer is cut off, and its connection closed. */
   answerBytesMax: number
-  /** For the whole exchange, waiting for a connection included. */
+  /** For the whole exchange, including the wait for a connection. */
   totalMs: number
   /** See `EgressRequest`. */
   beginBy?: number | undefined
@@ -17,19 +20,19 @@ export interface ExchangeRequest {
 export type EgressAnswer =
   | {
       outcome: 'answered'
-      /** Redirects too: nothing is followed. */
+      /** May be a redirect, because none is followed. */
       status: number
       headers: Record<string, string | string[] | undefined>
       body: Buffer
-      /** The body was longer than `answerBytesMax`. */
+      /** True if the body was longer than `answerBytesMax`. */
       isCut: boolean
     }
   | { outcome: 'failed'; failure: EgressFailure; error: Error }
 
-/** Answers such as 103 Early Hints before the answer. */
+/** Informational answers (such as 103 Early Hints) accepted before the final answer. */
 const hintsMax = 16
 
-/** Never rejects for what the other side does. */
+/** Never rejects because of the other server: its failures are values. */
 export function exchange(
   dispatcher: Dispatcher,
   url: URL,
@@ -57,7 +60,7 @@ export function exchange(
     settle()
   }
 
-  /** A failure as a value; a defect of ours is thrown on. */
+  /** Resolves with a failure of the other server, and rejects with a defect of our own. */
   function fail(error: Error): void {
     const failure = exchangeFailure(error)
     if (failure === undefined) reject(error)
@@ -76,7 +79,8 @@ export function exchange(
   dispatcher.dispatch(
     { origin, path: pathname + search, method, headers, body },
     {
-      // Called right before the request is written; what is thrown here ends it and leaves the connection to the next.
+      // Called right before the request is written. An error thrown here ends the exchange and
+      // leaves the connection to the next one.
       onRequestStart(started) {
         if (isOver) throw new EgressError('timeout', 'connected after the end')
         if (performance.now() > beginBy) throw new EgressError('not_begun', 'connected too late')

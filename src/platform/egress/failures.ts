@@ -1,8 +1,11 @@
-/** Pure: why nothing came back from another server, in the words that deliveries and logs use. */
+/**
+ * Names the reasons why no answer came from another server, as deliveries and logs show them. Pure.
+ */
 
 /**
- * `dns_error`, `blocked_address`, `connect_refused`, `connect_timeout`, `tls_error`, `not_begun`: nothing was sent.
- * `timeout`, `reset`, `body_error`: the request may have arrived.
+ * - `dns_error`, `blocked_address`, `connect_refused`, `connect_timeout`, `tls_error`, `not_begun`:
+ *   nothing was sent.
+ * - `timeout`, `reset`, `body_error`: the request may have arrived.
  */
 export type EgressFailure =
   | 'dns_error'
@@ -35,25 +38,27 @@ const failuresByCode: Readonly<Record<string, EgressFailure>> = {
   ECONNRESET: 'reset',
   EPIPE: 'reset',
   UND_ERR_SOCKET: 'reset',
-  // Our own end of the connection: the client is closing.
+  // Our own client is closing.
   UND_ERR_CLOSED: 'reset',
   UND_ERR_DESTROYED: 'reset',
   UND_ERR_CONNECT_TIMEOUT: 'connect_timeout',
   UND_ERR_HEADERS_OVERFLOW: 'body_error',
 }
 
-/** What a failure of the dialling comes to: before a TLS connection stands, whatever has no name here is a matter of TLS. */
+/**
+ * Names a failure to connect. Before a TLS connection is open, every unknown error comes from TLS.
+ */
 export function connectFailure(error: unknown, protocol: string): EgressFailure {
   const known = failuresByCode[codeOf(error)]
   return known ?? (protocol === 'https:' ? 'tls_error' : 'connect_refused')
 }
 
-/** What a failure of the exchange comes to; undefined where it is no failure of the other side but a defect of ours. */
+/** Names a failure of the exchange. Returns undefined for a defect of our own. */
 export function exchangeFailure(error: unknown): EgressFailure | undefined {
   if (!(error instanceof Error)) return undefined
   if (error instanceof EgressError) return error.failure
   if (error.name === 'HTTPParserError') return 'body_error'
-  // The proxy's answer to CONNECT, which undici tells in words alone.
+  // undici reports the proxy's status for CONNECT only in the message.
   const [, status] = /^Proxy response \((\d+)\)/.exec(error.message) ?? []
   if (status !== undefined) return /^40[37]$/.test(status) ? 'blocked_address' : 'connect_refused'
   const code = codeOf(error)

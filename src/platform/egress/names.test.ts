@@ -1,4 +1,4 @@
-/** The resolver, against a real name server: what it finds, what it keeps, and what strangers' answers cannot do. */
+/** Tests the resolver against a real name server: its answers, its cache, and hostile answers. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
@@ -14,7 +14,7 @@ import { strangerRules } from './rules.ts'
 
 const name = 'hooks.example'
 const v6 = '2606:4700:0:0:0:0:0:1111'
-/** Generous: what is there answers at once, on a slow machine too. */
+/** Milliseconds. Long enough for a slow machine: an existing record is answered at once. */
 const patient = 20_000
 
 async function resolving(
@@ -35,19 +35,19 @@ const only =
   ({ type }: Question) =>
     addresses(...(type === 'A' ? v4 : v6))
 
-test('A and AAAA: all addresses, IPv4 first', async () => {
+test('A and AAAA records are both used, IPv4 first', async () => {
   const both = await resolving(only(['192.0.2.1', '192.0.2.2'], [v6]))
   assert.deepEqual(await both.resolve(name), ['192.0.2.1', '192.0.2.2', '2606:4700::1111'])
   assert.deepEqual(both.asked.map(({ type }) => type).sort(), ['A', 'AAAA'])
   assert.deepEqual(new Set(both.asked.map((question) => question.name)), new Set([name]))
 })
 
-test('a name with one family alone', async () => {
+test('a name may have addresses of one family only', async () => {
   assert.deepEqual(await (await resolving(only(['192.0.2.1']))).resolve(name), ['192.0.2.1'])
   assert.deepEqual(await (await resolving(only([], [v6]))).resolve(name), ['2606:4700::1111'])
 })
 
-test('an alias is followed to its addresses; one that leads nowhere is no address', async () => {
+test('an alias is followed to its addresses; an alias without an address has none', async () => {
   const alias = { alias: 'edge.example.net' }
   const led = await resolving(({ type }) =>
     type === 'A' ? { records: [alias, { address: '192.0.2.7' }] } : { records: [alias] },
@@ -62,7 +62,7 @@ for (const [what, code] of [
   ['SERVFAIL', 2],
   ['REFUSED', 5],
 ] as const)
-  test(`${what}: no address, and it is not asked again for a while`, async () => {
+  test(`${what}: the name has no address, and is not queried again for a while`, async () => {
     const { resolve, asked } = await resolving(() => ({ code }))
     await assert.rejects(resolve(name), /has no address/)
     const { length } = asked
@@ -70,7 +70,7 @@ for (const [what, code] of [
     assert.equal(asked.length, length)
   })
 
-test('what was found is kept: many who ask at once, and those who come after, cost one look-up', async () => {
+test('concurrent and later look-ups of one name share one query', async () => {
   const { resolve, asked } = await resolving(only(['192.0.2.1']))
   await Promise.all(Array.from({ length: 50 }, () => resolve(name)))
   await resolve(name)
@@ -92,7 +92,7 @@ for (const [what, answer, seconds] of [
   ],
   ['an address for an hour', { records: [{ address: '192.0.2.1', ttl: 3_600 }] }, 60],
 ] as const)
-  test(`${what}: kept for ${seconds} seconds, and asked for again then`, async (t) => {
+  test(`${what}: the answer is cached for ${seconds} seconds and then queried again`, async (t) => {
     let nowMs = 0
     t.mock.method(performance, 'now', () => nowMs)
     const { resolve, asked } = await resolving(({ type }) =>
@@ -109,12 +109,12 @@ for (const [what, answer, seconds] of [
     assert.ok(asked.length > length)
   })
 
-test('a server that is silent: no address once the deadline is over', async () => {
+test('a silent name server: the look-up fails at its deadline', async () => {
   const { resolve } = await resolving(() => null, 300)
   await assert.rejects(resolve(name), /has no address/)
 })
 
-test('a family that is silent counts as empty where the other one answered', async () => {
+test('if one family is silent and the other answers, the silent one counts as empty', async () => {
   const { resolve } = await resolving(
     (question) => (question.type === 'A' ? addresses('192.0.2.1') : null),
     2_000,
@@ -122,7 +122,7 @@ test('a family that is silent counts as empty where the other one answered', asy
   assert.deepEqual(await resolve(name), ['192.0.2.1'])
 })
 
-test('names that hang hold up no other: it is found while they are all waited for', async () => {
+test('look-ups that hang do not delay another name', async () => {
   const { resolve } = await resolving(
     (question) => (question.name.startsWith('hangs') ? null : only(['192.0.2.1'])(question)),
     5_000,
@@ -136,7 +136,7 @@ test('names that hang hold up no other: it is found while they are all waited fo
   await Promise.all(hanging)
 })
 
-test('an answer that is cut is asked for again over TCP, and then whole', async () => {
+test('a truncated answer is queried again over TCP', async () => {
   const many = Array.from({ length: 60 }, (_, i) => `192.0.2.${i + 1}`)
   const { resolve, asked } = await resolving((question) =>
     question.over === 'udp' ? { isCut: true } : only(many)(question),
@@ -145,7 +145,7 @@ test('an answer that is cut is asked for again over TCP, and then whole', async 
   assert.ok(asked.some(({ over }) => over === 'tcp'))
 })
 
-test('an answer to a question that was not asked is not taken', async () => {
+test('an answer to a different question is ignored', async () => {
   const { resolve } = await resolving((question) => [
     { ...only(['127.0.0.2'])(question), isForged: true },
     only(['192.0.2.1'])(question),
@@ -153,7 +153,10 @@ test('an answer to a question that was not asked is not taken', async () => {
   assert.deepEqual(await resolve(name), ['192.0.2.1'])
 })
 
-/** 127.0.0.1 stands for what is public, 127.0.0.2 for what is not; each connection is one that was made. */
+/**
+ * 127.0.0.1 stands for public addresses and 127.0.0.2 for blocked ones. `reached` records each
+ * connection.
+ */
 async function listeningClient(resolve: (name: string) => Promise<readonly string[]>) {
   const reached: (string | undefined)[] = []
   const answer = (socket: Socket): void => {
@@ -176,7 +179,7 @@ async function listeningClient(resolve: (name: string) => Promise<readonly strin
   return { reached, send }
 }
 
-test('a name that answers public first and private next, 1,000 times: not one private connection', async () => {
+test('a name that resolves to a public address first and a private one next never gets a private connection (1,000 times)', async () => {
   let turn = 0
   const turns = [
     ['127.0.0.1'],
@@ -190,7 +193,7 @@ test('a name that answers public first and private next, 1,000 times: not one pr
       ttl: 0,
     })),
   }))
-  // Worse than it is: nothing is remembered, so that each connection asks anew.
+  // Harder than production: without a cache, each connection resolves the name again.
   const { reached, send } = await listeningClient((host) => fresh()(host))
   const outcomes: Record<string, number> = {}
   for (let i = 0; i < 1_000; i++) {
@@ -202,7 +205,7 @@ test('a name that answers public first and private next, 1,000 times: not one pr
   assert.equal(asked.filter(({ type }) => type === 'A').length, 1_000)
 })
 
-test('each connection asks once: what the name answers a moment later is asked by nobody', async () => {
+test('each connection resolves its name once, so a changed answer a moment later has no effect', async () => {
   let turn = 0
   const { resolve, asked } = await resolving(({ type }) => ({
     records: type === 'A' ? [{ address: turn++ === 0 ? '127.0.0.1' : '127.0.0.2', ttl: 0 }] : [],
@@ -213,7 +216,7 @@ test('each connection asks once: what the name answers a moment later is asked b
   assert.equal(asked.filter(({ type }) => type === 'A').length, 1)
 })
 
-test('an alias that leads into a private network is blocked_address; no name at all is dns_error', async () => {
+test('an alias into a private network is blocked_address; a name that does not exist is dns_error', async () => {
   const { resolve } = await resolving(({ name: asked, type }) => {
     if (asked !== name) return { code: 3 }
     return type === 'A'

@@ -1,11 +1,16 @@
 /**
- * Names to addresses. For strangers' names by a resolver of our own: the system's runs on four threads, and four names that hang would stop every look-up of
- * the process. The hosts file is not read. Answers are kept for as long as they say, failures for five seconds.
+ * Resolves names to addresses. Names from strangers are resolved by a resolver of our own: the
+ * system's runs on four threads, so four names that hang would stop every look-up of the process.
+ * The hosts file is not read. Answers are cached for their TTL (5 to 60 seconds), failures for five
+ * seconds.
  */
 import { lookup, Resolver } from 'node:dns/promises'
 import { RecentMap } from '../recent-map.ts'
 
-/** All addresses of a name, at least one. Throws where it has none or does not answer in time. */
+/**
+ * Returns all addresses of a name, at least one. Throws if the name has none or the deadline
+ * passes.
+ */
 export type Resolve = (name: string) => Promise<readonly string[]>
 
 interface Found {
@@ -17,7 +22,10 @@ const keptSecondsMin = 5
 const keptSecondsMax = 60
 const namesMax = 10_000
 
-/** `deadlineMs` bounds one look-up, with all its questions. `servers`: `ADDRESS:PORT` in place of those of this machine. */
+/**
+ * Opens a resolver. `deadlineMs` bounds one look-up with all its queries. `servers`
+ * (`ADDRESS:PORT`) replaces the name servers of this machine.
+ */
 export function ownResolver({
   deadlineMs,
   servers,
@@ -30,13 +38,13 @@ export function ownResolver({
   return remembering((name) => lookUp(resolver, name, deadlineMs))
 }
 
-/** As the machine resolves names, its hosts file included: for names from the settings. */
+/** Resolves like the machine does, hosts file included. For names from the settings. */
 export const systemResolver: Resolve = async (name) => {
   const found = await lookup(name, { all: true, order: 'ipv4first' })
   return found.map(({ address }) => address)
 }
 
-/** One look-up at a time for each name. */
+/** Caches look-ups. Concurrent look-ups of one name share one query. */
 function remembering(lookUp: (name: string) => Promise<Found>): Resolve {
   const kept = new RecentMap<{ found: Promise<Found>; until: number }>(namesMax)
   return async (name) => {
@@ -59,7 +67,10 @@ function after(seconds: number): number {
   return performance.now() + seconds * 1_000
 }
 
-/** IPv4 first: it is what every network has. A family that does not answer in time counts as empty where the other one did. */
+/**
+ * Returns IPv4 addresses first, because every network has IPv4. If only one family answers in time,
+ * the other counts as empty.
+ */
 async function lookUp(resolver: Resolver, name: string, deadlineMs: number): Promise<Found> {
   const deadline = Promise.withResolvers<never>()
   const timer = setTimeout(

@@ -1,4 +1,4 @@
-/** What may be reached, as a table: texts of URLs, and addresses whatever the text was. */
+/** Tests as tables which URLs are accepted as text, and which addresses may be dialled. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../../test/support/oracle/fc.ts'
@@ -7,14 +7,14 @@ import { mayDial, operatorRules, strangerRules, vetUrl } from './rules.ts'
 
 const strangers = strangerRules()
 
-/** A host name of this many characters. */
+/** Returns a host name of this many characters. */
 function longHost(length: number): string {
   const labels = `${'a'.repeat(49)}.`.repeat(Math.ceil(length / 50))
   return `${labels.slice(0, length - 4).replace(/\.$/, 'a')}.com`
 }
 
 const refusedUrls = [
-  // Other ways to write 127.0.0.1 and its like.
+  // Other spellings of 127.0.0.1 and similar addresses.
   'https://127.0.0.1/',
   'https://0x7f.1/',
   'https://2130706433/',
@@ -37,7 +37,7 @@ const refusedUrls = [
   'https://[fe80::1]/',
   'https://[fd00:ec2::254]/',
   'https://169.254.169.254/latest/meta-data/',
-  // Public, yet an address: names alone are taken.
+  // A public address, but only names are accepted.
   'https://93.184.215.14/',
   'https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/',
   // Names of a private network.
@@ -57,7 +57,7 @@ const refusedUrls = [
   `https://${'a'.repeat(56)}.onion/`,
   'https://1.0.0.10.in-addr.arpa/',
   'https://ipv4only.arpa/',
-  // No host names.
+  // Malformed host names.
   'https://-hooks.example.com/',
   'https://hooks-.example.com/',
   'https://my_hooks.example.com/',
@@ -74,7 +74,7 @@ const refusedUrls = [
   'https://exämple.com/',
   'https://ｅxample.com/',
   'https://example。com/',
-  // Not what it looks like.
+  // URLs that look like another URL.
   'https://user@127.0.0.1/',
   'https://user@example.com/',
   'https://user:secret@example.com/',
@@ -114,7 +114,7 @@ const refusedUrls = [
 ]
 
 for (const url of refusedUrls) {
-  test(`refused as text: ${JSON.stringify(url)}`, () => {
+  test(`a URL is refused as text: ${JSON.stringify(url)}`, () => {
     const vetted = vetUrl(url, strangers)
     assert.ok('fault' in vetted, `it is taken as ${'url' in vetted ? vetted.url.href : ''}`)
     assert.match(vetted.fault, /^(must|is not)/)
@@ -139,21 +139,21 @@ const takenUrls = {
 }
 
 for (const [text, href] of Object.entries(takenUrls)) {
-  test(`taken: ${text}`, () => {
+  test(`a URL is accepted: ${text}`, () => {
     const vetted = vetUrl(text, strangers)
     assert.ok('url' in vetted, 'fault' in vetted ? vetted.fault : '')
     assert.equal(vetted.url.href, href)
   })
 }
 
-test('ports and http are open where the operator says so', () => {
+test('the operator can allow other ports and http', () => {
   const wide = strangerRules({ ports: [443, 8443], allowHttp: true })
   assert.ok('url' in vetUrl('https://example.com:8443/', wide))
   assert.ok('fault' in vetUrl('http://example.com/', wide))
   assert.ok('url' in vetUrl('http://example.com:8443/', wide))
 })
 
-test('a deployment for its own network takes names and addresses of it, and no other address', () => {
+test('a deployment with WEBHOOK_ALLOW_CIDRS accepts names and addresses of those networks, and no other address', () => {
   const lan = strangerRules({ allowCidrs: ['10.0.0.0/8'], ports: 'any' })
   assert.ok('url' in vetUrl('https://10.1.2.3:8443/', lan))
   for (const host of ['intranet', 'hooks.test', 'printer.local', 'router.home.arpa'])
@@ -164,7 +164,7 @@ test('a deployment for its own network takes names and addresses of it, and no o
   assert.ok('fault' in vetUrl('https://127.0.0.1/', lan))
 })
 
-test('the operator names what they like in their own settings, but in http or https', () => {
+test('URLs from the settings may name any host over http or https', () => {
   for (const url of ['http://127.0.0.1:8545/', 'http://localhost:3000/x', 'https://[::1]/'])
     assert.ok('url' in vetUrl(url, operatorRules), url)
   for (const url of ['ftp://example.com/', 'http://exa mple.com/', 'http://', 'nonsense'])
@@ -183,7 +183,7 @@ const blockedAddresses = `
   .split(/\s+/)
 
 for (const text of blockedAddresses) {
-  test(`not dialled: ${text}`, () => {
+  test(`an address is blocked: ${text}`, () => {
     const address = parseAddress(text)
     assert.ok(address === null || !mayDial(address, strangers))
     const host = text.includes(':') ? `[${text}]` : text
@@ -192,13 +192,13 @@ for (const text of blockedAddresses) {
 }
 
 for (const text of ['93.184.215.14', '1.1.1.1', '172.15.0.1', '172.32.0.1', '2606:4700::1111']) {
-  test(`dialled: ${text}`, () => {
+  test(`an address is dialled: ${text}`, () => {
     const address = parseAddress(text)
     assert.ok(address !== null && mayDial(address, strangers))
   })
 }
 
-test('what is denied is not dialled, not even where it is allowed as well', () => {
+test('a denied network stays blocked even if it is also allowed', () => {
   const rules = strangerRules({ allowCidrs: ['10.0.0.0/8'], denyCidrs: ['10.9.0.0/16', '1.1.1.1'] })
   const may = (text: string) => {
     const address = parseAddress(text)
@@ -210,7 +210,7 @@ test('what is denied is not dialled, not even where it is allowed as well', () =
   )
 })
 
-test('no address outside 2000::/3 is ever dialled', () => {
+test('no IPv6 address outside 2000::/3 is ever dialled', () => {
   const words = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 })
   fc.assert(
     fc.property(words, (parts) => {
@@ -222,7 +222,7 @@ test('no address outside 2000::/3 is ever dialled', () => {
   )
 })
 
-test('a network that is none stops the start', () => {
+test('a malformed network stops the start', () => {
   assert.throws(() => strangerRules({ allowCidrs: ['10.0.0.0/33'] }), /10\.0\.0\.0\/33/)
   assert.throws(() => strangerRules({ denyCidrs: ['example.com'] }), /example\.com/)
 })

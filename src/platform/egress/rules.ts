@@ -1,6 +1,7 @@
 /**
- * Pure: which URLs and which addresses this service opens connections to. A URL that a stranger gave may not lead into the operator's
- * own networks (SSRF): it is checked as text when it is given, and every address its name leads to is checked whenever it is dialled.
+ * Decides which URLs and addresses this service connects to. Pure. A URL from a stranger must not
+ * lead into the operator's own networks (SSRF). Its text is checked when it is submitted, and each
+ * address of its name is checked whenever it is dialled.
  */
 import ipaddr from 'ipaddr.js'
 import {
@@ -12,13 +13,13 @@ import {
 } from '../http/networks.ts'
 
 export interface EgressRules {
-  /** Whose URLs these are. The operator's own settings may name any host, address and port. */
+  /** The source of the URLs. The operator's own settings may name any host, address and port. */
   urlsOf: 'strangers' | 'operator'
   allowHttp: boolean
   ports: readonly number[] | 'any'
   /** Networks that may be reached although they are not public. */
   allow: readonly Network[]
-  /** Networks that may never be reached; before `allow`. */
+  /** Networks that are never reached. Takes precedence over `allow`. */
   deny: readonly Network[]
 }
 
@@ -31,7 +32,7 @@ export const operatorRules: EgressRules = {
   deny: [],
 }
 
-/** For URLs from anybody else: https to public addresses. Throws on a text that is no network. */
+/** For URLs from anyone else: https to public addresses. Throws if a text is not a network. */
 export function strangerRules(
   settings: {
     allowHttp?: boolean
@@ -55,7 +56,10 @@ function networkOf(text: string): Network {
   return network
 }
 
-/** Special-use names that lead into a private network or nowhere (RFC 6761, RFC 6762, RFC 8375; `internal` is reserved by ICANN). */
+/**
+ * Special-use names that lead into a private network or nowhere (RFC 6761, RFC 6762, RFC 8375;
+ * ICANN reserves `internal`).
+ */
 const privateName = /(^|\.)(arpa|internal|local|localhost|test)$/
 /** Special-use names that no name server may resolve (RFC 6761, RFC 7686, RFC 9476). */
 const unresolvableName = /(^|\.)(alt|invalid|onion)$/
@@ -65,8 +69,9 @@ const hostLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const hostLengthMax = 253
 
 /**
- * The URL, or what is wrong with it in words for whoever gave it. The text is checked before it is parsed, because parsing repairs:
- * it folds `https:\\host`, drops tabs and line breaks, and turns `0x7f.1` and full-width digits into 127.0.0.1.
+ * Returns the URL, or its fault in words for its author. Checks the text before parsing, because
+ * the parser repairs: it folds `https:\\host`, drops tabs and line breaks, and turns `0x7f.1` and
+ * full-width digits into 127.0.0.1.
  */
 export function vetUrl(text: string, rules: EgressRules): { url: URL } | { fault: string } {
   const match = /^(https?):\/\/([^/?#\\]*)/.exec(text)
@@ -87,7 +92,8 @@ export function vetUrl(text: string, rules: EgressRules): { url: URL } | { fault
 
 function hostFault(written: string, url: URL, rules: EgressRules): { fault: string } | undefined {
   const { hostname } = url
-  // Written otherwise than it is understood: a disguise, or a port with leading zeros.
+  // A host that is written differently from its parsed form is a disguise, or has a port with
+  // leading zeros.
   const plain = written.toLowerCase().replace(/:\d{1,5}$/, '')
   if (plain !== hostname) return fault('must name its host plainly, in ASCII')
   const address = parseAddress(hostname.replace(/^\[|\]$/g, ''))
@@ -99,7 +105,8 @@ function hostFault(written: string, url: URL, rules: EgressRules): { fault: stri
   if (!hostname.split('.').every((label) => hostLabel.test(label)))
     return fault('must name its host in labels of 1 to 63 letters, digits and inner hyphens')
   if (unresolvableName.test(hostname)) return fault('must name a public host')
-  // A deployment that serves its own network may name hosts there; their addresses are checked like all.
+  // A deployment for its own network may name hosts there. Their addresses are vetted like all
+  // others.
   if (rules.allow.length > 0) return undefined
   return !hostname.includes('.') || privateName.test(hostname)
     ? fault('must name a public host')
@@ -116,12 +123,15 @@ function fault(text: string): { fault: string } {
   return { fault: text }
 }
 
-/** Global unicast: what else IANA sets aside in IPv6 is none of ours, IPv4-compatible addresses such as ::7f00:1 among it. */
+/**
+ * Global unicast. All other IPv6 ranges are blocked, including IPv4-compatible addresses such as
+ * ::7f00:1.
+ */
 const globalIpv6: readonly Network[] = [[ipaddr.IPv6.parse('2000::'), 3]]
-/** Public by its number, yet the door to the metadata of every machine at one cloud provider. */
+/** A public address that serves the metadata of each machine at one cloud provider. */
 const cloudMetadata: readonly Network[] = [[ipaddr.IPv4.parse('168.63.129.16'), 32]]
 
-/** Whether a connection to this address may be opened. */
+/** Tells whether a connection to this address may be opened. */
 export function mayDial(address: Address, rules: EgressRules): boolean {
   if (isWithin(address, rules.deny)) return false
   if (rules.urlsOf === 'operator' || isWithin(address, rules.allow)) return true
