@@ -1,4 +1,7 @@
-/** The file of an archived month: a line that says which month it is, then an entry a line, in the order of their references. */
+/**
+ * Reads and writes the file of an archived month: one line that names the month, then one entry a
+ * line, ordered by reference.
+ */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
@@ -10,11 +13,11 @@ import { isMonth } from './months.ts'
 const title = 'assay credit entries'
 
 export interface AccountSum extends ArchivedSum {
-  /** The highest number of its entries. */
+  /** The highest `seq` of the account's entries. */
   lastSeq: number
 }
 
-/** What the entries of a month add up to. */
+/** The sums of a month's entries. */
 export interface MonthSums {
   entries: number
   delta: number
@@ -22,8 +25,8 @@ export interface MonthSums {
 }
 
 /**
- * Writes the file whole or not at all: under another name first, and on the disk when it gets its own. Its owner alone may read it. Returns
- * the digest of its bytes and what they add up to.
+ * Writes the file whole or not at all: under a temporary name, synced to disk, then renamed. Only
+ * its owner may read it. Returns the sums of its entries and the digest of its bytes.
  */
 export async function writeArchiveFile(
   path: string,
@@ -64,7 +67,7 @@ export interface ReadArchive {
   sums: MonthSums
 }
 
-/** Returns null where the file is not an archive of entries. */
+/** Returns null if the file is not an archive of entries. */
 export async function readArchiveFile(path: string): Promise<ReadArchive | null> {
   const hash = createHash('sha256')
   const sums = noSums()

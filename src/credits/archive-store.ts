@@ -1,13 +1,16 @@
 /**
- * All SQL of the months of credit_entries, credit_archives and credit_archived_sums.
+ * All SQL of credit_archives, of credit_archived_sums and of the months of credit_entries.
  *
- * Locks: `makeCreditMonth` and `dropCreditMonth` may hold up every charge until their transaction ends, so they wait for a lock no longer
- * than a charge waits for its answer.
+ * Locks: `makeCreditMonth` and `dropCreditMonth` may block every charge until their transaction
+ * ends. They therefore wait for a lock no longer than a charge may wait.
  */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { firstDay, referencesOf } from './months.ts'
 
-/** Returns whether a partition was made. Up to `movedMax` entries that came before it are moved into it; null: all. */
+/**
+ * Creates the partition of a month and moves up to `movedMax` (null: all) earlier entries into it.
+ * Returns false if no partition was made.
+ */
 export async function makeCreditMonth(
   tx: Tx,
   month: string,
@@ -20,7 +23,7 @@ export async function makeCreditMonth(
   return row?.isMade ?? false
 }
 
-/** Returns the months of entries that came when their month had no partition, the earliest first. */
+/** Returns the months of the entries in the default partition, earliest first. */
 export async function findMonthsByDefault(db: Queryable): Promise<string[]> {
   const rows = await db.rows<{ month: string }>(sql`
     select distinct left(reference, 7) as month from credit_entries_default
@@ -29,7 +32,10 @@ export async function findMonthsByDefault(db: Queryable): Promise<string[]> {
   return rows.map(({ month }) => month)
 }
 
-/** Nothing is entered in this month until the transaction ends. False where it has no partition. */
+/**
+ * Blocks new entries of this month until the transaction ends. Returns false if the month has no
+ * partition.
+ */
 export async function lockCreditMonth(tx: Tx, month: string): Promise<boolean> {
   const [row] = await tx.rows<{ isThere: boolean }>(
     sql`select lock_credit_month(${firstDay(month)}) as "isThere"`,
@@ -55,11 +61,14 @@ export interface ArchivedEntry {
   keyId: string
   meter: string
   operation: string
-  /** In UTC, to the microsecond. */
+  /** UTC, with microseconds. */
   at: string
 }
 
-/** Entries of a month in the order of their references, behind `after`; the empty text is before all. */
+/**
+ * Returns entries of a month in the order of their references, starting behind `after`. The empty
+ * text comes before every reference.
+ */
 export function findEntriesOfMonth(
   tx: Tx,
   month: string,
@@ -77,7 +86,7 @@ export function findEntriesOfMonth(
 export interface Archive {
   month: string
   entries: number
-  /** What they add up to, in credits. */
+  /** Sum of the entries in credits. */
   delta: number
   fileSha256: Buffer
   archivedAt: Date
@@ -90,7 +99,7 @@ export async function insertArchive(tx: Tx, archive: Archive): Promise<void> {
     values (${firstDay(month)}, ${entries}, ${delta}, ${fileSha256}, ${archivedAt})`)
 }
 
-/** The earliest month first. */
+/** Returns the archives, earliest month first. */
 export function findArchives(db: Queryable): Promise<Archive[]> {
   return db.rows<Archive>(sql`
     select to_char(month, 'YYYY-MM') as month, entries, delta, file_sha256 as "fileSha256",
@@ -115,7 +124,7 @@ export async function insertArchivedSums(
       ${sums.map(({ entries }) => entries)}::bigint[], ${sums.map(({ delta }) => delta)}::bigint[])`)
 }
 
-/** Of all accounts, in the order of their ids, behind `after`. */
+/** Returns the sums of all accounts in the order of their ids, starting behind `after`. */
 export function findArchivedSums(
   db: Queryable,
   month: string,
@@ -126,7 +135,7 @@ export function findArchivedSums(
     where month = ${firstDay(month)} and account_id > ${after} order by account_id limit ${limit}`)
 }
 
-/** Of one account, from one month to another, both included. */
+/** Returns the sums of one account from one month to another, both included. */
 export function findArchivedSumsOf(
   db: Queryable,
   accountId: string,
@@ -138,7 +147,7 @@ export function findArchivedSumsOf(
     order by credit_archived_sums.month`)
 }
 
-/** Returns those of these accounts of which an entry up to this number has not been found whole. */
+/** Returns the accounts whose last sound audit ends before their `lastSeq`. */
 export async function findUnaudited(
   tx: Tx,
   entered: readonly { accountId: string; lastSeq: number }[],

@@ -1,4 +1,7 @@
-/** The months of the books on a real database: made ahead or late, archived once, and never in the way of a charge. */
+/**
+ * Tests the months of the ledger on a real database: partitions are made ahead or late, archived
+ * once, and never block a charge.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +25,7 @@ import { findCreditAccount, insertVoids } from './store.ts'
 const folder = mkdtempSync(join(tmpdir(), 'assay-archive-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** Databases of their own: which partitions there are is a state of the whole database. */
+/** A database for each test, because partitions are a state of the whole database. */
 async function books(): Promise<Db> {
   const database = await testDatabase()
   after(() => database.drop())
@@ -64,7 +67,7 @@ function archive(db: Db, month: string, over: Partial<Archiving> = {}) {
     .then((archived) => ({ ...archived, path: archiving.path }))
 }
 
-test('a charge is entered in the partition of its month, made ahead for this month and the next three', async () => {
+test('a charge is entered in the partition of its month; this month and the next three have one', async () => {
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   const months = monthsFrom(thisMonth, 5)
@@ -76,7 +79,7 @@ test('a charge is entered in the partition of its month, made ahead for this mon
   assert.equal(await partitionOf(db, late), 'credit_entries_default')
 })
 
-test('a month without a partition charges all the same, and its entries move once the partition is made', async () => {
+test('a month without a partition is charged, and its entries move once the partition is made', async () => {
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   const references = [await charge(db, key, thisMonth), await charge(db, key, '2026-01')]
@@ -97,7 +100,7 @@ test('a month without a partition charges all the same, and its entries move onc
       await assert.rejects(db.run({ text: statement, name: '', values: [] }), /only ever added to/)
 })
 
-test('no reference is entered twice, before its partition is made and after', async () => {
+test('no reference is entered twice, before or after its partition is made', async () => {
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   const debit = debitOf(key, thisMonth)
@@ -111,7 +114,7 @@ test('no reference is entered twice, before its partition is made and after', as
   assert.equal((await findCreditAccount(db, key.accountId))?.balance, 9)
 })
 
-test('charges go on while the partition of their month is made, and none fails', async () => {
+test('charges succeed while the partition of their month is made', async () => {
   const db = await books()
   const keys = await Promise.all(Array.from({ length: 4 }, () => newKey(db, { credits: 1_000 })))
   const making = new AbortController()
@@ -120,7 +123,7 @@ test('charges go on while the partition of their month is made, and none fails',
     for (; !making.signal.aborted || charged < 20; charged++) await charge(db, key, thisMonth)
     return charged
   })
-  // Some of them are in the default partition by then.
+  // Waits until some entries are in the default partition.
   while ((await db.rows(sql`select 1 from credit_entries_default limit 8`)).length < 8);
   assert.ok((await makeCreditMonths(db, now)).includes(thisMonth))
   making.abort()
@@ -132,7 +135,7 @@ test('charges go on while the partition of their month is made, and none fails',
   assert.deepEqual(await brokenBooks(db, true), [])
 })
 
-test('a partition is made later where the books are being read for long: charges do not wait behind it', async () => {
+test('if a long read blocks a new partition, the partition is made later and charges do not wait behind it', async () => {
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   await db.transaction(async (tx) => {
@@ -204,7 +207,7 @@ test('an archived month is in its file, its sums stay, and every audit still add
     )
 })
 
-test('a file of an archived month that was changed, cut off or belongs elsewhere is told from the one that was written', async () => {
+test('an archive file that was changed, cut off or belongs to another month is detected', async () => {
   const db = await books()
   const key = await newKey(db, { credits: 100 })
   for (let i = 0; i < 3; i++) await charge(db, key, '2026-01')
@@ -237,7 +240,7 @@ test('a file of an archived month that was changed, cut off or belongs elsewhere
   assert.equal((await brokenBooks(db, true)).length, 1, 'nor do the books')
 })
 
-test('a month is archived two days after its end at the earliest, once, and only with entries', async () => {
+test('a month is archived once, at the earliest two days after its end, and only if it has entries', async () => {
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   await charge(db, key, '2026-01')
@@ -252,7 +255,7 @@ test('a month is archived two days after its end at the earliest, once, and only
   assert.equal((await archive(db, '2026-01')).outcome, 'archived before')
 })
 
-test('an archive that breaks off leaves the books as they were; the next attempt archives the month', async () => {
+test('an interrupted archive leaves the ledger unchanged, and the next attempt archives the month', async () => {
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   const reference = await charge(db, key, '2026-01')
@@ -265,7 +268,7 @@ test('an archive that breaks off leaves the books as they were; the next attempt
   assert.equal((await archive(db, '2026-01')).outcome, 'archived')
 })
 
-test('an entry that comes after its month was archived is entered and counted; an operator’s reference stays used for ever', async () => {
+test('an entry of an archived month is entered and counted; an operator’s reference stays used forever', async () => {
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   const grant = { accountId: key.accountId, kind: 'grant', delta: 5, reason: 'x' } as const
@@ -282,7 +285,7 @@ test('an entry that comes after its month was archived is entered and counted; a
   assert.equal((await findCreditAccount(db, key.accountId))?.balance, 12)
 })
 
-test('a late charge of a month that is being archived is entered; the archive is refused, and charges of this month do not wait for it', async () => {
+test('a late charge refuses the archive of its month, and charges of the current month do not wait for it', async () => {
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   const other = await newKey(db, { credits: 10 })
@@ -309,7 +312,7 @@ const step = fc.record({
   what: fc.constantFrom('charge', 'void', 'make', 'archive', 'audit'),
 })
 
-test('whatever is charged, given back, made and archived in whatever order, balances are granted less spent and the books add up', async () => {
+test('balances equal the credits granted less the credits spent after any order of charges, refunds, partitions and archives', async () => {
   const db = await books()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {

@@ -1,8 +1,12 @@
 /**
- * Archives a month: its entries go to a file, what they add up to stays, for each account, and their partition is dropped.
+ * Archives a month: writes its entries to a file, keeps their sums for each account, and drops
+ * their partition.
  *
- * Tables: reads `credit_audits`; writes `credit_archives` and `credit_archived_sums`; drops the partition of `credit_entries`.
- * Crash: before the commit nothing has changed but the file, which can be removed; after it the file is on the disk, under its name.
+ * Tables: reads `credit_audits`; writes `credit_archives` and `credit_archived_sums`; drops the
+ * partition of `credit_entries`.
+ *
+ * Crash: before the commit only the file exists, and it can be removed. After the commit the file
+ * is on disk under its name.
  */
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { type ReadArchive, writeArchiveFile } from './archive-file.ts'
@@ -22,12 +26,18 @@ import {
 } from './archive-store.ts'
 import { monthOf, monthsFrom, settledFrom } from './months.ts'
 
-/** The jobs process may be away for so long before entries go to the default partition. */
+/** The jobs process may be down for this many months before entries go to the default partition. */
 const monthsAhead = 3
-/** Moving more entries of a month that goes on would hold up its charges for too long; they stay where they are until it is archived. */
+/**
+ * Moving more entries of a current month would block its charges too long. They stay in the default
+ * partition until the month is archived.
+ */
 const movedMax = 10_000
 
-/** Makes the partitions of this month and the next ones, and of months whose entries had none. Returns those that were made. */
+/**
+ * Creates the missing partitions of this month, of the next months, and of months with entries in
+ * the default partition. Returns the months of the new partitions.
+ */
 export async function makeCreditMonths(db: Db, now: Date): Promise<string[]> {
   const months = new Set([
     ...monthsFrom(monthOf(now), monthsAhead + 1),
@@ -44,19 +54,25 @@ export type Archived =
   | { outcome: 'too early'; from: Date }
   | { outcome: 'archived before' }
   | { outcome: 'empty' }
-  /** An entry of this account has not been found whole. */
+  /** An audit has not yet covered every entry of this account. */
   | { outcome: 'not audited'; accountId: string }
 
 export interface Archiving {
   month: string
-  /** Where nothing is yet. The file is whole and on the disk before the transaction commits. */
+  /**
+   * Path of a file that does not exist yet. The file is complete and on disk before the transaction
+   * commits.
+   */
   path: string
   now: Date
-  /** Called before the entries leave the books: from then on nobody enters anything until the transaction ends. */
+  /**
+   * Called before the entries are removed. From the removal until the end of the transaction no
+   * process can enter anything.
+   */
   record(archive: Archive): Promise<unknown>
 }
 
-/** Only entries that an audit has found whole leave the books. */
+/** Archives a month. Only entries covered by a sound audit leave the ledger. */
 export async function archiveMonth(
   tx: Tx,
   { month, path, now, record }: Archiving,
@@ -94,7 +110,7 @@ async function* pagesOf(tx: Tx, month: string): AsyncGenerator<ArchivedEntry[]> 
   }
 }
 
-/** Returns why a file is not the one that was written when its month was archived, or its month's sums are not as they were; or null. */
+/** Returns why a file differs from the recorded archive of its month, or null if it does not. */
 export async function archiveFault(
   db: Queryable,
   read: ReadArchive,

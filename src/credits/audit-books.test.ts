@@ -19,7 +19,7 @@ function debitOf({ accountId, keyId }: TestKey): Debit {
   return { accountId, keyId, amount: 1, reference, ...what }
 }
 
-test('the audit finds a balance that is not what its entries say, and suspends that account alone', async () => {
+test('the audit finds a balance that differs from its entries, and suspends only that account', async () => {
   const [sound, broken] = [await newKey(db, { credits: 5 }), await newKey(db, { credits: 5 })]
   const now = new Date()
   await debitBatch(db, [debitOf(sound), debitOf(broken)], now)
@@ -39,7 +39,7 @@ test('the audit finds a balance that is not what its entries say, and suspends t
   assert.deepEqual(wholeAgain, [broken.accountId])
 })
 
-test('an audit from the start believes no audit before it', async () => {
+test('an audit from the start ignores the results of earlier audits', async () => {
   const { accountId } = await newKey(db, { credits: 5 })
   const now = new Date()
   await auditBooks(db, { now, fromStart: false })

@@ -1,15 +1,16 @@
 /**
- * The audit of the books: the balance of every account is what its entries add up to. Where it is not, the account is suspended in the same
- * step: nothing is charged on it until an operator has looked (answers are 503).
+ * Audits the ledger: the balance of each account must equal the sum of its entries. If it does not,
+ * the account is suspended. Calls on a suspended account are answered with 503 until an operator
+ * lifts the suspension.
  */
 import type { Queryable } from '../platform/db/db.ts'
 import { type Book, findBook, findCreditAccountIds, updateSuspended, upsertAudit } from './store.ts'
 
 export interface BooksAudited {
   accounts: number
-  /** Whose balance is not what the entries say. */
+  /** Accounts whose balance differs from their entries. */
   broken: Book[]
-  /** Suspended before, and whole now. */
+  /** Suspended accounts whose balance is right again. */
   wholeAgain: string[]
 }
 
@@ -18,7 +19,7 @@ const firstId = '00000000-0000-0000-0000-000000000000'
 
 export interface AuditOptions {
   now: Date
-  /** Every entry is added up again; else those since the last audit. */
+  /** True adds up every entry again; false adds up the entries since the last audit. */
   fromStart: boolean
 }
 

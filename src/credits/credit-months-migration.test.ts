@@ -1,4 +1,7 @@
-/** The migration `credit_months` on a database of the release before, whose processes go on beside it. */
+/**
+ * Tests the migration `credit_months` on a database of the previous release, whose processes keep
+ * running beside it.
+ */
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,7 +33,7 @@ after(async () => {
   rmSync(before, { recursive: true })
 })
 
-test('entries move to their months with their numbers, sums and rights; the release before charges, voids and grants on', async () => {
+test('entries move to their months with their numbers, sums and rights, and the previous release still charges, refunds and grants', async () => {
   const now = new Date()
   await migrate(url, before, now)
   const key = await newKey(db, { credits: 100 })
@@ -74,7 +77,7 @@ test('entries move to their months with their numbers, sums and rights; the rele
     from information_schema.role_table_grants where grantee = ${role}`)
   assert.equal(rights?.told, 'INSERT SELECT')
 
-  // Statements of the release before, word for word where they name a key or a reference.
+  // Statements of the previous release, with the same keys and references.
   await enter('after', 'charge', now)
   await assert.rejects(enter('after', 'charge', now), { code: '23505' })
   for (const expected of [1, 0])

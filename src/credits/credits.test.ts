@@ -10,7 +10,7 @@ const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
 
-test('an operator enters a reference once: again it is told, whatever the balance is now, and of another entry as well', async () => {
+test('an operator’s reference is entered once: the same entry again is reported, another entry is refused', async () => {
   const [key, other] = [await newKey(db, { credits: 2 }), await newKey(db)]
   const enter = (over: Partial<Entry>) => {
     const entry = { accountId: key.accountId, kind: 'adjustment', delta: -2, reason: 'x' } as const
@@ -28,7 +28,7 @@ test('an operator enters a reference once: again it is told, whatever the balanc
   assert.deepEqual(await enter({ reference: 'R-2' }), { outcome: 'too little', balance: 0 })
 })
 
-test('two accounts that are entered by one reference at once: one is', async () => {
+test('of two accounts that are entered with one reference at once, only one gets the entry', async () => {
   const keys = [await newKey(db), await newKey(db)]
   const enter =
     ({ accountId }: TestKey) =>

@@ -1,4 +1,4 @@
-/** What operators enter into the books; each verb inside the caller's transaction. */
+/** Enters grants and adjustments of operators into the ledger, inside the caller's transaction. */
 import { randomUUID } from 'node:crypto'
 import type { Tx } from '../platform/db/db.ts'
 import {
@@ -10,19 +10,22 @@ import {
 } from './store.ts'
 
 export interface Entry extends Pick<OperatorEntry, 'accountId' | 'kind' | 'delta' | 'reason'> {
-  /** The operator's own name for it, such as the number of an invoice: it is entered once. */
+  /**
+   * The operator's own name for the entry, such as an invoice number. Each reference is entered
+   * once.
+   */
   reference?: string | undefined
 }
 
 export type Entered =
   | { outcome: 'entered'; balance: number }
   | { outcome: 'entered before' }
-  /** By another entry. */
+  /** A different entry has this reference. */
   | { outcome: 'reference used' }
   /** The balance would be negative. */
   | { outcome: 'too little'; balance: number }
 
-/** `delta` in whole credits; below 0 only for an adjustment. */
+/** Enters `delta` whole credits. Only an adjustment may be below 0. */
 export async function enterCredits(tx: Tx, { reference, ...entry }: Entry): Promise<Entered> {
   await insertCreditAccount(tx, entry.accountId)
   const account = await lockCreditAccount(tx, entry.accountId)
@@ -34,7 +37,7 @@ export async function enterCredits(tx: Tx, { reference, ...entry }: Entry): Prom
   if (balance + entry.delta < 0) return { outcome: 'too little', balance }
   if (await insertOperatorEntry(tx, named))
     return { outcome: 'entered', balance: balance + entry.delta }
-  // Another account was being entered by this name just then.
+  // A concurrent transaction used the reference for another account, so its lock did not stop us.
   const meanwhile = await enteredBefore(tx, named)
   if (meanwhile === null) throw new Error('an entry was not made, and is not there')
   return meanwhile

@@ -50,7 +50,7 @@ async function spentOf({ accountId }: TestKey): Promise<number> {
 const told = (outcomes: Debited[]) =>
   outcomes.map((one) => (one.outcome === 'charged' ? one.remaining : one.outcome))
 
-test('a batch is charged in its order, each call told what is left after it', async () => {
+test('a batch is charged in its order, and each call gets the balance after its own debit', async () => {
   const [rich, poor] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 1 })]
   const none = await newKey(db)
   const batch = [rich, poor, rich, poor, none, rich].map((key) => debitOf(key))
@@ -60,14 +60,14 @@ test('a batch is charged in its order, each call told what is left after it', as
   assert.equal(await spentOf(poor), 1)
 })
 
-test('a call that costs more than is left does not stand in the way of a smaller one behind it', async () => {
+test('a call that the balance does not cover does not block a smaller call behind it', async () => {
   const key = await newKey(db, { credits: 5 })
   const batch = [3, 4, 1, 2, 1].map((amount) => debitOf(key, amount))
   assert.deepEqual(told(await chargeAll(db, batch)), [2, 'short', 1, 'short', 0])
   assert.equal(await balanceOf(key), 0)
 })
 
-test('many that fit behind one that does not are charged by one statement more', async () => {
+test('all calls behind one that the balance does not cover are charged by one more statement', async () => {
   const [key, other] = [await newKey(db, { credits: 20 }), await newKey(db, { credits: 1 })]
   let statements = 0
   const counting: Queryable = {
@@ -88,7 +88,7 @@ test('many that fit behind one that does not are charged by one statement more',
   assert.equal(statements, 2)
 })
 
-test('a call with a reference that was used fails alone; the others of its batch are charged', async () => {
+test('a call with a used reference fails alone, and the rest of its batch is charged', async () => {
   const key = await newKey(db, { credits: 5 })
   const first = debitOf(key)
   await chargeAll(db, [first])
@@ -97,7 +97,7 @@ test('a call with a reference that was used fails alone; the others of its batch
   assert.equal(await spentOf(key), 3)
 })
 
-test('so it does behind a larger call that the balance did not cover', async () => {
+test('a call with a used reference also fails alone behind a larger call that the balance does not cover', async () => {
   const key = await newKey(db, { credits: 6 })
   const used = debitOf(key)
   await chargeAll(db, [used])
@@ -105,7 +105,7 @@ test('so it does behind a larger call that the balance did not cover', async () 
   assert.deepEqual(told(outcomes), [2, 'short', 'failed'])
 })
 
-test('a database that goes away in between fails the whole batch, with nothing asked of it any more', async () => {
+test('if the database fails between two statements, the whole batch fails and no further statement is sent', async () => {
   for (const lastStatement of [1, 3]) {
     const key = await newKey(db, { credits: 5 })
     const used = debitOf(key)
@@ -124,14 +124,14 @@ test('a database that goes away in between fails the whole batch, with nothing a
   }
 })
 
-test('who charges waits for whom it finds charging, and sees what they left', async () => {
+test('concurrent charges of one account wait for each other and see each other’s debits', async () => {
   const key = await newKey(db, { credits: 1 })
   const charge = (on: Queryable) => chargeAll(on, [debitOf(key)])
   const [first, second] = await inTurn(db, charge, () => charge(db))
   assert.deepEqual([...told(first), ...told(second)], [0, 'short'])
 })
 
-test('what is given back is entered behind what was charged before it', async () => {
+test('a refund is entered behind the charges that were made before it', async () => {
   const key = await newKey(db, { credits: 5 })
   const first = debitOf(key)
   await chargeAll(db, [first])
@@ -159,7 +159,7 @@ test('a suspended account is not charged', async () => {
   await updateSuspended(db, key.accountId, null)
 })
 
-test('who is to be charged as a valid key is charged only as one that is valid, with the scope, and from anywhere', async () => {
+test('a debit with `provenFor` is charged only if its key is valid, has the scope and may come from anywhere', async () => {
   const made = new Date()
   const [now, later] = [new Date(made.getTime() + 1), new Date(made.getTime() + 2)]
   const rich = (over: Parameters<typeof newKey>[1]) =>
@@ -179,7 +179,7 @@ test('who is to be charged as a valid key is charged only as one that is valid, 
   assert.deepEqual(told(outcomes), [4, ...Array(5).fill('short'), 3])
   assert.deepEqual(await Promise.all(keys.map(balanceOf)), [3, 5, 5, 5, 5, 3, 3])
   assert.deepEqual(told(await debitBatch(db, batch.slice(0, 1), later)), ['short'])
-  // Looked up before, they are charged.
+  // Without `provenFor` the same keys are charged.
   assert.deepEqual(
     told(
       await chargeAll(
@@ -191,7 +191,7 @@ test('who is to be charged as a valid key is charged only as one that is valid, 
   )
 })
 
-test('whether a key is valid is asked of the moment of its charge', async () => {
+test('the validity of a key is checked at the time of its charge', async () => {
   const made = new Date()
   const end = new Date(made.getTime() + 1_000)
   const key = await newKey(db, { credits: 5, now: made, expiresAt: end })
@@ -204,7 +204,7 @@ test('whether a key is valid is asked of the moment of its charge', async () => 
   assert.deepEqual(told(outcomes), [4, 'short'])
 })
 
-test('what is void is given back once, and only where it was charged', async () => {
+test('a refund is made once, and only if the call was charged', async () => {
   const key = await newKey(db, { credits: 5 })
   const [one, two] = [debitOf(key), debitOf(key, 2)]
   await chargeAll(db, [one, two])
@@ -231,7 +231,7 @@ test('entries are never changed or removed, and no balance goes below zero', asy
   assert.equal(await balanceOf(key), 1)
 })
 
-test('keys and accounts that the books may name are never taken away, nor do they change their names', async () => {
+test('keys and credit accounts are never deleted, and their ids never change', async () => {
   await newKey(db, { credits: 1 })
   for (const statement of [
     sql`delete from api_keys`,
@@ -245,7 +245,7 @@ test('keys and accounts that the books may name are never taken away, nor do the
     await assert.rejects(db.run(statement), /the books name it for ever/, statement.text)
 })
 
-test('eight connections charge twenty accounts at the same time: spent is what the entries say, and all of it', async () => {
+test('eight connections that charge twenty accounts at once spend exactly the credits of the entries', async () => {
   const keys = await Promise.all(Array.from({ length: 20 }, () => newKey(db, { credits: 100 })))
   const options = { connectionsMax: 1, applicationName: 'debits', onError: () => {} }
   const nodes = Array.from({ length: 8 }, () => openDb({ url: database.url, ...options }))
@@ -271,7 +271,7 @@ test('eight connections charge twenty accounts at the same time: spent is what t
   }
 })
 
-test('calls of one turn are charged together, and each gets its own answer', async () => {
+test('calls of one event-loop turn are charged together, and each gets its own answer', async () => {
   const key = await newKey(db, { credits: 50 })
   const { debit } = openDebits(db, systemClock)
   const outcomes = await Promise.all(Array.from({ length: 80 }, () => debit(debitOf(key))))
@@ -297,8 +297,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('void' as const), nth: fc.nat({ max: 9 }) }),
 )
 
-/** The books in the head: one call after the other. */
-test('whatever is granted, adjusted, charged and void, the books are those of a model that does one thing at a time', async () => {
+test('grants, adjustments, batched charges and refunds leave the same balances as a model that handles one call at a time', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const keys = [await newKey(db), await newKey(db), await newKey(db)] as const
@@ -331,7 +330,7 @@ test('whatever is granted, adjusted, charged and void, the books are those of a 
             ;(model[who] as number) -= amount
             charged.push({ debit: debits[i] as Debit, who, isVoid: false })
           }
-          // Nothing was refused that the balance would have paid for.
+          // No call was refused that the balance would have covered.
           for (const [i, { outcome }] of outcomes.entries()) {
             const { who, amount } = one.amounts[i] as { who: number; amount: number }
             if (outcome === 'short') assert.ok(amount > (model[who] as number))
@@ -347,7 +346,7 @@ test('whatever is granted, adjusted, charged and void, the books are those of a 
   )
 })
 
-test('the statement itself says of each call what became of it', async () => {
+test('the statement returns the outcome of each call', async () => {
   const key = await newKey(db, { credits: 2 })
   const rows = await insertDebits(db, [debitOf(key, 2), debitOf(key)], new Date())
   assert.deepEqual(rows, [

@@ -1,6 +1,7 @@
 /**
- * Charging by group commit (decision D20): calls that wait at the same time are charged by one statement, each exactly as if it were
- * alone. One batch of this process is out at a time; other processes have theirs.
+ * Debits by group commit (decision D20). One statement charges all calls that wait at the same
+ * time, each exactly as if it were alone. This process sends one batch at a time; other processes
+ * send their own.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
@@ -12,19 +13,19 @@ import { type Debit, type DebitRow, insertDebits } from './store.ts'
 
 export type Debited =
   | { outcome: 'charged'; remaining: number }
-  /** Or its key is not as the debit wants it. */
+  /** The balance is too low, or the key does not satisfy `provenFor`. */
   | { outcome: 'short' }
   | { outcome: 'suspended' }
-  /** Not charged: a defect of this one call. */
+  /** Not charged, because of a defect of this call alone. */
   | { outcome: 'failed'; error: unknown }
 
-/** At most so many calls are charged by one statement. */
+/** Calls that one statement may charge. */
 const batchMax = 256
 
 export interface Debits {
-  /** Rejects with `UnavailableError` where it is not known whether the call was charged. */
+  /** Rejects with `UnavailableError` if it is unknown whether the call was charged. */
   debit(debit: Debit): Promise<Debited>
-  /** Resolves when no call waits and no statement of theirs is under way. */
+  /** Resolves when no call waits and no statement is under way. */
   ended(): Promise<void>
 }
 
@@ -34,7 +35,7 @@ export function openDebits(db: Db, clock: Clock): Debits {
     name: 'credits',
     run(debits) {
       const batch = debitBatch(db, debits, clock())
-      // Whoever waits for it hears of its failure.
+      // The callers of the batch handle its failure; here only its end counts.
       latest = batch.catch(() => undefined)
       return batch
     },
@@ -47,14 +48,14 @@ export function openDebits(db: Db, clock: Clock): Debits {
       for (let last: unknown; last !== latest; ) {
         last = latest
         await latest
-        // Those who wait for it go on, and what is waiting is the next batch.
+        // Lets the waiting calls form the next batch.
         await turn()
       }
     },
   }
 }
 
-/** In the order of the debits. */
+/** Charges a batch. Returns the outcomes in the order of the debits. */
 export async function debitBatch(
   db: Queryable,
   debits: readonly Debit[],
@@ -65,12 +66,12 @@ export async function debitBatch(
     rows = await insertDebits(db, debits, now)
   } catch (error) {
     if (error instanceof UnavailableError) throw error
-    // Nothing was charged. One of them is at fault, and the others must not suffer from it.
+    // Nothing was charged. One call is defective, and the others must not fail because of it.
     return debits.length === 1 ? [{ outcome: 'failed', error }] : eachAlone(db, debits, now)
   }
-  // An account without a row never had credits.
+  // The default outcome, because an account that never had credits has no row.
   const outcomes = debits.map((): Debited => ({ outcome: 'short' }))
-  /** Behind a larger one that the balance did not cover. */
+  /** Calls that the balance covers, refused because a larger call before them was counted. */
   const passedOver: number[] = []
   for (const { place, isAccepted, isSuspended, remaining } of rows) {
     const i = place - 1
@@ -80,7 +81,7 @@ export async function debitBatch(
   }
   if (passedOver.length === 0) return outcomes
   passedOver.sort((a, b) => a - b)
-  // The first of each account fits now, so this comes to an end.
+  // Ends, because at least the first call of each account is covered now.
   const again = passedOver.map((i) => debits[i] as Debit)
   for (const [n, outcome] of (await debitBatch(db, again, now)).entries())
     outcomes[passedOver[n] as number] = outcome

@@ -36,7 +36,7 @@ const callOf = ({ accountId, keyId }: TestKey, over: Partial<MeteredCall> = {}):
 const balanceOf = async ({ accountId }: TestKey) =>
   (await findCreditAccount(db, accountId))?.balance
 
-test('a call costs the price of its meter; a free one writes nothing', async () => {
+test('a call costs the price of its meter; a free call writes nothing', async () => {
   const key = await newKey(db, { credits: 5 })
   assert.deepEqual(await desk.charge(callOf(key)), { charged: 2, remaining: 3 })
   const free = await desk.charge(callOf(key, { meter: 'candidate_lookup' }))
@@ -51,7 +51,7 @@ test('a call costs the price of its meter; a free one writes nothing', async () 
   assert.equal(await balanceOf(key), 3)
 })
 
-test('what costs nothing, or may have been paid for before, proves no key', async () => {
+test('a free call or a named purchase cannot prove a key', async () => {
   assert.deepEqual([desk.isFree('score_lookup'), desk.isFree('candidate_lookup')], [false, true])
   const key = await newKey(db, { credits: 5 })
   const provenFor = 'scores:read'
@@ -61,7 +61,7 @@ test('what costs nothing, or may have been paid for before, proves no key', asyn
   assert.deepEqual(await desk.charge(callOf(key, { provenFor })), { charged: 2, remaining: 3 })
 })
 
-test('what is known before the work: too few credits, or books that are being checked', () => {
+test('too few credits or a suspended account are known before the work', () => {
   const caller = callOf({
     accountId: 'a',
     keyId: 'k',
@@ -81,7 +81,7 @@ test('what is known before the work: too few credits, or books that are being ch
   )
 })
 
-test('a call that was told 503, and was charged after that, is given back', async () => {
+test('a call that got 503 and was charged afterwards is refunded once', async () => {
   setPatience(1)
   const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
   setPatience(patience)
@@ -108,7 +108,7 @@ test('a call that was told 503, and was charged after that, is given back', asyn
   )
 })
 
-test('what is to be given back is, however much it is, by statements that are done in their time', async () => {
+test('refunds are made in pages of 1,000, so that each statement ends in time', async () => {
   let statements = 0
   const counting: Db = {
     ...db,
@@ -129,7 +129,7 @@ test('what is to be given back is, however much it is, by statements that are do
   assert.equal(statements, 3)
 })
 
-test('an orderly end waits for what may still be charged, and gives it back', async () => {
+test('close waits for debits under way and refunds them', async () => {
   const events: string[] = []
   const watched: Db = {
     ...db,
@@ -156,7 +156,7 @@ test('an orderly end waits for what may still be charged, and gives it back', as
   assert.equal(await balanceOf(key), 10)
 })
 
-test('an orderly end gives back what is charged just then, of callers that are gone', async () => {
+test('close refunds calls that are being debited while their callers leave', async () => {
   const key = await newKey(db, { credits: 10 })
   const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
   const leave = async (call: MeteredCall): Promise<void> => {
@@ -164,7 +164,7 @@ test('an orderly end gives back what is charged just then, of callers that are g
     desk.undo(call)
   }
   const first = leave(callOf(key))
-  // The first is on its way before the second comes: it waits for another batch.
+  // The first call is under way before the second comes, so the second waits for the next batch.
   await turn()
   const second = leave(callOf(key))
   await desk.close()
@@ -172,7 +172,7 @@ test('an orderly end gives back what is charged just then, of callers that are g
   assert.equal(await balanceOf(key), 10)
 })
 
-test('while too much is to be given back nothing is charged', async () => {
+test('no call is charged while too many refunds are open', async () => {
   const desk = openCreditDesk({ db, prices, clock: () => clockHand.now, voidsMax: 1 })
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
@@ -185,7 +185,7 @@ test('while too much is to be given back nothing is charged', async () => {
   assert.deepEqual(await desk.charge(callOf(key)), { charged: 2, remaining: 8 })
 })
 
-test('what is charged only after it was given back once is given back all the same', async () => {
+test('a call that is debited only after a refund attempt is refunded by the next attempt', async () => {
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
   desk.undo(call)
@@ -195,7 +195,7 @@ test('what is charged only after it was given back once is given back all the sa
   assert.equal(await balanceOf(key), 10)
 })
 
-test('what could not be given back is, once the database is there again', async () => {
+test('a refund that fails is made once the database is back', async () => {
   let isAway = true
   const away: Db = {
     ...db,
@@ -213,7 +213,7 @@ test('what could not be given back is, once the database is there again', async 
   assert.equal(await balanceOf(key), 10)
 })
 
-test('a purchase that was refused was not made: it costs as soon as there are credits', async () => {
+test('a refused purchase was not made: it costs as soon as the account has credits', async () => {
   const key = await newKey(db, { credits: 1 })
   assert.partialDeepStrictEqual(await desk.charge(callOf(key, { purchase })), {
     refusal: 'insufficient_credits',
@@ -224,12 +224,12 @@ test('a purchase that was refused was not made: it costs as soon as there are cr
   assert.deepEqual(await desk.charge(callOf(key, { purchase })), { charged: 2, remaining: 4 })
 })
 
-test('a purchase is one account’s: another pays for the same under the same key', async () => {
+test('a purchase belongs to one account: another account pays under the same key', async () => {
   for (const key of [await newKey(db, { credits: 10 }), await newKey(db, { credits: 10 })])
     assert.deepEqual(await desk.charge(callOf(key, { purchase })), { charged: 2, remaining: 8 })
 })
 
-test('a purchase answers for a day and is forgotten then, not before', async () => {
+test('a purchase answers for one day and is then deleted', async () => {
   const key = await newKey(db, { credits: 10 })
   const buy = () => desk.charge(callOf(key, { purchase }))
   const { now } = clockHand
@@ -240,7 +240,7 @@ test('a purchase answers for a day and is forgotten then, not before', async () 
   assert.deepEqual(await buy(), { charged: 2, remaining: 6 })
 })
 
-test('a suspended account is told so, of a purchase it has made as well', async () => {
+test('503: a suspended account is refused even for a purchase that it has made', async () => {
   const key = await newKey(db, { credits: 10 })
   await desk.charge(callOf(key, { purchase }))
   await updateSuspended(db, key.accountId, clockHand.now)
@@ -249,7 +249,7 @@ test('a suspended account is told so, of a purchase it has made as well', async 
   })
 })
 
-test('a named purchase is not given back: its caller asks again and finds it paid for', async () => {
+test('a named purchase is not refunded: its caller asks again and finds it paid for', async () => {
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key, { purchase })
   await desk.charge(call)

@@ -1,10 +1,14 @@
 /**
- * What a call with an API key costs (decisions D19–D21).
+ * Debits and refunds calls with an API key (decisions D19–D21).
  *
- * Cast: `credit_accounts` and `credit_entries`, changed together by one statement; `credit_purchases`, for callers that name their
- * purchases; the voids: calls that got no 200 although they may have been charged, because the database did not answer in time. They are
- * kept in memory and given back for a minute, until no statement of theirs can still be under way; an orderly end waits for those
- * statements. A crash of this process inside that minute leaves them charged, each of them in the books.
+ * Tables: one statement writes `credit_accounts` and `credit_entries` together. `credit_purchases`
+ * holds the purchases that callers name.
+ *
+ * Refunds: if the database does not answer in time, a call may have been charged without a 200.
+ * Such calls are kept in memory and refunded repeatedly for one minute, because their statement may
+ * still be under way. `close` waits for these statements.
+ *
+ * Crash: within that minute the calls stay charged, each with its entry.
  */
 
 import type { Clock } from '../platform/clock.ts'
@@ -26,9 +30,12 @@ import {
 } from './store.ts'
 
 export interface CreditDesk extends Metering {
-  /** Gives back what is to be given back. */
+  /** Makes the open refunds. */
   settleVoids(): Promise<void>
-  /** When nothing is charged any more: gives back what is to be given back, for good. */
+  /**
+   * Waits for debits under way and makes the open refunds for the last time. No call may be charged
+   * after it.
+   */
   close(): Promise<void>
 }
 
@@ -36,14 +43,14 @@ export interface CreditDeskOptions {
   db: Db
   prices: Prices
   clock: Clock
-  /** Calls that are to be given back at a time; while there are so many, nothing is charged. */
+  /** Open refunds to keep. While there are this many, no call is charged. */
   voidsMax?: number
 }
 
 const purchaseMs = 86_400_000
-/** Given back by one statement: so many are done in its time. */
+/** Refunds of one statement, few enough to end before the statement timeout. */
 const voidsPage = 1_000
-/** Longer than any statement can be under way. */
+/** Longer than a statement can be under way. */
 const voidedForMs = 60_000
 
 export function openCreditDesk({
@@ -54,10 +61,12 @@ export function openCreditDesk({
 }: CreditDeskOptions): CreditDesk {
   const debits = openDebits(db, clock)
   const hurriedDb = impatientDb(db)
-  /** Until when each is given back. */
+  /** Time until which each reference is refunded, in milliseconds since the epoch. */
   const voids = new Map<string, number>()
 
-  /** Not a named purchase: its caller asks again under the same key, and that is then paid for. */
+  /**
+   * Leaves out named purchases: the caller asks again under the same key and does not pay twice.
+   */
   function undo(call: MeteredCall): void {
     if (call.purchase === null) voids.set(referenceOf(call), clock().getTime() + voidedForMs)
   }
@@ -137,7 +146,10 @@ function chargeOf(debited: Debited | undefined, amount: number): Charge | Refusa
   return { charged: amount, remaining: debited.remaining }
 }
 
-/** Under the account's lock, so that of two twins one is charged and the other finds that it was. */
+/**
+ * Holds the account's lock, so that of two requests with one purchase key one is charged and the
+ * other finds the purchase.
+ */
 function chargePurchase(
   db: Db,
   { call, wanted }: { call: MeteredCall; wanted: Debit },
@@ -166,7 +178,7 @@ function chargePurchase(
   })
 }
 
-/** Purchases that are older than a day no longer answer for anything. */
+/** Returns the time before which purchases no longer count: one day ago. */
 export function purchasesEnd(now: Date): Date {
   return new Date(now.getTime() - purchaseMs)
 }

@@ -1,4 +1,4 @@
-/** Pure: the meters: what is charged for, and what a call costs unless the operator says otherwise (decision D19). */
+/** The meters and their default prices (decision D19). Pure. */
 import type { MeterName } from '../platform/http/callers.ts'
 
 interface Meter {
@@ -16,5 +16,5 @@ export const meters = {
   candidate_search: { meaning: 'A search for candidates, whatever it finds.', defaultPrice: 1 },
 } as const satisfies Record<MeterName, Meter>
 
-/** Whole credits a call; 0: free. */
+/** Whole credits for each call; 0 is free. */
 export type Prices = Readonly<Record<MeterName, number>>

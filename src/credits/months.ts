@@ -1,8 +1,13 @@
-/** Pure: the months by which entries of the books are kept and archived, written `2026-11`, in UTC. */
+/**
+ * The months by which ledger entries are partitioned and archived, written `2026-11`, in UTC. Pure.
+ */
 
 const monthForm = /^[1-9]\d{3}-(0[1-9]|1[0-2])$/
 
-/** Voids, late statements and clocks that differ may still enter something in a month that has just ended. */
+/**
+ * Refunds, late statements and clocks that differ may still add entries to a month that has just
+ * ended.
+ */
 const settledAfterMs = 2 * 86_400_000
 
 export function monthOf(at: Date): string {
@@ -13,7 +18,7 @@ export function isMonth(text: string): boolean {
   return monthForm.test(text)
 }
 
-/** Returns a month and those after it, `count` in all. */
+/** Returns `count` months, starting with `month`. */
 export function monthsFrom(month: string, count: number): string[] {
   const first = firstDay(month)
   return Array.from({ length: count }, (_, i) =>
@@ -25,21 +30,25 @@ export function firstDay(month: string): Date {
   return new Date(`${month}-01T00:00:00Z`)
 }
 
-/** Returns from when on nothing is entered in this month any more, so that it may be archived. */
+/** Returns the time from which no entry is added to this month, so that it can be archived. */
 export function settledFrom(month: string): Date {
   const [, next = month] = monthsFrom(month, 2)
   return new Date(firstDay(next).getTime() + settledAfterMs)
 }
 
 /**
- * Returns the reference of a charge: its month, which the database routes it by, and the request id. A request keeps the time at which it
- * began, so all attempts to charge it have one reference, also across the end of a month.
+ * Returns the reference of a charge: its month, by which the database chooses the partition, and
+ * the request id. A request keeps the time at which it began, so all attempts to charge it have the
+ * same reference, even across the end of a month.
  */
 export function chargeReference(begunAt: Date, requestId: string): string {
   return `${monthOf(begunAt)}:${requestId}`
 }
 
-/** References of a month's charges and voids are at or above the first and below the second, in the order of bytes. */
+/**
+ * Returns the byte-order range of a month's charges and refunds: from `first` (included) to `end`
+ * (excluded).
+ */
 export function referencesOf(month: string): { first: string; end: string } {
   return { first: `${month}:`, end: `${month};` }
 }

@@ -1,4 +1,7 @@
-/** All SQL of credit_accounts, credit_audits, credit_purchases, and credit_entries but for its months: those are `archive-store.ts`. */
+/**
+ * All SQL of credit_accounts, credit_audits, credit_purchases and credit_entries. The months of
+ * credit_entries are in `archive-store.ts`.
+ */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { tokenArray } from '../platform/db/sql-arrays.ts'
 
@@ -7,11 +10,17 @@ export interface Debit {
   keyId: string
   /** Whole credits, more than 0. */
   amount: number
-  /** As `chargeReference` gives it: unique in its month; a token, like what follows. */
+  /**
+   * Made by `chargeReference` and unique in its month. This field and the next ones must fit
+   * `tokenArray`.
+   */
   reference: string
   meter: string
   operation: string
-  /** Charged only where the key is valid now, has this scope and may come from anywhere; empty where that is known. */
+  /**
+   * If not empty, the call is charged only if the key is valid now, has this scope and may come
+   * from any address. Empty if the key was already authenticated.
+   */
   provenFor: string
 }
 
@@ -19,15 +28,23 @@ export interface DebitRow {
   place: number
   isAccepted: boolean
   isSuspended: boolean
-  /** Of the account: after this debit, or, where it was not accepted, after all that were. */
+  /**
+   * Balance of the account after this debit. If the debit was refused, the balance after all
+   * accepted ones.
+   */
   remaining: number
 }
 
 /**
- * Charges what the balances allow, first come first served. An account that never had credits has no row in the answer, nor has a debit whose
- * key is not as it wants it: keys belong to the room access, but a round trip of their own would cost more than this (decision D15). The
- * accounts are locked in one order, so no two batches wait for each other; the sums run over what the locked rows hold then, so any number of
- * servers may do this at once. A key is found by its id alone, and judged then: else a plan for few keys goes through another index of them.
+ * Charges what the balances allow, first come first served. A debit has no row in the result if its
+ * account never had credits, or if its key does not satisfy `provenFor`. Keys belong to the module
+ * `access`; they are read here because a separate round trip would cost more (decision D15).
+ *
+ * Concurrency: batches lock accounts in the same order, so they never deadlock. The sums use the
+ * balances of the locked rows, so any number of servers may charge at once.
+ *
+ * Each key is found by its id and then checked; with all conditions in one `where`, the planner
+ * would use a different index.
  */
 export function insertDebits(
   db: Queryable,
@@ -71,7 +88,10 @@ export function insertDebits(
     from judged`)
 }
 
-/** Gives back what calls of these references were charged, once each. Returns how many were. */
+/**
+ * Refunds the charges with these references, each once. Returns the number of accounts that were
+ * credited.
+ */
 export function insertVoids(db: Queryable, references: readonly string[]): Promise<number> {
   return db.run(sql`
     with locked as materialized (
@@ -97,14 +117,14 @@ export interface CreditAccount {
   suspendedAt: Date | null
 }
 
-/** With nothing on it, where there is none yet. */
+/** Creates a credit account with balance 0 if there is none. */
 export async function insertCreditAccount(tx: Tx, accountId: string): Promise<void> {
   await tx.run(sql`
     insert into credit_accounts (account_id, balance) values (${accountId}, 0)
     on conflict (account_id) do nothing`)
 }
 
-/** Held until the end of the transaction. Undefined: it never had credits. */
+/** Locks the account until the transaction ends. Returns undefined if it never had credits. */
 export async function lockCreditAccount(
   tx: Tx,
   accountId: string,
@@ -142,7 +162,10 @@ export async function findOperatorEntry(
   return entry
 }
 
-/** False where the reference was used. Under the account's lock. */
+/**
+ * Enters a grant or an adjustment. Returns false if the reference is used. The caller holds the
+ * account's lock.
+ */
 export async function insertOperatorEntry(tx: Tx, entry: OperatorEntry): Promise<boolean> {
   const { accountId, kind, delta, reference, reason } = entry
   const count = await tx.run(sql`
@@ -163,7 +186,9 @@ export interface Purchase {
   fingerprint: Buffer
 }
 
-/** When the same key bought something within the day. Under the account's lock. */
+/**
+ * Returns the purchase made under the same key after `since`. The caller holds the account's lock.
+ */
 export async function findPurchase(
   tx: Tx,
   { accountId, keySha256 }: Purchase,
@@ -187,7 +212,7 @@ export function deletePurchases(db: Queryable, before: Date): Promise<number> {
   return db.run(sql`delete from credit_purchases where charged_at <= ${before}`)
 }
 
-/** In the order of the ids. */
+/** Returns ids in their order, starting behind `after`. */
 export async function findCreditAccountIds(
   db: Queryable,
   { after, limit }: { after: string; limit: number },
@@ -201,16 +226,17 @@ export async function findCreditAccountIds(
 export interface Book {
   accountId: string
   balance: number
-  /** What the entries add up to. */
+  /** Sum of the entries. */
   entered: number
-  /** The last of them; 0 where there is none. */
+  /** `seq` of the last entry in the sum; 0 if there is none. */
   throughSeq: number
   isSuspended: boolean
 }
 
 /**
- * Balance and sum of the entries as of one moment. `fromStart` adds up every entry that is here to the sums of the archived months; else
- * those since the last audit that found them whole: entries of one account are written under its lock, so none of an earlier number comes later.
+ * Returns the balance and the sum of the entries as of one moment. With `fromStart`, the sum is
+ * every entry plus the sums of archived months. Otherwise it continues from the last sound audit.
+ * Entries of one account are written under its lock, so no entry with a lower `seq` appears later.
  */
 export async function findBook(
   db: Queryable,
@@ -261,7 +287,7 @@ export interface UsageRow {
   credits: number
 }
 
-/** What an account was charged in [since, until), net of what was given back. */
+/** Returns the charges of an account in [since, until), less its refunds. */
 export function findUsage(
   db: Queryable,
   { accountId, since, until }: { accountId: string; since: Date; until: Date },
