@@ -31,7 +31,7 @@ function usualPatience(t: TestContext): void {
   t.after(() => setPatience(patience))
 }
 
-test('what is put into a statement is a parameter, whatever it holds', async () => {
+test('an interpolated value becomes a parameter, even if it contains SQL', async () => {
   const hostile = `'; drop table notes; --`
   const [row] = await db.rows<{ text: string; list: string[] }>(
     sql`select ${hostile}::text as text, ${[hostile, 'a,b', '{}']}::text[] as list`,
@@ -51,7 +51,7 @@ test('a statement has one name for each text, and is prepared under it', async (
   assert.ok(prepared.some((statement) => statement.name === name))
 })
 
-test('pooling by transaction: settings end with the transaction, and names are prepared only where a pooler keeps them', async () => {
+test('with transaction pooling, settings end with the transaction and names are prepared only if the pooler keeps them', async () => {
   const mode = sql`select current_setting('plan_cache_mode') as mode`
   for (const pooling of ['transaction', 'transaction-prepared'] as const) {
     const pooled = openDb({
@@ -69,7 +69,7 @@ test('pooling by transaction: settings end with the transaction, and names are p
       prepared.some(({ name }) => name === mode.name),
       pooling === 'transaction-prepared',
     )
-    // What is left of the connection's own settings shows outside our transactions alone.
+    // Settings left on the connection itself are visible only outside our transactions.
     await pooled.run({
       text: "commit; select set_config('x.mode', current_setting('plan_cache_mode'), false)",
       name: '',
@@ -94,13 +94,13 @@ test('a fragment is text of its statement, before, between and behind its parame
   await db.run(sql`delete from notes where id = 99`)
 })
 
-test('a bigint comes back as a number while that is exact, else the statement fails', async () => {
+test('a bigint is returned as a number if it is a safe integer; otherwise the statement fails', async () => {
   const of = (value: string) => db.rows<{ value: number }>(sql`select ${value}::bigint as value`)
   assert.equal((await of('9007199254740991'))[0]?.value, 2 ** 53 - 1)
   await assert.rejects(of('9007199254740992'), /safe integer/)
 })
 
-test('a transaction commits what it did, and leaves nothing when it throws', async () => {
+test('a transaction commits its changes, and rolls them back if it throws', async () => {
   const kept = await db.transaction(async (tx) => {
     await tx.run(sql`insert into notes values (1, 'kept')`)
     return 'result'
@@ -115,7 +115,7 @@ test('a transaction commits what it did, and leaves nothing when it throws', asy
   assert.deepEqual(await db.rows(sql`select id from notes order by id`), [{ id: 1 }])
 })
 
-test('a transaction that the database asks to repeat is repeated, five times at most', async () => {
+test('a transaction is repeated on a serialization failure, five times at most', async () => {
   let attempts = 0
   const conflict = sql`do $$ begin raise exception 'again' using errcode = '40001'; end $$`
   const result = await db.transaction(async (tx) => {
@@ -132,7 +132,7 @@ test('a transaction that the database asks to repeat is repeated, five times at 
   assert.equal(attempts, 5)
 })
 
-test('a statement that fails tells its SQLSTATE and keeps its connection', async () => {
+test('a failed statement reports its SQLSTATE and keeps its connection', async () => {
   const alone = open()
   const pid = async () =>
     (await alone.rows<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid
@@ -145,11 +145,11 @@ test('a statement that fails tells its SQLSTATE and keeps its connection', async
   assert.equal(await pid(), before)
 })
 
-test('503: a statement or a lock that takes too long is unavailable, and the connection lives on', async () => {
+test('503: a statement or a lock that takes too long is unavailable, and the connection stays open', async () => {
   const hasty = open({ statementTimeoutMs: 1_000 })
   const pidOf = async () =>
     (await hasty.rows<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid
-  // Nothing is quick enough for certain.
+  // Even a quick statement can exceed the timeout under load.
   const pid = () => eventually('an answer', { see: () => pidOf().catch(() => undefined) })
   const before = await pid()
   await assert.rejects(hasty.rows(sql`select pg_sleep(10)`), UnavailableError)
@@ -160,7 +160,7 @@ test('503: a statement or a lock that takes too long is unavailable, and the con
   assert.equal((await pid()).value, before.value)
 })
 
-test('who may work for long waits for a lock as others work for long: half the time of a statement', async (t) => {
+test('a statement waits for a lock at most half of its timeout', async (t) => {
   usualPatience(t)
   const waitOf = async (statementTimeoutMs?: number) => {
     const one = open(statementTimeoutMs === undefined ? {} : { statementTimeoutMs })
@@ -171,7 +171,7 @@ test('who may work for long waits for a lock as others work for long: half the t
   assert.deepEqual(await waitOf(0), [{ ms: 0 }])
 })
 
-test('503: a connection that is lost during a call is unavailable, and the next call has a new one', async () => {
+test('503: a connection lost during a call is unavailable, and the next call gets a new one', async () => {
   const alone = open()
   await assert.rejects(
     alone.rows(sql`select pg_terminate_backend(pg_backend_pid())`),
@@ -187,7 +187,7 @@ test('503: a connection that is lost during a call is unavailable, and the next 
   assert.deepEqual(await alone.rows(sql`select id from notes where id = 3`), [])
 })
 
-test('503: no server, no database and a server that says nothing are unavailable in under a second', async (t) => {
+test('503: a missing server, a missing database and a silent server are unavailable in under a second', async (t) => {
   usualPatience(t)
   const silent = createServer()
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))

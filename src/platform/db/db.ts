@@ -1,6 +1,7 @@
 /**
- * The database: a pool, a tagged template that names every statement, and transactions.
- * Every wait has a deadline; a database that is not there becomes `UnavailableError` and heals without a restart (decision D13).
+ * The database: a connection pool, a tagged template that names every statement, and transactions.
+ * Every wait has a deadline. If the database is unreachable, calls throw `UnavailableError`, and
+ * they succeed again without a restart once it is back (decision D13).
  */
 import pg from 'pg'
 import { sha256Hex } from '../crypto/bytes.ts'
@@ -11,16 +12,16 @@ import { type Pooling, type SessionLimits, settingStatement } from './session-se
 
 export interface Statement {
   text: string
-  /** Prepared once a connection under this name. */
+  /** Each connection prepares the statement once under this name. */
   name: string
   values: unknown[]
 }
 
-/** What a store function needs: a `Db` or the `Tx` of its caller. */
+/** The database access of a store function: a `Db`, or the `Tx` of its caller. */
 export interface Queryable {
-  /** All rows of a statement; the caller declares their shape. */
+  /** Returns all rows of a statement. The caller declares their shape. */
   rows<Row>(statement: Statement): Promise<Row[]>
-  /** How many rows a statement touched. */
+  /** Returns the number of affected rows. */
   run(statement: Statement): Promise<number>
 }
 
@@ -29,19 +30,22 @@ export interface Tx extends Queryable {
 }
 
 export interface Db extends Queryable {
-  /** Runs `work` in one transaction: committed when it returns, rolled back when it throws; retried when the database asks for it. */
+  /**
+   * Runs `work` in one transaction. Commits when it returns and rolls back when it throws. Repeats
+   * it after a serialization failure or a deadlock.
+   */
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
 
-/** A part without values that several statements share, such as their columns. */
+/** SQL text without values that several statements share, such as a list of columns. */
 interface Fragment {
   readonly text: string
 }
 
 const fragments = new WeakSet<object>()
 
-/** `fragment\`id, state\``: one constant for all calls of the statements that it stands in. */
+/** Makes a fragment: `fragment\`id, state\``. Call it once, at module level. */
 export function fragment(strings: TemplateStringsArray): Fragment {
   const made = { text: strings[0] as string }
   fragments.add(made)
@@ -60,7 +64,10 @@ interface Named {
 
 const named = new WeakMap<TemplateStringsArray, Named>()
 
-/** `sql\`select 1 where id = ${id}\``: interpolated values become parameters, never text; only a `fragment` is text. */
+/**
+ * Makes a statement: `sql\`select 1 where id = ${id}\``. Interpolated values become parameters,
+ * never text; only a `fragment` is text.
+ */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
   let statement = named.get(strings)
   if (statement === undefined) {
@@ -82,16 +89,19 @@ function namedOf(strings: readonly string[], values: readonly unknown[]): Named 
 }
 
 /**
- * For a transaction that works on many rows at once: this connection plans each statement once more, for the tables as they are now. A plan
- * that was made while a table was empty reads all of it, and an import would slow down with every row. Planning each execution by itself
- * would do the same for the checks of foreign keys, row by row, and double what an import costs.
+ * Makes this connection plan each statement again, for a transaction that writes many rows. A plan
+ * made while a table was empty reads the whole table, so an import would slow down with every row.
+ * Planning each execution would also plan each foreign-key check, and double the time of an import.
  */
 export async function planAnew(tx: Tx): Promise<void> {
-  // A command, which cannot be prepared under a name.
+  // Sent without a name, because PostgreSQL cannot prepare this command.
   await tx.run({ text: 'discard plans', name: '', values: [] })
 }
 
-/** A parameter for `unnest($1::text[])` and the like is a plain array; timestamps come back as `Date`, bigint as a safe number. */
+/**
+ * Reads a bigint as a safe integer. `timestamptz` is read as `Date`, and an array parameter for
+ * `unnest($1::text[])` is a plain array.
+ */
 const columnTypes = new pg.TypeOverrides()
 columnTypes.setTypeParser(pg.types.builtins.INT8, (text: string) => {
   const number = Number(text)
@@ -101,14 +111,14 @@ columnTypes.setTypeParser(pg.types.builtins.INT8, (text: string) => {
 
 export interface DbOptions extends Partial<SessionLimits> {
   url: string
-  /** `session` unless given. */
+  /** Default `session`. */
   pooling?: Pooling
   connectionsMax: number
   /** Shown in pg_stat_activity. */
   applicationName: string
-  /** How long a statement waits for one of the connections, in milliseconds. */
+  /** Milliseconds that a statement waits for a free connection. */
   connectionWaitMs?: number
-  /** Called with connection errors outside any query. */
+  /** Receives connection errors that occur outside a query. */
   onError(error: Error): void
 }
 
@@ -119,11 +129,11 @@ export function openDb(options: DbOptions): Db {
   const pool = new pg.Pool({
     connectionString: url,
     max: options.connectionsMax,
-    // The one startup parameter of ours: PgBouncer refuses all that it does not track.
+    // The only startup parameter, because PgBouncer refuses parameters that it does not track.
     application_name: options.applicationName,
     connectionTimeoutMillis: connectionWaitMs,
     idleTimeoutMillis: 30_000,
-    // The server may be frozen rather than slow: then only our own deadline ends the wait.
+    // If the server is frozen, it cannot enforce its own timeout, and only this one ends the wait.
     query_timeout: statementTimeoutMs === 0 ? 0 : statementTimeoutMs + 500,
     keepAlive: true,
     pipeline: pooling !== 'session',
@@ -136,12 +146,13 @@ export function openDb(options: DbOptions): Db {
     ? send
     : (client, statement) => inOne(client, begin, send, statement)
   let closing = false
-  // A server that stops right after us may cut what we are hanging up ourselves.
+  // While we close, a server that stops at the same time may cut connections.
   pool.on('error', (error) => {
     if (!closing) options.onError(error)
   })
 
-  // The pool listens to idle connections alone. One that is lost between two statements tells the next statement; unheard, it would end the process.
+  // The pool listens only to idle connections. If a connection breaks between two statements, the
+  // next statement fails; without this listener the process would end.
   pool.on('connect', (client) => client.on('error', () => {}))
 
   const prepared = new WeakSet<pg.PoolClient>()
@@ -164,7 +175,7 @@ export function openDb(options: DbOptions): Db {
     const text = settingStatement(limits, 'session')
     const asked = { text, query_timeout: connectionWaitMs }
     const { rows } = await client.query<{ pid: number }>(asked)
-    // A pooler names a process of its own. If none stands between, nothing can be lost.
+    // A pooler reports its own process id. Without a pooler, settings cannot be lost.
     if (rows[0]?.pid === Reflect.get(client, 'processID')) return
     sessionsChecked ??= refuseSharedSessions(url, patient(5_000)).catch((error: unknown) => {
       sessionsChecked = undefined
@@ -214,15 +225,22 @@ type Send = (client: pg.ClientBase, statement: Statement) => Promise<pg.QueryRes
 
 const sendNamed: Send = (client, statement) => client.query(statement)
 
-/** A pooler may give the next transaction a connection that does not know the name, or knows it already. */
+/**
+ * With transaction pooling, the next transaction may get a server connection on which the name is
+ * missing or already taken.
+ */
 const sendUnnamed: Send = (client, { text, values }) => client.query({ text, values })
 
 const beginText = 'begin isolation level read committed'
 
-/** Sends a transaction of one statement without waiting between its parts, so it costs one round trip. */
+/**
+ * Sends a transaction of one statement without waiting between its parts, so it costs one round
+ * trip.
+ */
 async function inOne(client: pg.ClientBase, begin: string, send: Send, statement: Statement) {
   const parts = [client.query(begin), send(client, statement), client.query('commit')]
-  // If the statement fails, the commit rolls back. The connection is free when all three are answered.
+  // If the statement fails, the commit rolls back. The connection is free once all three are
+  // answered.
   const [begun, done, ended] = await Promise.allSettled(parts)
   for (const part of [begun, done, ended]) if (part?.status === 'rejected') throw part.reason
   return (done as PromiseFulfilledResult<pg.QueryResult>).value
@@ -247,13 +265,17 @@ async function transact<Result>(
     await client.query('commit')
     return result
   } catch (error) {
-    // A lost connection has rolled back by itself; the first error is the one to tell.
+    // A lost connection has rolled back by itself, and a failing rollback would hide the first
+    // error.
     if (!isConnectionError(error)) await client.query('rollback')
     throw error
   }
 }
 
-/** For whoever has a connection of their own, made with `columnTypes`, and has begun a transaction on it. */
+/**
+ * Returns the `Tx` of a connection on which the caller has begun a transaction. The connection must
+ * use `columnTypes`.
+ */
 export function txOf(client: pg.ClientBase, send = sendNamed): Tx {
   return {
     inTransaction: true,
@@ -264,7 +286,10 @@ export function txOf(client: pg.ClientBase, send = sendNamed): Tx {
 
 const attemptsMax = 5
 
-/** Serialization failure and deadlock: the database asks for another try, and nothing was done. */
+/**
+ * Repeats an attempt after a serialization failure (40001) or a deadlock (40P01): the attempt was
+ * rolled back.
+ */
 async function retrying<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (let attempts = 1; ; attempts++) {
     try {
@@ -283,19 +308,25 @@ export function sqlState(error: unknown): string | undefined {
   return code
 }
 
-/** A full disk or memory (53), a fault below (58), a deadline (57014, 55P03), a standby (25006): none is the caller's mistake or ours. */
+/**
+ * Disk or memory is full (53), system error (58), a timeout (57014, 55P03), a standby (25006). None
+ * is a mistake of the caller or a defect of ours.
+ */
 function isOutage(state: string | undefined): boolean {
   return state !== undefined && /^(53|58|57014|55P03|25006)/.test(state)
 }
 
-/** Anything but the server's answer to our statement; and class 08 and 57, by which it says that it goes away. */
+/**
+ * Tells whether the connection is lost: a driver error, or a server error of class 08 or 57P
+ * (shutdown).
+ */
 function isConnectionError(error: unknown): boolean {
   const state = sqlState(error)
   if (state === undefined) return error instanceof Error && isDriverError(error)
   return state.startsWith('08') || state.startsWith('57P')
 }
 
-/** The driver throws plain `Error`s without a class of their own for a lost or silent server. */
+/** Recognises the driver's errors by their message, because they have no class of their own. */
 function isDriverError(error: Error): boolean {
   return (
     'syscall' in error ||

@@ -11,14 +11,14 @@ function dbOf(answer: () => Promise<unknown>): Db {
 
 const ask = (db: Db) => [db.rows(sql`x`), db.run(sql`x`), db.transaction(async () => 1)]
 
-test('what is answered in time is given, and what failed fails', async () => {
+test('a result or an error within the deadline is passed on', async () => {
   assert.deepEqual(await Promise.all(ask(impatientDb(dbOf(async () => 7)))), [7, 7, 7])
   const error = new Error('no')
   for (const asked of ask(impatientDb(dbOf(() => Promise.reject(error)))))
     await assert.rejects(asked, (thrown) => thrown === error)
 })
 
-test('what is not is given up', async () => {
+test('503: a statement that exceeds the deadline is unavailable', async () => {
   setPatience(0.01)
   const never = impatientDb(dbOf(() => new Promise(() => {})))
   await Promise.all(ask(never).map((asked) => assert.rejects(asked, { name: 'UnavailableError' })))

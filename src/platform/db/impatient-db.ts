@@ -1,14 +1,20 @@
-/** A database that is given up after a moment, for whoever has a caller waiting (decision D13). */
+/** Puts a deadline on each statement, for code with a caller that waits (decision D13). */
 
 import { orLate } from '../deadline.ts'
 import { UnavailableError } from '../http/errors.ts'
 import { patient } from '../patience.ts'
 import type { Db } from './db.ts'
 
-/** How long a caller usually waits for one answer of the database: twice, and it still has its own within a second. */
+/**
+ * Usual deadline of one statement in milliseconds. Two statements fit into one second, the time
+ * within which a caller should get its answer.
+ */
 export const answerWithinMs = 450
 
-/** Each statement is given up on its own, with `UnavailableError`; it may be done all the same. */
+/**
+ * Wraps a database. A statement that exceeds its deadline rejects with `UnavailableError`, but it
+ * may still take effect.
+ */
 export function impatientDb(db: Db): Db {
   return {
     rows: (statement) => inTime(db.rows(statement)),
@@ -18,7 +24,7 @@ export function impatientDb(db: Db): Db {
   }
 }
 
-/** What the database is doing already, waited for no longer than that. */
+/** Puts the same deadline on database work that has already begun. */
 export function inTime<Result>(work: Promise<Result>): Promise<Result> {
   const ms = patient(answerWithinMs)
   const why = `the database did not answer within ${ms} ms`

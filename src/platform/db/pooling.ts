@@ -1,13 +1,20 @@
 /**
- * Finds out whether a pooler stands between us and PostgreSQL that gives each transaction another connection of the server. There a
- * setting made once for a connection is lost without an error, and meets the transactions of other clients instead.
+ * Detects a pooler that gives each transaction another server connection. With such a pooler, a
+ * setting made once for a connection is lost without an error, and applies to transactions of other
+ * clients instead.
  */
 import pg from 'pg'
 
-/** A pooler hands the same connection of the server out again first; other clients may take it in one round, hardly in all. */
+/**
+ * A pooler tends to return the same server connection. In one round other clients may take it, in
+ * five rounds hardly.
+ */
 const rounds = 5
 
-/** Throws if the connections behind `url` are shared between transactions. Opens two connections and closes them. */
+/**
+ * Throws if the connections behind `url` are shared between transactions. Opens two connections and
+ * closes them.
+ */
 export async function refuseSharedSessions(url: string, withinMs: number): Promise<void> {
   const config = {
     connectionString: url,
@@ -17,7 +24,8 @@ export async function refuseSharedSessions(url: string, withinMs: number): Promi
   }
   const ours = new pg.Client(config)
   const other = new pg.Client(config)
-  // A connection that is lost between two statements fails the next one; unheard, it would end the process.
+  // If a connection breaks between two statements, the next statement fails; without this listener
+  // the process would end.
   for (const client of [ours, other]) client.on('error', () => {})
   try {
     await ours.connect()
@@ -32,7 +40,7 @@ export async function refuseSharedSessions(url: string, withinMs: number): Promi
 const sharedSessions =
   'DATABASE_URL leads to a pooler in transaction mode, which loses the settings of a session. Set DATABASE_POOLING=transaction, or let the pooler use session mode'
 
-/** Two clients at once have two connections of the server, and each keeps its own, unless connections are shared. */
+/** Tells whether two concurrent clients get the same server connection, or one client gets two. */
 async function isShared(ours: pg.Client, other: pg.Client): Promise<boolean> {
   const before = await serverProcess(ours)
   await other.query('begin')

@@ -1,42 +1,53 @@
 /**
- * Pure: the session settings that the code relies on. Every connection sets them itself, because the configuration of the server, the
- * database or the role may say otherwise.
+ * The session settings that the code relies on. Pure. Every connection sets them itself, because
+ * the server, the database or the role may be configured differently.
  */
 
 /**
- * How connections reach PostgreSQL. `session`: each of ours is one of the server's, directly or through a pooler in session mode.
- * `transaction`: a pooler gives each transaction another connection of the server, and a statement cannot be prepared under a name.
- * `transaction-prepared`: the same, and the pooler keeps named statements apart (PgBouncer 1.21 or newer).
+ * How connections reach PostgreSQL.
+ *
+ * - `session`: each connection has its own server connection, directly or through a pooler in
+ *   session mode.
+ * - `transaction`: a pooler gives each transaction another server connection, so no statement is
+ *   prepared under a name.
+ * - `transaction-prepared`: the same, but the pooler tracks named statements (PgBouncer 1.21 or
+ *   newer).
  */
 export const poolings = ['session', 'transaction', 'transaction-prepared'] as const
 export type Pooling = (typeof poolings)[number]
 
-/** By the name that `pg_settings` shows, with the value that it shows. */
+/** Names and values as `pg_settings` shows them. */
 export const requiredSettings: Readonly<Record<string, string>> = {
-  // The driver reads no other form of a date, and texts of times are compared.
+  // The driver can read no other date format, and times are compared as text.
   DateStyle: 'ISO, MDY',
   TimeZone: 'UTC',
   standard_conforming_strings: 'on',
-  // Each statement sees what was committed before it began: locks are taken first and rows are read after.
+  // Each statement sees all rows committed before it began. The code takes locks first and reads
+  // rows afterwards.
   default_transaction_isolation: 'read committed',
-  // An answered call survives a crash of the server (decision D20).
+  // An answered call survives a crash of the database server (decision D20).
   synchronous_commit: 'on',
-  // Compiling a search takes a second, running it a millisecond.
+  // Compiling a search takes a second; running it takes a millisecond.
   jit: 'off',
-  // Planning a search anew for each call costs more than it finds.
+  // Planning a search for each call costs more time than the better plan saves.
   plan_cache_mode: 'force_generic_plan',
 }
 
 export interface SessionLimits {
-  /** 0 for none. A statement waits for a lock at most half of it: other callers may work for just as long. */
+  /**
+   * 0 for none. A statement waits for a lock at most half of it, because the holder of the lock may
+   * work as long as it.
+   */
   statementTimeoutMs: number
-  /** `off` only for data that a crash of the database server may lose (rate limit windows). */
+  /**
+   * `off` only for data that may be lost in a crash of the database server (rate limit windows).
+   */
   synchronousCommit: 'on' | 'off'
 }
 
 /**
- * Returns the statement that puts all settings in force: until the connection ends, or, with `scope` `transaction`, until its
- * transaction ends. Its one row has `pid`, the process of the server that answered.
+ * Returns the statement that sets all settings, until the connection or (with `scope`
+ * `transaction`) the transaction ends. Its row has `pid`, the server process that answered.
  */
 export function settingStatement(
   { statementTimeoutMs, synchronousCommit }: SessionLimits,

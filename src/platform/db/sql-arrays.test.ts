@@ -9,7 +9,7 @@ const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
 
-test('what goes in as tokens is what the database reads, null included; what would need an escape is refused', async () => {
+test('PostgreSQL reads the same tokens back, the text "null" included; a token that needs an escape is refused', async () => {
   const parts = fc.constantFrom('a', 'Z', '7', '_', '-', 'NULL', ',', '"', '\\', '{', '}', ' ', 'é')
   const texts = fc.array(
     fc.array(parts, { maxLength: 4 }).map((chosen) => chosen.join('')),
@@ -30,14 +30,14 @@ test('what goes in as tokens is what the database reads, null included; what wou
   )
 })
 
-test('whole numbers and no values at all are tokens as well', () => {
+test('whole numbers and the empty list are accepted', () => {
   assert.equal(tokenArray([1, -2, 3]), '{"1","-2","3"}')
   assert.equal(tokenArray([]), '{}')
   for (const values of [[1.5], ['a,b'], ['a","b'], ['\\']])
     assert.throws(() => tokenArray(values), TypeError)
 })
 
-test('bytes go in as hex', async () => {
+test('bytes are written as hex', async () => {
   const bytes = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 })
   await fc.assert(
     fc.asyncProperty(bytes, async (values) => {

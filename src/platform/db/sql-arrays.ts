@@ -1,19 +1,22 @@
 /**
- * Pure: arrays as the database reads them, of texts in which nothing needs an escape. The driver escapes each element by itself, which costs
- * a statement of hundreds of ids more than everything else that is done to send it.
+ * Writes PostgreSQL array literals of texts that need no escape. Pure. The driver escapes each
+ * element separately, which for hundreds of ids costs more than the rest of sending the statement.
  */
 
 const token = /^[\w:-]*$/
 const hexBytes = /^[\da-f]*$/
 
-/** Of ids, whole numbers and names made of letters, digits, `_`, `:` and `-`. Throws for anything else. */
+/**
+ * Writes an array of ids, whole numbers and names of letters, digits, `_`, `:` and `-`. Throws for
+ * any other text.
+ */
 export function tokenArray(values: readonly (string | number)[]): string {
   for (const value of values)
     if (!token.test(`${value}`)) throw new TypeError('a value that needs an escape in an array')
   return values.length === 0 ? '{}' : `{"${values.join('","')}"}`
 }
 
-/** Of bytes, given as lowercase hex. Throws for anything else. */
+/** Writes a bytea array from lowercase hex. Throws for any other text. */
 export function bytesArray(hex: readonly string[]): string {
   for (const bytes of hex) if (!hexBytes.test(bytes)) throw new TypeError('bytes that are not hex')
   return hex.length === 0 ? '{}' : `{"\\\\x${hex.join('","\\\\x')}"}`

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from '../../../test/support/oracle/fc.ts'
 import { uuidV7, uuidV7Floor } from './uuid-v7.ts'
 
-test('an id has the form of version 7, begins with its time, and is made once', () => {
+test('an id has version 7, begins with its time, and is unique', () => {
   // The time of the example in RFC 9562, appendix A.6.
   const now = new Date('2022-02-22T19:22:22Z')
   const ids = Array.from({ length: 1_000 }, () => uuidV7(now))
@@ -18,7 +18,7 @@ test('a later id sorts behind an earlier one', () => {
   assert.deepEqual(ids, ids.toSorted())
 })
 
-test('the floor of a time parts the ids made before it from those made then or later', () => {
+test('the floor of a time separates earlier ids from the ids made then or later', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 ** 48 - 2 }), (ms) => {
       const floor = uuidV7Floor(new Date(ms))
