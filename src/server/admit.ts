@@ -1,4 +1,7 @@
-/** Who may come in: key, scope and rate limit, in this order (decisions D16–D18, D24). */
+/**
+ * Admits a request: checks its key, its scope and its rate limit, in this order (decisions D16–D18,
+ * D24).
+ */
 import type { IncomingMessage } from 'node:http'
 import type {
   Authenticate,
@@ -24,16 +27,22 @@ export interface AdmitParts {
   limiter: RateLimiter
   authenticate: Authenticate
   authenticateSession: AuthenticateSession
-  /** Presented keys that are not valid, of one address: beyond it they are answered with 429. */
+  /** Limits the invalid keys that one address may present. Beyond it the server answers 429. */
   failedKeyLimits: RateLimits
-  /** 404s of one key, or of who pays on the spot, of all routes. */
+  /** Not-found limit: 404s of one key or of one x402 payer, over all routes. */
   missLimits: RateLimits
-  /** Buckets that have nothing left, by `bucketName`, and until when: milliseconds of the monotonic clock. */
+  /**
+   * The denied cache: for each full bucket, by `bucketName`, the time at which it has room again,
+   * in milliseconds of the monotonic clock.
+   */
   spent: RecentMap<number>
   network(exchange: Exchange): ClientNetwork
 }
 
-/** Without a key and without a session: an anonymous caller, or one that pays for the call by x402. */
+/**
+ * An admitted caller. If `key` and `session` are both null, the caller is anonymous or pays by
+ * x402.
+ */
 export interface Admitted {
   key: PresentedKey | null
   session: SessionCaller | null
@@ -42,8 +51,9 @@ export interface Admitted {
 const anonymous: Admitted = { key: null, session: null }
 
 /**
- * What may be done for a key that was valid the last time and whose call is being counted, before it is looked up. Null, or whether a charge
- * has found the key valid, which then need not be looked up. Rejects where that cannot be told in time.
+ * Starts work for a key that was valid at its last use, while its call is counted and before its
+ * look-up. Returns null, or whether a charge has found the key valid: then the look-up is left out.
+ * Rejects if that cannot be decided in time.
  */
 export type HeadStart = (key: SeenKey, counted: Promise<RateVerdict>) => Promise<boolean> | null
 
@@ -66,7 +76,10 @@ export async function admit(
   return (await rateProblem(edge, countedByAddress(edge, { route, exchange }, policy))) ?? anonymous
 }
 
-/** Looks at the cookie alone: an Authorization header or a payment is ignored (decision D17). */
+/**
+ * Authenticates by the cookie alone: an Authorization header or a payment is ignored (decision
+ * D17).
+ */
 async function admitSession(
   edge: AdmitParts,
   route: EndpointRoute,
@@ -91,7 +104,10 @@ function countedByAddress(
   return { route, exchange, caller: edge.network(exchange), limits }
 }
 
-/** A test key pays for nothing: where anybody may call, it is worth what no key is (decision D14). */
+/**
+ * Selects the bucket to count in. Test keys are free, so on routes open to anonymous callers a test
+ * key is limited like an anonymous caller (decision D14).
+ */
 function countedByKey(
   edge: Pick<AdmitParts, 'network'>,
   { route, exchange, policy }: Called & Pick<Presented, 'policy'>,
@@ -111,8 +127,10 @@ interface Presented {
 }
 
 /**
- * A presented key succeeds or fails as a key; it is never ignored (decision D17). The call of a key that was valid the last time is counted
- * before the key is known to be valid: one round trip less to wait for. Should it be revoked meanwhile, what was counted is its own.
+ * Admits a presented key or rejects it; a presented key is never ignored (decision D17).
+ *
+ * If the key was valid at its last use, the call is counted before the look-up, which saves one
+ * round trip. If the key was revoked meanwhile, the count went to its own bucket.
  */
 async function admitKey(
   edge: AdmitParts,
@@ -130,7 +148,7 @@ async function admitKey(
     onSeen(seen) {
       if (outOfPlace(policy, seen) !== null || !hasMissesLeft(edge, bucketOf(seen))) return null
       const counted = count(seen)
-      // Whoever does not get so far does not hear of it.
+      // If the request is rejected earlier, nothing awaits this promise.
       counted.catch(() => {})
       early.counted = counted
       return waitMs(edge, bucketOf(seen), operationId) <= 0 ? headStart(seen, counted) : null
@@ -139,7 +157,8 @@ async function admitKey(
   if (key === null) return invalidKey(edge, route, exchange)
   const refusal = outOfPlace(policy, key)
   if (refusal !== null) return refusal
-  // Asked once: a call that is already paid for must not be refused any more.
+  // If the call was counted early, this was checked before. A call that is paid for must not be
+  // rejected after the charge.
   if (early.counted === undefined) {
     const spent = await spentMisses(edge, { route, exchange }, bucketOf(key))
     if (spent !== null) return spent
@@ -151,14 +170,17 @@ async function admitKey(
 
 function outOfPlace({ kind, scope }: Presented['policy'], key: KeyRights): Refusal | null {
   if (!key.scopes.includes(scope)) return refuse('insufficient_scope')
-  // What a keyed route keeps is real: a test key has nothing there (decision D14).
+  // Keyed routes store real data, and a test key has none there (decision D14).
   return kind === 'keyed' && key.caller.environment === 'test' ? refuse('test_key') : null
 }
 
 const misses = 'misses'
 const missesMessage = 'Too many of these requests found nothing.'
 
-/** Until a caller has something left of a limit that was spent when it was last asked; 0 or less where it has. */
+/**
+ * Returns the milliseconds until the caller has room in a limit that the denied cache knows to be
+ * full. The result is 0 or less if there is room.
+ */
 export function waitMs(
   { spent }: Pick<AdmitParts, 'spent'>,
   { buckets }: ClientNetwork,
@@ -173,7 +195,10 @@ function noteFull({ spent }: Pick<AdmitParts, 'spent'>, { full }: RateVerdict): 
   for (const { name, freeMs } of full) spent.set(name, now + freeMs)
 }
 
-/** Who guesses is slowed down; whoever shares the address and has a valid key never gets here (decision D16). */
+/**
+ * Slows down an address that guesses keys. A valid key from the same address never gets here
+ * (decision D16).
+ */
 async function invalidKey(
   edge: AdmitParts,
   route: EndpointRoute,
@@ -195,7 +220,9 @@ interface Counted {
   limits: { name: string } & RateLimits
 }
 
-/** Null where the call is within its limits, the state of which the answer then tells. */
+/**
+ * Counts the call. Returns null and sets the RateLimit headers if the call is within its limits.
+ */
 export async function rateProblem(
   edge: Pick<AdmitParts, 'limiter' | 'spent'>,
   { route, exchange, caller, limits }: Counted,
@@ -211,7 +238,7 @@ function verdictProblem(called: Called, verdict: RateVerdict): Refusal | null {
   return null
 }
 
-/** The answer tells the state of the limit that is spent. */
+/** Builds the 429. Its RateLimit headers describe the limit that is full. */
 function overLimit(
   { route, exchange }: Called,
   verdict: RateVerdict,
@@ -225,7 +252,10 @@ function overLimit(
 
 type MissParts = Pick<AdmitParts, 'limiter' | 'missLimits' | 'spent'>
 
-/** Counts a 404 of a caller. Null, or what is answered in its place: with a spent budget, being told nothing is being told. */
+/**
+ * Counts a 404 against the caller's not-found limit. Returns the 429 to send instead once the limit
+ * is used up, because even a 404 reveals that nothing exists there.
+ */
 export async function missProblem(
   edge: MissParts,
   called: Called,
@@ -237,7 +267,10 @@ export async function missProblem(
   return overLimit(called, verdict, missesMessage)
 }
 
-/** Null unless a caller is known to have found nothing too often. Nothing is counted while nothing is left; in the last moments of that one may be. */
+/**
+ * Returns a 429 if the denied cache knows the not-found limit to be full. A call within the limit
+ * counts nothing; if the bucket frees up at that moment, this call may be counted once.
+ */
 export async function spentMisses(
   edge: MissParts,
   called: Called,
@@ -254,7 +287,10 @@ export function bucketOf({ caller }: KeyRights): ClientNetwork {
   return { buckets: [{ key: caller.keyId, factor: 1 }] }
 }
 
-/** draft-ietf-httpapi-ratelimit-headers: q is the quota, w its window, r what remains, t the seconds until more does. */
+/**
+ * Formats the headers of draft-ietf-httpapi-ratelimit-headers: q is the quota, w the window in
+ * seconds, r the remaining calls, t the seconds until the window resets.
+ */
 function rateHeaders({ minute, day }: RateVerdict): readonly string[] {
   return [
     'RateLimit-Policy',
@@ -270,7 +306,10 @@ function windowState(name: string, window: RateVerdict['minute']): string {
 
 const idempotencyKeyForm = new RegExp(idempotencyKeyPattern)
 
-/** The Idempotency-Key, null where none is sent or it names nothing that is paid for or kept, or why it is not acceptable. */
+/**
+ * Returns the Idempotency-Key, or a refusal if it is malformed or missing where it is required.
+ * Returns null if none was sent or the endpoint neither charges nor stores.
+ */
 export function idempotencyKeyOf(
   { idempotencyKey: declared, policy }: Endpoint,
   { headers }: IncomingMessage,

@@ -1,4 +1,7 @@
-/** Reads a body into memory, counting as it arrives: a limit that is checked afterwards is not one. */
+/**
+ * Reads a body into memory. The limit is checked as bytes arrive, because a check at the end does
+ * not limit memory.
+ */
 import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { HeldBody, OpenBodies } from './open-bodies.ts'
@@ -6,24 +9,24 @@ import type { HeldBody, OpenBodies } from './open-bodies.ts'
 export type Body =
   | { kind: 'bytes'; bytes: Buffer }
   | { kind: 'too_large' }
-  /** The caller has gone, or its connection was refused on the wire. */
+  /** The caller closed the connection, or the HTTP parser rejected the rest of the request. */
   | { kind: 'lost' }
-  /** It came too slowly, or there was no room for it. */
+  /** The body was too slow, or its memory was needed. */
   | { kind: 'cut'; answer: Refusal }
 
 export interface BodyReading {
   readonly body: Promise<Body>
   isSettled(): boolean
-  /** Begins to read. A second call has no effect. */
+  /** Starts to read. A second call has no effect. */
   start(): void
-  /** Drops what was read, and whatever is still to come. */
+  /** Drops the bytes that were read and those still to come. */
   release(): void
 }
 
 export interface BodyRoom {
   bytesMax: number
   bodies: OpenBodies
-  /** Of the caller: whose share of the memory the body takes. */
+  /** The client network of the caller. The body is counted against its share of memory. */
   network: string
 }
 
@@ -42,7 +45,7 @@ export function readBody(
     state = 'settled'
     chunks = []
     request.off('data', onData).off('end', onEnd).off('close', onLost).off('error', onLost)
-    // The rest flows on without a listener, so that it takes no memory.
+    // Without a listener the rest is discarded and takes no memory.
     request.resume()
     if (body.kind === 'bytes') held?.finish()
     else held?.release()
@@ -87,7 +90,7 @@ export function readBody(
   }
 }
 
-/** Whether a request announces a body, of whatever length. */
+/** Returns whether a request announces a body of any length. */
 export function hasBody(request: IncomingMessage): boolean {
   const { headers } = request
   return (

@@ -1,6 +1,7 @@
 /**
- * Pure: who is calling, as far as a limit is concerned (decision D11). Only configured proxies are believed, and of what they forward
- * only the right-most address that is not itself one of them: everything to its left is the caller's own text.
+ * Pure: decides which client network a request is counted against (decision D11). Only configured
+ * proxies are trusted. Of the addresses that they forward, the right-most one that is not a trusted
+ * proxy counts: the caller can write everything to its left.
  */
 import type ipaddr from 'ipaddr.js'
 import {
@@ -14,7 +15,10 @@ import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
 
 export type TrustedProxies = readonly Network[]
 
-/** Reads `10.0.0.0/8`, `2001:db8::/32` or a single address. Throws on anything else, and on a list that would trust everybody. */
+/**
+ * Parses ranges such as `10.0.0.0/8` and `2001:db8::/32`, and single addresses. Throws on anything
+ * else and on a range that would trust every address.
+ */
 export function trustedProxies(ranges: readonly string[]): TrustedProxies {
   return ranges.map((range) => {
     const network = parseNetwork(range)
@@ -26,7 +30,10 @@ export function trustedProxies(ranges: readonly string[]): TrustedProxies {
   })
 }
 
-/** `peer` is the other end of the connection, `forwardedFor` the X-Forwarded-For header as joined by the HTTP parser. */
+/**
+ * Returns the client network. `peer` is the address of the connection; `forwardedFor` is the
+ * X-Forwarded-For header as the HTTP parser joined it.
+ */
 export function clientNetwork(
   peer: string | undefined,
   forwardedFor: string | undefined,
@@ -45,7 +52,7 @@ export function clientNetwork(
   return { address: client.toString(), buckets: bucketsOf(client) }
 }
 
-/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Removes the port that some proxies add: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(hop: string): string {
   const match = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/.exec(hop)
   return match?.[1] ?? match?.[2] ?? hop

@@ -4,7 +4,10 @@ import { type TestContext, test } from 'node:test'
 import { trackConnections } from './connections.ts'
 import type { Exchange } from './exchange.ts'
 
-/** A connection to which as many bytes were written as are given, all of which wait, and a look at all connections. */
+/**
+ * Opens a connection on which `bytes` bytes are queued, and returns a function that runs the check
+ * of all connections.
+ */
 function watched(t: TestContext, { bytes, readTimeoutMs }: Record<string, number>) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const limits = { perAddressMax: 1, readTimeoutMs: readTimeoutMs as number, checkIntervalMs: 1 }
@@ -17,20 +20,20 @@ function watched(t: TestContext, { bytes, readTimeoutMs }: Record<string, number
   return { socket, watch, look: () => t.mock.timers.tick(1) }
 }
 
-test('whoever has not taken its answer when its time is over is cut off', (t) => {
+test('a connection that has not taken its response by the deadline is closed', (t) => {
   const { socket, look } = watched(t, { bytes: 100, readTimeoutMs: 0 })
   socket.writableLength = 1
   look()
   assert.ok(socket.cut)
 })
 
-test('whoever still has time is not', (t) => {
+test('a connection before its deadline stays open', (t) => {
   const { socket, look } = watched(t, { bytes: 100, readTimeoutMs: 1e9 })
   look()
   assert.ok(!socket.cut)
 })
 
-test('each answer has its time: whoever took one is not cut off for the next, until that has had its own', (t) => {
+test('each response has its own deadline: a connection that took one is closed only at the deadline of the next', (t) => {
   const { socket, watch, look } = watched(t, { bytes: 100, readTimeoutMs: 0 })
   Object.assign(socket, { bytesWritten: 200, writableLength: 100 })
   watch()
@@ -41,7 +44,7 @@ test('each answer has its time: whoever took one is not cut off for the next, un
   assert.ok(socket.cut)
 })
 
-test('whoever has taken everything is no longer looked at', (t) => {
+test('a connection that has taken everything is no longer watched', (t) => {
   const { socket, look } = watched(t, { bytes: 100, readTimeoutMs: 0 })
   socket.writableLength = 0
   look()

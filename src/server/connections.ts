@@ -1,6 +1,6 @@
 /**
- * Connections: how many, from whom, and how long they may take to read an answer. One interval looks at all of them, so that
- * a request costs no timer.
+ * Tracks connections: their number, their clients, and how long a client takes to read a response.
+ * One interval checks all of them, so a request costs no timer.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
@@ -10,14 +10,17 @@ import { clientNetwork, type TrustedProxies } from './client-network.ts'
 import type { Client, Connection, Exchange, Trace } from './exchange.ts'
 
 export interface Connections {
-  /** A connection that has just been accepted; closes it at once where its address holds too many. */
+  /** Registers an accepted connection. Closes it at once if its address has too many. */
   opened: (socket: Socket) => void
   of: (socket: Socket) => Connection
-  /** The caller of an exchange: the peer, or whom a trusted proxy forwards for. */
+  /** The client of a request: the peer, or the client that a trusted proxy forwards for. */
   network: (exchange: Exchange) => ClientNetwork
   clientDigest: (trace: Trace | Exchange) => string
   lane: (exchange: Exchange) => string
-  /** The connection has not taken its whole answer yet: it is closed unless it does within the limit. */
+  /**
+   * Starts a read deadline for a connection that did not take its whole response. The connection is
+   * closed at the deadline.
+   */
   watch: (exchange: Exchange) => void
   count: () => number
   refused: () => number
@@ -25,16 +28,16 @@ export interface Connections {
 }
 
 export interface ConnectionLimits {
-  /** Open at once from one address (IPv6: one /64); trusted proxies are exempt. */
+  /** Connections that one address may hold open (IPv6: one /64). Trusted proxies are exempt. */
   perAddressMax: number
-  /** How long a caller may take to read an answer, in milliseconds. */
+  /** Milliseconds that a client may take to read a response. */
   readTimeoutMs: number
   checkIntervalMs: number
 }
 
-/** Answers that a connection has not taken yet. */
+/** Responses that a connection has not taken yet. */
 interface Unread {
-  /** Where they end: bytes since the connection began, those that still wait among them. */
+  /** Where they end, in bytes written since the connection began, queued bytes included. */
   upTo: number
   /** Milliseconds of the monotonic clock. */
   deadline: number
@@ -59,7 +62,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
       return
     }
     open++
-    // Each request that waits listens for the end of its connection.
+    // Each waiting request adds a listener for the end of its connection.
     socket.setMaxListeners(0)
     perAddress.set(key, sameAddress)
     socket.once('close', () => {
@@ -112,7 +115,10 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     }
   }
 
-  /** What waits now; what is written behind it gets time of its own when that has been taken. */
+  /**
+   * Sets a deadline for the bytes that are queued now. Bytes queued later get their own deadline
+   * once these have been taken.
+   */
   function expectRead(socket: Socket): void {
     const deadline = performance.now() + limits.readTimeoutMs
     slowReaders.set(socket, { upTo: socket.bytesWritten, deadline })
@@ -143,14 +149,20 @@ function bucketKey(network: ClientNetwork): string {
   return network.buckets[0]?.key ?? ''
 }
 
-/** Made anew by each process: lines of one run can be told to be of one caller, and nothing more. */
+/**
+ * Made anew by each process: the log lines of one run can be grouped by caller, and those of two
+ * runs cannot.
+ */
 const digestKey = randomBytes(16).toString('hex')
 
 function digestOf(key: string): string {
   return hash('sha256', digestKey + key, 'base64url').slice(0, 12)
 }
 
-/** By the widest bucket: a network of IPv6 that has 65,536 buckets of its own must not have as many turns. */
+/**
+ * Chooses the lane by the widest bucket: an IPv6 /48 with 65,536 buckets must not get that many
+ * turns.
+ */
 function laneOf({ buckets }: ClientNetwork, digest: string): string {
   const widest = buckets.at(-1)?.key ?? ''
   return (buckets.length === 1 ? digest : digestOf(widest)).slice(0, 2)

@@ -19,7 +19,7 @@ after(() => edge.stop())
 
 const get = (...lines: string[]) => ask(edge.port, request('GET /document', lines))
 
-test('200: a document goes out as its bytes, cacheable, readable from any origin', async () => {
+test('200: a document is sent as its bytes, is cacheable, and is readable from any origin', async () => {
   const { status, headers, names, body } = await get()
   assert.equal(status, 200)
   assert.equal(String(body), sampleText)
@@ -36,14 +36,14 @@ test('200: a document goes out as its bytes, cacheable, readable from any origin
   assert.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length)
 })
 
-test('every answer has an X-Request-Id of its own, whatever the caller sends', async () => {
+test('every response has its own X-Request-Id, even if the caller sends one', async () => {
   const seen = new Set<string | undefined>()
   for (let i = 0; i < 20; i++) seen.add((await get('X-Request-Id: mine')).headers['x-request-id'])
   assert.equal(seen.size, 20)
   assert.ok(!seen.has('mine'))
 })
 
-test('200 with a hundred headers, 431 with one more', async () => {
+test('200: a request may have a hundred headers; 431: one more is rejected', async () => {
   const headers = Array.from({ length: 99 }, () => 'A: b')
   assert.equal((await get(...headers)).status, 200, 'with Host')
   assert.equal(faultOfError(await get(...headers, 'A: b'), 'headers_too_large'), null)
@@ -51,7 +51,7 @@ test('200 with a hundred headers, 431 with one more', async () => {
 
 const edgeFile = join(import.meta.dirname, '../../test/support/start/edge.ts')
 
-test('200 with a head of 16 KiB, 431 with a longer one, whatever Node was told to take', async () => {
+test('200: a head may have 16 KiB; 431: a longer one is rejected, with any Node option', async () => {
   const program = `
     import { ask, request, startEdge } from ${JSON.stringify(edgeFile)}
     const edge = await startEdge()
@@ -70,7 +70,7 @@ test('200 with a head of 16 KiB, 431 with a longer one, whatever Node was told t
   }
 })
 
-test('gzip and br by Accept-Encoding: other bytes, another strong ETag, the same content', async () => {
+test('Accept-Encoding selects gzip or br: other bytes, another strong ETag, the same content', async () => {
   const plain = await get()
   const gzip = await get('Accept-Encoding: gzip')
   const br = await get('Accept-Encoding: gzip, br')
@@ -81,7 +81,7 @@ test('gzip and br by Accept-Encoding: other bytes, another strong ETag, the same
   assert.equal(new Set([plain, gzip, br].map(({ headers }) => headers.etag)).size, 3)
 })
 
-test('304: the ETag alone, weak, in a list, or *; with the headers a cache updates and no body', async () => {
+test('304: If-None-Match matches the ETag alone, weak, in a list, or as *; the answer updates caches and has no body', async () => {
   const { etag, 'cache-control': caching, vary } = (await get()).headers
   for (const known of [etag, `W/${etag}`, `"other", ${etag}`, `"a,b" ,W/${etag}`, '*']) {
     const answer = await get(`If-None-Match: ${known}`)
@@ -94,7 +94,7 @@ test('304: the ETag alone, weak, in a list, or *; with the headers a cache updat
   }
 })
 
-test('200: an ETag of another encoding or of nothing is not a match', async () => {
+test('200: the ETag of another encoding and an empty ETag do not match', async () => {
   const { etag } = (await get()).headers
   for (const known of ['"other"', `"x${etag}"`, `${etag?.slice(0, -1)}`, ''])
     assert.equal((await get(`If-None-Match: ${known}`)).status, 200, known)
@@ -102,7 +102,7 @@ test('200: an ETag of another encoding or of nothing is not a match', async () =
   assert.equal(compressed.status, 200)
 })
 
-test('HEAD has the headers of GET, with its length, and no body', async () => {
+test('HEAD returns the headers of GET with its length, and no body', async () => {
   const got = await get('Accept-Encoding: br')
   const head = await ask(edge.port, request('HEAD /document', ['Accept-Encoding: br']))
   const { 'x-request-id': a, date: b, ...expected } = got.headers
@@ -111,7 +111,7 @@ test('HEAD has the headers of GET, with its length, and no body', async () => {
   assert.deepEqual(headers, expected)
 })
 
-test('application/json where it is preferred, with a Link to the context and another ETag', async () => {
+test('a document is application/json if the caller prefers it, with a Link to the context and another ETag', async () => {
   const plain = await get()
   const json = await get('Accept: application/json')
   assert.equal(json.headers['content-type'], 'application/json')
@@ -129,7 +129,7 @@ test('application/json where it is preferred, with a Link to the context and ano
     assert.equal((await get(`Accept: ${accept}`)).headers['content-type'], 'application/ld+json')
 })
 
-test('204: a preflight request says what a script may send', async () => {
+test('204: a preflight response lists the methods and headers that a script may send', async () => {
   const preflight = ['Origin: https://x.example', 'Access-Control-Request-Method: POST']
   const answer = await ask(edge.port, request('OPTIONS /echo', preflight))
   assert.equal(answer.status, 204)
@@ -142,7 +142,7 @@ test('204: a preflight request says what a script may send', async () => {
   assert.equal(answer.headers['content-length'], undefined)
 })
 
-test('200: the supported version, unknown query parameters and long paths do no harm', async () => {
+test('200: the supported version, unknown query parameters and long paths are accepted', async () => {
   assert.equal((await get('Service-Version: 2026-05-14')).status, 200)
   const item = `/items/${'a'.repeat(12_000)}?utm_source=x&digest=00ff`
   const answer = await ask(edge.port, request(`GET ${item}`))

@@ -1,6 +1,6 @@
 /**
- * Public documents on the wire. Everything that does not differ between two requests is made once for each representation;
- * a request costs a look-up and one write.
+ * Prepares public documents for sending. Everything that is equal for all requests is built once
+ * for each representation, so a request costs one look-up and one write.
  */
 import type { PublicDocument, Representation } from '../platform/http/document.ts'
 import { versionHeader } from '../platform/http/identifiers.ts'
@@ -9,20 +9,23 @@ import { chooseEncoding, prefersPlainJson } from './negotiate.ts'
 
 export interface PreparedRepresentation {
   etag: string
-  /** The bytes; of a short body as Latin-1 text, which leaves with its head in one piece. */
+  /** A short body is kept as Latin-1 text, so that Node sends it in one piece with the head. */
   body: Buffer | string
-  /** Names and values by turns. The last place takes the request id of the answer being written. */
+  /** Names and values alternate. Each response sets its request id in the last place. */
   headers: string[]
   headersWhenNotModified: string[]
 }
 
-/** Picks the representation for a pair of Accept-Encoding and Accept headers. */
+/** Selects the representation for a pair of Accept-Encoding and Accept headers. */
 export type PreparedDocument = (
   acceptEncoding: string | undefined,
   accept: string | undefined,
 ) => PreparedRepresentation
 
-/** Header texts are few in practice and made up in attacks: beyond this many, they are read anew each time. */
+/**
+ * Pairs of header texts whose choice is cached for each document. Clients send few different ones;
+ * an attacker may invent any number, so more are parsed each time.
+ */
 const rememberedMax = 64
 
 export function documentPreparer(sets: HeaderSets): (document: PublicDocument) => PreparedDocument {
@@ -88,12 +91,12 @@ function representations(sets: HeaderSets, document: PublicDocument, plainJson: 
   )
 }
 
-/** The same bytes under another media type are another representation, so another strong ETag. */
+/** Changes the strong ETag: the same bytes with another media type are another representation. */
 function forJson(representation: Representation): Representation {
   return { ...representation, etag: representation.etag.replace(/"$/, '-json"') }
 }
 
-/** In bytes. To copy a text that is several times as long costs more than to write a second piece. */
+/** In bytes. Above this, copying the text costs more than a second write. */
 const onePieceMax = 4_096
 
 function prepareRepresentation(

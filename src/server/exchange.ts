@@ -1,4 +1,4 @@
-/** One request and its answer, and the connection they travel on. */
+/** The state of one request, its response, and the connection that carries them. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Endpoint } from '../platform/http/endpoint.ts'
@@ -9,12 +9,15 @@ import type { BodyReading } from './body.ts'
 import type { Place } from './gate.ts'
 import type { ParameterCheck } from './parameters.ts'
 
-/** What is known of a path before anything is decided: enough to log and to count. */
+/** The part of a route that is known before any check. It is enough to log and count a request. */
 export interface Route {
-  /** As declared, or `unmatched`. */
+  /** The declared path, or `unmatched`. */
   readonly path: string
   readonly meter: RouteMeter
-  /** Whether its answers are for pages of our own origin: no other origin may read them, and none is stored. */
+  /**
+   * Whether responses are only for pages of our own origin: other origins may not read them, and no
+   * cache stores them.
+   */
   readonly isSameOrigin?: boolean
 }
 
@@ -24,34 +27,45 @@ export interface EndpointRoute extends Route {
   readonly checkQuery: ParameterCheck
 }
 
-/** Where a call comes from, as limits and log know it. */
+/** The origin of a request, as limits and the log use it. */
 export interface Client {
-  /** The header it was told from. */
+  /** The X-Forwarded-For header that this value was computed from. */
   readonly forwardedFor: string | undefined
   readonly network: ClientNetwork
   /** Keyed digest of the bucket, for the log. */
   readonly digest: string
-  /** In which its requests wait for a slot: one of 4,096, so that callers with many addresses cannot make more. */
+  /**
+   * The lane in which its requests wait for a slot. There are 4,096, so a caller with many
+   * addresses cannot create more.
+   */
   readonly lane: string
 }
 
 export interface Connection {
   readonly socket: Socket
-  /** The other end itself, whatever it forwards. */
+  /** The other end of the connection, not a client that it forwards for. */
   readonly peer: Client
-  /** Whether what it forwards is believed. */
+  /** Whether the peer is a trusted proxy. */
   readonly proxy: boolean
-  /** Of the last request: a proxy often sends several of one caller in a row. */
+  /**
+   * The client of the last request. A proxy often sends several requests of one client in a row.
+   */
   client: Client
-  /** The last exchange, of those whose answer takes more than one turn of the event loop, or comes before their body is whole. */
+  /**
+   * The last request whose response takes more than one turn of the event loop, or is sent before
+   * its body is complete.
+   */
   latest: Exchange | null
-  /** Requests whose answer has not had its turn on the connection. */
+  /** Requests whose response has not been written to the connection. */
   unanswered: number
-  /** The caller sends more than anyone wants to read: the answer to it is the last. */
+  /**
+   * Set when the caller sends more than the server will read. The response to that request is the
+   * last one.
+   */
   closing: boolean
 }
 
-/** What is logged and counted, also of what never became a request. */
+/** The fields that are logged and counted, also for data that never became a request. */
 export interface Trace {
   readonly method: string
   readonly route: Route
@@ -59,19 +73,25 @@ export interface Trace {
   readonly requestId: string
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number
-  /** Set once; an answer that comes later (after a deadline, on a lost connection) is dropped. */
+  /** Set once. A later response (after a deadline or on a closed connection) is dropped. */
   answered: boolean
 }
 
 export interface Exchange extends Trace {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Header names and values by turns that the answer carries whatever it is: the state of a rate limit. */
+  /**
+   * Header names and values, alternating, that every response to this request carries: the state of
+   * a rate limit.
+   */
   headers: readonly string[]
-  /** What is said where the answer fails or is too late; null: what befell it. */
+  /**
+   * The refusal to send if the request fails or misses its deadline. If null, the failure itself
+   * decides.
+   */
   failure: Refusal | null
-  /** In the gate of its endpoint's priority; null before it enters one. */
+  /** The place in the gate of its endpoint's priority. Null until the request enters a gate. */
   place: Place | null
-  /** Null where the endpoint takes no body. */
+  /** Null if the endpoint takes no body. */
   body: BodyReading | null
 }

@@ -1,9 +1,9 @@
-/** Pure: which former origin a request is for (decision D55). */
+/** Pure: finds the former origin that a request addresses (decision D55). */
 
-/** Former values of PUBLIC_URL by each Host header that names them. */
+/** Former values of PUBLIC_URL, by each Host header that names them. */
 export type FormerOrigins = ReadonlyMap<string, string>
 
-/** A client may spell out the port that the scheme has anyway. */
+/** Includes the form with the default port, because a client may write it out. */
 export function formerOriginsOf(publicUrls: readonly string[]): FormerOrigins {
   return new Map(
     publicUrls.flatMap((url): [string, string][] => {

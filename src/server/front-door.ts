@@ -1,4 +1,6 @@
-/** What makes a request unacceptable whatever it asks for: checked before any route is looked up. */
+/**
+ * Checks the request line and the headers that concern every request, before a route is looked up.
+ */
 import type { IncomingMessage } from 'node:http'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 
@@ -8,17 +10,21 @@ const headersMax = 100
 const originForm = /^\/[!"$-~]*$/
 const hostForm = /^[\w.~!$&'()*+,;=%:[\]-]+$/
 
-/** Names that two readers could read differently when they come twice: Node keeps the first and says nothing. No two share a length. */
+/**
+ * Headers that must not repeat: Node silently keeps the first, and a proxy may use the last. The
+ * names have different lengths.
+ */
 const single = new Map(
   ['host', 'content-type', 'authorization', 'content-length'].map((name) => [name.length, name]),
 )
 
-/** `http://host/path`, as clients send it that think they talk to a proxy; without a user. */
+/** `http://host/path`, as clients send it to a proxy; without user information. */
 const absoluteForm = /^https?:\/\/([^/?#@]+)([/?].*)?$/i
 
 /**
- * Rewrites an absolute-form target that names one of our own hosts to its path. Such a target replaces the Host header
- * (RFC 9112 §3.2.2). A target of another host is left, to be refused.
+ * Rewrites an absolute-form target that names one of our own hosts to its path. Such a target
+ * replaces the Host header (RFC 9112 §3.2.2). A target of another host stays as it is, and is then
+ * rejected.
  */
 export function acceptAbsoluteForm(
   request: IncomingMessage,
@@ -43,7 +49,7 @@ export function requestProblem(request: IncomingMessage): Refusal | null {
     const why = pathProblem(target)
     if (why !== null) return bad(why)
   }
-  // Before anything is looked up, logged or counted by it.
+  // Comes before anything is looked up, logged or counted with the target.
   if (holdsKey(target)) return refuse('api_key_in_url')
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0')
     return bad('This is not HTTP/1.1 or HTTP/1.0.')
@@ -56,7 +62,7 @@ export function requestProblem(request: IncomingMessage): Refusal | null {
     return bad('The Host header is not valid.')
   const coding = headers['transfer-encoding']
   if (coding === undefined) return null
-  // A proxy that reads framing otherwise than we do would let one request hide inside another.
+  // A proxy that reads the framing differently could let one request hide inside another.
   if (request.httpVersion === '1.0') return bad('HTTP/1.0 has no Transfer-Encoding.')
   return coding.toLowerCase() === 'chunked' ? null : bad('The only Transfer-Encoding is chunked.')
 }
@@ -69,7 +75,7 @@ function holdsKey(target: string): boolean {
   return keyInUrl.test(isEncoded ? target.replaceAll(/%[0-9A-Fa-f]{2}/g, characterOf) : target)
 }
 
-/** Of a byte such as `%5F`, as far as a key goes. */
+/** Decodes one byte such as `%5F`. That is enough for a key, which is ASCII. */
 function characterOf(encoded: string): string {
   return String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
 }

@@ -4,7 +4,7 @@ import fc from '../../test/support/oracle/fc.ts'
 import { createGate, type GateLimits, type Place, retryAfterSeconds } from './gate.ts'
 import { append, createLink, first, type Link, unlink } from './ring.ts'
 
-/** A gate on a clock that the test moves; each start costs `costMs` of it. */
+/** Builds a gate on a clock that the test moves. Each start takes `costMs` of it. */
 function gateAt(limits: Omit<GateLimits, 'turnAloneMs'>, costMs = 0) {
   let now = 0
   let isAlone = false
@@ -20,7 +20,7 @@ function gateAt(limits: Omit<GateLimits, 'turnAloneMs'>, costMs = 0) {
     turns = []
     for (const work of due) work()
   }
-  /** Moves the clock, timer by timer. */
+  /** Moves the clock from timer to timer. */
   const wait = (ms: number): void => {
     const until = now + ms
     for (;;) {
@@ -71,7 +71,7 @@ test('a request starts at once while slots are free and nothing waits', () => {
   assert.equal(at.gate.active(), 2)
 })
 
-test('a second leave gives no second slot', () => {
+test('a second leave frees no second slot', () => {
   const at = gateAt({ slots: 1, turnMs: 5, waitMs: 100 })
   const first = enter(at, 'x')
   leave(first)
@@ -81,7 +81,7 @@ test('a second leave gives no second slot', () => {
   assert.equal(at.gate.active(), 1)
 })
 
-test('the starts of one turn end when its milliseconds are used up, and go on in the next', () => {
+test('one turn starts requests until its milliseconds are used up; the next turn continues', () => {
   const at = gateAt({ slots: 100, turnMs: 5, waitMs: 1_000 }, 2)
   const all = Array.from({ length: 7 }, () => enter(at, 'x'))
   const started = () => all.filter(({ fate }) => fate === 'active').length
@@ -103,7 +103,7 @@ test('a turn is longer while the other gates are idle', () => {
   assert.equal(started(), 8)
 })
 
-test('a request is refused when it has waited its time, and not a millisecond before', () => {
+test('a request is rejected when its wait is over, and not a millisecond before', () => {
   const at = gateAt({ slots: 1, turnMs: 5, waitMs: 1_000 })
   enter(at, 'x')
   const waits = enter(at, 'x')
@@ -116,7 +116,7 @@ test('a request is refused when it has waited its time, and not a millisecond be
   assert.equal(next.fate, 'refused', 'the deadlines of later requests are looked at as well')
 })
 
-test('a caller that has left is neither started nor refused', () => {
+test('a caller that has left is neither started nor rejected', () => {
   const at = gateAt({ slots: 1, turnMs: 5, waitMs: 1_000 })
   const first = enter(at, 'x')
   const gone = enter(at, 'x')
@@ -165,7 +165,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(80) }) },
 )
 
-test('whatever happens: each request has one fate, slots are kept, and each lane is served by age', () => {
+test('in any sequence each request has one outcome, slots are respected, and each lane is served by age', () => {
   const limits = { slots: 3, turnMs: 5, waitMs: 100 }
   const lateMs = 25
   fc.assert(
@@ -190,7 +190,7 @@ test('whatever happens: each request has one fate, slots are kept, and each lane
           assert.ok(at.now() - enteredAt <= limits.waitMs + lateMs + costMs * all.length)
       }
       assertFifoLanes(all, log)
-      // Nothing is lost: what still waits is started or refused in the end.
+      // Every request that still waits is started or rejected in the end.
       at.wait(limits.waitMs + lateMs)
       assert.equal(at.gate.waiting(), 0)
     }),
@@ -209,7 +209,7 @@ function assertFifoLanes(all: readonly Request[], log: readonly Request[]): void
   }
 }
 
-test('a lane is passed over by each other lane at most once for each of its own requests', () => {
+test('each other lane passes a lane at most once for each of its own requests', () => {
   const lanes = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 60 })
   fc.assert(
     fc.property(lanes, (arrivals) => {
@@ -248,7 +248,7 @@ test('a lane that is always busy does not starve behind lanes that are always ne
   assert.ok(second.every(({ fate }) => fate !== 'waiting'))
 })
 
-test('a queue gives its items in the order in which they came to its end, whatever leaves', () => {
+test('a queue returns its items in the order in which they were appended, also if some leave', () => {
   const step = fc.record({ item: fc.nat(5), leaves: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
@@ -274,6 +274,6 @@ test('a queue gives its items in the order in which they came to its end, whatev
   )
 })
 
-test('Retry-After of a refusal is 1 to 3 seconds', () => {
+test('Retry-After of a rejection is 1 to 3 seconds', () => {
   assert.deepEqual([0, 0.4, 0.999].map(retryAfterSeconds), [1, 2, 3])
 })

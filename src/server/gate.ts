@@ -1,35 +1,46 @@
 /**
- * Overload (decision D12): a request that cannot start at once waits in the lane of its client, and is refused only at a deadline.
- * While a request waits, its caller sends nothing more on that connection, so the refusals of a second are at most the connections
- * divided by the wait. A refusal at once frees the caller for its next request, and the loop then does nothing but refuse.
+ * Holds requests under overload (decision D12). A request that cannot start at once waits in the
+ * lane of its client and is rejected only at a deadline.
  *
- * The lanes are served in turn, so a client with one request waits for one round and not behind the thousand requests of another.
+ * While a request waits, its caller sends nothing more on that connection. The rejections of a
+ * second are therefore at most the connections divided by the wait. An immediate rejection would
+ * free the caller for its next request, and the event loop would then do nothing but reject.
+ *
+ * Lanes are served in turn, so a client with one request waits for one round and not behind the
+ * thousand requests of another client.
  */
 import { append, createLink, first, type Link, unlink } from './ring.ts'
 
 export interface GateLimits {
-  /** Requests that may be under way at once. */
+  /** Requests that may be in progress at once. */
   slots: number
-  /** Milliseconds of one turn of the event loop in which requests are started; the rest of the turn belongs to others. */
+  /**
+   * Milliseconds of one turn of the event loop in which requests are started. The rest of the turn
+   * is for other work.
+   */
   turnMs: number
   /**
-   * The same while the other gates are idle. A public document that has waited costs twice what one costs that starts at once, because
-   * the garbage collector moves what it finds alive: measured at 2,000 connections, 60 µs beside 32.
+   * Milliseconds of a turn while the other gates are idle. A public document that waited costs
+   * twice as much as one that starts at once, because the garbage collector moves live objects.
+   * Measured at 2,000 connections: 60 µs instead of 32 µs.
    */
   turnAloneMs: number
-  /** Milliseconds that a request waits before it is refused. */
+  /** Milliseconds that a request waits before it is rejected. */
   waitMs: number
 }
 
 export interface Gate {
-  /** Starts the request in this call if nothing waits and there is room; otherwise the request waits in `lane`. */
+  /**
+   * Starts the request in this call if nothing waits and there is room. Otherwise the request waits
+   * in `lane`.
+   */
   enter(lane: string, entrant: Entrant): Place
-  /** Requests that were started and have not left. */
+  /** Requests that have started and not left. */
   active(): number
   waiting(): number
 }
 
-/** One of the two is called once, unless the place is left before. Neither may throw. */
+/** One of the two functions is called once, unless the place is left before. Neither may throw. */
 export interface Entrant {
   start(place: Place): void
   refuse(): void
@@ -37,15 +48,15 @@ export interface Entrant {
 
 export interface Place {
   isWaiting(): boolean
-  /** Gives the slot back, or stops waiting. A second call has no effect. */
+  /** Frees the slot or stops waiting. A second call has no effect. */
   leave(): void
 }
 
-/** The event loop; tests bring their own. */
+/** The event loop. Tests pass their own. */
 export interface Scheduler {
   /** Milliseconds of a monotonic clock. */
   now(): number
-  /** Runs `work` after the loop has polled for events. */
+  /** Runs `work` after the event loop has polled for events. */
   nextTurn(work: () => void): void
   after(ms: number, work: () => void): void
 }
@@ -53,11 +64,14 @@ export interface Scheduler {
 const eventLoop: Scheduler = {
   now: () => performance.now(),
   nextTurn: (work) => void setImmediate(work),
-  // The connection of a request that waits keeps the process alive.
+  // The timer need not keep the process alive: the connection of a waiting request does.
   after: (ms, work) => void setTimeout(work, ms).unref(),
 }
 
-/** The requests that become overdue in this time are refused together: a thousand deadlines do not cost a thousand timers. */
+/**
+ * Milliseconds between two checks for overdue requests. One timer serves all deadlines of an
+ * interval.
+ */
 const refusalIntervalMs = 25
 
 interface Lane {
@@ -71,25 +85,28 @@ interface Entry extends Place {
   readonly deadline: number
   readonly inLane: Link<Entry>
   readonly byAge: Link<Entry>
-  /** While it waits. */
+  /** Null unless the request waits. */
   lane: Lane | null
   isActive: boolean
 }
 
 export function createGate(
   { slots, turnMs, turnAloneMs, waitMs }: GateLimits,
-  /** Whether nothing else needs the loop just now. */
+  /** Returns whether all other gates are idle. */
   isAlone: () => boolean,
   scheduler: Scheduler = eventLoop,
 ): Gate {
-  /** Those in which requests wait, and no others. */
+  /** The lanes in which requests wait, and no others. */
   const lanes = new Map<string, Lane>()
-  /** The same: the lane that is served next comes first. */
+  /** The same lanes in the order in which they are served. */
   const rotation = createLink<Lane>()
   const ages = createLink<Entry>()
   let active = 0
   let waiting = 0
-  /** Used by the starts of this turn: of those that waited, and then of those that are read. */
+  /**
+   * Milliseconds that the starts of this turn took. The budget applies twice: to the requests that
+   * waited, then to those that are read after them.
+   */
   let spentMs = 0
   let isTurnDue = false
   let isRefusalDue = false
@@ -157,7 +174,9 @@ export function createGate(
     unlink(lane.inRotation)
   }
 
-  /** Asked for by every start, because a new turn has a new budget, and by every leave that makes room. */
+  /**
+   * Called by every start, because a new turn has a new budget, and by every leave that makes room.
+   */
   function requestTurn(): void {
     if (isTurnDue) return
     isTurnDue = true
@@ -168,13 +187,14 @@ export function createGate(
     isTurnDue = false
     spentMs = 0
     for (let lane = first(rotation); lane !== null && hasRoom(); lane = first(rotation)) {
-      // To the end, behind the lanes that came meanwhile.
+      // Moves the lane behind those that were added meanwhile.
       append(rotation, lane.inRotation)
       const entry = first(lane.entries) as Entry
       unhold(entry)
       start(entry)
     }
-    // What is read next may use as much: after a burst, requests start at once again.
+    // The requests that are read next have their own budget: after a burst, requests start at once
+    // again.
     spentMs = 0
   }
 
@@ -212,7 +232,10 @@ export function createGate(
   }
 }
 
-/** Seconds until a retry is worth it, 1 to 3: spread, so that requests that were refused together do not return together. */
+/**
+ * Returns 1 to 3 seconds. The spread keeps requests that were rejected together from returning
+ * together.
+ */
 export function retryAfterSeconds(random: number): number {
   return 1 + Math.floor(random * 3)
 }

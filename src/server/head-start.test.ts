@@ -1,10 +1,13 @@
-/** A paid read is made before its key is known to be valid; whoever is refused in the end hears nothing of it, and whose limit is spent begins none. */
+/**
+ * Early reads: a paid read starts before its key is known to be valid. A rejected caller learns
+ * nothing from it, and a caller with a full limit starts none.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, request, validKey } from '../../test/support/start/edge.ts'
 import { meter, scope, startPaid } from '../../test/support/start/paid-edge.ts'
 
-test('200: one read for one call, begun before the key is known to be valid', async () => {
+test('200: one call starts one read, before the key is known to be valid', async () => {
   let begunBefore = 0
   const edge = await startPaid({
     authenticate: async (seen) => {
@@ -18,7 +21,7 @@ test('200: one read for one call, begun before the key is known to be valid', as
   assert.deepEqual([reply.status, begunBefore, edge.reads.begun], [200, 1, 1])
 })
 
-test('401: a key that was revoked meanwhile is told nothing of what was read, nor that it failed', async () => {
+test('401: a key that was revoked meanwhile learns neither the result of the read nor that it failed', async () => {
   const edge = await startPaid({
     authenticate: async (seen) => {
       assert.equal(seen(), null)
@@ -46,7 +49,7 @@ for (const policy of [
     anonymous: { perMinute: 100, perDay: 100 },
   },
 ] as const)
-  test(`401: what is not a paid read is begun for nobody whose key is not valid now: ${policy.kind}`, async () => {
+  test(`401: other than a paid read, no work starts before the key is valid: ${policy.kind}`, async () => {
     const edge = await startPaid({
       policy,
       authenticate: async (seen) => {
@@ -59,7 +62,7 @@ for (const policy of [
     assert.deepEqual([status, edge.reads.begun], [401, 0])
   })
 
-test('500: a read that failed fails the call that it was for', async () => {
+test('500: a read that failed fails the call that started it', async () => {
   const edge = await startPaid({
     authenticate: async (seen) => {
       assert.equal(seen(), null)
@@ -72,7 +75,7 @@ test('500: a read that failed fails the call that it was for', async () => {
   assert.equal(status, 500)
 })
 
-test('429: once its limit is spent, no read is begun for a key', async () => {
+test('429: a key with a full limit starts no read', async () => {
   const edge = await startPaid({
     perMinute: 1,
     authenticate: async (seen) => {
@@ -84,11 +87,11 @@ test('429: once its limit is spent, no read is begun for a key', async () => {
   for (let call = 0; call < 4; call++) statuses.push((await edge.call()).status)
   await edge.stop()
   assert.deepEqual(statuses, [200, 429, 429, 429])
-  // The first that is refused was begun before its limit was known to be spent.
+  // The first rejected call started its read before its limit was known to be full.
   assert.equal(edge.reads.begun, 2)
 })
 
-test('429: once its limit is spent, a payer may try nothing, nor may another of the same address', async () => {
+test('429: a payer with a full limit may not try, nor may another payer of the same address', async () => {
   const told: boolean[] = []
   let payer = `0x${'a'.repeat(40)}`
   const edge = await startPaid({
@@ -106,11 +109,11 @@ test('429: once its limit is spent, a payer may try nothing, nor may another of 
   statuses.push(await buy())
   await edge.stop()
   assert.deepEqual(statuses, [200, 429, 429, 429])
-  // The first that is refused could not be told before.
+  // The first rejected payment could not be denied early.
   assert.deepEqual(told, [true, true, false, false])
 })
 
-test('200: who pays from the address of another, whose own limits are spent, is not held by them', async () => {
+test('200: a payer is not held by the full limits of another payer at the same address', async () => {
   const [spender, other] = [`0x${'a'.repeat(40)}`, `0x${'b'.repeat(40)}`]
   for (const limit of ['misses', 'calls']) {
     let payer = spender
@@ -138,7 +141,7 @@ test('200: who pays from the address of another, whose own limits are spent, is 
   }
 })
 
-test('429: 404s of a payer are limited, and of the address that it calls from: then it may try nothing', async () => {
+test('429: the not-found limit counts a payer and its address, and then neither may try', async () => {
   const told: boolean[] = []
   let payer = `0x${'a'.repeat(40)}`
   const edge = await startPaid({

@@ -1,4 +1,7 @@
-/** The headers that do not depend on the answer, as flat lists of names and values: the form `writeHead` takes without another copy. */
+/**
+ * Builds the headers that do not depend on the response, as flat lists of names and values.
+ * `writeHead` takes this form without another copy.
+ */
 import {
   creditsChargedHeader,
   creditsRemainingHeader,
@@ -7,19 +10,24 @@ import {
 } from '../platform/http/identifiers.ts'
 
 export interface HeaderSets {
-  /** On every answer: version, security, CORS. */
+  /** On every response: version, security, CORS. */
   common: readonly string[]
-  /** On every answer that is not a public document: `common`, never stored, and what it may depend on (decision D9). */
+  /**
+   * On every response that is not a public document: `common`, no storing, and Vary (decision D9).
+   */
   private: readonly string[]
-  /** On every answer that only pages of our own origin may read (decision D10): never stored, without CORS. */
+  /**
+   * On every response that only pages of our own origin may read (decision D10): no storing, no
+   * CORS.
+   */
   sameOrigin: readonly string[]
   /** For preflight requests. */
   preflight: readonly string[]
-  /** The page that explains an error. */
+  /** Returns a Link to the page that explains an error. */
   helpLink(error: string): string
 }
 
-/** What a script of another origin may read (decision D10). */
+/** The headers that a script of another origin may read (decision D10). */
 const exposed = [
   'PAYMENT-REQUIRED',
   'PAYMENT-RESPONSE',

@@ -1,10 +1,13 @@
-/** Whether this process lives, and whether it should get traffic. For the operator's probes: not part of the contract. */
+/**
+ * Answers the operator's probes: whether the process lives, and whether it should receive traffic.
+ * They are not part of the contract.
+ */
 import { orLate } from '../platform/deadline.ts'
 import type { Answer } from '../platform/http/endpoint.ts'
 
 /**
- * By name, what must work before traffic makes sense: `ok`, or in a few words why not. `degraded`: why not, of what only some callers
- * need; the others are served.
+ * The state of each dependency by name: `ok`, or a short reason why the process is not ready.
+ * `degraded` gives the reason why only some callers cannot be served; the process stays ready.
  */
 export type Readiness = Record<string, string | { degraded: string }>
 
@@ -36,7 +39,7 @@ function toldOf(checks: Readiness): Record<string, string> {
   return Object.fromEntries(told)
 }
 
-/** A probe that hangs says as little as one that fails. What it threw stays inside. */
+/** Treats a check that hangs like one that fails. The error itself is not published. */
 async function withinTimeout(checks: () => Promise<Readiness>): Promise<Readiness> {
   try {
     return await orLate(checks(), readinessTimeoutMs, () => ({ checks: 'no answer in time' }))

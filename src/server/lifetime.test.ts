@@ -1,4 +1,7 @@
-/** Slow callers, too many callers, too much work, and the end of a process. Limits are scaled down, never the behaviour. */
+/**
+ * Slow callers, too many callers, overload, and the shutdown of a process. The limits are scaled
+ * down; the behaviour is the real one.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
@@ -18,7 +21,7 @@ import { type Answer, endpoint } from '../platform/http/endpoint.ts'
 
 const fast = { checkIntervalMs: 20 }
 
-/** An endpoint that answers when told, and a document of 32 MiB. */
+/** Declares an endpoint that answers when the test says so, and a document of 32 MiB. */
 function heldEndpoints() {
   const held: ((answer: Answer) => void)[] = []
   const arrivals: (() => void)[] = []
@@ -67,7 +70,7 @@ function heldEndpoints() {
       answer: () => ({ status: 200, body: {} }),
     }),
   ]
-  /** Resolves when `count` requests wait for their answer. */
+  /** Resolves when `count` requests wait for their response. */
   const waiting = async (count: number): Promise<void> => {
     while (held.length < count) await new Promise<void>((resolve) => arrivals.push(resolve))
   }
@@ -77,7 +80,7 @@ function heldEndpoints() {
   return { endpoints, waiting, release }
 }
 
-test('an answer that cannot be written costs its connection, and the server lives', async (t) => {
+test('a response that cannot be written closes its connection, and the server keeps running', async (t) => {
   const open = { area: 'x', summary: 'x', policy: { kind: 'open' }, responses: {} } as const
   const unwritable = { status: 200, body: 1n }
   const edge = await startEdge({
@@ -109,7 +112,7 @@ test('an answer that cannot be written costs its connection, and the server live
   assert.equal(edge.logged().split('an answer could not be written').length, 3)
 })
 
-test('408: headers that do not arrive in time', async (t) => {
+test('408: headers that do not arrive in time end the connection', async (t) => {
   const edge = await startEdge({
     limits: { ...fast, headersTimeoutMs: 100, requestTimeoutMs: 200 },
   })
@@ -121,7 +124,7 @@ test('408: headers that do not arrive in time', async (t) => {
   assert.equal(faultOfError(answer, 'request_timeout'), null)
 })
 
-test('408: a connection that never says anything', async (t) => {
+test('408: a connection that never sends anything is closed', async (t) => {
   const edge = await startEdge({
     limits: { ...fast, headersTimeoutMs: 100, requestTimeoutMs: 200 },
   })
@@ -131,8 +134,8 @@ test('408: a connection that never says anything', async (t) => {
   await connection.closed
 })
 
-test('408: a body shorter than its Content-Length, when its time is over; and one line in the log', async (t) => {
-  // Time enough for the head.
+test('408: a body shorter than its Content-Length ends at its deadline, with one line in the log', async (t) => {
+  // Long enough for the head.
   const edge = await startEdge({
     limits: { ...fast, headersTimeoutMs: 2_000, requestTimeoutMs: 2_000 },
   })
@@ -154,7 +157,7 @@ for (const [when, authorization] of [
   ['at once', 'x'],
   ['a moment later', `Bearer svc_live_${'a'.repeat(36)}`],
 ])
-  test(`401, ${when}, before the body is whole: no second answer when its time is over`, async (t) => {
+  test(`401, ${when}, before the body is complete: no second response follows at its deadline`, async (t) => {
     const edge = await startEdge({
       limits: { ...fast, headersTimeoutMs: 2_000, requestTimeoutMs: 2_000 },
     })
@@ -167,10 +170,10 @@ for (const [when, authorization] of [
     assert.equal(edge.logged().trim().split('\n').length, 1)
   })
 
-test('400: a caller that goes on sending nonsense has time to read its answer', async (t) => {
+test('400: a caller that keeps sending invalid bytes has time to read its response', async (t) => {
   const edge = await startEdge()
   t.after(() => edge.stop())
-  // That time never ends.
+  // The timer for the remaining bytes fires only when the test says so.
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const [broken, other] = [await openRaw(edge.port), await openRaw(edge.port)]
   broken.socket.pause()
@@ -189,7 +192,7 @@ test('400: a caller that goes on sending nonsense has time to read its answer', 
   other.socket.destroy()
 })
 
-test('a caller that does not read its answer is cut off', async (t) => {
+test('a caller that does not read its response is disconnected', async (t) => {
   const { endpoints } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { ...fast, readTimeoutMs: 100 } })
   t.after(() => edge.stop())
@@ -200,7 +203,7 @@ test('a caller that does not read its answer is cut off', async (t) => {
   connection.socket.destroy()
 })
 
-test('so is one that does not read an answer which waited for those before it', async (t) => {
+test('a caller that does not read a response which waited behind others is disconnected', async (t) => {
   const { endpoints, waiting, release } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { ...fast, readTimeoutMs: 100 } })
   t.after(() => edge.stop())
@@ -226,7 +229,7 @@ async function untilConnected(edge: TestEdge, count: number): Promise<void> {
   while ((await gauge()) !== String(count)) await nextTurn()
 }
 
-test('connections of one address are bounded, those of a trusted proxy are not', async (t) => {
+test('the connections of one address are limited, those of a trusted proxy are not', async (t) => {
   const limits = { connectionsPerAddressMax: 2 }
   const edge = await startEdge({ trustedProxies: [], limits })
   t.after(() => edge.stop())
@@ -254,7 +257,7 @@ test('connections of one address are bounded, those of a trusted proxy are not',
   await behindProxy.stop()
 })
 
-test('connections of all addresses together are bounded, and those that are refused are counted', async (t) => {
+test('the connections of all addresses together are limited, and refused ones are counted', async (t) => {
   const edge = await startEdge({ limits: { connectionsMax: 2 } })
   t.after(() => edge.stop())
   const two = [await openRaw(edge.port), await openRaw(edge.port)]
@@ -269,7 +272,7 @@ test('connections of all addresses together are bounded, and those that are refu
 
 const gate = { slots: 1, turnMs: 5, turnAloneMs: 5, waitMs: 60_000 }
 
-test('503 overloaded: a request is refused when it has waited as long as it may, and not before', async (t) => {
+test('503 overloaded: a request is rejected when its wait is over, and not before', async (t) => {
   const { endpoints, waiting, release } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { gate: { ...gate, waitMs: 50 } } })
   t.after(() => edge.stop())
@@ -320,7 +323,7 @@ test('a client with one request waits for one round of all clients, not for the 
   assert.equal(order.indexOf('198.51.100.1'), 2, order.join())
 })
 
-test('a caller that leaves while its request waits is not served', async (t) => {
+test('a request whose caller leaves while it waits is not served', async (t) => {
   const { endpoints, waiting, release } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { gate } })
   t.after(() => edge.stop())
@@ -337,7 +340,7 @@ test('a caller that leaves while its request waits is not served', async (t) => 
   assert.match(await edge.metrics.text(), /^http_in_flight\{priority="write"\} 0$/m)
 })
 
-test('more than 8 requests of one connection without an answer end it; 8 are answered', async (t) => {
+test('8 unanswered requests of one connection are answered; one more closes it', async (t) => {
   const { endpoints, waiting, release } = heldEndpoints()
   const edge = await startEdge({ endpoints })
   t.after(() => edge.stop())
@@ -365,7 +368,7 @@ const dripped = (client: string) =>
     '{',
   )
 
-test('200: bodies that are still being read take no slot', async (t) => {
+test('200: a body that is still being read takes no slot', async (t) => {
   const edge = await startEdge({ limits: { gate } })
   t.after(() => edge.stop())
   const slow = await Promise.all([1, 2, 3].map(() => openRaw(edge.port)))
@@ -381,7 +384,7 @@ test('200: bodies that are still being read take no slot', async (t) => {
   })
 })
 
-test('503 overloaded: of the open bodies of one network beyond its limit the slowest is cut', async (t) => {
+test('503 overloaded: beyond the limit of one network its slowest open body is cut', async (t) => {
   const edge = await startEdge({ limits: { openBodiesPerNetworkMax: 1 } })
   t.after(() => edge.stop())
   const [slow, next] = [await openRaw(edge.port), await openRaw(edge.port)]
@@ -397,7 +400,7 @@ test('503 overloaded: of the open bodies of one network beyond its limit the slo
   next.socket.destroy()
 })
 
-test('408: a body below the minimum rate ends its connection; a fast one goes on', async (t) => {
+test('408: a body below the minimum rate ends its connection; a fast one continues', async (t) => {
   const edge = await startEdge({ limits: { ...fast, bodyGraceMs: 50, bodyRateMin: 100_000_000 } })
   t.after(() => edge.stop())
   const slow = await openRaw(edge.port)
@@ -409,7 +412,7 @@ test('408: a body below the minimum rate ends its connection; a fast one goes on
   assert.equal((await ask(edge.port, post('/echo', '{}'))).status, 200)
 })
 
-test('503: an endpoint that does not answer in time; what it says later is dropped', async (t) => {
+test('503: an endpoint misses its deadline, and its late result is dropped', async (t) => {
   const { endpoints, waiting, release } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { ...fast, answerTimeoutMs: 60 } })
   t.after(() => edge.stop())
@@ -428,7 +431,7 @@ test('503: an endpoint that does not answer in time; what it says later is dropp
   connection.socket.destroy()
 })
 
-test('what is due on a connection is answered before the 413 that ends it', async (t) => {
+test('responses that are due on a connection are sent before the 413 that ends it', async (t) => {
   const { endpoints, waiting, release } = heldEndpoints()
   const edge = await startEdge({ endpoints })
   t.after(() => edge.stop())
@@ -445,7 +448,7 @@ test('what is due on a connection is answered before the 413 that ends it', asyn
   await connection.closed
 })
 
-test('200: a body that is slow to come has time of its own, beside that of the answer', async (t) => {
+test('200: the time of a slow body is added to the time of its response', async (t) => {
   const { endpoints, waiting } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { ...fast, answerTimeoutMs: 60 } })
   t.after(() => edge.stop())
@@ -460,7 +463,7 @@ test('200: a body that is slow to come has time of its own, beside that of the a
   slow.socket.destroy()
 })
 
-test('readiness: green with all checks, red with one that fails, throws or is silent', async () => {
+test('readiness is green if all checks pass, and red if one fails, throws or hangs', async () => {
   const ready = async (readiness: () => Promise<Record<string, string>>) => {
     const edge = await startEdge({ readiness })
     const answer = await ask(edge.port, request('GET /readyz'))
@@ -480,7 +483,7 @@ test('readiness: green with all checks, red with one that fails, throws or is si
   assert.equal(silent[0], 503)
 })
 
-test('drain: readiness turns red, what is under way is finished, then nobody is let in', async () => {
+test('drain: readiness turns red, requests in progress finish, then no connection is accepted', async () => {
   const { endpoints, waiting, release } = heldEndpoints()
   const edge = await startEdge({ endpoints })
   const kept = await openRaw(edge.port)
@@ -489,7 +492,7 @@ test('drain: readiness turns red, what is under way is finished, then nobody is 
   const busy = await openRaw(edge.port)
   busy.send(request('GET /held'))
   await waiting(1)
-  // Time enough to ask.
+  // Long enough to send the requests below.
   const drained = edge.drain(2_000)
   kept.send(request('GET /readyz'))
   const ready = await kept.answer()
@@ -506,7 +509,7 @@ test('drain: readiness turns red, what is under way is finished, then nobody is 
   await assert.rejects(fetch(`http://127.0.0.1:${edge.port}/document`))
 })
 
-test('drain: a second wish to end cuts off what is under way', { timeout: 10_000 }, async () => {
+test('drain: a second call cuts off requests in progress', { timeout: 10_000 }, async () => {
   const { endpoints, waiting } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { drainTimeoutMs: 30_000 } })
   const busy = ask(edge.port, request('GET /held'))
@@ -518,7 +521,7 @@ test('drain: a second wish to end cuts off what is under way', { timeout: 10_000
   await drained
 })
 
-test('drain: what does not end in its time is cut off', async () => {
+test('drain: requests that exceed the drain timeout are cut off', async () => {
   const { endpoints, waiting } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { drainTimeoutMs: 50 } })
   const busy = ask(edge.port, request('GET /held'))

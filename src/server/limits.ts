@@ -1,26 +1,36 @@
-/** The limits of the edge; tests scale them down. */
+/** The limits of the HTTP edge. Tests scale them down. */
 import { patient } from '../platform/patience.ts'
 import type { GateLimits } from './gate.ts'
 import type { BodyLimits } from './open-bodies.ts'
 
 export interface ServerLimits extends BodyLimits {
-  /** Of the gate of each priority. */
+  /** The limits of each priority's gate. */
   gate: GateLimits
-  /** Requests of one connection whose answers have not had their turn; one more ends the connection. */
+  /**
+   * Requests of one connection whose responses have not been written. One more closes the
+   * connection.
+   */
   unansweredMax: number
-  /** Milliseconds: all headers, the whole request, the time between two requests, and how often that is looked at. */
+  /**
+   * Milliseconds for all headers, for the whole request, between two requests, and between two
+   * checks.
+   */
   headersTimeoutMs: number
   requestTimeoutMs: number
   keepAliveTimeoutMs: number
   checkIntervalMs: number
-  /** Milliseconds an endpoint may take to answer; one with a body has `requestTimeoutMs` on top. */
+  /**
+   * Milliseconds that an endpoint may take to respond. With a body, `requestTimeoutMs` is added.
+   */
   answerTimeoutMs: number
-  /** Milliseconds a caller may take to read its answer. */
+  /** Milliseconds that a caller may take to read its response. */
   readTimeoutMs: number
   connectionsMax: number
-  /** From one address (IPv6: one /64); trusted proxies are exempt. */
+  /** Connections from one address (IPv6: one /64). Trusted proxies are exempt. */
   connectionsPerAddressMax: number
-  /** Milliseconds that what is under way may take once the doors are closed. */
+  /**
+   * Milliseconds that requests in progress may take after the server stops accepting connections.
+   */
   drainTimeoutMs: number
 }
 
@@ -31,10 +41,10 @@ const defaultLimits: ServerLimits = {
   checkIntervalMs: 1_000,
   answerTimeoutMs: 10_000,
   readTimeoutMs: 30_000,
-  // The operator's to say.
+  // The operator's settings decide.
   connectionsMax: Number.POSITIVE_INFINITY,
   connectionsPerAddressMax: Number.POSITIVE_INFINITY,
-  // Twice what a processor answers in the milliseconds for which a call waits for the database.
+  // 64 slots are twice the calls that one processor answers while a call waits for the database.
   gate: { slots: 64, turnMs: 5, turnAloneMs: 200, waitMs: 1_200 },
   unansweredMax: 8,
   openBodiesMax: 1_024,
@@ -46,10 +56,10 @@ const defaultLimits: ServerLimits = {
   drainTimeoutMs: 20_000,
 }
 
-/** The defaults where machine and database may be slow. */
+/** Returns the defaults, with longer deadlines if the machine and the database may be slow. */
 export function patientLimits(): ServerLimits {
   const { answerTimeoutMs, requestTimeoutMs, gate } = defaultLimits
-  // A request whose body is unread while it waits must be read in time.
+  // The body of a waiting request must still arrive within the request timeout.
   const waitMs = Math.min(patient(gate.waitMs), requestTimeoutMs / 2)
   return {
     ...defaultLimits,

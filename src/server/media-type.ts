@@ -1,10 +1,16 @@
-/** Pure: the media type of a body, read by ourselves: a parser that guesses lets two readers see two bodies (decision D18). */
+/**
+ * Pure: parses the media type of a body strictly. With a lenient parser, two readers may see two
+ * different bodies (decision D18).
+ */
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const mediaType = new RegExp(`^(${token}/${token})[ \\t]*((?:;.*)?)$`)
 const parameter = new RegExp(`;[ \\t]*(?:(${token})=(?:(${token})|"([^"\\\\]*)"))?[ \\t]*`, 'y')
 
-/** Returns null if the body is of an `accepted` type in UTF-8 and without a content encoding, or the message of the 415. */
+/**
+ * Returns null if the body has an `accepted` type, in UTF-8 and without a content encoding.
+ * Otherwise returns the message of the 415.
+ */
 export function mediaTypeFault(
   contentType: string | undefined,
   contentEncoding: string | undefined,
@@ -25,14 +31,17 @@ export function mediaTypeFault(
 
 const quotedMax = 100
 
-/** The start of a header, in printable ASCII. */
+/** Returns the start of a header in printable ASCII. */
 function quotable(header: string): string {
   const ascii = header.slice(0, quotedMax).replaceAll(/[^ -~]/g, '?')
   if (ascii === '') return 'empty'
   return header.length > quotedMax ? `${ascii}…` : ascii
 }
 
-/** The charset parameter in lower case, null where there is none, and undefined where the parameters cannot be read. */
+/**
+ * Returns the charset parameter in lower case, null if there is none, or undefined if the
+ * parameters are malformed.
+ */
 function charsetOf(parameters: string): string | null | undefined {
   let charset: string | null = null
   parameter.lastIndex = 0

@@ -1,10 +1,13 @@
-/** Pure: which representation of a public document a caller gets (RFC 9110 §12.5, §13.1.2). */
+/** Pure: selects the representation of a public document (RFC 9110 §12.5, §13.1.2). */
 import type { Encoding } from '../platform/http/document.ts'
 
-/** Smallest first: what is taken where a caller likes several equally. */
+/** Smallest first. Decides between encodings of equal weight. */
 const preference = ['br', 'gzip', 'identity'] as const satisfies Encoding[]
 
-/** The available encoding the caller likes most. Where it refuses all of them it gets identity: an answer it may still be able to use. */
+/**
+ * Returns the available encoding with the highest weight. If the caller refuses all of them, it
+ * gets identity, which it may still be able to use.
+ */
 export function chooseEncoding(
   acceptEncoding: string | undefined,
   available: readonly Encoding[],
@@ -26,11 +29,13 @@ export function chooseEncoding(
 
 function encodingWeight(encoding: Encoding, weights: Map<string, number>): number {
   const named = weights.get(encoding) ?? (encoding === 'gzip' ? weights.get('x-gzip') : undefined)
-  // Identity that is not mentioned is acceptable, but any encoding that is mentioned is liked more.
+  // Identity is acceptable if it is not named, but every named encoding ranks above it.
   return named ?? weights.get('*') ?? (encoding === 'identity' ? 0.0005 : 0)
 }
 
-/** Whether `Accept` likes `application/json` more than `application/ld+json` (JSON-LD 1.1 §6.1). */
+/**
+ * Returns whether `Accept` ranks `application/json` above `application/ld+json` (JSON-LD 1.1 §6.1).
+ */
 export function prefersPlainJson(accept: string | undefined): boolean {
   if (accept === undefined) return false
   const weights = weightsOf(accept)
@@ -38,7 +43,10 @@ export function prefersPlainJson(accept: string | undefined): boolean {
   return (weights.get('application/json') ?? any) > (weights.get('application/ld+json') ?? any)
 }
 
-/** `gzip;q=0.5, *;q=0` as names and weights; parameters other than q are left out, an unreadable q counts as 0. */
+/**
+ * Parses `gzip;q=0.5, *;q=0` into weights by name. Parameters other than q are ignored, and a
+ * malformed q counts as 0.
+ */
 function weightsOf(header: string): Map<string, number> {
   const weights = new Map<string, number>()
   for (const item of header.split(',')) {
@@ -51,7 +59,7 @@ function weightsOf(header: string): Map<string, number> {
   return weights
 }
 
-/** Whether If-None-Match names this strong ETag: `*`, or a list compared weakly. */
+/** Returns whether If-None-Match names this strong ETag: `*`, or a list that is compared weakly. */
 export function etagMatches(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true
   for (const [listed] of ifNoneMatch.matchAll(/"[^"]*"/g)) if (listed === etag) return true

@@ -1,11 +1,11 @@
-/** What an operator sees of requests, and what never shows. */
+/** The log and the metrics of requests, and the secrets that they must not show. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, openRaw, post, request, startEdge } from '../../test/support/start/edge.ts'
 import { openLog, redact } from '../platform/observability/log.ts'
 import { serveMetrics } from '../platform/observability/metrics.ts'
 
-test('one line a request: method, route, status, time, request id, caller, error; and no more', async () => {
+test('each request has one log line with method, route, status, time, request id, caller and error, and nothing else', async () => {
   const edge = await startEdge({ trustedProxies: [] })
   const answer = await ask(edge.port, request('GET /items/A?digest=00ff'))
   await ask(edge.port, request('GET /document'))
@@ -30,7 +30,7 @@ test('one line a request: method, route, status, time, request id, caller, error
   assert.equal(served.error, undefined)
 })
 
-test('callers behind one connection of a proxy are told apart, request by request', async (t) => {
+test('callers behind one connection of a proxy have different digests, request by request', async (t) => {
   const edge = await startEdge()
   t.after(() => edge.stop())
   const proxy = await openRaw(edge.port)
@@ -73,7 +73,7 @@ test('a secret in any place of a request leaves no trace in log and metrics', as
   assert.doesNotMatch(seen, /CANARY|canary|whsec_secret/)
 })
 
-test('what looks like a secret is blanked in every line, wherever it stands', () => {
+test('text that looks like a secret is blanked in every log line', () => {
   const pem = '-----BEGIN PRIVATE KEY-----\\nMC4CAQ\\n-----END PRIVATE KEY-----\\n'
   const line = `{"a":"svc_live_abc123 svc_test_x-y whsec_q","b":"${pem}","c":"-----BEGIN EC KEY-----\\nMHc"}`
   assert.equal(
@@ -89,7 +89,7 @@ test('what looks like a secret is blanked in every line, wherever it stands', ()
   assert.doesNotMatch(written, /MC4CAQ|zzz/)
 })
 
-test('the level of the log decides about requests too', async () => {
+test('the log level applies to requests too', async () => {
   let written = ''
   const log = openLog({ level: 'warn', to: { write: (text) => void (written += text) } })
   const edge = await startEdge({ log })
@@ -99,7 +99,7 @@ test('the level of the log decides about requests too', async () => {
   assert.equal(written, '')
 })
 
-test('metrics: requests by route and status, durations, JSON refusals, on a port of their own', async () => {
+test('the metrics port serves requests by route and status, durations and JSON refusals', async () => {
   const edge = await startEdge()
   await ask(edge.port, request('GET /document'))
   await ask(edge.port, request('HEAD /document'))
@@ -110,7 +110,7 @@ test('metrics: requests by route and status, durations, JSON refusals, on a port
   const page = await serveMetrics(edge.metrics, { host: '127.0.0.1', port: 0 })
   const scrape = () => fetch(`http://127.0.0.1:${page.port}/metrics`)
   await scrape()
-  // A second scrape tells the same: nothing is added up twice.
+  // A second scrape returns the same numbers: nothing is counted twice.
   const scraped = await scrape()
   const elsewhere = await fetch(`http://127.0.0.1:${page.port}/document`)
   const text = await scraped.text()

@@ -21,7 +21,7 @@ function bodiesAt() {
   return { bodies, clock, cuts, open }
 }
 
-test('of the unfinished bodies of one network beyond its limit the slowest is cut', () => {
+test('beyond the limit of one network its slowest unfinished body is cut', () => {
   const { clock, cuts, open } = bodiesAt()
   open('slow', 'n').grow(1)
   const fast = open('fast', 'n')
@@ -33,7 +33,7 @@ test('of the unfinished bodies of one network beyond its limit the slowest is cu
   assert.deepEqual(cuts, ['slow overloaded'])
 })
 
-test('of the unfinished bodies of all networks beyond the limit the slowest is cut', () => {
+test('beyond the limit of all networks the slowest unfinished body is cut', () => {
   const { bodies, clock, cuts, open } = bodiesAt()
   open('a')
   clock.now = 10
@@ -42,7 +42,7 @@ test('of the unfinished bodies of all networks beyond the limit the slowest is c
   assert.equal(bodies.count(), 4)
 })
 
-test('a whole body takes no place among the unfinished ones, but its bytes until it is released', () => {
+test('a complete body does not count as unfinished, but its bytes count until it is released', () => {
   const { bodies, cuts, open } = bodiesAt()
   const whole = open('whole', 'n')
   whole.grow(500_000)
@@ -59,7 +59,7 @@ test('a whole body takes no place among the unfinished ones, but its bytes until
   assert.equal(bodies.bytes() < 100_002, true)
 })
 
-test('a body is cut that has less than the minimum rate after its grace, and not one that has it', () => {
+test('a body below the minimum rate is cut after its grace period; one at that rate is not', () => {
   const { bodies, clock, cuts, open } = bodiesAt()
   const enough = open('enough')
   const tooSlow = open('too slow')
@@ -75,7 +75,7 @@ test('a body is cut that has less than the minimum rate after its grace, and not
   assert.equal(bodies.bytes(), 0)
 })
 
-test('whatever happens: the limits hold, and what is released is counted no longer', () => {
+test('in any sequence the limits hold, and a released body is no longer counted', () => {
   const step = fc.record({
     kind: fc.constantFrom('open', 'grow', 'finish', 'release', 'wait'),
     which: fc.nat(20),
@@ -93,7 +93,8 @@ test('whatever happens: the limits hold, and what is released is counted no long
         if (kind === 'release') body?.release()
         if (kind === 'wait') clock.now += amount / 100
         assert.ok(bodies.count() <= limits.openBodiesMax)
-        // Only unfinished bodies grow in the server, and a body that grows past the limit is cut itself if no other is.
+        // Only unfinished bodies grow in the server. A body that grows past the limit is cut itself
+        // if no other is.
         assert.ok(
           bodies.count() === 0 || bodies.bytes() <= limits.bodyBytesMax || kind === 'finish',
         )

@@ -1,6 +1,9 @@
 /**
- * The memory that request bodies take. A body that is being read takes no slot of a gate, so it is bounded here, for each client network
- * and in total: unfinished bodies by number and by rate; unfinished bodies and those that wait for their work by bytes.
+ * Limits the memory that request bodies take, for each client network and in total. A body that is
+ * being read takes no slot of a gate, so gates cannot limit it.
+ *
+ * Unfinished bodies are limited by number and by rate. Unfinished bodies and complete ones that
+ * wait for their work are limited by bytes.
  */
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 
@@ -10,23 +13,26 @@ export interface BodyLimits {
   openBodiesPerNetworkMax: number
   bodyBytesMax: number
   bodyBytesPerNetworkMax: number
-  /** Milliseconds in which a body may come at any rate. */
+  /** Milliseconds in which a body may arrive at any rate. */
   bodyGraceMs: number
-  /** Bytes a second that a body needs on average after its grace. */
+  /** Bytes a second that a body needs on average after its grace period. */
   bodyRateMin: number
 }
 
 export interface HeldBody {
-  /** Counts bytes that arrived. If a limit is passed, the slowest body is cut; that may be this one. */
+  /** Counts bytes that arrived. Beyond a limit, the slowest body is cut; that may be this one. */
   grow(bytes: number): void
-  /** The body is whole, and its bytes are still held. */
+  /** Marks the body as complete. Its bytes are still held. */
   finish(): void
-  /** The body is held no longer. A second call has no effect. */
+  /** Stops holding the body. A second call has no effect. */
   release(): void
 }
 
 export interface OpenBodies {
-  /** `network` is a client network; `cut` is called at most once, and the body is released by then. */
+  /**
+   * Registers a body of a client network. `cut` is called at most once, after the body was
+   * released.
+   */
   open(network: string, cut: (refusal: Refusal) => void): HeldBody
   cutSlow(): void
   /** Unfinished bodies. */
@@ -40,9 +46,9 @@ interface Body extends HeldBody {
   cut(refusal: Refusal): void
 }
 
-/** What one network holds, or all of them. */
+/** The bodies of one network, or of all networks. */
 interface Share {
-  /** Bodies, whole ones among them. */
+  /** Bodies, complete ones included. */
   held: number
   readonly unfinished: Set<Body>
   bytes: number
@@ -50,7 +56,10 @@ interface Share {
   readonly bytesMax: number
 }
 
-/** A body that has just begun counts as if this much of it were here, so that it is not slower than one that has dripped for seconds. */
+/**
+ * Bytes added to each body before rates are compared, so that a body that has just started is not
+ * slower than one that has dripped for seconds.
+ */
 const advanceBytes = 65_536
 
 export function trackBodies(limits: BodyLimits, now = () => performance.now()): OpenBodies {
@@ -95,10 +104,12 @@ export function trackBodies(limits: BodyLimits, now = () => performance.now()): 
     return body
   }
 
-  /** Cuts the slowest bodies until the share is within its limits, or only whole ones are left. */
+  /**
+   * Cuts the slowest bodies until the share is within its limits or has no unfinished body left.
+   */
   function bound(share: Share): void {
     while (share.unfinished.size > share.countMax || share.bytes > share.bytesMax) {
-      // A body without bytes makes room among the bodies alone.
+      // Cutting a body without bytes frees a place, but no memory.
       const bytesMin = share.unfinished.size > share.countMax ? 0 : 1
       const slowest = slowestOf(share.unfinished, { bytesMin, now: now() })
       if (slowest === undefined) return

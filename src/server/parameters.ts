@@ -1,4 +1,4 @@
-/** Path and query parameters against their declaration; nothing is coerced (decision D8). */
+/** Checks path and query parameters against their declaration. Nothing is coerced (decision D8). */
 import type { TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
@@ -8,9 +8,10 @@ export type Parameters = Readonly<Record<string, string>>
 export type ParameterCheck = (values: Parameters) => Parameters | Refusal
 
 /**
- * A check that gives back the declared parameters alone, or says which one has not its form. A `default` stands where nothing is sent, and
- * where a declaration has `oneSpelling`, values come back in it: whoever asks for the same thing in other words has made the same call, for a
- * purchase as well.
+ * Builds a check that returns the declared parameters or a refusal that names the malformed one.
+ *
+ * An absent parameter gets its `default`. If a declaration has `oneSpelling`, its values come back
+ * in that spelling, so two spellings of one value are the same call, also for a purchase.
  */
 export function parameterCheck(schema: TObject | undefined): ParameterCheck {
   if (schema === undefined) return () => noValues
@@ -47,7 +48,10 @@ export function parameterCheck(schema: TObject | undefined): ParameterCheck {
   return (values) => (values === noValues ? ofNothing : check(values))
 }
 
-/** The query of a request target: all of its text must be well formed, undeclared parameters are then ignored. */
+/**
+ * Reads the query of a request target. All of its text must be well formed; undeclared parameters
+ * are then ignored.
+ */
 export function queryOf(target: string, check: ParameterCheck): Parameters | Refusal {
   const mark = target.indexOf('?')
   const query = parseQuery(mark === -1 ? '' : target.slice(mark + 1))

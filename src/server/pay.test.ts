@@ -1,4 +1,4 @@
-/** Who leaves is not charged any more, and gets back what it was charged meanwhile. */
+/** A caller that leaves is not charged, and a charge that already happened is refunded. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openRaw, request, startEdge, validKey } from '../../test/support/start/edge.ts'
@@ -9,8 +9,8 @@ import { endpoint } from '../platform/http/endpoint.ts'
 import { setPatience } from '../platform/patience.ts'
 
 /**
- * A call of a paid route that stands still, until it is told to go on, where it is read or where it is charged; of a key that was seen
- * before, or is looked up. Those that follow it do not stand still.
+ * Starts a call of a paid route and holds it at its read or at its charge until `goOn`. The key was
+ * seen before or is looked up. Later calls are not held.
  */
 async function startCall(heldAt: 'read' | 'charge', isSeen: boolean) {
   const charged: MeteredCall[] = []
@@ -113,7 +113,7 @@ test('a caller that stays is charged', async () => {
 })
 
 for (const isSeen of [false, true])
-  test(`requests sent one behind the other are each charged when their answer can leave, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
+  test(`pipelined requests are each charged when their response can be sent, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
     const behind = async () => {
       const call = await startCall('read', isSeen)
       call.send()
@@ -138,7 +138,7 @@ for (const isSeen of [false, true])
   })
 
 for (const isSeen of [false, true])
-  test(`an answer waits for those before it for a moment, and is 503 then, for nothing, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
+  test(`503: a response that waits too long for earlier ones on its connection is not charged, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
     const call = await startCall('read', isSeen)
     setPatience(0.01)
     call.send()

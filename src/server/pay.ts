@@ -1,6 +1,7 @@
 /**
- * What a call costs (decisions D19–D22): credits of the key's account, or an x402 payment. The answer is made and written out first, then
- * charged, then sent: whatever is not a 200 costs nothing, and a 200 that was not charged never leaves.
+ * Charges a call: credits of the key's account, or an x402 payment (decisions D19–D22). The
+ * response is built and serialized, then charged, then sent. A response other than 200 costs
+ * nothing, and a 200 that was not charged is never sent.
  */
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import type { Charge, MeteredCall, Metering, SeenKey } from '../platform/http/admission.ts'
@@ -27,9 +28,9 @@ import { isRefusal, type Parameters } from './parameters.ts'
 import { isTooLate, turnOf } from './turn.ts'
 
 export interface PayParts extends AdmitParts {
-  /** Absent: calls with a key cost nothing (decision D21). */
+  /** If absent, calls with a key are free (decision D21). */
   metering: Metering | undefined
-  /** Absent: nobody can pay on the spot. */
+  /** If absent, x402 payments are not accepted. */
   payments: PaymentPort | undefined
 }
 
@@ -38,10 +39,10 @@ export interface PaidCall {
   exchange: Exchange
   admitted: Admitted
   idempotencyKey: string | null
-  /** As checked. */
+  /** Checked parameters. */
   path: Parameters
   query: Parameters
-  /** Null where none is declared; ambiguous JSON as it was sent. */
+  /** Null if none is declared. Ambiguous JSON is given as the bytes that were sent. */
   body: unknown
 }
 
@@ -63,7 +64,9 @@ export async function answerAdmitted(edge: PayParts, call: PaidCall, work: Work)
   return (await missProblem(edge, call, bucketOf(key))) ?? answer
 }
 
-/** On the spot, or with a key the next time. */
+/**
+ * Answers a paid call without a key: a payment challenge, or the read if the caller pays by x402.
+ */
 async function answerKeyless(
   edge: PayParts,
   { policy, ...call }: PaidCall & { policy: PaidPolicy },
@@ -73,7 +76,7 @@ async function answerKeyless(
   const { path: pathTemplate, summary: description, operationId } = route.endpoint
   if (edge.payments === undefined) return challenged('missing_api_key')
   const limits = { name: operationId, ...policy.limits }
-  // Wallets cost nothing: whoever has many is held by where they call from.
+  // Wallets cost nothing, so a payer is limited by its network as well.
   const callerOf = (payer: string | null): ClientNetwork => {
     const { buckets } = edge.network(exchange)
     return { buckets: payer === null ? buckets : [{ key: payer, factor: 1 }, ...buckets] }
@@ -124,7 +127,7 @@ async function answerMetered(
   if (metering === undefined) return work(caller)
   if (caller.environment === 'test') return withCredits(await work(caller), { charged: 0 })
   const purchase = purchaseOf(call)
-  // A repeat costs nothing: only the charge can tell whether this is one.
+  // A repeated purchase is free, and only the charge can recognize one.
   const shortfall = purchase === null ? metering.shortfall(key, meter) : null
   if (shortfall !== null) return shortfall
   const answer = ready(await work(caller))
@@ -164,10 +167,13 @@ interface SeenCall {
 }
 
 /**
- * The call of a key that was valid the last time is charged by a statement that charges valid keys alone (decision D15): whoever is charged
- * need not be looked up. Null where this key or this call is not charged so. Else the answer, paid for; or null, where nothing was charged:
- * then the key is looked up, and everything else, failures among it, is said in its order. Throws `UnavailableError` alone, where there is no
- * time left for that, or it is not known whether the call was charged.
+ * Charges the call of a key that was valid at its last use, with a statement that charges only
+ * valid keys (decision D15). If the charge succeeds, the key needs no look-up.
+ *
+ * Returns null if this key or this call cannot be charged in this way. Otherwise resolves to the
+ * paid response, or to null if nothing was charged: the key is then looked up, and the usual checks
+ * decide the response. Rejects only with `UnavailableError`: no time is left for a look-up, or the
+ * outcome of the charge is unknown.
  */
 export function proveByCharge(
   { metering }: PayParts,
@@ -182,7 +188,7 @@ async function chargeSeen(
   metering: Metering,
   { key: { caller }, policy, route, exchange, counted, read }: SeenCall,
 ): Promise<Answer | null> {
-  // Whoever is over a limit does not wait for the read.
+  // A caller over its limit does not wait for the read.
   const verdict = await counted.catch(nullUnlessUnavailable)
   if (verdict === null || !verdict.allowed) return null
   const answer = await read.then(ready).catch(nullUnlessUnavailable)
@@ -209,7 +215,10 @@ function purchaseOf({ route, idempotencyKey, path, query, body }: Omit<PaidCall,
   return { idempotencyKey, fingerprint }
 }
 
-/** Written out: what cannot be is our 500, and must not have been paid for. */
+/**
+ * Serializes a response before the charge. A body that cannot be serialized is a 500 of ours and
+ * must not be charged.
+ */
 function ready(answer: Answer): Answer {
   return 'status' in answer && answer.text === undefined
     ? { ...answer, text: JSON.stringify(answer.body) }

@@ -1,4 +1,7 @@
-/** The charge for a paid read tells that its key is valid; whoever is not charged is looked up, and told everything in its order. */
+/**
+ * The charge for a paid read proves its key. If nothing is charged, the key is looked up and the
+ * usual checks decide the response.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { validKey } from '../../test/support/start/edge.ts'
@@ -6,7 +9,7 @@ import { scope, startPaid } from '../../test/support/start/paid-edge.ts'
 import type { MeteredCall, Metering } from '../platform/http/admission.ts'
 import { refuse, UnavailableError } from '../platform/http/errors.ts'
 
-/** Charges what is asked of it, unless told otherwise. */
+/** Builds a metering that charges every call, except where `over` replaces a function. */
 function recordedMetering(over: Partial<Metering> = {}) {
   const charged: MeteredCall[] = []
   const metering: Metering = {
@@ -22,7 +25,10 @@ function recordedMetering(over: Partial<Metering> = {}) {
   return { charged, metering }
 }
 
-/** Looks a key up where nobody has proven it; `lookUps` are the times. */
+/**
+ * Builds an authenticator that looks the key up unless a charge has proven it, and counts the
+ * look-ups.
+ */
 function lookingUp(found: typeof validKey | null = validKey) {
   const told = { lookUps: 0 }
   const authenticate = async (seen: () => Promise<boolean> | null) => {
@@ -34,7 +40,7 @@ function lookingUp(found: typeof validKey | null = validKey) {
   return { told, authenticate }
 }
 
-test('200: who is charged as a valid key is not looked up', async () => {
+test('200: a key that the charge proves is not looked up', async () => {
   const { charged, metering } = recordedMetering()
   const { told, authenticate } = lookingUp()
   const edge = await startPaid({ metering, authenticate })
@@ -50,7 +56,7 @@ test('200: who is charged as a valid key is not looked up', async () => {
   assert.match(String(headers.ratelimit), /"minute";r=99/)
 })
 
-test('200: who could not be charged as a valid key is looked up, and charged for what was read', async () => {
+test('200: a key that the charge could not prove is looked up, and charged for the early read', async () => {
   const { charged, metering } = recordedMetering()
   const { told, authenticate } = lookingUp()
   const edge = await startPaid({
@@ -69,7 +75,7 @@ test('200: who could not be charged as a valid key is looked up, and charged for
   assert.match(String(headers.ratelimit), /"minute";r=99/, 'counted once')
 })
 
-test('401: a key that no charge proves, and nobody finds, is told nothing else', async () => {
+test('401: a key that no charge proves and no look-up finds gets no other detail', async () => {
   const { metering } = recordedMetering({
     charge: async () => refuse('insufficient_credits'),
   })
@@ -86,12 +92,12 @@ for (const [what, { over = {}, free = false, headers = [] }] of Object.entries<{
   free?: boolean
   headers?: string[]
 }>({
-  'a key of which a charge cannot tell': { over: { isProvable: false } },
-  'a key of the sandbox': { over: { environment: 'test' } },
-  'a meter that costs nothing': { free: true },
+  'a key that a charge cannot prove': { over: { isProvable: false } },
+  'a test key': { over: { environment: 'test' } },
+  'a free meter': { free: true },
   'a named purchase': { headers: ['Idempotency-Key: purchase-0000001'] },
 }))
-  test(`200: looked up before anything is charged: ${what}`, async () => {
+  test(`200: the key is looked up before anything is charged: ${what}`, async () => {
     const { charged, metering } = recordedMetering({ isFree: () => free })
     const { told, authenticate } = lookingUp()
     const edge = await startPaid({ ...over, metering, authenticate })
@@ -104,7 +110,7 @@ for (const [what, { over = {}, free = false, headers = [] }] of Object.entries<{
     )
   })
 
-test('404 and 429: what is no 200 is charged nothing, and said to whose key is looked up', async () => {
+test('404 and 429: a response other than 200 costs nothing and is sent after the key is looked up', async () => {
   const { charged, metering } = recordedMetering()
   const { told, authenticate } = lookingUp()
   const edge = await startPaid({ metering, authenticate, perMinute: 1 })
@@ -130,7 +136,7 @@ test('200: a charge proves the scope of its route', async () => {
   ])
 })
 
-test('401: whatever goes wrong before a charge has proven a key, one that nobody finds is told nothing else', async () => {
+test('401: a failure before the charge is not revealed to an invalid key', async () => {
   const { metering } = recordedMetering({
     charge: async () => {
       throw new Error('not charged')
@@ -145,7 +151,7 @@ test('401: whatever goes wrong before a charge has proven a key, one that nobody
   assert.deepEqual([...statuses, told.lookUps], [401, 401, 2])
 })
 
-test('429: a limit is spent for reads that are not answered as well, and then none is begun', async () => {
+test('429: calls whose read fails use up the limit too, and then no read starts', async () => {
   const { metering } = recordedMetering()
   const { authenticate } = lookingUp()
   const edge = await startPaid({ metering, authenticate, perMinute: 1 })
@@ -157,7 +163,7 @@ test('429: a limit is spent for reads that are not answered as well, and then no
   assert.deepEqual([...statuses, edge.reads.begun], [503, 429, 429, 429, 2])
 })
 
-test('429: a call beyond its limit is charged nothing, whatever was read for it', async () => {
+test('429: a call over its limit is not charged, even if its read was started', async () => {
   const { charged, metering } = recordedMetering()
   const { authenticate } = lookingUp()
   const edge = await startPaid({ metering, authenticate, perMinute: 1 })
@@ -166,7 +172,7 @@ test('429: a call beyond its limit is charged nothing, whatever was read for it'
   assert.deepEqual([...statuses, edge.reads.begun, charged.length], [200, 429, 2, 1])
 })
 
-test('200: a call that is paid for is not refused because others of its key have found nothing meanwhile', async () => {
+test('200: a paid call is not rejected if the not-found limit of its key fills up meanwhile', async () => {
   const { metering } = recordedMetering()
   const held = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
@@ -194,7 +200,7 @@ test('200: a call that is paid for is not refused because others of its key have
   assert.deepEqual([...statuses, status], [404, 429, 429, 200])
 })
 
-test('503: a database that does not answer the read is not asked for the key as well; another failure is kept from whose key is not valid', async () => {
+test('503: if the database does not answer the read, the key is not looked up; 401: other failures are hidden from an invalid key', async () => {
   const { charged, metering } = recordedMetering()
   const { told, authenticate } = lookingUp(null)
   const edge = await startPaid({ metering, authenticate })
@@ -206,7 +212,7 @@ test('503: a database that does not answer the read is not asked for the key as 
   assert.deepEqual([failed.status, down.status, told.lookUps, charged.length], [401, 503, 1, 0])
 })
 
-test('503: where it is not known whether a call was charged, it is not charged again', async () => {
+test('503: a call whose charge has an unknown outcome is not charged again', async () => {
   let charges = 0
   const { metering } = recordedMetering({
     async charge() {

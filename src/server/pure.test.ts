@@ -1,4 +1,4 @@
-/** The pure decisions of the edge, over many inputs. */
+/** The pure decisions of the HTTP edge, with many inputs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
@@ -18,7 +18,7 @@ import { pathRoutes } from './routes.ts'
 
 const all: Encoding[] = ['identity', 'br', 'gzip']
 
-test('Accept-Encoding: weights, stars and refusals', () => {
+test('Accept-Encoding is read with weights, wildcards and refusals', () => {
   const cases: [string | undefined, Encoding][] = [
     [undefined, 'identity'],
     ['', 'identity'],
@@ -45,7 +45,7 @@ test('Accept-Encoding: weights, stars and refusals', () => {
   assert.equal(chooseEncoding('br, gzip', ['identity']), 'identity')
 })
 
-test('Accept: plain JSON only where it is liked more', () => {
+test('Accept selects plain JSON only if it has a higher weight', () => {
   for (const accept of [
     'application/json',
     'application/json, application/ld+json;q=0.9',
@@ -65,7 +65,7 @@ test('Accept: plain JSON only where it is liked more', () => {
     assert.ok(!prefersPlainJson(accept), accept)
 })
 
-test('If-None-Match with any list that holds the ETag matches, and with none that does not', () => {
+test('If-None-Match matches every list that contains the ETag, and no other', () => {
   const tag = fc.stringMatching(/^[\w,-]{1,12}$/).map((text) => `"${text}"`)
   fc.assert(
     fc.property(fc.array(tag), tag, fc.boolean(), (others, own, weak) => {
@@ -76,7 +76,7 @@ test('If-None-Match with any list that holds the ETag matches, and with none tha
   )
 })
 
-test('any query that URLSearchParams writes is read back; nothing is lost or joined', () => {
+test('a query that URLSearchParams writes is read back without loss', () => {
   const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0'))
   const pairs = fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name })
   fc.assert(
@@ -88,7 +88,7 @@ test('any query that URLSearchParams writes is read back; nothing is lost or joi
   )
 })
 
-test('media types: nothing but the declared ones passes', () => {
+test('only the declared media types are accepted', () => {
   const accepted = ['application/json']
   fc.assert(
     fc.property(fc.string(), (text) => {
@@ -98,7 +98,7 @@ test('media types: nothing but the declared ones passes', () => {
   )
 })
 
-test('the caller is the right-most address that is not a trusted proxy', () => {
+test('the client is the right-most address that is not a trusted proxy', () => {
   const trusted = trustedProxies(['10.0.0.0/8', '2001:db8::/32', '192.0.2.7'])
   const key = (peer: string, forwarded?: string) =>
     clientNetwork(peer, forwarded, trusted).buckets[0]?.key
@@ -114,7 +114,7 @@ test('the caller is the right-most address that is not a trusted proxy', () => {
   assert.equal(key(''), 'unknown')
 })
 
-test('all addresses of a /64 are one caller, all of a /48 one with tenfold limits', () => {
+test('all addresses of a /64 share one limit, and all of a /48 share a limit ten times as high', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(0xffff), { minLength: 5, maxLength: 5 }), (tail) => {
       const address = ['2a00', '1', '2', ...tail.map((part) => part.toString(16))]
@@ -126,7 +126,7 @@ test('all addresses of a /64 are one caller, all of a /48 one with tenfold limit
   )
 })
 
-test('a list of proxies that trusts everybody, or is none, is refused when the service starts', () => {
+test('a proxy list that trusts every address or is malformed stops the service at its start', () => {
   for (const range of ['0.0.0.0/0', '::/0', '10.0.0.0/33', 'proxy.example', '', '10.0.0.0/x', '1'])
     assert.throws(() => trustedProxies([range]), /trusted proxy/, range)
 })
@@ -137,7 +137,7 @@ test('request ids do not repeat', () => {
   for (const id of ids) assert.match(id, /^[\w-]{16}$/)
 })
 
-test('a declaration without policy, with a repeated name, or without its parameters does not start', () => {
+test('a declaration without a policy, with a repeated name or without its parameters stops the service at its start', () => {
   const [document, item] = sampleEndpoints() as [Endpoint, Endpoint]
   const { policy: _, ...open } = document
   const { pathParameters: __, ...bare } = item
@@ -152,7 +152,7 @@ test('a declaration without policy, with a repeated name, or without its paramet
   assert.equal(start(document, item).length, 2)
 })
 
-test('every 503 says when to come back', () => {
+test('every 503 has a Retry-After', () => {
   const sets = headerSets('https://scores.example.org')
   for (const [name, { status }] of Object.entries(errorTable)) {
     const { headers } = renderRefusal(sets, refuse(name as ErrorName))

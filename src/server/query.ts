@@ -1,14 +1,17 @@
-/** Pure: the query text as closed values; nothing is repaired (decision D8). */
+/**
+ * Pure: parses the query into a closed value. Malformed text is rejected and never repaired
+ * (decision D8).
+ */
 
 export type Query =
   | { kind: 'values'; values: Readonly<Record<string, string>> }
   | { kind: 'problem'; why: string }
 
-/** Of a target without a query. */
+/** The values of a target without a query. */
 export const noValues: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const none: Query = { kind: 'values', values: noValues }
 
-/** `text` is what follows the first `?`, or the empty text. */
+/** Parses `text`, the part after the first `?`, or the empty text. */
 export function parseQuery(text: string): Query {
   if (text === '') return none
   const values: Record<string, string> = Object.create(null)

@@ -1,4 +1,7 @@
-/** How a refusal becomes bytes: the closed error body of spec §2.1, on every path that can end in one (decision D6). */
+/**
+ * Renders a refusal as the closed error body of the specification. Every path that can fail ends
+ * here (decision D6).
+ */
 import {
   type ErrorName,
   errorTable,
@@ -12,7 +15,7 @@ import type { HeaderSets } from './headers.ts'
 
 export interface RenderedRefusal {
   status: number
-  /** Names and values by turns, without Content-Length and X-Request-Id. */
+  /** Names and values alternate; without Content-Length and X-Request-Id. */
   headers: string[]
   body: string
 }
@@ -39,10 +42,13 @@ export function renderRefusal(
   }
 }
 
-/** What does not pass by itself is not asked for every second. */
+/**
+ * The default for a 503 without its own Retry-After: the operator must act, so clients should not
+ * retry every second.
+ */
 const operatorsTurn = { 'Retry-After': '60' }
 
-/** What was thrown, as a caller may see it: nothing of the inside. */
+/** Converts a thrown error into a refusal that reveals no internal detail. */
 export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof UnavailableError)) return refuse('internal_error')
   const { retryAfterSeconds, publicMessage: message } = error

@@ -1,12 +1,14 @@
-/** Pure: a queue from whose middle an item can leave, in constant time and without an object for each queue operation. */
+/**
+ * Pure: a queue that gives up any item in constant time, without an allocation for each operation.
+ */
 export interface Link<Item> {
-  /** Null in the ring itself, which is where its queue begins and ends. */
+  /** Null in the ring itself, where its queue begins and ends. */
   item: Item | null
   before: Link<Item>
   after: Link<Item>
 }
 
-/** An empty queue; or, once it has an item, a link that is in no queue. */
+/** Returns an empty queue. Once it has an item, it is a link outside every queue. */
 export function createLink<Item>(): Link<Item> {
   const link = { item: null } as Link<Item>
   link.before = link
@@ -14,7 +16,7 @@ export function createLink<Item>(): Link<Item> {
   return link
 }
 
-/** Moves a link to the end of a queue, from wherever it is. */
+/** Moves a link to the end of a queue, from any queue it is in. */
 export function append<Item>(ring: Link<Item>, link: Link<Item>): void {
   unlink(link)
   link.before = ring.before

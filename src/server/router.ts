@@ -1,6 +1,6 @@
 /**
- * Which path a request is for, and what that path does with its method. find-my-way matches and decodes the path; methods, bodies,
- * errors and headers are ours.
+ * Finds the route of a request. find-my-way matches and decodes the path; methods, bodies, errors
+ * and headers are handled here.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import findMyWay from 'find-my-way'
@@ -18,9 +18,9 @@ export interface RouterOptions {
   edge: Edge
   sets: HeaderSets
   paths: readonly PathRoutes[]
-  /** For what no path matches. */
+  /** The route of paths that match nothing. */
   unmatched: Route
-  /** Outside the contract: answered whatever the version or the load. */
+  /** Probes outside the contract. They are answered with any version header and under any load. */
   probes: readonly { route: Route; answer: () => Answer | Promise<Answer> }[]
   open: (request: IncomingMessage, response: ServerResponse, route: Route) => Exchange
 }
@@ -29,9 +29,10 @@ type Handler = (request: IncomingMessage, response: ServerResponse, path: Parame
 
 export function createRouter(options: RouterOptions): Router {
   const { edge, unmatched, open, probes } = options
-  // Longer parameters than these are refused by their schemas; the query is read strictly, and only where an endpoint is reached.
+  // The schemas reject parameters longer than this. The query is parsed strictly later, and only if
+  // an endpoint is reached.
   const found = findMyWay({ maxParamLength: 16_384, querystringParser: () => ({}) })
-  // All methods of a path share one entry: a wrong one is answered by the path, which knows the right ones.
+  // All methods of a path share one entry, so that a wrong method gets the list of the right ones.
   for (const path of options.paths)
     found.on('GET', routerPath(path.path), byMethod(pathHandlers(options, path)))
   for (const { route, answer } of probes)
@@ -63,7 +64,7 @@ function pathHandlers({ edge, sets, open }: RouterOptions, path: PathRoutes): Pa
     methods.set(route.endpoint.method, handler)
     if (answersHead(route.endpoint)) methods.set('HEAD', handler)
   }
-  // Another origin is granted nothing on a route for pages of our own.
+  // Routes for pages of our own origin grant other origins nothing.
   const granted = path.other.isSameOrigin
     ? []
     : ['Access-Control-Allow-Methods', path.allow, ...sets.preflight]

@@ -1,4 +1,7 @@
-/** From declarations to routes. What a declaration lacks is found here, when the service starts, and not by a caller. */
+/**
+ * Converts declarations to routes. A fault in a declaration stops the service at its start and
+ * never reaches a caller.
+ */
 import type { Endpoint } from '../platform/http/endpoint.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { EndpointRoute, Route } from './exchange.ts'
@@ -8,13 +11,13 @@ export interface PathRoutes {
   /** As declared, with `{name}`. */
   path: string
   endpoints: EndpointRoute[]
-  /** For what is not an endpoint of this path: preflight and wrong methods. */
+  /** The route of requests that reach no endpoint of this path: preflight and wrong methods. */
   other: Route
-  /** Every method the path takes, as the Allow header wants it. */
+  /** All methods of the path, in the form of the Allow header. */
   allow: string
 }
 
-/** Throws with every fault of every declaration. */
+/** Throws an error that lists every fault of every declaration. */
 export function pathRoutes(endpoints: readonly Endpoint[], metrics: Metrics): PathRoutes[] {
   const faults = endpoints.flatMap(faultsOf)
   faults.push(...repeated(endpoints.map(({ operationId }) => `operationId ${operationId}`)))
@@ -33,7 +36,10 @@ export function pathRoutes(endpoints: readonly Endpoint[], metrics: Metrics): Pa
   }))
 }
 
-/** Reads without a price answer HEAD as well; on a paid read it would be a free look (decision D9). */
+/**
+ * Returns whether the endpoint answers HEAD. On a paid read, HEAD would reveal for free whether
+ * something exists (decision D9).
+ */
 export function answersHead({ method, policy }: Endpoint): boolean {
   return method === 'GET' && policy.kind === 'open'
 }
@@ -42,7 +48,7 @@ function isSameOrigin({ policy }: Endpoint): boolean {
   return policy.kind === 'session'
 }
 
-/** `{name}` as the router writes it. */
+/** Converts `{name}` to the syntax of the router. */
 export function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
@@ -65,7 +71,10 @@ function allowed(endpoints: readonly Endpoint[]): string[] {
   return [...methods, 'OPTIONS']
 }
 
-/** A declaration may come from untyped code; `policy` is looked at although its type says that it is there. */
+/**
+ * Returns the faults of a declaration. It may come from untyped code, so `policy` is checked
+ * although its type requires it.
+ */
 function faultsOf(endpoint: Endpoint): string[] {
   const { operationId, method, path, body } = endpoint
   const policy: Endpoint['policy'] | undefined = endpoint.policy

@@ -1,4 +1,7 @@
-/** Pure: whether a request may change something on behalf of the user whose browser sent it (decision D49). */
+/**
+ * Pure: decides whether a request may change something for the user whose browser sent it (decision
+ * D49).
+ */
 
 interface SentRequest {
   method?: string | undefined
@@ -6,8 +9,10 @@ interface SentRequest {
 }
 
 /**
- * Browsers send `Sec-Fetch-Site` over https and to localhost. Where a browser leaves it out, it still sends `Origin` with a POST.
- * A GET changes nothing, so any page may link to it.
+ * Returns whether a page of our own origin sent the request.
+ *
+ * Browsers send `Sec-Fetch-Site` over https and to localhost. If it is absent, a browser still
+ * sends `Origin` with a POST. A GET changes nothing, so any page may link to it.
  */
 export function isFromOwnOrigin({ method, headers }: SentRequest, origin: string): boolean {
   if (method === 'GET') return true

@@ -1,4 +1,7 @@
-/** Once a payment may be on its way, whatever fails says that only the same payment may follow. */
+/**
+ * Once a payment may have been sent, every failure tells the caller to repeat only the same
+ * payment.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, faultOfError, request } from '../../test/support/start/edge.ts'
@@ -22,7 +25,7 @@ for (const [what, answer] of Object.entries<PaymentPort['answer']>({
     throw new Error('a defect')
   },
 }))
-  test(`503 payment_settlement_pending: ${what}, once a payment may be on its way`, async () => {
+  test(`503 payment_settlement_pending: ${what}, after a payment may have been sent`, async () => {
     const limits = { answerTimeoutMs: 20, checkIntervalMs: 10 }
     const edge = await startPaid({ payments: { answer }, limits })
     const reply = await ask(edge.port, request('GET /read'))
@@ -30,7 +33,7 @@ for (const [what, answer] of Object.entries<PaymentPort['answer']>({
     assert.equal(faultOfError(reply, 'payment_settlement_pending'), null)
   })
 
-test('503 unavailable: before that it is said as of anything else', async () => {
+test('503 unavailable: a failure before the payment was sent is an ordinary failure', async () => {
   const answer = () => Promise.reject(new UnavailableError('down'))
   const edge = await startPaid({ payments: { answer } })
   const reply = await ask(edge.port, request('GET /read'))

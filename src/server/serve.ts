@@ -1,11 +1,15 @@
 /**
- * The order of checks on one request to a declared endpoint (decision D18), after the gate of its priority and the version:
+ * Checks one request to a declared endpoint in the order of decision D18, after the gate of its
+ * priority and the version:
  * - open: [media type → size → JSON →] parameters → work
- * - optional key: media type → key → scope → rate limit → [Idempotency-Key →] size → JSON → parameters → credits → work → charge
- * - keyed: key → scope → rate limit → Idempotency-Key → [media type → size → JSON →] parameters → work
+ * - optional key: media type → key → scope → rate limit → [Idempotency-Key →] size → JSON →
+ *   parameters → credits → work → charge
+ * - keyed: key → scope → rate limit → Idempotency-Key → [media type → size → JSON →] parameters →
+ *   work
  * - paid: key → scope → rate limit → Idempotency-Key → parameters → credits → work → charge
  * - paid, without a key: Idempotency-Key → parameters → challenge or payment
- * - session: same origin → version → session → rate limit → [Idempotency-Key →] [media type → size → JSON →] parameters → work
+ * - session: same origin → version → session → rate limit → [Idempotency-Key →] [media type → size
+ *   → JSON →] parameters → work
  */
 import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../platform/http/callers.ts'
@@ -28,25 +32,31 @@ import { isFromOwnOrigin } from './same-origin.ts'
 import { isTooLate } from './turn.ts'
 import type { Writer } from './write.ts'
 
-/** What the checks need of the server. */
+/** The parts of the server that the checks use. */
 export interface Edge extends AdmitParts, PayParts {
   writer: Writer
   log: Log
-  /** Of the pages that may send a request which changes something (decision D49), such as `https://scores.example.org`. */
+  /**
+   * Origin of the pages that may send a request which changes something (decision D49), such as
+   * `https://scores.example.org`.
+   */
   origin: string
   formerOrigins: FormerOrigins
   gates: Gates
   bodies: OpenBodies
-  /** In which the requests of a client wait. */
+  /** Returns the lane in which the requests of a client wait. */
   lane(exchange: Exchange): string
-  /** Exchanges that wait or are under way, for their deadline and for the drain. */
+  /** Requests that wait or are in progress, for their deadline and for the drain. */
   pending: Set<Exchange>
 }
 
-/** A payment waits for seconds on a facilitator and a chain: it must not take the slots of reads by key. */
+/**
+ * Payments have their own gate: they wait seconds for a facilitator and a chain, and must not take
+ * the slots of reads by key.
+ */
 export type Gates = Readonly<Record<Priority | 'payment', Gate>>
 
-/** `path` holds the path parameters, percent-decoded. */
+/** Serves a request to an endpoint. `path` holds the path parameters, percent-decoded. */
 export function serveEndpoint(
   edge: Edge,
   route: EndpointRoute,
@@ -60,7 +70,9 @@ export function serveEndpoint(
   )
 }
 
-/** For answers that ask nothing of anybody, such as a 404: they have the priority of public documents. */
+/**
+ * Serves a response that needs no other part, such as a 404, with the priority of public documents.
+ */
 export function servePublic(edge: Edge, exchange: Exchange, answer: () => void): void {
   serve(edge, exchange, edge.gates.public, () => {
     closeExchange(edge, exchange)
@@ -80,11 +92,11 @@ function gateOf(
   return gates[paysOnTheSpot ? 'payment' : priority]
 }
 
-/** The body is read while the request waits, so that a body that comes slowly never holds a slot. */
+/** Reads the body while the request waits, so that a slow body never holds a slot. */
 function bodyReading(edge: Edge, { body }: Endpoint, exchange: Exchange): BodyReading | null {
   const { request } = exchange
   if (body === undefined) {
-    // Unread it would take memory for as long as the request waits.
+    // An unread body would take memory for as long as the request waits.
     if (hasBody(request)) request.resume()
     return null
   }
@@ -98,7 +110,7 @@ function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.expect !== undefined && httpVersion !== '1.0'
 }
 
-/** Starts a request once its gate lets it pass, or refuses it. */
+/** Starts a request once its gate has room, or rejects it. */
 function serve(edge: Edge, exchange: Exchange, gate: Gate, start: () => void): void {
   pass(edge, exchange, gate, {
     start,
@@ -116,7 +128,7 @@ function serve(edge: Edge, exchange: Exchange, gate: Gate, start: () => void): v
 interface Passing {
   start(): void
   refuse(): void
-  /** The caller has closed its connection. */
+  /** Called if the caller closes its connection. */
   gone(): void
 }
 
@@ -165,7 +177,10 @@ function answerNow(
   serveAnswer(edge, exchange, answer)
 }
 
-/** Writes an answer, now or later. Null: the caller is gone. A rejection becomes a 500 or 503. */
+/**
+ * Writes a response, now or once it resolves. Null means that the caller is gone. A rejection
+ * becomes a 500 or 503.
+ */
 export function serveAnswer(
   edge: Edge,
   exchange: Exchange,
@@ -179,14 +194,17 @@ export function serveAnswer(
   write(edge, exchange, answer)
 }
 
-/** Of an exchange that takes more than this turn. */
+/** Registers a request that takes more than this turn of the event loop. */
 function openExchange({ pending }: Edge, exchange: Exchange): void {
   if (pending.has(exchange)) return
   pending.add(exchange)
   exchange.connection.latest = exchange
 }
 
-/** Gives back what the exchange holds, before its answer is written. A second call has no effect. */
+/**
+ * Frees everything that the request holds, before its response is written. A second call has no
+ * effect.
+ */
 export function closeExchange({ pending }: Pick<Edge, 'pending'>, exchange: Exchange): void {
   const { connection, place, body } = exchange
   pending.delete(exchange)
@@ -215,7 +233,7 @@ function decide(
     return refuse('cross_origin')
   const version = versionProblem(exchange)
   if (version !== null) return version
-  // A public document is answered in this turn.
+  // A public document is answered in this turn of the event loop.
   if (endpoint.policy.kind === 'open' && endpoint.body === undefined) {
     const parameters = parametersOf(route, exchange, path)
     return isRefusal(parameters)
@@ -248,11 +266,13 @@ const noBody = { body: null, bodyAmbiguity: null }
 interface BodyRead {
   body: unknown
   bodyAmbiguity: string | null
-  /** The text itself, where it is ambiguous: it may stand for several values, or be too deep to be walked through. */
+  /**
+   * The raw body if its JSON is ambiguous: it may stand for several values, or be too deep to walk.
+   */
   ambiguousBytes?: Uint8Array
 }
 
-/** Null when the caller is gone. */
+/** Resolves to null if the caller is gone. */
 async function checked(
   edge: Edge,
   route: EndpointRoute,
@@ -266,7 +286,7 @@ async function checked(
   const unsupported = readsBodyOfAnybody ? mediaTypeProblem(endpoint, exchange) : null
   if (unsupported !== null) return unsupported
 
-  // Read here, judged in their places.
+  // Parsed here, checked at their places in the order.
   const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
   const parameters = parametersOf(route, exchange, path)
   const { requestId } = exchange
@@ -316,8 +336,8 @@ function isMalformed(key: string | null | Refusal): key is Refusal {
 }
 
 /**
- * A paid read changes nothing, so it is made while its call is counted and before its key is known to be valid: one round trip less to wait
- * for. Who is refused does not hear of it.
+ * Starts a paid read while its call is counted and before its key is known to be valid, which saves
+ * one round trip. The read changes nothing, and its result is discarded if the request is rejected.
  */
 function begin(read: () => Answer | Promise<Answer>): Promise<Answer> {
   const begun = Promise.try(read)
@@ -343,7 +363,7 @@ function parametersOf(
   return isRefusal(query) ? query : { path: pathValues, query }
 }
 
-/** Null when the caller is gone. */
+/** Resolves to null if the caller is gone. */
 async function bodyOf(
   edge: Edge,
   route: EndpointRoute,
@@ -375,7 +395,7 @@ async function bodyOf(
     : refuse('invalid_json', { message: json.why })
 }
 
-/** A body that is still to come is waited for without a slot. */
+/** Waits for the rest of a body without holding a slot. */
 async function wholeBody(
   edge: Edge,
   { endpoint }: EndpointRoute,
@@ -419,7 +439,7 @@ function recordGone({ writer }: Edge, exchange: Exchange): void {
   if (!exchange.answered) writer.record(exchange, clientClosedRequest)
 }
 
-/** Never sent: the mark in log and metrics of a caller that left before its body was complete. */
+/** Logged and counted, never sent: the caller left before it got a response. */
 const clientClosedRequest = 499
 
 function unexpected(edge: Edge, exchange: Exchange, error: unknown): Refusal {

@@ -1,7 +1,9 @@
 /**
- * The HTTP edge: declared endpoints become routes, and what all requests have in common is checked and written here and nowhere else.
- * A request meets, in this order: `connections` → `front-door` → `router` → `serve` (the order of checks) → `write`.
- * What is not HTTP ends in `wire-errors`.
+ * The HTTP edge. Declared endpoints become routes, and everything that all requests share is
+ * checked and written here.
+ *
+ * A request passes `connections` → `request-head` → `router` → `serve` (the order of checks) →
+ * `write`. Data that is not HTTP ends in `wire-errors`.
  */
 import {
   createServer as createHttpServer,
@@ -39,44 +41,45 @@ import { createWriter } from './write.ts'
 export interface ServerOptions {
   endpoints: readonly Endpoint[]
   limiter: RateLimiter
-  /** Base of every absolute URL, without a slash at the end (decision D3). */
+  /** Base of every absolute URL, without a trailing slash (decision D3). */
   publicUrl: string
   /**
-   * Former values of `publicUrl`; a request that names the host of one gets its documents (decision
-   * D55).
+   * Former values of `publicUrl`. A request that names the host of one gets the documents of that
+   * origin (decision D55).
    */
   formerPublicUrls?: readonly string[]
-  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+  /** Addresses and CIDR ranges whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[]
   readiness: () => Promise<Readiness>
   log: Log
   metrics: Metrics
-  /** What a presented API key is worth. */
+  /** Authenticates a presented API key. */
   authenticate: Authenticate
   /** Looks up the session of a browser. */
   authenticateSession: AuthenticateSession
-  /** Credits; without it calls with a key cost nothing (decision D21). */
+  /** Charges credits. If absent, calls with a key are free (decision D21). */
   metering?: Metering | undefined
-  /** Payment on the spot; without it paid reads need a key. */
+  /** Accepts x402 payments. If absent, paid reads need a key. */
   payments?: PaymentPort | undefined
-  /** Presented keys of one address that are not valid (decision D16). */
+  /** Limits the invalid keys that one address may present (decision D16). */
   failedKeyLimits: RateLimits
-  /** 404s of one key, or of who pays on the spot (decision D24). */
+  /** Not-found limit: 404s of one key or of one x402 payer (decision D24). */
   missLimits: RateLimits
   limits?: Partial<ServerLimits>
 }
 
 export interface Server {
-  /** Resolves once requests are accepted; port 0 takes a free one. */
+  /** Resolves once requests are accepted. Port 0 takes a free one. */
   listen(address: { host: string; port: number }): Promise<{ port: number }>
   /**
-   * Readiness turns red; `delayMs` later no connection is accepted; what is under way is finished, or cut off when its time is over.
-   * A second call cuts it off at once.
+   * Fails the readiness probe at once and stops accepting connections after `delayMs`. Requests in
+   * progress may finish within the drain timeout and are then cut off. A second call cuts them off
+   * at once.
    */
   drain(delayMs: number): Promise<void>
 }
 
-/** Throws where a declaration or the list of trusted proxies is not acceptable. */
+/** Throws if a declaration or the list of trusted proxies is invalid. */
 export function createServer(options: ServerOptions): Server {
   const limits = { ...patientLimits(), ...options.limits }
   const { log, metrics, limiter, authenticate, authenticateSession } = options
@@ -88,7 +91,7 @@ export function createServer(options: ServerOptions): Server {
   const gates = gatesOf(limits)
   const bodies = trackBodies(limits)
   let isDraining = false
-  /** Connections that were closed because of requests sent ahead. */
+  /** Connections that were closed because they had too many unanswered requests. */
   let overdrawn = 0
 
   const connections = trackConnections(trustedProxies(options.trustedProxies), {
@@ -143,7 +146,7 @@ export function createServer(options: ServerOptions): Server {
 
   function serverFor(router: Router) {
     const enter: Router = (request, response) => {
-      // After a connection was closed, the parser still reads to the end of what had come.
+      // After a connection is closed, the parser still reads the bytes that had arrived.
       if (request.socket.destroyed || isOverdrawn(request.socket)) return
       acceptAbsoluteForm(request, (host) => ownHosts.has(host))
       const problem = requestProblem(request)
@@ -168,7 +171,7 @@ export function createServer(options: ServerOptions): Server {
       )
   }
 
-  /** Requests that are sent ahead take memory before any of them is answered. */
+  /** Closes a connection with too many unanswered requests, because each of them takes memory. */
   function isOverdrawn(socket: Socket): boolean {
     if (connections.of(socket).unanswered < limits.unansweredMax) return false
     overdrawn++
@@ -201,7 +204,10 @@ export function createServer(options: ServerOptions): Server {
     servePublic(edge, exchange, () => writer.answer(exchange, refusal))
   }
 
-  /** An endpoint that never answers must not hold its caller: the caller gets a 503, what comes later is dropped. */
+  /**
+   * Answers 503 for an endpoint that misses its deadline, so that it does not hold its caller. A
+   * later result is dropped.
+   */
   function refuseOverdue(): void {
     const now = performance.now()
     for (const exchange of pending) {
@@ -217,7 +223,8 @@ export function createServer(options: ServerOptions): Server {
   function measure(): void {
     let dropped = 0
     server.maxConnections = limits.connectionsMax
-    // Beyond its own maximum the parser drops headers without a word; the front door counts them.
+    // Beyond its own maximum the parser drops headers silently. `requestProblem` counts them
+    // instead.
     server.maxHeadersCount = 0
     server.on('drop', () => dropped++)
     const byPriority = (count: (gate: Gate) => number) => () =>
@@ -254,7 +261,7 @@ export function createServer(options: ServerOptions): Server {
         return
       }
       isDraining = true
-      // What is under way was opened before anybody knew: its connection must not outlive its answer.
+      // These requests began before the drain. Their connections must close after the response.
       for (const { response } of pending) response.shouldKeepAlive = false
       await wait(delayMs)
       const closed = new Promise((resolve) => server.close(resolve))
@@ -299,7 +306,7 @@ function httpOptions(limits: ServerLimits) {
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
     maxHeaderSize: 16_384,
-    // The front door answers it, with our body.
+    // `requestProblem` rejects such a request with our error body.
     requireHostHeader: false,
     noDelay: true,
   }

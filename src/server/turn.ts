@@ -1,17 +1,26 @@
-/** Whether an answer can still reach its caller, and when: what costs is paid for then, and not before. */
+/**
+ * Decides whether and when a response can still reach its caller. A paid call is charged at that
+ * time and not before.
+ */
 import { UnavailableError } from '../platform/http/errors.ts'
 import { patient } from '../platform/patience.ts'
 import type { Exchange } from './exchange.ts'
 
-/** How long an answer waits for those before it on its connection: a caller that does not read must not keep calls under way. */
+/**
+ * Milliseconds that a response waits for earlier ones on its connection, so that a caller that does
+ * not read cannot keep calls in progress.
+ */
 const turnMsMax = 1_000
 
-/** Of requests that were sent one behind the other, each is paid for when its answer can leave: the caller may never read as far as that. */
+/**
+ * Resolves when it is this response's turn on its connection. Pipelined requests are each charged
+ * at their turn, because the caller may never read that far.
+ */
 export function turnOf(exchange: Exchange): Promise<void> | undefined {
   const { response, connection } = exchange
   if (response.socket !== null || isTooLate(exchange)) return undefined
   const { socket } = connection
-  // Only the charge is left to do: a caller that does not read must not keep a slot from others.
+  // Only the charge is left to do. A caller that does not read must not hold a slot.
   exchange.place?.leave()
   return new Promise((resolve, reject) => {
     const end = (): void => {
@@ -32,7 +41,10 @@ export function turnOf(exchange: Exchange): Promise<void> | undefined {
   })
 }
 
-/** The caller has had its 503, or is gone. A request that was read to its end is destroyed all the same: the connection tells. */
+/**
+ * Returns whether the caller already has its 503 or is gone. A fully read request counts as
+ * destroyed in any case, so the connection is asked.
+ */
 export function isTooLate({ answered, connection }: Exchange): boolean {
   return answered || connection.socket.destroyed
 }

@@ -1,4 +1,7 @@
-/** The order of checks on a route with a body and an optional key (decision D18), and the exact size of a body. */
+/**
+ * The order of checks on a route with a body and an optional key (decision D18), and the exact size
+ * limit of a body.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -36,7 +39,7 @@ function chunked(body: string, chunkBytes: number): Buffer {
   return Buffer.from(`${parts.join('')}0\r\n\r\n`)
 }
 
-test('each check comes before the next: version, media type, key, rate, size, JSON', async () => {
+test('the checks run in this order: version, media type, key, rate, size, JSON', async () => {
   const wrong = {
     version: 'Service-Version: 2020-01-01',
     type: 'Content-Type: text/plain',
@@ -59,7 +62,7 @@ test('each check comes before the next: version, media type, key, rate, size, JS
   assert.ok(version !== undefined && faultOfError(version, 'unsupported_version') === null)
 })
 
-test('429: the 61st call of one address within a minute, before its size is looked at', async () => {
+test('429: the 61st call of one address within a minute is rejected before its size is checked', async () => {
   const caller = from(++callers)
   for (let call = 1; call <= 60; call++) {
     const { status, headers } = await ask(edge.port, post('/echo', '{}', [caller]))
@@ -76,7 +79,7 @@ test('429: the 61st call of one address within a minute, before its size is look
   assert.equal(other.status, 200, 'another address is not touched')
 })
 
-test('401, and from the 31st failure of one address 429: its anonymous calls are not counted with them', async () => {
+test('401, and 429 from the 31st failure of one address: its anonymous calls are counted apart', async () => {
   const caller = from(++callers)
   const present = () => ask(edge.port, post('/echo', '{}', [caller, 'Authorization: x']))
   for (let call = 0; call < 30; call++) assert.equal((await present()).status, 401)
@@ -87,7 +90,7 @@ test('401, and from the 31st failure of one address 429: its anonymous calls are
   assert.match(headers.ratelimit ?? '', /^"minute";r=59;/)
 })
 
-test('503: a limiter that cannot tell lets nobody through', async () => {
+test('503: if the limiter does not answer, no call is admitted', async () => {
   const away = new UnavailableError('no database')
   const other = await startEdge({ limiter: { take: () => Promise.reject(away) } })
   const answer = await ask(other.port, post('/echo', '{}'))
@@ -96,30 +99,30 @@ test('503: a limiter that cannot tell lets nobody through', async () => {
   assert.equal(answer.headers['retry-after'], '1')
 })
 
-test('200: 262,144 bytes, by length and chunked', async () => {
+test('200: a body of 262,144 bytes is accepted, by length and chunked', async () => {
   assert.equal((await send(object(262_144))).status, 200)
   assert.equal((await ask(edge.port, chunked(object(262_144), 10_000))).status, 200)
   assert.equal((await ask(edge.port, chunked(object(262_144), 262_144))).status, 200)
 })
 
-test('413: 262,145 bytes, by length before they are sent', async () => {
+test('413: a length of 262,145 bytes is rejected before the body is sent', async () => {
   const lines = ['Content-Type: application/json', 'Content-Length: 262145', from(++callers)]
   const answer = await ask(edge.port, request('POST /echo', lines))
   assert.equal(faultOfError(answer, 'payload_too_large'), null)
   assert.match(JSON.parse(String(answer.body)).message, /262144/)
 })
 
-test('413: a chunked body of 262,145 bytes is refused while it is read', async () => {
+test('413: a chunked body of 262,145 bytes is rejected while it is read', async () => {
   const connection = await openRaw(edge.port)
   const whole = chunked(object(262_145 + 5), 262_145)
-  // Without its last bytes: an edge that reads to the end first would wait for them.
+  // Without its last bytes: a server that reads the whole body first would wait for them.
   connection.send(whole.subarray(0, whole.length - 10))
   const answer = await connection.answer()
   connection.socket.destroy()
   assert.equal(faultOfError(answer, 'payload_too_large'), null)
 })
 
-test('413 arrives whole although the caller goes on sending, and then the connection ends', async () => {
+test('413: the response arrives whole although the caller keeps sending, then the connection ends', async () => {
   const connection = await openRaw(edge.port)
   const megabyte = Buffer.alloc(1_048_576, ' ')
   connection.send(
@@ -134,7 +137,7 @@ test('413 arrives whole although the caller goes on sending, and then the connec
   await connection.closed
 })
 
-test('100 Continue comes after all that can be refused without the body, and not before', async () => {
+test('100 Continue is sent after all checks that need no body, and not before', async () => {
   const expect = ['Content-Type: application/json', 'Expect: 100-continue']
   const fine = await openRaw(edge.port)
   fine.send(request('POST /echo', [...expect, 'Content-Length: 2', from(++callers)]))
@@ -155,7 +158,7 @@ test('100 Continue comes after all that can be refused without the body, and not
   }
 })
 
-test('200: ambiguous JSON reaches the endpoint that asks for it, with the reason', async () => {
+test('200: an endpoint that declares it receives ambiguous JSON, with the reason', async () => {
   const bodies = ['{"a":1,"a":1}', '{"a":"\\udc00"}', '{"a":1e999}', '{"__proto__":1}']
   for (const body of [...bodies, `{"a":${'['.repeat(40)}${']'.repeat(40)}}`]) {
     const answer = await send(body)
@@ -164,7 +167,7 @@ test('200: ambiguous JSON reaches the endpoint that asks for it, with the reason
   }
 })
 
-test('200: the media types in their legal spellings', async () => {
+test('200: a media type is accepted in every legal spelling', async () => {
   const types = [
     'application/json',
     'APPLICATION/JSON',
@@ -179,7 +182,7 @@ test('200: the media types in their legal spellings', async () => {
   assert.equal((await send('{}', ['Content-Encoding: identity'])).status, 200)
 })
 
-test('the connection lives on after a refusal whose body was short', async () => {
+test('a connection stays open after a rejection whose body was short', async () => {
   const connection = await openRaw(edge.port)
   connection.send(post('/echo', '{"a":1}', ['Authorization: x']))
   connection.send(request('GET /document'))
@@ -188,7 +191,7 @@ test('the connection lives on after a refusal whose body was short', async () =>
   connection.socket.destroy()
 })
 
-test('413: the connection lives on after a body of 1,048,576 bytes, and ends after one more', async () => {
+test('413: a connection stays open after a body of 1,048,576 bytes, and ends after one more', async () => {
   for (const [bytes, ends] of [
     [1_048_576, 'keep-alive'],
     [1_048_577, 'close'],
@@ -205,7 +208,7 @@ test('413: the connection lives on after a body of 1,048,576 bytes, and ends aft
   }
 })
 
-test('a test key, which pays nothing, has the limits of its address where anybody may call', async (t) => {
+test('a test key has the limits of its address on a route open to anonymous callers', async (t) => {
   const caller = { ...validKey.caller, environment: 'test' as const }
   const other = await startEdge({ authenticate: () => Promise.resolve({ ...validKey, caller }) })
   t.after(() => other.stop())
@@ -222,7 +225,7 @@ test('a test key, which pays nothing, has the limits of its address where anybod
   }
 })
 
-test('a key that is valid has the limits of a key, whatever its address', async () => {
+test('a valid key has its own limits at any address', async () => {
   const other = await startEdge({ authenticate: () => Promise.resolve(validKey) })
   const answer = await ask(other.port, post('/echo', '{}', ['Authorization: Bearer k']))
   await other.stop()

@@ -1,6 +1,7 @@
 /**
- * What the HTTP parser refuses never becomes a request: the answer is written to the connection itself, with the same closed body
- * and the same headers as every other, and the connection ends.
+ * Answers data that the HTTP parser rejects, so that it never becomes a request. The response is
+ * written directly to the connection, with the same closed body and headers as every other, and the
+ * connection ends.
  */
 import { ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,7 +11,10 @@ import type { Connection, Trace } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 import { renderRefusal } from './refusals.ts'
 
-/** How long what the caller still sends is dropped before the connection is cut: a reset could overtake the answer. */
+/**
+ * Milliseconds in which bytes of the caller are dropped before the connection is cut. An earlier
+ * reset could overtake the response.
+ */
 const lingerMs = 1_000
 
 export function refusalOfParserError(code: string | undefined): Refusal {
@@ -23,32 +27,33 @@ export function refusalOfParserError(code: string | undefined): Refusal {
 export interface WireErrorOptions {
   sets: HeaderSets
   connectionOf(socket: Socket): Connection
-  /** For what never became a request. */
+  /** Builds the trace of data that never became a request. */
   unread(connection: Connection): Trace
   record(trace: Trace, status: number, error: string): void
 }
 
-/** The server's `clientError` and `connect` events. */
+/** Handles the server's `clientError` and `connect` events. */
 export function wireErrorWriter(options: WireErrorOptions) {
   const ended = new WeakSet<Duplex>()
   return (socket: Socket, refusal: Refusal): void => {
     const connection = options.connectionOf(socket)
-    // The parser reports again with every further packet; and after a last answer there is nothing to say.
+    // The parser reports again with every further packet. After a last response nothing more is
+    // sent.
     if (ended.has(socket) || connection.closing) return
     ended.add(socket)
     if (socket.writable) refuseInTurn(connection, refusal)
     else socket.destroy()
   }
 
-  /** Answers to what came before are still due, in their order, and ours must not be taken for one of them. */
+  /** Waits for the responses to earlier requests, so that this one is not taken for one of them. */
   function refuseInTurn(connection: Connection, refusal: Refusal): void {
     const { socket, latest } = connection
-    // A body that broke off will never be whole: this is the answer to its request.
+    // A body that broke off is never complete, so this is the response to its request.
     const broken = latest?.request.complete === false ? latest : null
     const due = answerUnderWay(socket)
     if (due !== null && due !== broken?.response) {
       due.once('finish', () => {
-        // Else it was the last one anyway.
+        // If the socket is closed, that response was the last.
         if (socket.writable) refuseInTurn(connection, refusal)
       })
       return
@@ -64,7 +69,10 @@ export function wireErrorWriter(options: WireErrorOptions) {
   }
 }
 
-/** Node queues answers behind this one, and puts the next in its place before others hear that it is finished. */
+/**
+ * Returns the response that is being written. Node queues responses behind it and puts the next one
+ * in its place before other `finish` listeners run.
+ */
 function answerUnderWay(socket: Socket): ServerResponse | null {
   const answer: unknown = Reflect.get(socket, '_httpMessage')
   return answer instanceof ServerResponse ? answer : null

@@ -1,4 +1,4 @@
-/** The only place where an answer is written, counted and logged: once for each exchange. */
+/** Writes, counts and logs each response once. No other module does. */
 import type { Answer } from '../platform/http/endpoint.ts'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -12,24 +12,29 @@ import { isErrorName, renderRefusal } from './refusals.ts'
 
 export interface Writer {
   answer(exchange: Exchange, answer: Answer): void
-  /** 204 without a body; `headers` are names and values by turns. */
+  /** Sends 204 without a body. In `headers` names and values alternate. */
   empty(exchange: Exchange, headers: readonly string[]): void
-  /** Counts and logs an exchange that ended without `answer`: refused on the wire, or left by the caller. */
+  /**
+   * Counts and logs a request that ended without `answer`: rejected on the wire, or abandoned by
+   * the caller.
+   */
   record: (trace: Trace, status: number, error?: string) => void
 }
 
 export interface WriterOptions {
   sets: HeaderSets
   log: Log
-  /** The caller's name in the log. */
+  /** Returns the identity of the caller in the log. */
   clientDigest(trace: Trace): string
-  /** Called where the connection did not take the whole answer at once. */
+  /** Called if the connection did not take the whole response at once. */
   onSlowReader(exchange: Exchange): void
 }
 
-/** A body this short that nobody read is read to its end and forgotten, and the connection lives on. */
+/** Bytes. An unread body up to this length is read and discarded, and the connection stays open. */
 const forgottenBytesMax = 1_048_576
-/** How long a caller that sends more than anyone wants to read may take to notice the answer. */
+/**
+ * Milliseconds that a caller may go on sending before its connection is closed after the response.
+ */
 const lingerMs = 1_000
 
 export function createWriter(options: WriterOptions): Writer {
@@ -103,7 +108,7 @@ export function createWriter(options: WriterOptions): Writer {
     })
   }
 
-  /** A body that is text is Latin-1. */
+  /** Sends a response. A text body is Latin-1. */
   function send(
     exchange: Exchange,
     status: number,
@@ -125,7 +130,7 @@ export function createWriter(options: WriterOptions): Writer {
       connection.unanswered--
       if (connection.socket.writableLength > 0) options.onSlowReader(exchange)
     }
-    // Behind another answer it has no socket yet: it is written right after it gets one.
+    // A response behind another has no socket yet. It is written right after it gets one.
     if (response.socket === null) response.once('socket', () => process.nextTick(look))
     else look()
   }
@@ -146,7 +151,10 @@ function errorOf(body: unknown): string | undefined {
   return isErrorName(error) ? error : undefined
 }
 
-/** The HTTP parser reads on after the answer. That is fine for a length known to be small, and for a caller that does not wait for 100. */
+/**
+ * Returns whether the unread body may be discarded. The HTTP parser reads it after the response, so
+ * its length must be known and small. A caller that waits for `100 Continue` never sends it.
+ */
 function willBeForgotten({ request }: Exchange): boolean {
   return (
     Number(request.headers['content-length']) <= forgottenBytesMax &&
@@ -155,8 +163,9 @@ function willBeForgotten({ request }: Exchange): boolean {
 }
 
 /**
- * Answers a caller that is still sending: closing at once would reset the connection, and the reset may overtake the answer.
- * So the answer goes out whole, what still arrives is dropped, and a moment later the connection closes.
+ * Answers a caller that is still sending. Closing at once would reset the connection, and the reset
+ * may overtake the response. So the whole response is sent, further bytes are dropped, and the
+ * connection closes a moment later.
  */
 function sendAndLinger(
   { request, response, connection }: Exchange,
