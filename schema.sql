@@ -770,6 +770,15 @@ create table identity_changes (
   actor text not null,
   changed_at timestamp with time zone not null
 );
+create table mails (
+  id uuid not null,
+  kind text not null,
+  email text not null,
+  next text,
+  created_at timestamp with time zone not null,
+  attempts integer default 0 not null,
+  due_at timestamp with time zone
+);
 create table memberships (
   user_id uuid not null,
   account_id uuid not null,
@@ -923,6 +932,16 @@ create table sessions (
   ends_at timestamp with time zone not null,
   browser text not null,
   network text not null
+);
+create table sign_in_limits (
+  bucket bytea not null,
+  requested_at timestamp with time zone[] default '{}'::timestamp with time zone[] not null
+);
+create table sign_in_links (
+  digest bytea not null,
+  mail_id uuid not null,
+  user_id uuid not null,
+  expires_at timestamp with time zone not null
 );
 create table signing_keys (
   kid text not null,
@@ -1232,6 +1251,11 @@ alter table identity_changes add constraint identity_changes_change_check CHECK 
 alter table identity_changes add constraint identity_changes_check CHECK ((state = 'verified'::text) = (verified_until IS NOT NULL));
 alter table identity_changes add constraint identity_changes_check1 CHECK (verified_until IS NULL OR verified_until > changed_at);
 alter table identity_changes add constraint identity_changes_state_check CHECK (state = ANY (ARRAY['pending'::text, 'verified'::text, 'revoked'::text]));
+alter table mails add constraint mails_pkey PRIMARY KEY (id);
+alter table mails add constraint mails_attempts_check CHECK (attempts >= 0);
+alter table mails add constraint mails_email_check CHECK (email = lower(email) AND char_length(email) <= 254 AND email ~ '^[^\s<>@]{1,64}@[a-z0-9.-]{1,253}$'::text);
+alter table mails add constraint mails_kind_check CHECK (kind = ANY (ARRAY['sign_in'::text, 'invitation'::text]));
+alter table mails add constraint mails_next_check CHECK (next ~~ '/%'::text AND octet_length(next) <= 512);
 alter table memberships add constraint memberships_pkey PRIMARY KEY (user_id, account_id);
 alter table memberships add constraint memberships_role_check CHECK (role = ANY (ARRAY['owner'::text, 'member'::text]));
 alter table profile_skills add constraint profile_skills_worker_id_place_key UNIQUE (worker_id, place);
@@ -1303,6 +1327,10 @@ alter table sessions add constraint sessions_browser_check CHECK (char_length(br
 alter table sessions add constraint sessions_check CHECK (ends_at > created_at);
 alter table sessions add constraint sessions_digest_check CHECK (length(digest) = 32);
 alter table sessions add constraint sessions_network_check CHECK (char_length(network) >= 1 AND char_length(network) <= 60);
+alter table sign_in_limits add constraint sign_in_limits_pkey PRIMARY KEY (bucket);
+alter table sign_in_limits add constraint sign_in_limits_bucket_check CHECK (length(bucket) = 32);
+alter table sign_in_links add constraint sign_in_links_pkey PRIMARY KEY (digest);
+alter table sign_in_links add constraint sign_in_links_digest_check CHECK (length(digest) = 32);
 alter table signing_keys add constraint signing_keys_public_key_key UNIQUE (public_key);
 alter table signing_keys add constraint signing_keys_pkey PRIMARY KEY (kid);
 alter table signing_keys add constraint signing_keys_check CHECK ((state = 'revoked'::text) = (revoked_at IS NOT NULL));
@@ -1440,6 +1468,8 @@ alter table score_snapshots add constraint score_snapshots_vocabulary_sha256_fke
 alter table score_snapshots add constraint score_snapshots_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table score_workings add constraint score_workings_snapshot_id_fkey FOREIGN KEY (snapshot_id) REFERENCES score_snapshots(snapshot_id);
 alter table sessions add constraint sessions_user_id_account_id_fkey FOREIGN KEY (user_id, account_id) REFERENCES memberships(user_id, account_id) ON DELETE CASCADE;
+alter table sign_in_links add constraint sign_in_links_mail_id_fkey FOREIGN KEY (mail_id) REFERENCES mails(id) ON DELETE CASCADE;
+alter table sign_in_links add constraint sign_in_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table source_changes add constraint source_changes_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(source_id);
 alter table usernames add constraint usernames_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table webhook_attempts add constraint webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE;
@@ -1457,6 +1487,8 @@ CREATE INDEX disputes_due ON public.disputes USING btree (due_at, id) WHERE (sta
 CREATE INDEX disputes_worker ON public.disputes USING btree (worker_id);
 CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE ((state = 'active'::text) AND (expires_on IS NOT NULL));
 CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
+CREATE INDEX mails_due ON public.mails USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX mails_email ON public.mails USING btree (email);
 CREATE INDEX memberships_account ON public.memberships USING btree (account_id);
 CREATE INDEX score_credentials_name ON public.score_credentials USING btree (subject_name_sha256(subject));
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
@@ -1469,6 +1501,8 @@ CREATE INDEX search_queue_marked_in ON public.search_queue USING btree (marked_i
 CREATE INDEX search_terms_walk ON public.search_terms USING btree ("left"(term, 2), kind, rank, username, term);
 CREATE INDEX sessions_end ON public.sessions USING btree (ends_at);
 CREATE INDEX sessions_user ON public.sessions USING btree (user_id, account_id);
+CREATE INDEX sign_in_links_mail ON public.sign_in_links USING btree (mail_id);
+CREATE INDEX sign_in_links_user ON public.sign_in_links USING btree (user_id);
 CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
 CREATE INDEX webhook_attempts_delivery ON public.webhook_attempts USING btree (delivery_id);
 CREATE INDEX webhook_attempts_endpoint ON public.webhook_attempts USING btree (endpoint_id, started_at DESC, id DESC);

@@ -8,11 +8,11 @@ import { test } from 'node:test'
 const allowed: Record<string, readonly string[]> = {
   platform: [],
   'scoring-core': [],
-  accounts: ['platform'],
   access: ['platform'],
   credits: ['platform'],
   x402: ['platform'],
   audit: ['platform'],
+  accounts: ['platform', 'audit'],
   webhooks: ['platform'],
   'agent-decisions': ['platform'],
   'skill-standard': ['platform'],
@@ -44,6 +44,7 @@ const allowed: Record<string, readonly string[]> = {
   sandbox: ['platform', 'skill-standard', 'score-credentials', 'workers', 'candidates'],
   discovery: ['platform'],
   server: ['platform'],
+  web: ['platform', 'accounts'],
   config: ['platform', 'credits', 'x402', 'webhooks'],
   database: ['platform', 'audit', 'config'],
   demo: [
@@ -61,11 +62,11 @@ const allowed: Record<string, readonly string[]> = {
   ],
   app: [
     'platform',
-    'accounts',
     'access',
     'credits',
     'x402',
     'audit',
+    'accounts',
     'webhooks',
     'agent-decisions',
     'skill-standard',
@@ -76,6 +77,7 @@ const allowed: Record<string, readonly string[]> = {
     'sandbox',
     'discovery',
     'server',
+    'web',
     'config',
     'database',
     'demo',
@@ -87,6 +89,7 @@ const allowed: Record<string, readonly string[]> = {
     'credits',
     'x402',
     'audit',
+    'accounts',
     'webhooks',
     'agent-decisions',
     'skill-standard',
@@ -274,6 +277,7 @@ test('the check of outgoing connections sees each way to open one', () => {
     "import { Resolver } from 'node:dns/promises'",
     "import { request } from 'undici'",
     "const { request } = await import('undici')",
+    "import { createTransport } from 'nodemailer'",
     "const { request } = await import('node:https')",
     "const { request } = require('node:https')",
     'await fetch(url)',
@@ -295,7 +299,9 @@ test('the check of outgoing connections sees each way to open one', () => {
 function connectionsIn(text: string): string[] {
   const found = [
     ...text.matchAll(/\bfetch\(|\bglobalThis\.fetch|\bnew (?:WebSocket|EventSource)\b/g),
-    ...text.matchAll(/^import (?!type )[^'\n]*'undici'|(?:import|require)\('undici'\)/gm),
+    ...text.matchAll(
+      /^import (?!type )[^'\n]*'(?:undici|nodemailer)'|(?:import|require)\('(?:undici|nodemailer)'\)/gm,
+    ),
   ].map(([match]) => match)
   for (const [match, names = '', module = ''] of text.matchAll(
     /(?:import (?!type )([^']*?) from |(?:import|require)\()'(?:node:)?([\w/]+)'/g,

@@ -35,6 +35,18 @@ export function sessionValueOf(cookies: string | undefined, name: string): strin
   return values.length === 1 && value !== undefined && valueForm.test(value) ? value : null
 }
 
+/** Returns the Set-Cookie header that begins a session in the browser, for at most `maxAgeSeconds`. */
+export function sessionCookie(publicUrl: string, value: string, maxAgeSeconds: number): string {
+  const secure = isHttps(publicUrl) ? '; Secure' : ''
+  const name = sessionCookieName(publicUrl)
+  return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure}`
+}
+
+/** Returns the Set-Cookie header that removes the session from the browser. */
+export function endedCookie(publicUrl: string): string {
+  return sessionCookie(publicUrl, '', 0)
+}
+
 function isHttps(publicUrl: string): boolean {
   return publicUrl.startsWith('https:')
 }

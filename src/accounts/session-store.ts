@@ -91,6 +91,11 @@ export function findOwnSessions(
     order by s.last_seen_at desc, s.id`)
 }
 
+/** Ends the session of a browser that signs out, or that signs in again. */
+export async function deleteSessionByDigest(db: Queryable, digest: Buffer): Promise<void> {
+  await db.run(sql`delete from sessions where digest = ${digest}`)
+}
+
 /** Deletes a session of this user. Returns false if the user has no such session. */
 export async function deleteOwnSession(
   db: Queryable,

@@ -1,5 +1,5 @@
 /** All SQL of users and memberships. */
-import { sql, type Tx } from '../platform/db/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Role } from '../platform/http/callers.ts'
 
 export interface User {
@@ -35,4 +35,75 @@ export async function insertMembership(
     values (${userId}, ${accountId}, ${role}, ${createdAt})
     on conflict do nothing`)
   return count === 1
+}
+
+export async function findUserByEmail(db: Queryable, email: string): Promise<User | undefined> {
+  const [user] = await db.rows<User>(sql`
+    select id, email, name, created_at as "createdAt", disabled_at as "disabledAt"
+    from users where email = ${email}`)
+  return user
+}
+
+/** Locks a user until the end of the transaction: of two that change a user, the second sees what the first has done. */
+export async function lockUserByEmail(tx: Tx, email: string): Promise<User | undefined> {
+  const [user] = await tx.rows<User>(sql`
+    select id, email, name, created_at as "createdAt", disabled_at as "disabledAt"
+    from users where email = ${email} for update`)
+  return user
+}
+
+export async function updateDisabled(tx: Tx, id: string, disabledAt: Date | null): Promise<void> {
+  await tx.run(sql`update users set disabled_at = ${disabledAt} where id = ${id}`)
+}
+
+/** Deletes a user, and by reference the memberships, the sessions and the sign-in links. */
+export async function deleteUser(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`delete from users where id = ${id}`)
+}
+
+export interface ListedUser extends User {
+  accounts: { id: string; name: string; role: Role }[]
+  sessions: number
+}
+
+/** Returns all users by address. `sessions` counts those that have not ended. */
+export function findUsers(
+  db: Queryable,
+  { now, idleSince }: { now: Date; idleSince: Date },
+): Promise<ListedUser[]> {
+  return db.rows<ListedUser>(sql`
+    select u.id, u.email, u.name, u.created_at as "createdAt", u.disabled_at as "disabledAt",
+      coalesce((select json_agg(json_build_object('id', a.id, 'name', a.name, 'role', m.role) order by a.name)
+        from memberships m join accounts a on a.id = m.account_id where m.user_id = u.id), '[]') as accounts,
+      (select count(*) from sessions s
+        where s.user_id = u.id and s.ends_at > ${now} and s.last_seen_at > ${idleSince})::int as sessions
+    from users u order by u.email`)
+}
+
+export interface Member {
+  userId: string
+  email: string
+  name: string | null
+  role: Role
+  createdAt: Date
+  disabledAt: Date | null
+}
+
+/** Returns the members of an account, owners first. */
+export function findMembers(db: Queryable, accountId: string): Promise<Member[]> {
+  return db.rows<Member>(sql`
+    select u.id as "userId", u.email, u.name, m.role, m.created_at as "createdAt", u.disabled_at as "disabledAt"
+    from memberships m join users u on u.id = m.user_id
+    where m.account_id = ${accountId} order by m.role desc, u.email`)
+}
+
+/** Returns the address of a user and the name of an account, for the page that shows who is signed in. */
+export async function findSignedIn(
+  db: Queryable,
+  { userId, accountId }: { userId: string; accountId: string },
+): Promise<{ email: string; account: string } | undefined> {
+  const [found] = await db.rows<{ email: string; account: string }>(sql`
+    select u.email, a.name as account from users u, accounts a
+    where u.id = ${userId} and a.id = ${accountId}`)
+  return found
 }

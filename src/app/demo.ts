@@ -1,5 +1,10 @@
 /** The demo in a process: made where it is not there yet, and the receiver that its webhooks go to. */
 
+import { findAccount } from '../access/store.ts'
+import { linkUrl } from '../accounts/sign-in.ts'
+import { inviteUser, printLink } from '../accounts/users.ts'
+import { operator } from '../audit/record.ts'
+import { accountName } from '../demo/account.ts'
 import { prepareDemo } from '../demo/prepare.ts'
 import { openDemoReceiver } from '../demo/receiver.ts'
 import { systemClock } from '../platform/clock.ts'
@@ -27,6 +32,19 @@ export async function demoHere(parts: ServiceParts, url: string): Promise<boolea
   } finally {
     await db.close()
   }
+}
+
+const demoUser = 'developer@example.com'
+
+/** Makes the user of the demo, once, and returns a URL that signs the user in, or null if the user was disabled. */
+export async function demoSignInLink({ config, db, clock }: ServiceParts): Promise<string | null> {
+  const context = { db, actor: operator(), clock }
+  const account = await findAccount(db, accountName)
+  if (account === undefined) return null
+  const member = { email: demoUser, name: null, accountId: account.id, role: 'owner' } as const
+  await inviteUser(context, { ...member, isMailed: false })
+  const link = await printLink(context, demoUser)
+  return link.outcome === 'made' ? linkUrl(config.publicUrl, link.token) : null
 }
 
 /** Undefined where there is nobody to send to. `say` tells what arrives. */

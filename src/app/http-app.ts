@@ -28,6 +28,8 @@ import type { Signers } from '../score-credentials/signers.ts'
 import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
 import { skillStandardEndpoints } from '../skill-standard/endpoints.ts'
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
+import { assetEndpoints } from '../web/assets.ts'
+import { signInEndpoints } from '../web/sign-in.ts'
 import {
   type AccountWebhooksOptions,
   accountWebhookEndpoints,
@@ -57,6 +59,8 @@ export interface ServiceParts {
 
 export interface Service extends Pick<Admitting, 'keysState'> {
   endpoints: readonly Endpoint[]
+  /** Pages for browsers, which are not in the contract. */
+  pages: readonly Endpoint[]
   registryCache: RegistryCache
   admission: Admission
   engineState: EngineWatch['state']
@@ -154,7 +158,17 @@ export function createService(parts: ServiceParts): Service {
     run: () => registryCache.refresh(),
   }
   const servingJobs = [registryCacheJob, watch.job, ...admissionJobs, ...servingPaymentJobs(x402)]
-  return { endpoints, registryCache, ...admitted, engineState: watch.state, servingJobs }
+  const pages = [
+    ...assetEndpoints(),
+    ...signInEndpoints({
+      db,
+      clock,
+      publicUrl,
+      rules: config.sessions,
+      sendsMail: config.mail !== null,
+    }),
+  ]
+  return { endpoints, pages, registryCache, ...admitted, engineState: watch.state, servingJobs }
 }
 
 function keptEngines({ files }: ReleaseFacts): Set<string> {

@@ -49,7 +49,7 @@ export async function listen(
   closing.defer(() => limiterDb.close())
   const nodes = config.nodes * config.processes
   const server: Server = createServer({
-    endpoints: service.endpoints,
+    endpoints: [...service.endpoints, ...service.pages],
     limiter: databaseRateLimiter({
       db: watchedDb(limiterDb, parts.schema),
       fallback: inProcessRateLimiter({ nodes }),

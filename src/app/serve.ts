@@ -12,10 +12,11 @@ import { createMetrics } from '../platform/observability/metrics.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { leaveParent, reportFailedStart, untilParentLeaves } from './children.ts'
 import { openParts, refuseUnfitDatabase, schemaJob } from './context.ts'
-import { demoHere, demoReceiver } from './demo.ts'
+import { demoHere, demoReceiver, demoSignInLink } from './demo.ts'
 import { createService } from './http-app.ts'
 import { workerJobs } from './jobs/all.ts'
 import { type Listener, listen, type ServingParts, startMetrics, startServing } from './listener.ts'
+import { mailJobs } from './mails.ts'
 import { leaveServerMark } from './server-mark.ts'
 import { untilAborted, watchStopSignals } from './stopping.ts'
 import { openDelivering } from './webhooks.ts'
@@ -63,7 +64,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     const around = hasDemo ? await demoReceiver(parts, closing, say) : undefined
     const delivering = await openDelivering({ ...parts, ring: parts.secrets, metrics, around })
     closing.defer(() => delivering.close())
-    jobs.push(...delivering.jobs)
+    jobs.push(...delivering.jobs, ...(await mailJobs({ ...parts, metrics }, closing)))
   }
   stopJobsAtEnd(jobs, log, closing)
 
@@ -84,7 +85,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   markServer(config, { port: serving.port, launcherPid: options.launcherPid, log, closing })
   const metricsPort = await startMetrics(config, serving, closing)
   log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
-  if (hasDemo) say(demoCommands(config, readConfig({})))
+  if (hasDemo) say(demoCommands(config, readConfig({}), await demoSignInLink(parts)))
   await untilAborted(stopping.asked)
   const delayMs = stopping.asked.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
   await Promise.race([serving.drain(delayMs), untilAborted(stopping.hurried)])

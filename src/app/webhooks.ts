@@ -1,6 +1,4 @@
 /** The part of a worker that brings events to the feed and to whoever subscribed: its client, its deliverer and its jobs. */
-import { X509Certificate } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { recordAction, theService } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { type Bell, createBell } from '../platform/bell.ts'
@@ -20,6 +18,7 @@ import { tendEndpoints } from '../webhooks/endpoints/tend-endpoints.ts'
 import { placeWaiting } from '../webhooks/events/place.ts'
 import type { PlacedEvent } from '../webhooks/events/placing-store.ts'
 import { forgetOldDeliveries } from '../webhooks/retention.ts'
+import { readAuthorities } from './authorities.ts'
 
 export interface DeliveringParts {
   config: Pick<Config, 'webhooks'>
@@ -99,7 +98,8 @@ async function openSender(
 ): Promise<{ job: Job; close(): Promise<void> }> {
   const { db, log, clock, ring, around = (usual) => usual } = parts
   const { rules, proxyUrl, caFile, retryWaitsSeconds } = parts.config.webhooks
-  const extraCa = caFile === undefined ? undefined : await readAuthorities(caFile)
+  const extraCa =
+    caFile === undefined ? undefined : await readAuthorities('WEBHOOK_CA_FILE', caFile)
   const egress = around(openEgress({ rules, proxyUrl, extraCa }))
   const deliverer = openDeliverer({ db, egress, clock, ring, log, retryWaitsSeconds, ...shared })
   return {
@@ -115,19 +115,6 @@ async function openSender(
       await deliverer.finish()
       await egress.close()
     },
-  }
-}
-
-/** Throws, naming the setting, for what is no certificate: the client would believe nobody more, and say nothing. */
-async function readAuthorities(file: string): Promise<string> {
-  try {
-    const text = await readFile(file, 'utf8')
-    // Throws for what is none.
-    new X509Certificate(text).toString()
-    return text
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`WEBHOOK_CA_FILE must name a file of certificates in PEM (${why})`, { cause })
   }
 }
 

@@ -6,9 +6,15 @@
 import type { Static } from 'typebox'
 import { accountActions } from './account-actions.ts'
 import { signingActions } from './signing-actions.ts'
+import { userActions } from './user-actions.ts'
 import { peopleActions } from './worker-actions.ts'
 
-export const actions = { ...signingActions, ...peopleActions, ...accountActions } as const
+export const actions = {
+  ...signingActions,
+  ...peopleActions,
+  ...accountActions,
+  ...userActions,
+} as const
 
 export type ActionName = keyof typeof actions
 

@@ -20,6 +20,7 @@ import { paymentsCommands } from './commands/payments.ts'
 import { reportsCommands } from './commands/reports.ts'
 import { scoresCommands } from './commands/scores.ts'
 import { sourcesCommands } from './commands/sources.ts'
+import { usersCommands } from './commands/users.ts'
 import { vocabularyCommands } from './commands/vocabulary.ts'
 import { webhooksCommands } from './commands/webhooks.ts'
 import { workersCommands } from './commands/workers.ts'
@@ -89,6 +90,7 @@ command(program, 'recompute', 'Compute the scores that are due, and issue what i
 
 enginesCommands(program)
 accountsCommands(program)
+usersCommands(program)
 apiKeysCommands(program)
 creditsCommands(program)
 paymentsCommands(program)

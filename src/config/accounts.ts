@@ -1,5 +1,14 @@
-/** Settings: users and their sessions. */
-import { integer, type Reading, readerOf, type SettingTable, setting } from './setting.ts'
+/** Settings: users, their sessions, and the mails that sign them in. */
+import {
+  flag,
+  integer,
+  oneOf,
+  path,
+  type Reading,
+  readerOf,
+  type SettingTable,
+  setting,
+} from './setting.ts'
 
 export const accountsSettings = {
   SESSION_IDLE_DAYS: setting({
@@ -14,13 +23,107 @@ export const accountsSettings = {
     effect: 'A session ends after so long, however often it is used.',
     parse: integer(1, 365),
   }),
+  SMTP_URL: setting({
+    default: 'none',
+    unit: 'smtp:// or smtps:// URL, with user and password if the server wants them',
+    effect:
+      'The server that sends sign-in links and invitations. Without it no mail is sent, and you run `assay users sign-in-link`.',
+    confidential: true,
+    parse: smtpUrl,
+  }),
+  MAIL_FROM: setting({
+    default: 'none',
+    unit: 'mail address',
+    effect: 'The sender of every mail. Required with SMTP_URL.',
+    parse: mailAddress,
+  }),
+  SMTP_REQUIRE_TLS: setting({
+    default: 'true',
+    unit: 'true or false',
+    effect:
+      'false: mails, and the password of SMTP_URL, may go out unencrypted. For a mail server on this machine alone.',
+    parse: flag,
+  }),
+  SMTP_CA_FILE: setting({
+    default: 'none',
+    unit: 'PEM file',
+    effect: 'Certificates that the mail server may show beside those this machine trusts.',
+    parse: path,
+  }),
+  SIGN_UP: setting({
+    default: 'invited',
+    unit: 'invited or open',
+    effect:
+      'open: a mail address that requests a sign-in link and has no user gets one, with an account of its own. It needs SMTP_URL.',
+    parse: oneOf('invited', 'open'),
+  }),
+  SIGN_UP_CREDITS: setting({
+    default: '0',
+    unit: 'credits',
+    effect: 'What the account of a new user is given with SIGN_UP=open.',
+    parse: integer(0, 1_000_000),
+  }),
 } as const satisfies SettingTable
+
+export interface MailConfig {
+  smtpUrl: string
+  from: string
+  requireTls: boolean
+  caFile: string | undefined
+}
 
 export interface AccountsConfig {
   sessions: { idleDays: number; days: number }
+  /** Null: no mail is sent. */
+  mail: MailConfig | null
+  signUp: { isOpen: boolean; credits: number }
 }
 
 export function readAccounts(reading: Reading): AccountsConfig {
-  const { readOr } = readerOf(accountsSettings, reading)
-  return { sessions: { idleDays: readOr('SESSION_IDLE_DAYS'), days: readOr('SESSION_DAYS') } }
+  const { read, readOr } = readerOf(accountsSettings, reading)
+  const smtp = read('SMTP_URL')
+  const from = read('MAIL_FROM')
+  const isOpen = readOr('SIGN_UP') === 'open'
+  const isUnset = (name: string): boolean => (reading.env[name] ?? '') === ''
+  if (smtp !== undefined && isUnset('MAIL_FROM'))
+    reading.problems.push('MAIL_FROM must be set where SMTP_URL is: it is the sender of every mail')
+  if (isOpen && isUnset('SMTP_URL'))
+    reading.problems.push('SMTP_URL must be set where SIGN_UP is open: a new user signs in by mail')
+  return {
+    sessions: { idleDays: readOr('SESSION_IDLE_DAYS'), days: readOr('SESSION_DAYS') },
+    mail:
+      smtp === undefined || from === undefined
+        ? null
+        : {
+            smtpUrl: smtp,
+            from,
+            requireTls: readOr('SMTP_REQUIRE_TLS'),
+            caFile: read('SMTP_CA_FILE'),
+          },
+    signUp: { isOpen, credits: readOr('SIGN_UP_CREDITS') },
+  }
+}
+
+/** A query would set options of the mail library: one of them turns the check of certificates off. */
+function smtpUrl(text: string): string {
+  const url = URL.parse(text)
+  const isSound =
+    url !== null &&
+    /^smtps?:$/.test(url.protocol) &&
+    url.hostname !== '' &&
+    url.search === '' &&
+    url.hash === '' &&
+    !/[?#]/.test(text) &&
+    /^\/?$/.test(url.pathname)
+  if (!isSound)
+    throw new Error(
+      'an smtp or smtps URL such as smtps://user:password@mail.example.com, without a path or query',
+    )
+  return text
+}
+
+function mailAddress(text: string): string {
+  if (!/^[^\s<>@,;:"()[\]\\]{1,64}@[a-z0-9.-]{1,253}$/i.test(text))
+    throw new Error('a mail address such as no-reply@example.com')
+  return text
 }

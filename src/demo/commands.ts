@@ -12,7 +12,7 @@ interface Place {
 /**
  * Lines to print. Each command works as it is in a shell of this machine that has the `usual` settings; the demo must have been prepared.
  */
-export function demoCommands(demo: Place, usual: Place): string {
+export function demoCommands(demo: Place, usual: Place, signInUrl: string | null): string {
   const verify = (file: string): string =>
     `curl -s -w '\\n' -H 'Content-Type: application/json' --data-binary ${shellQuoted(`@${credentialFile(demo.dataDir, file)}`)} ${demo.publicUrl}${verifyPath}`
   return [
@@ -31,6 +31,13 @@ export function demoCommands(demo: Place, usual: Place): string {
     '# something happens: its webhook is received, verified and shown here',
     `${settingsOf(demo, usual)}bin/assay demo tick`,
     '',
+    ...(signInUrl === null
+      ? []
+      : [
+          '# sign in as the developer of the demo: open this in a browser; it works once, for 15 minutes',
+          signInUrl,
+          '',
+        ]),
     `Search, people and scores, with the demo's key: ${join(demoFolder(demo.dataDir), 'README.md')}`,
     '',
   ].join('\n')

@@ -313,9 +313,13 @@ test('an active key whose file is elsewhere is said, and nothing is made', async
 test('the printed commands name files that exist and the status of the revoked one', async () => {
   const { db, config, dataDir } = await demoPlace()
   await prepareDemo({ config, db, now, ...making })
-  const printed = demoCommands(config, { ...config, publicUrl: 'http://localhost:1' })
+  const printed = demoCommands(
+    config,
+    { ...config, publicUrl: 'http://localhost:1' },
+    'http://link',
+  )
   assert.match(printed, new RegExp(`^PUBLIC_URL=${config.publicUrl} bin/assay demo tick$`, 'm'))
-  assert.match(demoCommands(config, config), /^bin\/assay demo tick$/m)
+  assert.match(demoCommands(config, config, null), /^bin\/assay demo tick$/m)
   const commands = printed.split('\n').filter((line) => line.startsWith('curl '))
   assert.equal(commands.length, 3)
   const files = commands.flatMap((command) => command.match(/@(\S+\.json)/)?.[1] ?? [])

@@ -4,7 +4,7 @@ import { type Endpoint, sessionLimits } from '../platform/http/endpoint.ts'
 const key = { apiKey: [] }
 
 export function securityOf({ policy }: Endpoint): object[] {
-  if (policy.kind === 'open') return []
+  if (policy.kind === 'open' || policy.kind === 'page') return []
   if (policy.kind === 'optional-key') return [{}, key]
   if (policy.kind === 'session') return [{ session: [] }]
   if (policy.kind === 'keyed') return [key]
@@ -13,7 +13,7 @@ export function securityOf({ policy }: Endpoint): object[] {
 
 /** Returns the facts that OpenAPI has no field for: scope, meter and limits. */
 export function admissionOf({ policy }: Endpoint): Record<string, object> {
-  if (policy.kind === 'open') return {}
+  if (policy.kind === 'open' || policy.kind === 'page') return {}
   if (policy.kind === 'session')
     return { 'x-rate-limits': { session: { perMinute: sessionLimits.perMinute } } }
   const limits = { apiKey: policy.limits }

@@ -66,6 +66,7 @@ export async function admit(
   const { policy } = route.endpoint
   if (policy.kind === 'open') return anonymous
   if (policy.kind === 'session') return admitSession(edge, route, exchange)
+  if (policy.kind === 'page') return admitVisitor(edge, route, exchange, policy)
   const { authorization } = exchange.request.headers
   if (authorization !== undefined) {
     const presented = { exchange, policy, authorization, headStart }
@@ -104,6 +105,20 @@ function countedByAddress(
   return { route, exchange, caller: edge.network(exchange), limits }
 }
 
+/** A page is for anybody; a browser with a session is known by it. */
+async function admitVisitor(
+  edge: AdmitParts,
+  route: EndpointRoute,
+  exchange: Exchange,
+  policy: Extract<Policy, { kind: 'page' }>,
+): Promise<Admitted | Refusal> {
+  const caller = edge.network(exchange)
+  const limits = { name: route.endpoint.operationId, ...policy.limits }
+  const refusal = await rateProblem(edge, { route, exchange, caller, limits })
+  if (refusal !== null) return refusal
+  return { key: null, session: await edge.authenticateSession(exchange.request.headers.cookie) }
+}
+
 /**
  * Selects the bucket to count in. Test keys are free, so on routes open to anonymous callers a test
  * key is limited like an anonymous caller (decision D14).
@@ -121,7 +136,7 @@ function countedByKey(
 
 interface Presented {
   exchange: Exchange
-  policy: Exclude<Policy, { kind: 'open' | 'session' }>
+  policy: Exclude<Policy, { kind: 'open' | 'session' | 'page' }>
   authorization: string
   headStart: HeadStart
 }

@@ -19,6 +19,8 @@ export interface Route {
    * cache stores them.
    */
   readonly isSameOrigin?: boolean
+  /** Of a page: how it shows a refusal. */
+  readonly refusalPage?: Endpoint['refusalPage']
 }
 
 export interface EndpointRoute extends Route {

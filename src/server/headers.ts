@@ -21,6 +21,8 @@ export interface HeaderSets {
    * CORS.
    */
   sameOrigin: readonly string[]
+  /** On every page (decisions D45, D49): a form posts to our own origin alone, and says that it does. */
+  page: readonly string[]
   /** For preflight requests. */
   preflight: readonly string[]
   /** Returns a Link to the page that explains an error. */
@@ -45,25 +47,44 @@ const exposed = [
 
 const allowed = `Authorization, Content-Type, Idempotency-Key, If-None-Match, ${versionHeader}, X-PAYMENT, PAYMENT-SIGNATURE`
 
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
 export function headerSets(publicUrl: string): HeaderSets {
-  const always = [
+  const security = (policy: string, referrer: string) => [
     [versionHeader, interfaceVersion],
     ['X-Content-Type-Options', 'nosniff'],
-    ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
-    ['Referrer-Policy', 'no-referrer'],
+    ['Content-Security-Policy', policy],
+    ['Referrer-Policy', referrer],
     ...(publicUrl.startsWith('https:') ? [['Strict-Transport-Security', 'max-age=31536000']] : []),
   ]
+  const always = security("default-src 'none'; frame-ancestors 'none'", 'no-referrer')
   const common = [
     ...always,
     ['Cross-Origin-Resource-Policy', 'cross-origin'],
     ['Access-Control-Allow-Origin', '*'],
     ['Access-Control-Expose-Headers', exposed],
   ].flat()
-  const sameOrigin = [
-    ...always,
+  const own = [
     ['Cross-Origin-Resource-Policy', 'same-origin'],
     ['Cache-Control', 'private, no-store'],
     ['Vary', `Cookie, ${versionHeader}`],
+  ]
+  const sameOrigin = [...always, ...own].flat()
+  // Under `no-referrer` a form would post `Origin: null`. The path, which may hold a token, is never sent.
+  const page = [
+    ...security(pagePolicy, 'strict-origin'),
+    ...own,
+    ['Cross-Origin-Opener-Policy', 'same-origin'],
   ].flat()
   const unstored = [
     ['Cache-Control', 'private, no-store'],
@@ -77,6 +98,7 @@ export function headerSets(publicUrl: string): HeaderSets {
     common,
     private: [...common, ...unstored],
     sameOrigin,
+    page,
     preflight,
     helpLink: (error) => `<${publicUrl}/docs/errors/${error}>; rel="help"`,
   }

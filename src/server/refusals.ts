@@ -23,11 +23,22 @@ export interface RenderedRefusal {
 export function renderRefusal(
   sets: HeaderSets,
   { refusal, message, headers }: Refusal,
-  { isSameOrigin }: Pick<Route, 'isSameOrigin'> = {},
+  { isSameOrigin, refusalPage }: Pick<Route, 'isSameOrigin' | 'refusalPage'> = {},
 ): RenderedRefusal {
   const row = errorTable[refusal]
   const told = row.status === 503 ? { ...operatorsTurn, ...headers } : { ...headers }
   const version = refusal === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
+  if (refusalPage !== undefined)
+    return {
+      status: row.status,
+      headers: [
+        ...sets.page,
+        'Content-Type',
+        'text/html; charset=utf-8',
+        ...Object.entries(told).flat(),
+      ],
+      body: refusalPage({ status: row.status, message: message ?? row.message }),
+    }
   return {
     status: row.status,
     headers: [

@@ -41,11 +41,11 @@ export function pathRoutes(endpoints: readonly Endpoint[], metrics: Metrics): Pa
  * something exists (decision D9).
  */
 export function answersHead({ method, policy }: Endpoint): boolean {
-  return method === 'GET' && policy.kind === 'open'
+  return method === 'GET' && (policy.kind === 'open' || policy.kind === 'page')
 }
 
 function isSameOrigin({ policy }: Endpoint): boolean {
-  return policy.kind === 'session'
+  return policy.kind === 'session' || policy.kind === 'page'
 }
 
 /** Converts `{name}` to the syntax of the router. */
@@ -58,6 +58,7 @@ function endpointRoute(endpoint: Endpoint, metrics: Metrics): EndpointRoute {
     path: endpoint.path,
     meter: metrics.route(`${endpoint.method} ${endpoint.path}`),
     isSameOrigin: isSameOrigin(endpoint),
+    refusalPage: endpoint.refusalPage,
     endpoint,
     checkPath: parameterCheck(endpoint.pathParameters),
     checkQuery: parameterCheck(endpoint.queryParameters),
@@ -91,6 +92,8 @@ function faultsOf(endpoint: Endpoint): string[] {
     faults.push('requires an Idempotency-Key without being keyed')
   if (endpoint.idempotencyKey === 'optional' && policy?.kind !== 'session')
     faults.push('takes an optional Idempotency-Key without a session')
+  if ((policy?.kind === 'page') !== (endpoint.refusalPage !== undefined))
+    faults.push('must show refusals as a page exactly if it is a page')
   if ((method === 'POST') !== (body !== undefined)) faults.push('must have a body exactly if POST')
   return faults.map((fault) => `${operationId} ${fault}`)
 }

@@ -8,12 +8,21 @@
  *   work
  * - paid: key → scope → rate limit → Idempotency-Key → parameters → credits → work → charge
  * - paid, without a key: Idempotency-Key → parameters → challenge or payment
+ * - page: same origin → rate limit → media type → size → form → parameters → work; a refusal is a
+ *   page
  * - session: same origin → version → session → rate limit → [Idempotency-Key →] [media type → size
  *   → JSON →] parameters → work
  */
 import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../platform/http/callers.ts'
-import { type Answer, anybody, type Endpoint, type Priority } from '../platform/http/endpoint.ts'
+import {
+  type Answer,
+  anybody,
+  type Endpoint,
+  formType,
+  type Priority,
+  type Visitor,
+} from '../platform/http/endpoint.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { interfaceVersion, versionHeader } from '../platform/http/identifiers.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
@@ -27,6 +36,7 @@ import { mediaTypeFault } from './media-type.ts'
 import type { OpenBodies } from './open-bodies.ts'
 import { isRefusal, type Parameters, queryOf } from './parameters.ts'
 import { answerAdmitted, type PayParts, proveByCharge } from './pay.ts'
+import { parseQuery } from './query.ts'
 import { refusalOf } from './refusals.ts'
 import { isFromOwnOrigin } from './same-origin.ts'
 import { isTooLate } from './turn.ts'
@@ -244,6 +254,7 @@ function decide(
           body: null,
           bodyAmbiguity: null,
           caller: anybody.caller,
+          visitor: null,
           idempotencyKey: null,
           requestId: exchange.requestId,
           formerOrigin: formerOriginOf(edge.formerOrigins, exchange.request.headers.host),
@@ -283,6 +294,7 @@ async function checked(
   const { policy } = endpoint
 
   const readsBodyOfAnybody = policy.kind === 'open' || policy.kind === 'optional-key'
+  const visitor = policy.kind === 'page' ? visitorOf(edge, exchange) : null
   const unsupported = readsBodyOfAnybody ? mediaTypeProblem(endpoint, exchange) : null
   if (unsupported !== null) return unsupported
 
@@ -300,6 +312,7 @@ async function checked(
         ...parameters,
         ...noBody,
         caller,
+        visitor,
         idempotencyKey,
         requestId,
         formerOrigin,
@@ -325,10 +338,23 @@ async function checked(
   const { ambiguousBytes, ...body } = read
   const work = async (caller: Caller): Promise<Answer> =>
     early.begun ??
-    endpoint.answer({ ...parameters, ...body, caller, idempotencyKey, requestId, formerOrigin })
+    endpoint.answer({
+      ...parameters,
+      ...body,
+      caller,
+      visitor,
+      idempotencyKey,
+      requestId,
+      formerOrigin,
+    })
   const asked = { ...parameters, body: ambiguousBytes ?? body.body }
   const call = { route, exchange, admitted, idempotencyKey, ...asked }
   return answerAdmitted(edge, call, work)
+}
+
+function visitorOf(edge: Edge, exchange: Exchange): Visitor {
+  const { 'user-agent': userAgent, cookie: cookies } = exchange.request.headers
+  return { network: edge.network(exchange), userAgent, cookies }
 }
 
 function isMalformed(key: string | null | Refusal): key is Refusal {
@@ -383,6 +409,7 @@ async function bodyOf(
   if (body.kind === 'too_large')
     return refuse('payload_too_large', { message: `The body is over ${declared.bytesMax} bytes.` })
 
+  if (declared.mediaTypes.includes(formType)) return formOf(body.bytes)
   const json = parseStrictJson(body.bytes)
   if (json.kind === 'invalid') meter.invalidJson++
   if (json.kind === 'ambiguous') meter.ambiguousJson++
@@ -393,6 +420,14 @@ async function bodyOf(
   return declared.ambiguousReachesHandler
     ? { body: json.value, bodyAmbiguity: json.why, ambiguousBytes: body.bytes }
     : refuse('invalid_json', { message: json.why })
+}
+
+function formOf(bytes: Buffer): BodyRead | Refusal {
+  // A form is ASCII: everything else is percent-encoded.
+  const form = parseQuery(bytes.toString('latin1'))
+  return form.kind === 'problem'
+    ? refuse('invalid_parameter', { message: 'The form is not valid percent-encoded UTF-8.' })
+    : { body: form.values, bodyAmbiguity: null }
 }
 
 /** Waits for the rest of a body without holding a slot. */

@@ -62,6 +62,7 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   function headerSet({ route }: Exchange, headers: Record<string, string> = {}): readonly string[] {
+    if (route.refusalPage !== undefined) return sets.page
     if (route.isSameOrigin) return sets.sameOrigin
     return headers['Cache-Control'] === undefined ? sets.private : sets.common
   }

@@ -77,7 +77,7 @@ function expected(
   granted: readonly Scope[],
   state: string,
 ): string | null {
-  if (policy.kind === 'open') return null
+  if (policy.kind === 'open' || policy.kind === 'page') return null
   // Whatever the key: an Authorization header is ignored there.
   if (policy.kind === 'session') return method === 'GET' ? 'session_required' : 'cross_origin'
   if (state === 'absent') return policy.kind === 'optional-key' ? null : 'missing_api_key'

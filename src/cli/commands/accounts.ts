@@ -23,4 +23,10 @@ export function accountsCommands(program: Command): void {
         (await import('../accounts.ts')).showAccountCommand(settings(), account),
       ),
     )
+
+  command(accounts, 'members', 'Show the users who may sign in for an account')
+    .argument(...accountArgument)
+    .action((account, flags) =>
+      act(flags, async () => (await import('../users.ts')).membersCommand(settings(), account)),
+    )
 }

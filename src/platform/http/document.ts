@@ -26,7 +26,12 @@ export interface PublicDocument {
 
 export interface PublicDocumentOptions {
   body: string
-  contentType: 'application/json' | 'application/ld+json' | 'text/markdown; charset=utf-8'
+  contentType:
+    | 'application/json'
+    | 'application/ld+json'
+    | 'text/markdown; charset=utf-8'
+    | 'text/css; charset=utf-8'
+    | 'image/svg+xml'
   maxAgeSeconds: number
   /** Further Cache-Control directives, e.g. `stale-if-error=3600`. */
   cacheDirectives?: string

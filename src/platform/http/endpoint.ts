@@ -3,6 +3,7 @@
  * contract test their texts. A route without a policy does not start.
  */
 import type { Static, TObject, TSchema } from 'typebox'
+import type { ClientNetwork } from '../rate-limit/client-network.ts'
 import type { Caller, MeterName, Scope } from './callers.ts'
 import type { PublicDocument } from './document.ts'
 import type { ErrorName, Refusal } from './errors.ts'
@@ -43,9 +44,17 @@ export type Policy =
    * our own origin (decision D49).
    */
   | { kind: 'session' }
+  /**
+   * A page of ours, for any browser: the caller is its session, or anonymous. `limits` are those of each address. A request that changes
+   * something must come from our own origin (decision D49).
+   */
+  | { kind: 'page'; limits: RateLimits }
 
 /** Calls of one session to all routes together. A day has no limit of its own. */
 export const sessionLimits: RateLimits = { perMinute: 300, perDay: 300 * 1_440 }
+
+/** The media type of a form. Its fields reach the handler as an object of texts. */
+export const formType = 'application/x-www-form-urlencoded'
 
 export interface BodyDeclaration<Body extends TSchema = TSchema> {
   mediaTypes: readonly string[]
@@ -84,6 +93,8 @@ export interface EndpointRequest<Path, Query> {
   /** The reason why the body's JSON is ambiguous, or null. */
   bodyAmbiguity: string | null
   caller: Caller
+  /** The browser that requests a page; null on every other route. */
+  visitor: Visitor | null
   /** The well-formed Idempotency-Key as sent, or null if there was none. */
   idempotencyKey: string | null
   requestId: string
@@ -91,9 +102,17 @@ export interface EndpointRequest<Path, Query> {
   formerOrigin: string | null
 }
 
+export interface Visitor {
+  network: ClientNetwork
+  userAgent: string | undefined
+  /** The Cookie header. */
+  cookies: string | undefined
+}
+
 /** The caller of a route without authentication. */
 export const anybody = {
   caller: { kind: 'anonymous' },
+  visitor: null,
   idempotencyKey: null,
   formerOrigin: null,
 } as const
@@ -141,6 +160,8 @@ export interface Endpoint<Path extends TObject = TObject, Query extends TObject 
   pathParameters?: Path
   queryParameters?: Query
   body?: BodyDeclaration
+  /** Renders a refusal as a page: for routes with the policy `page`, which are not in the contract. */
+  refusalPage?(refusal: { status: number; message: string }): string
   /** Every status that a caller can see, with 500 and 503 if they can occur. */
   responses: Record<number, ResponseDeclaration>
   answer(request: EndpointRequest<Static<Path>, Static<Query>>): Answer | Promise<Answer>

@@ -6,7 +6,7 @@ import { engineHere } from '../../../src/app/scoring-engine.ts'
 import { readConfig } from '../../../src/config/config.ts'
 import { readReleaseFacts } from '../../../src/discovery/release-facts.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
-import { openLog } from '../../../src/platform/observability/log.ts'
+import { type Log, openLog } from '../../../src/platform/observability/log.ts'
 import { createMetrics } from '../../../src/platform/observability/metrics.ts'
 import { inProcessRateLimiter } from '../../../src/platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../../../src/platform/rate-limit/shared-limiter.ts'
@@ -40,11 +40,17 @@ export const testPeppers = `k1:${Buffer.alloc(32, 7).toString('base64')}`
  * Calls from 127.0.0.1 are believed in what they forward, so that a test can be many callers. With `beside`, the service is another node
  * of the same deployment. The caller's: `after(stop)`, that of the first node last.
  */
-export async function startService(publicUrl: string, beside?: TestService): Promise<TestService> {
+export async function startService(
+  publicUrl: string,
+  beside?: TestService,
+  {
+    env = {},
+    log = openLog({ level: 'silent' }),
+  }: { env?: Record<string, string>; log?: Log } = {},
+): Promise<TestService> {
   const database = beside?.database ?? (await testDatabase())
   const { db } = database
-  const config = readConfig({ PUBLIC_URL: publicUrl, API_KEY_PEPPERS: testPeppers })
-  const log = openLog({ level: 'silent' })
+  const config = readConfig({ PUBLIC_URL: publicUrl, API_KEY_PEPPERS: testPeppers, ...env })
   const release = await readReleaseFacts(join(import.meta.dirname, '../../..'))
   const signers = new Map<string, Signer>()
   const service = createService({
@@ -59,7 +65,7 @@ export async function startService(publicUrl: string, beside?: TestService): Pro
   })
   await service.registryCache.refresh()
   const server = createServer({
-    endpoints: service.endpoints,
+    endpoints: [...service.endpoints, ...service.pages],
     limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
     publicUrl,
     ...service.admission,

@@ -1,0 +1,155 @@
+/** All SQL of mails, sign_in_links and sign_in_limits. */
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+
+export const mailKinds = ['sign_in', 'invitation'] as const
+export type MailKind = (typeof mailKinds)[number]
+
+export interface NewMail {
+  id: string
+  kind: MailKind
+  email: string
+  next: string | null
+  createdAt: Date
+  /** Null: it is not sent, because its link is printed. */
+  dueAt: Date | null
+}
+
+export async function insertMail(db: Queryable, mail: NewMail): Promise<void> {
+  await db.run(sql`
+    insert into mails (id, kind, email, next, created_at, due_at)
+    values (${mail.id}, ${mail.kind}, ${mail.email}, ${mail.next}, ${mail.createdAt}, ${mail.dueAt})`)
+}
+
+export interface ClaimedMail {
+  id: string
+  kind: MailKind
+  email: string
+  createdAt: Date
+  /** The first is 1. */
+  attempt: number
+}
+
+/**
+ * Claims due mails until `leasedUntil`. Skips rows that another process holds. A mail whose process dies is due again after the lease.
+ */
+export function claimDueMails(
+  db: Queryable,
+  { now, leasedUntil, limit }: { now: Date; leasedUntil: Date; limit: number },
+): Promise<ClaimedMail[]> {
+  return db.rows<ClaimedMail>(sql`
+    update mails m set due_at = ${leasedUntil}, attempts = m.attempts + 1
+    where m.id in (
+      select id from mails where due_at <= ${now} order by due_at limit ${limit} for update skip locked)
+    returning m.id, m.kind, m.email, m.created_at as "createdAt", m.attempts as attempt`)
+}
+
+/** Moves a claimed mail to another time, or to none once it is sent. Does nothing if a later attempt has claimed it. */
+export async function updateMailDue(
+  db: Queryable,
+  { id, attempt }: Pick<ClaimedMail, 'id' | 'attempt'>,
+  dueAt: Date | null,
+): Promise<void> {
+  await db.run(sql`update mails set due_at = ${dueAt} where id = ${id} and attempts = ${attempt}`)
+}
+
+export async function deleteMail(db: Queryable, id: string): Promise<void> {
+  await db.run(sql`delete from mails where id = ${id}`)
+}
+
+export function deleteMailsTo(db: Queryable, email: string): Promise<number> {
+  return db.run(sql`delete from mails where email = ${email}`)
+}
+
+export interface NewLink {
+  digest: Buffer
+  mailId: string
+  userId: string
+  expiresAt: Date
+}
+
+/** Returns false if the mail is gone: its link was used, or its user was erased. */
+export async function insertLink(tx: Tx, link: NewLink): Promise<boolean> {
+  const count = await tx.run(sql`
+    insert into sign_in_links (digest, mail_id, user_id, expires_at)
+    select ${link.digest}, m.id, ${link.userId}, ${link.expiresAt} from mails m
+    where m.id = ${link.mailId} for key share`)
+  return count === 1
+}
+
+/** Returns the address of the user whom a link signs in, or undefined if it cannot be used. Changes nothing. */
+export async function findLinkEmail(
+  db: Queryable,
+  digest: Buffer,
+  now: Date,
+): Promise<string | undefined> {
+  const [row] = await db.rows<{ email: string }>(sql`
+    select u.email from sign_in_links l join users u on u.id = l.user_id
+    where l.digest = ${digest} and l.expires_at > ${now} and u.disabled_at is null
+      and exists (select from memberships m where m.user_id = u.id)`)
+  return row?.email
+}
+
+export interface UsedLink {
+  userId: string
+  /** The account that the user has been a member of for longest. */
+  accountId: string
+  next: string | null
+}
+
+/**
+ * Uses a link up: deletes its mail, and with it every link of that mail. Of two requests with links of one mail, the second waits for
+ * the first and then deletes nothing.
+ */
+export async function takeLink(tx: Tx, digest: Buffer, now: Date): Promise<UsedLink | undefined> {
+  const [used] = await tx.rows<UsedLink>(sql`
+    delete from mails where id = (
+      select l.mail_id from sign_in_links l join users u on u.id = l.user_id
+      where l.digest = ${digest} and l.expires_at > ${now} and u.disabled_at is null
+        and exists (select from memberships m where m.user_id = u.id))
+    returning next,
+      (select l.user_id from sign_in_links l where l.digest = ${digest}) as "userId",
+      (select m.account_id from sign_in_links l join memberships m on m.user_id = l.user_id
+       where l.digest = ${digest} order by m.created_at, m.account_id limit 1) as "accountId"`)
+  return used
+}
+
+/** Deletes mails that were sent and whose links have expired, and buckets without a request of the last hour. */
+export async function sweepSignIn(db: Queryable, now: Date): Promise<void> {
+  await db.run(sql`
+    delete from mails m where m.due_at is null
+      and not exists (select from sign_in_links l where l.mail_id = m.id and l.expires_at > ${now})`)
+  await db.run(sql`
+    delete from sign_in_limits
+    where requested_at[cardinality(requested_at)] is null
+      or requested_at[cardinality(requested_at)] < clock_timestamp() - interval '1 hour'`)
+}
+
+export interface LimitRow {
+  /** Lowercase hex. */
+  bucket: string
+  /** Of the last hour, oldest first. */
+  requestedAt: Date[]
+  /** The database's clock: that of all nodes. */
+  now: Date
+}
+
+/** Locks the buckets, in one order so that no two requests wait for each other, and returns their requests of the last hour. */
+export async function lockLimits(tx: Tx, buckets: readonly Buffer[]): Promise<LimitRow[]> {
+  const sorted = [...buckets].sort(Buffer.compare)
+  await tx.run(sql`
+    insert into sign_in_limits (bucket) select unnest(${sorted}::bytea[]) on conflict do nothing`)
+  return tx.rows<LimitRow>(sql`
+    with locked as (
+      select bucket, requested_at from sign_in_limits
+      where bucket = any(${sorted}::bytea[]) order by bucket for update)
+    select encode(bucket, 'hex') as bucket, clock_timestamp() as now,
+      array(select r from unnest(requested_at) r where r > clock_timestamp() - interval '1 hour' order by r) as "requestedAt"
+    from locked`)
+}
+
+export async function updateLimits(tx: Tx, buckets: readonly Buffer[], now: Date): Promise<void> {
+  await tx.run(sql`
+    update sign_in_limits set requested_at =
+      array(select r from unnest(requested_at) r where r > ${now}::timestamptz - interval '1 hour' order by r) || ${now}::timestamptz
+    where bucket = any(${buckets}::bytea[])`)
+}

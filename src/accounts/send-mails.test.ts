@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { after, test } from 'node:test'
+import { newSession } from '../../test/support/build/sessions.ts'
+import { testDatabase } from '../../test/support/start/database.ts'
+import { type MailServer, startMailServer } from '../../test/support/start/mail-server.ts'
+import { freePort } from '../../test/support/start/processes.ts'
+import { signUpUser } from '../app/mails.ts'
+import { sql } from '../platform/db/db.ts'
+import { type MailClientOptions, openMailClient } from '../platform/egress/mail-client.ts'
+import { mailRenderer } from '../web/mails.ts'
+import { insertMail, sweepSignIn } from './mail-store.ts'
+import { nextMailAt, sendMails } from './send-mails.ts'
+import { readLink } from './sign-in.ts'
+
+const database = await testDatabase()
+const { db } = database
+after(() => database.drop())
+
+const publicUrl = 'https://scores.example.org'
+const begun = Date.parse('2026-03-01T09:00:00Z')
+const from = 'no-reply@scores.example.org'
+
+interface Sender {
+  /** Sends what is due after so many seconds, and returns the outcomes. */
+  at(seconds: number): Promise<string[]>
+  now(): Date
+}
+
+function senderTo(
+  smtpUrl: string,
+  { isOpen = false, ...options }: Partial<MailClientOptions> & { isOpen?: boolean } = {},
+): Sender {
+  let now = new Date(begun)
+  const client = openMailClient({ smtpUrl, requireTls: true, from, ...options })
+  after(() => client.close())
+  return {
+    now: () => now,
+    async at(seconds) {
+      now = new Date(begun + seconds * 1_000)
+      const outcomes: string[] = []
+      await sendMails({
+        db,
+        clock: () => now,
+        publicUrl,
+        client,
+        render: mailRenderer('scores.example.org'),
+        signUp: async (tx, email, at) =>
+          isOpen ? signUpUser(tx, { email, credits: 25 }, at) : null,
+        onOutcome: (_, result) => {
+          const detail = 'why' in result ? result.why : 'code' in result ? String(result.code) : ''
+          outcomes.push(`${result.outcome} ${detail}`.trim())
+        },
+      })
+      return outcomes
+    },
+  }
+}
+
+async function queue(email: string, seconds = 0): Promise<string> {
+  const id = randomUUID()
+  const at = new Date(begun + seconds * 1_000)
+  await insertMail(db, { id, kind: 'sign_in', email, next: null, createdAt: at, dueAt: at })
+  return id
+}
+
+async function started(options?: Parameters<typeof startMailServer>[0]): Promise<MailServer> {
+  const server = await startMailServer(options)
+  after(() => server.stop())
+  return server
+}
+
+const waiting = async (): Promise<number> =>
+  (await db.rows(sql`select 1 from mails where due_at is not null`)).length
+
+const { email } = await newSession(db)
+const tokenOf = (link: string) => new URL(link).searchParams.get('token') ?? undefined
+
+test('a mail server that is down for an hour loses nothing, and the link works for 15 minutes from when it is sent', async () => {
+  const port = await freePort()
+  const ca = await started()
+  const sender = senderTo(`smtp://localhost:${port}`, { extraCa: ca.ca })
+  await queue(email)
+  let tried = 0
+  for (let second = 0; second < 3_600; second++) tried += (await sender.at(second)).length
+  assert.equal(tried, 6, 'after 0, 5, 35, 155, 755 and 2,555 seconds')
+  assert.equal(await waiting(), 1)
+  const server = await started({ port })
+  const again = senderTo(`smtp://localhost:${port}`, { extraCa: server.ca })
+  assert.deepEqual(await again.at(3_600), [])
+  assert.deepEqual(await again.at(2_555 + 3_600), ['sent'])
+  assert.equal(await waiting(), 0)
+  const token = tokenOf(server.received[0]?.link ?? '')
+  const sentAt = again.now().getTime()
+  assert.equal(await readLink(db, token, new Date(sentAt + 15 * 60_000 - 1)), email)
+  assert.equal(await readLink(db, token, new Date(sentAt + 15 * 60_000)), null)
+  await sweepSignIn(db, new Date(sentAt + 15 * 60_000))
+  assert.equal((await db.rows(sql`select 1 from mails`)).length, 0, 'an old link is deleted')
+})
+
+test('4xx and a lost connection are tried again; 5xx for the recipient is final; a wrong password is not', async () => {
+  const server = await started()
+  const sender = senderTo(server.url, { extraCa: server.ca })
+  server.answer.toRecipient = { code: 451, text: 'later' }
+  await queue(email)
+  assert.deepEqual(await sender.at(0), ['failed EENVELOPE 451'])
+  server.answer.toRecipient = null
+  assert.deepEqual(await sender.at(4), [], 'not before 5 seconds')
+  assert.deepEqual(await sender.at(5), ['sent'])
+  server.answer.toRecipient = { code: 550, text: `no mailbox ${email}` }
+  await queue(email)
+  assert.deepEqual(await sender.at(6), ['rejected 550', 'given up'])
+  assert.equal(await waiting(), 0)
+  server.answer.toRecipient = null
+  const wrong = senderTo(server.url.replace('CANARY', 'other'), { extraCa: server.ca })
+  await queue(email)
+  assert.deepEqual(await wrong.at(7), ['failed EAUTH 535'])
+  assert.deepEqual(await sender.at(12), ['sent'], 'once the password is right')
+})
+
+test('a server that hangs, at any step, costs a mail its deadline and nothing else', async () => {
+  const talks: [string, (say: (text: string) => void, heard: string) => void][] = [
+    ['before its greeting', () => {}],
+    ['after EHLO', (say, heard) => heard === '' && say('220 hello\r\n')],
+    ['with half a line', (say, heard) => heard === '' && say('220 hel')],
+  ]
+  for (const [step, talk] of talks) {
+    const server: Server = createServer((socket) => {
+      socket.on('error', () => {})
+      talk((text) => socket.write(text), '')
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const deadlines = { connectMs: 200, silenceMs: 300, totalMs: 600 }
+    const sender = senderTo(`smtp://127.0.0.1:${port}`, { deadlines })
+    const id = await queue(email)
+    const startedAt = performance.now()
+    const [outcome] = await sender.at(0)
+    assert.match(outcome ?? '', /^failed E(TIMEDOUT|ABORT)/, step)
+    assert.ok(performance.now() - startedAt < 10_000, step)
+    await db.run(sql`delete from mails where id = ${id}`)
+    server.close()
+  }
+})
+
+test('no password and no mail is sent to a server without TLS, or with a certificate of another', async () => {
+  const plain = await started({ isPlain: true })
+  await queue(email)
+  assert.match(String(await senderTo(plain.url).at(0)), /^failed/)
+  assert.deepEqual([plain.recipients, plain.received], [[], []])
+  assert.deepEqual(
+    await senderTo(plain.url.replace(/\/\/.*@/, '//'), { requireTls: false }).at(5),
+    ['sent'],
+  )
+  const secured = await started()
+  await queue(email)
+  assert.match(String(await senderTo(secured.url).at(0)), /^failed ESOCKET/)
+  assert.deepEqual([secured.recipients, secured.received], [[], []])
+  await db.run(sql`delete from mails`)
+})
+
+test('a mail goes to exactly one recipient, with the same Message-ID at each attempt', async () => {
+  const server = await started()
+  const sender = senderTo(server.url, { extraCa: server.ca, isOpen: true })
+  const address = "o'hara+{a}|b&c=d@example.com"
+  const id = await queue(address)
+  assert.deepEqual(await sender.at(0), ['sent'])
+  await db.run(sql`update mails set due_at = created_at where id = ${id}`)
+  assert.deepEqual(await sender.at(1), ['sent'])
+  assert.deepEqual(server.recipients, [address, address])
+  const [first, second] = server.received
+  assert.equal(first?.messageId, `<${id}@scores.example.org>`)
+  assert.equal(second?.messageId, first?.messageId)
+  assert.notEqual(second?.link, first?.link, 'each attempt has a link of its own')
+  assert.match(first?.raw ?? '', /^Auto-Submitted: auto-generated\r?$/m)
+  assert.ok(!/^bcc:/im.test(first?.raw ?? ''))
+})
+
+test('an address without a user, and that of a disabled user, receive nothing', async () => {
+  const server = await started()
+  const sender = senderTo(server.url, { extraCa: server.ca })
+  const disabled = await newSession(db)
+  await db.run(sql`update users set disabled_at = now() where id = ${disabled.userId}`)
+  await queue('no-such-user@example.com')
+  await queue(disabled.email)
+  assert.deepEqual(await sender.at(0), ['no user', 'no user'])
+  assert.equal(await waiting(), 0)
+  assert.deepEqual(server.recipients, [])
+})
+
+test('with open sign-up an unknown address gets one user and one account with credits, however often it asks', async () => {
+  const server = await started()
+  const sender = senderTo(server.url, { extraCa: server.ca, isOpen: true })
+  const address = 'fresh@example.com'
+  await Promise.all([queue(address), queue(address), queue(address)])
+  assert.deepEqual(await sender.at(0), ['sent', 'sent', 'sent'])
+  const rows = await db.rows<{ role: string; balance: number; name: string }>(sql`
+    select m.role, c.balance, a.name from users u join memberships m on m.user_id = u.id
+    join accounts a on a.id = m.account_id join credit_accounts c on c.account_id = a.id
+    where u.email = ${address}`)
+  assert.equal(rows.length, 1)
+  assert.deepEqual([rows[0]?.role, rows[0]?.balance], ['owner', 25])
+  assert.ok(!rows[0]?.name.includes('fresh'))
+  const entries = await db.rows<{ action: string; actor: string }>(sql`
+    select action, actor from audit_log order by seq desc limit 3`)
+  assert.deepEqual(
+    entries.map(({ action, actor }) => [action, actor]),
+    [
+      ['credits.granted', 'service'],
+      ['users.signed_up', 'service'],
+      ['accounts.created', 'service'],
+    ],
+  )
+})
+
+test('several processes send each due mail once', async () => {
+  const server = await started()
+  const senders = Array.from({ length: 3 }, () => senderTo(server.url, { extraCa: server.ca }))
+  for (let i = 0; i < 12; i++) await queue(email)
+  for (let round = 0; round < 3; round++) await Promise.all(senders.map((sender) => sender.at(0)))
+  assert.equal(server.received.length, 12)
+})
+
+test('a mail is given up a day after its request', () => {
+  const created = new Date(begun)
+  const hours = (count: number) => new Date(begun + count * 3_600_000)
+  assert.deepEqual(nextMailAt(1, created, created), new Date(begun + 5_000))
+  assert.deepEqual(nextMailAt(9, created, hours(22)), hours(23))
+  assert.deepEqual(nextMailAt(9, created, hours(23)), hours(24))
+  assert.equal(nextMailAt(9, created, hours(23.1)), null)
+})

@@ -1,0 +1,91 @@
+/**
+ * Sends the mails of the outbox. Every attempt makes a link of its own, which lives for 15 minutes from then: a mail that waited an hour
+ * for its server still holds a link that works. The links of one mail work once together.
+ *
+ * Tables: updates and deletes `mails`; inserts `sign_in_links`; reads `users`; with open sign-up a new user is made here.
+ * Crash: a claimed mail is due again when its lease ends, so it is sent at least once.
+ */
+import type { Clock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
+import type { Mail, MailClient, MailOutcome } from '../platform/egress/mail-client.ts'
+import {
+  type ClaimedMail,
+  claimDueMails,
+  deleteMail,
+  type MailKind,
+  updateMailDue,
+} from './mail-store.ts'
+import { linkUrl, makeLink } from './sign-in.ts'
+import { findUserByEmail } from './store.ts'
+
+/** The content of a mail. `url` is where it leads. */
+export type RenderMail = (kind: MailKind, url: string) => Pick<Mail, 'subject' | 'text' | 'html'>
+
+export interface MailSenderOptions {
+  db: Db
+  clock: Clock
+  publicUrl: string
+  client: MailClient
+  render: RenderMail
+  /** Makes a user of an unknown address, or returns null if sign-up is by invitation. */
+  signUp(tx: Tx, email: string, now: Date): Promise<string | null>
+  onOutcome(mail: ClaimedMail, outcome: MailOutcome | { outcome: 'no user' | 'given up' }): void
+}
+
+const batchSize = 8
+/** Longer than an attempt may take. */
+const leaseMs = 60_000
+/** Seconds to wait before attempts 2, 3, …; then every hour, until a day after the request. */
+const retryWaitsSeconds = [5, 30, 120, 600, 1_800] as const
+const givenUpAfterMs = 86_400_000
+
+/** Returns when to try again after attempt `attempt` (the first is 1), or null once the mail is given up. */
+export function nextMailAt(attempt: number, createdAt: Date, failedAt: Date): Date | null {
+  const at = new Date(failedAt.getTime() + (retryWaitsSeconds[attempt - 1] ?? 3_600) * 1_000)
+  return at.getTime() - createdAt.getTime() > givenUpAfterMs ? null : at
+}
+
+/** Sends the mails that are due. Returns how many were claimed. */
+export async function sendMails(options: MailSenderOptions): Promise<number> {
+  const { db, clock } = options
+  const now = clock()
+  const leasedUntil = new Date(now.getTime() + leaseMs)
+  const mails = await claimDueMails(db, { now, leasedUntil, limit: batchSize })
+  await Promise.all(mails.map((mail) => sendOne(options, mail)))
+  return mails.length
+}
+
+async function sendOne(options: MailSenderOptions, mail: ClaimedMail): Promise<void> {
+  const { db, clock, client, render, onOutcome } = options
+  const url = await db.transaction((tx) => destinationOf(tx, options, mail))
+  if (url === null) {
+    await deleteMail(db, mail.id)
+    onOutcome(mail, { outcome: 'no user' })
+    return
+  }
+  const messageId = `<${mail.id}@${new URL(options.publicUrl).hostname}>`
+  const sent = await client.send({ to: mail.email, messageId, ...render(mail.kind, url) })
+  onOutcome(mail, sent)
+  if (sent.outcome === 'sent') return updateMailDue(db, mail, null)
+  const next =
+    sent.outcome === 'rejected' ? null : nextMailAt(mail.attempt, mail.createdAt, clock())
+  if (next !== null) return updateMailDue(db, mail, next)
+  onOutcome(mail, { outcome: 'given up' })
+  await deleteMail(db, mail.id)
+}
+
+/** Returns where a mail leads, or null if it leads nowhere: no user has the address, or the user is disabled. */
+async function destinationOf(
+  tx: Tx,
+  { clock, publicUrl, signUp }: MailSenderOptions,
+  { id, kind, email }: ClaimedMail,
+): Promise<string | null> {
+  const now = clock()
+  const user = await findUserByEmail(tx, email)
+  if (user !== undefined && user.disabledAt !== null) return null
+  if (kind === 'invitation') return user === undefined ? null : `${publicUrl}/sign-in`
+  const userId = user?.id ?? (await signUp(tx, email, now))
+  if (userId === null) return null
+  const token = await makeLink(tx, { mailId: id, userId }, now)
+  return token === null ? null : linkUrl(publicUrl, token)
+}

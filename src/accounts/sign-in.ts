@@ -1,0 +1,98 @@
+/**
+ * Sign-in by link (decisions D45–D48). A request for a link writes one row of the mail outbox whether or not a user has the address, so
+ * its answer tells nothing, in bytes or in time. Whether there is such a user is looked up when the mail is sent.
+ *
+ * Crash: the row of the outbox is there or not. Signing in deletes the mail and inserts the session in one transaction: a link is used up
+ * exactly if there is a session, and never makes two.
+ */
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
+import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import type { Visitor } from '../platform/http/endpoint.ts'
+import { findLinkEmail, insertLink, insertMail, takeLink } from './mail-store.ts'
+import { sessionDigest } from './session-cookie.ts'
+import { deleteSessionByDigest } from './session-store.ts'
+import { type BegunSession, beginSession, type SessionRules } from './sessions.ts'
+import { limitSignIn } from './sign-in-limit.ts'
+import { browserName, coarseNetwork } from './visitor.ts'
+
+const linkMinutes = 15
+const tokenForm = /^[\w-]{43}$/
+
+export type RequestedLink =
+  | { outcome: 'requested' }
+  | { outcome: 'limited'; retryAfterSeconds: number }
+
+/** Queues a sign-in link for the user of an address, if there is one. */
+export function requestLink(
+  db: Db,
+  { email, next, visitor }: { email: string; next: string | null; visitor: Visitor },
+  now: Date,
+): Promise<RequestedLink> {
+  return db.transaction(async (tx) => {
+    const retryAfterSeconds = await limitSignIn(tx, { email, network: visitor.network })
+    if (retryAfterSeconds !== null) return { outcome: 'limited', retryAfterSeconds }
+    const id = uuidV7(now)
+    await insertMail(tx, { id, kind: 'sign_in', email, next, createdAt: now, dueAt: now })
+    return { outcome: 'requested' }
+  })
+}
+
+/** Makes a link of a mail. Returns its token, which is stored nowhere, or null if the mail is gone. */
+export async function makeLink(
+  tx: Tx,
+  { mailId, userId }: { mailId: string; userId: string },
+  now: Date,
+): Promise<string | null> {
+  const token = randomBytes(32).toString('base64url')
+  const expiresAt = new Date(now.getTime() + linkMinutes * 60_000)
+  const isMade = await insertLink(tx, { digest: sha256(token), mailId, userId, expiresAt })
+  return isMade ? token : null
+}
+
+/** Returns the URL that a user opens. The token is in the query: a page without scripts cannot read a fragment. */
+export function linkUrl(publicUrl: string, token: string): string {
+  return `${publicUrl}/sign-in/confirm?token=${token}`
+}
+
+/** Returns the address of the user whom a link signs in, or null if it cannot be used. Uses nothing up: mail scanners open links. */
+export async function readLink(
+  db: Db,
+  token: string | undefined,
+  now: Date,
+): Promise<string | null> {
+  if (token === undefined || !tokenForm.test(token)) return null
+  return (await findLinkEmail(db, sha256(token), now)) ?? null
+}
+
+export interface SignedIn {
+  session: BegunSession
+  next: string | null
+}
+
+/**
+ * Uses a link up and begins a session. Returns null if the link cannot be used. A session that the browser had before ends, and its value
+ * is never adopted.
+ */
+export async function confirmLink(
+  db: Db,
+  {
+    token,
+    visitor,
+    previousValue,
+  }: { token: string | undefined; visitor: Visitor; previousValue: string | null },
+  { rules, now }: { rules: SessionRules; now: Date },
+): Promise<SignedIn | null> {
+  if (token === undefined || !tokenForm.test(token)) return null
+  return db.transaction(async (tx) => {
+    const used = await takeLink(tx, sha256(token), now)
+    if (used === undefined) return null
+    if (previousValue !== null) await deleteSessionByDigest(tx, sessionDigest(previousValue))
+    const { userId, accountId, next } = used
+    const browser = browserName(visitor.userAgent)
+    const network = coarseNetwork(visitor.network.address)
+    const of = { userId, accountId, browser, network }
+    return { session: await beginSession(tx, of, { rules, now }), next }
+  })
+}

@@ -1,0 +1,114 @@
+/** The part of the jobs process that sends mail: its client, its job, and what it counts. */
+import { createAccount } from '../access/manage.ts'
+import { sweepSignIn } from '../accounts/mail-store.ts'
+import { sendMails } from '../accounts/send-mails.ts'
+import { insertMembership } from '../accounts/store.ts'
+import { madeUser } from '../accounts/users.ts'
+import type { Action } from '../audit/actions.ts'
+import { recordAction, theService } from '../audit/record.ts'
+import type { Config } from '../config/config.ts'
+import { enterCredits } from '../credits/credits.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
+import { openMailClient } from '../platform/egress/mail-client.ts'
+import type { Job } from '../platform/job-runner.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
+import { mailRenderer } from '../web/mails.ts'
+import { readAuthorities } from './authorities.ts'
+
+export interface MailParts {
+  config: Pick<Config, 'mail' | 'publicUrl' | 'signUp'>
+  db: Db
+  log: Log
+  clock: Clock
+  metrics: Metrics
+}
+
+/** A user waits for a sign-in link before the screen. */
+const pollMs = 500
+
+/** Returns the jobs of sign-in. Without a mail server nothing is sent, and old links are deleted all the same. */
+export async function mailJobs(parts: MailParts, closing: AsyncDisposableStack): Promise<Job[]> {
+  const { db, clock } = parts
+  const sweep = {
+    name: 'delete old sign-in links',
+    everyMs: 600_000,
+    run: () => sweepSignIn(db, clock()),
+  }
+  const sender = await mailSender(parts, closing)
+  return sender === null ? [sweep] : [sweep, sender]
+}
+
+async function mailSender(
+  { config, db, log, clock, metrics }: MailParts,
+  closing: AsyncDisposableStack,
+): Promise<Job | null> {
+  const { mail, publicUrl, signUp } = config
+  if (mail === null) return null
+  const { smtpUrl, from, requireTls, caFile } = mail
+  const extraCa = caFile === undefined ? undefined : await readAuthorities('SMTP_CA_FILE', caFile)
+  const client = openMailClient({ smtpUrl, from, requireTls, extraCa })
+  closing.defer(() => client.close())
+  const count = metrics.counter({
+    name: 'mails_total',
+    help: 'Attempts to send a mail, by outcome.',
+    labels: ['kind', 'outcome'],
+  })
+  return {
+    name: 'send mails',
+    everyMs: pollMs,
+    run: () =>
+      sendMails({
+        db,
+        clock,
+        publicUrl,
+        client,
+        render: mailRenderer(new URL(publicUrl).host),
+        signUp: async (tx, email, now) =>
+          signUp.isOpen ? signUpUser(tx, { email, credits: signUp.credits }, now) : null,
+        onOutcome({ id: mailId, kind, attempt }, result) {
+          count(kind, result.outcome)
+          if (result.outcome === 'failed')
+            log.warn('a mail was not sent', { mailId, attempt, why: result.why })
+          if (result.outcome === 'rejected')
+            log.warn('the mail server rejected a mail', { mailId, code: result.code })
+          if (result.outcome === 'given up')
+            log.error('a mail was given up', null, { mailId, attempt })
+        },
+      }),
+  }
+}
+
+/** Makes a user who owns a new account. Two requests of one address make one user: the second finds the membership. */
+export async function signUpUser(
+  tx: Tx,
+  { email, credits }: { email: string; credits: number },
+  now: Date,
+): Promise<string> {
+  const user = await madeUser(tx, { email, name: null, now })
+  // An account is named without the address, which an erasure must be able to remove.
+  const account = await createAccount(tx, `sign-up ${user.id}`, now)
+  if (account === null) return user.id
+  const userId = user.id
+  await insertMembership(tx, { userId, accountId: account.id, role: 'owner', createdAt: now })
+  const done: Action[] = [
+    { action: 'accounts.created', subjects: [account.id], details: {} },
+    { action: 'users.signed_up', subjects: [userId], details: { account: account.id } },
+  ]
+  if (credits > 0) {
+    const entry = {
+      accountId: account.id,
+      kind: 'grant',
+      delta: credits,
+      reason: 'sign-up',
+    } as const
+    const entered = await enterCredits(tx, { ...entry, reference: `sign-up ${account.id}` })
+    if (entered.outcome === 'entered') {
+      const details = { credits, balance: entered.balance }
+      done.push({ action: 'credits.granted', subjects: [account.id], details })
+    }
+  }
+  for (const action of done) await recordAction(tx, { ...action, actor: theService }, now)
+  return userId
+}

@@ -1,0 +1,109 @@
+/**
+ * The one client that sends mail. Our own dialler opens its connections, with our deadline: the library waits for ever for a connection
+ * that another dialler never opens. Without STARTTLS nothing is sent, or a server, or a man in the middle, could read password and links.
+ */
+import { getCACertificates } from 'node:tls'
+import { createTransport } from 'nodemailer'
+import { dialer } from './dial.ts'
+import { systemResolver } from './names.ts'
+import { operatorRules } from './rules.ts'
+
+export interface MailClientOptions {
+  /** `smtp://` or `smtps://`, with user and password if the server wants them. */
+  smtpUrl: string
+  /** False only for a server on this machine. */
+  requireTls: boolean
+  /** The address of the sender. */
+  from: string
+  /** PEM certificates to trust beside the usual ones. */
+  extraCa?: string | undefined
+  deadlines?: Partial<MailDeadlines>
+}
+
+/** Milliseconds. */
+export interface MailDeadlines {
+  connectMs: number
+  /** Between two answers of the server. */
+  silenceMs: number
+  /** The whole mail. */
+  totalMs: number
+}
+
+const defaultDeadlines: MailDeadlines = { connectMs: 5_000, silenceMs: 10_000, totalMs: 30_000 }
+
+export interface Mail {
+  /** One address, as `parseEmail` accepts it: the library sends it to the server as it stands. */
+  to: string
+  subject: string
+  text: string
+  html: string
+  /** The same for every attempt at a mail, so that a receiver can recognise a repeat. */
+  messageId: string
+}
+
+export type MailOutcome =
+  | { outcome: 'sent' }
+  /** The server will never take this mail: it named the recipient or the content as the reason. */
+  | { outcome: 'rejected'; code: number }
+  /** Another attempt may succeed. A mail whose last answer was lost may have been delivered. */
+  | { outcome: 'failed'; why: string }
+
+export interface MailClient {
+  /** Never throws for what the server does. */
+  send(mail: Mail): Promise<MailOutcome>
+  close(): void
+}
+
+export function openMailClient(options: MailClientOptions): MailClient {
+  const { smtpUrl, requireTls, from, extraCa } = options
+  const { connectMs, silenceMs, totalMs } = { ...defaultDeadlines, ...options.deadlines }
+  const dial = dialer({ rules: operatorRules, resolve: systemResolver, connectMs })
+  const ca = extraCa === undefined ? {} : { ca: [...getCACertificates('default'), extraCa] }
+  const transport = createTransport({
+    url: smtpUrl,
+    requireTLS: requireTls,
+    tls: { minVersion: 'TLSv1.2', ...ca },
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    socketTimeout: silenceMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    getSocket: (target, done) => {
+      const { host = '', port = 0 } = target
+      // Plain TCP: the library makes TLS itself, by STARTTLS or at once.
+      dial({ protocol: 'smtp:', hostname: host, host, port: String(port) }, (error, socket) =>
+        error === null ? done(null, { connection: socket }) : done(error),
+      )
+    },
+  })
+  return {
+    async send({ to, messageId, ...content }) {
+      try {
+        await transport.sendMail({
+          ...content,
+          messageId,
+          from: { name: 'assay', address: from },
+          to: { name: '', address: to },
+          headers: { 'Auto-Submitted': 'auto-generated' },
+          signal: AbortSignal.timeout(totalMs),
+        })
+        return { outcome: 'sent' }
+      } catch (error) {
+        return failureOf(error)
+      }
+    },
+    close: () => transport.close(),
+  }
+}
+
+/** Errors about the envelope or the content concern this mail alone. A wrong password concerns every mail, and is mended. */
+const aboutTheMail = new Set(['EENVELOPE', 'EMESSAGE'])
+
+function failureOf(error: unknown): MailOutcome {
+  const { code, responseCode } = Object(error) as { code?: unknown; responseCode?: unknown }
+  if (typeof responseCode === 'number' && responseCode >= 500 && aboutTheMail.has(String(code)))
+    return { outcome: 'rejected', code: responseCode }
+  // The server's own words may repeat the address of the recipient.
+  const answer = typeof responseCode === 'number' ? ` ${responseCode}` : ''
+  return { outcome: 'failed', why: `${typeof code === 'string' ? code : 'error'}${answer}` }
+}

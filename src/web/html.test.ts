@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from '../../test/support/oracle/fc.ts'
+import { Html, html, type Part, safeUrl } from './html.ts'
+
+const naughty = [
+  '<script>alert(1)</script>',
+  '"><script>alert(1)</script>',
+  "' onmouseover='alert(1)",
+  '" onfocus="alert(1)" autofocus="',
+  '</textarea><script>x</script>',
+  '<!--',
+  '-->',
+  '<![CDATA[',
+  '&lt;script&gt;',
+  '&#x3c;script&#x3e;',
+  'javascript:alert(1)',
+  'jaVasCript:alert(1)',
+  '\u0000<b>',
+  '`${7*7}`',
+  '{{7*7}}',
+  '\u202egnp.exe',
+  '﷽',
+  '田中さんにあげて下さい',
+  "'; drop table users; --",
+  '../../etc/passwd',
+  '%0d%0aSet-Cookie: a=b',
+]
+
+/** As a browser reads it, for the five characters that matter. */
+function unescaped(text: string): string {
+  const characters: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' }
+  return text.replace(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => characters[name] ?? '')
+}
+
+test('a text comes out of a page as it went in, in the text and in an attribute, and makes no markup', () => {
+  const texts = fc.oneof(fc.constantFrom(...naughty), fc.string({ unit: 'binary' }))
+  fc.assert(
+    fc.property(texts, texts, (text: string, value: string) => {
+      const page = html`<p title="${value}">${text}</p>`.text
+      const [, title = '', body = ''] = /^<p title="([^"]*)">([^<]*)<\/p>$/s.exec(page) ?? []
+      assert.equal(unescaped(title), value)
+      assert.equal(unescaped(body), text)
+      assert.ok(!/[<>"']/.test(body))
+    }),
+  )
+})
+
+test('lists and nested templates are escaped once; absent parts are nothing', () => {
+  const list: Part[] = ['<b>', html`<i>${'&'}</i>`, 7, false, null, undefined, ['"']]
+  assert.equal(html`<p>${list}</p>`.text, '<p>&lt;b&gt;<i>&amp;</i>7&quot;</p>')
+  assert.equal(html`<p>costs $${5}</p>`.text, '<p>costs $5</p>')
+  assert.throws(() => html`<p>${{} as never}</p>`, TypeError)
+})
+
+test('a URL in a link is ours, http, https or mailto; anything else leads nowhere', () => {
+  for (const url of ['/', '/a?b=c#d', '#x', '?a=b', 'https://example.com/x', 'mailto:a@b.example'])
+    assert.equal(safeUrl(url), url)
+  for (const url of [
+    ...naughty.filter((text) => !text.startsWith('#')),
+    '//evil.example',
+    '/\\evil.example',
+    ' /x',
+    'java\nscript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'blob:x',
+    'file:///etc/passwd',
+    'https:evil',
+    '/a b',
+    '/\t/evil.example',
+    '',
+  ])
+    assert.equal(safeUrl(url), '#', JSON.stringify(url))
+  assert.equal(html`<a href="${'javascript:alert(1)'}">x</a>`.text, '<a href="#">x</a>')
+  assert.equal(html`<a href="/u/${'"><b>'}">x</a>`.text, '<a href="/u/&quot;&gt;&lt;b&gt;">x</a>')
+})
+
+test('a template with a value where escaping does not help throws', () => {
+  const x = 'x'
+  for (const bad of [
+    () => html`<script>${x}</script>`,
+    () => html`<style>${x}</style>`,
+    () => html`<!-- ${x} -->`,
+    () => html`<p ${x}>`,
+    () => html`<p title=${x}>`,
+    () => html`<p title='${x}'>`,
+    () => html`<p onclick="${x}">`,
+    () => html`<p style="${x}">`,
+    () => html`<iframe srcdoc="${x}">`,
+    () => html`<${x}>`,
+  ])
+    assert.throws(bad, /^Error: a value/)
+  assert.equal(
+    html`<style>p{}</style><p>${new Html('<b>')}</p>`.text,
+    '<style>p{}</style><p><b></p>',
+  )
+})

@@ -1,0 +1,211 @@
+/** The pages of sign-in in Chromium: on localhost over http, and behind a proxy over TLS. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { createServer } from 'node:tls'
+import { AxeBuilder } from '@axe-core/playwright'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { createAuthority } from '../../src/demo/certificates.ts'
+import { ask } from '../support/start/ask.ts'
+import { testDatabase } from '../support/start/database.ts'
+import { type MailServer, startMailServer } from '../support/start/mail-server.ts'
+import {
+  type Env,
+  eventually,
+  freePort,
+  report,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/start/processes.ts'
+
+const chromiumFile = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const skip = existsSync(chromiumFile) ? false : 'skipped: no Chromium'
+const flags =
+  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'
+
+let browser: Browser | undefined
+after(() => browser?.close())
+
+async function openBrowser(): Promise<Browser> {
+  browser ??= await chromium.launch({ executablePath: chromiumFile, args: flags.split(' ') })
+  return browser
+}
+
+interface Deployment {
+  publicUrl: string
+  mail: MailServer
+  server: ServerProcess
+  env: Env
+}
+
+async function deploy(publicUrl: string, port: number): Promise<Deployment> {
+  const database = await testDatabase()
+  const mail = await startMailServer()
+  const folder = temporaryFolder()
+  const caFile = join(folder, 'mail-ca.pem')
+  writeFileSync(caFile, mail.ca)
+  const env: Env = {
+    DATABASE_URL: database.url,
+    ASSAY_DATA_DIR: folder,
+    PUBLIC_URL: publicUrl,
+    PORT: String(port),
+    TRUSTED_PROXIES: '127.0.0.1',
+    SMTP_URL: mail.url,
+    SMTP_CA_FILE: caFile,
+    MAIL_FROM: 'no-reply@example.com',
+  }
+  const server = await startServer(env)
+  after(async () => {
+    await mail.stop()
+    await database.drop()
+  })
+  return { publicUrl, mail, server, env }
+}
+
+/** Ends TLS, and passes on every byte, as a load balancer does. */
+async function startTlsProxy(port: number, targetPort: number): Promise<void> {
+  const proxy = createServer(createAuthority().certify('localhost'), (near) => {
+    const far = connect(targetPort, '127.0.0.1')
+    near.on('error', () => far.destroy())
+    far.on('error', () => near.destroy())
+    near.pipe(far).pipe(near)
+  })
+  await new Promise<void>((resolve) => proxy.listen(port, '127.0.0.1', resolve))
+  after(() => proxy.close())
+}
+
+/** Messages of the console, failed requests, and requests that leave the service: a page has none. */
+function watch(page: Page, publicUrl: string): string[] {
+  const faults: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
+  })
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(publicUrl)) faults.push(`request to ${request.url()}`)
+  })
+  return faults
+}
+
+const looks = [
+  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+  { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
+  { colorScheme: 'light', viewport: { width: 390, height: 844 } },
+  { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+] as const
+
+/** Where screenshots go, for a reader; none are made unless it is set. */
+const shots = process.env.SCREENSHOTS
+
+async function inspect(context: BrowserContext, url: string, name: string): Promise<void> {
+  const page = await context.newPage()
+  for (const { colorScheme, viewport } of looks) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize(viewport)
+    await page.goto(url)
+    const look = `${name} ${colorScheme} ${viewport.width}`
+    const { violations } = await new AxeBuilder({ page }).analyze()
+    assert.deepEqual(
+      violations.map(({ id, nodes }) => [id, nodes[0]?.html]),
+      [],
+      look,
+    )
+    const overflow = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+    assert.equal(overflow, 0, `${look}: nothing scrolls sideways`)
+    if (shots !== undefined) {
+      mkdirSync(shots, { recursive: true })
+      await page.screenshot({ path: join(shots, `${look.replaceAll(' ', '-')}.png`) })
+    }
+  }
+  await page.close()
+}
+
+/** `see` looks at each page on the way. */
+async function signInAndOut(
+  { publicUrl, mail, server, env }: Deployment,
+  see: typeof inspect = async () => {},
+): Promise<void> {
+  await report(['accounts', 'create', 'acme'], env)
+  await report(['users', 'invite', 'ada@example.com', '--account', 'acme'], env)
+  const chromium = await openBrowser()
+  // Without scripts: each step is a form or a link.
+  const context = await chromium.newContext({ javaScriptEnabled: false, ignoreHTTPSErrors: true })
+  const page = await context.newPage()
+  const faults = watch(page, publicUrl)
+  await page.goto(`${publicUrl}/sign-in`)
+  await page.getByLabel('Email address').fill('ada@')
+  await page.keyboard.press('Enter')
+  await page.getByText('This is not a mail address.').waitFor()
+  assert.deepEqual(
+    faults.splice(0).map((fault) => /status of 400/.test(fault)),
+    [true],
+    'the browser notes the status of the form, and nothing else',
+  )
+  await page.getByLabel('Email address').fill('ada@example.com')
+  await page.getByRole('button', { name: 'Send sign-in link' }).click()
+  await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
+  await eventually('the link arrives', {
+    see: async () => mail.received.some(({ link }) => link.includes('token=')),
+  })
+  const link = mail.received.find(({ link }) => link.includes('token='))?.link ?? ''
+
+  const looking = await chromium.newContext({ ignoreHTTPSErrors: true })
+  for (const [name, url] of [
+    ['sign-in', `${publicUrl}/sign-in`],
+    ['sent', `${publicUrl}/sign-in/sent`],
+    ['confirm', link],
+    ['unusable', `${publicUrl}/sign-in/confirm?token=x`],
+  ] as const)
+    await see(looking, url, name)
+
+  await page.goto(link)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Signed in' }).waitFor()
+  assert.equal(page.url(), `${publicUrl}/sign-in`)
+  const [cookie, ...others] = await context.cookies()
+  assert.ok(cookie !== undefined)
+  assert.deepEqual(others, [])
+  const isTls = publicUrl.startsWith('https:')
+  assert.equal(cookie.name, isTls ? '__Host-session' : 'session')
+  assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.secure], [true, 'Lax', isTls])
+  const read = async () =>
+    (
+      await ask(server.base, {
+        path: '/api/account/sessions',
+        headers: { Cookie: `${cookie.name}=${cookie.value}` },
+      })
+    ).status
+  assert.equal(await read(), 200)
+  await looking.addCookies([cookie])
+  await see(looking, `${publicUrl}/sign-in`, 'signed-in')
+
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await page.getByLabel('Email address').waitFor()
+  assert.deepEqual(await context.cookies(), [])
+  assert.equal(await read(), 401)
+  assert.deepEqual(faults, [])
+  await page.goto(link)
+  await page.getByRole('heading', { name: 'This link cannot be used' }).waitFor()
+  await context.close()
+  await looking.close()
+}
+
+test('in Chromium on localhost: the pages sign a user in and out without scripts, and axe finds nothing', {
+  skip,
+}, async () => {
+  const port = await freePort()
+  await signInAndOut(await deploy(`http://localhost:${port}`, port), inspect)
+})
+
+test('in Chromium behind a proxy over TLS: the pages sign a user in and out, with a cookie that only https sends', {
+  skip,
+}, async () => {
+  const [port, publicPort] = [await freePort(), await freePort()]
+  await startTlsProxy(publicPort, port)
+  await signInAndOut(await deploy(`https://localhost:${publicPort}`, port))
+})
