@@ -1,4 +1,7 @@
-/** One request over real HTTP, with exactly the headers given, and its answer as it came: nothing is decoded or followed. */
+/**
+ * Sends one request over real HTTP with exactly the given headers. Returns the answer unchanged:
+ * nothing is decoded and no redirect is followed.
+ */
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { patienceMs } from '../fault/in-time.ts'
 
@@ -15,7 +18,9 @@ export interface Reply {
   body: Buffer
 }
 
-/** `base` is where the service listens, e.g. `http://127.0.0.1:41234`. */
+/**
+ * Sends the request to `base`, the address of the service, for example `http://127.0.0.1:41234`.
+ */
 export function ask(base: string, question: Question): Promise<Reply> {
   const { method = 'GET', path, headers = {}, body } = question
   const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }

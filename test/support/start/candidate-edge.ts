@@ -1,4 +1,4 @@
-/** The routes of candidates alone, for two keys that are always valid: `live` and `test`. */
+/** The candidate routes with two keys that are always valid: `live` and `test`. */
 import { candidateEndpoints } from '../../../src/candidates/endpoints.ts'
 import { candidateReads, type ReadsOptions } from '../../../src/candidates/reads.ts'
 import type { PresentedKey } from '../../../src/platform/http/callers.ts'
@@ -22,7 +22,7 @@ const keys: Record<string, PresentedKey> = {
 const { reads: sandbox } = openSandbox({ publicUrl: origin.url, names, clock: () => now })
 const limits = { perMinute: 60_000, perDay: 1_000_000 }
 
-/** The caller's: `after(() => edge.stop())`. */
+/** Starts the routes. Stop them with `after(() => edge.stop())`. */
 export function startCandidates(
   reads: Pick<ReadsOptions, 'db'> & Partial<ReadsOptions>,
   server: Partial<ServerOptions> = {},
@@ -42,7 +42,10 @@ export function startCandidates(
   })
 }
 
-/** Everything a caller sees of an answer but the id of the request and the time. */
+/**
+ * Returns everything that a caller can compare: the answer without its date, request id and
+ * rate-limit header.
+ */
 export function seen({ status, headers, body }: Reply): unknown {
   const { date: _, 'x-request-id': __, ratelimit: ___, ...rest } = headers
   return { status, headers: rest, body: body.toString() }

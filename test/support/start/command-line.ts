@@ -1,4 +1,7 @@
-/** Runs the real command line as a child process, with a folder and a database of its own and nothing of our environment. */
+/**
+ * Runs the real command line as a child process with its own folder and database and without our
+ * environment.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +21,7 @@ export interface CommandLine {
   folder: string
   env: Record<string, string>
   start(args: readonly string[]): ChildProcess
-  /** Runs to the end, with `input` on standard input. */
+  /** Runs a command until it ends, with `input` on standard input. */
   run(args: readonly string[], input?: string): Promise<Ended>
   remove(): void
 }
@@ -57,7 +60,7 @@ export function ended(child: ChildProcess, input = ''): Promise<Ended> {
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     err += text
   })
-  // A command that refuses its arguments ends without reading.
+  // A command that rejects its arguments ends without reading its input, so the write may fail.
   child.stdin?.on('error', () => {}).end(input)
   return new Promise((done, reject) => {
     child.once('error', reject)

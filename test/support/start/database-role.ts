@@ -1,12 +1,12 @@
-/** A database role that may log in, and nothing else until it is granted something. */
+/** A database role that may log in and has no other right until a test grants one. */
 import { randomBytes } from 'node:crypto'
 import { onServer } from './database.ts'
 
 export interface DatabaseRole {
   name: string
-  /** The same database, as this role. */
+  /** URL of the same database with this role. */
   url: string
-  /** With what it was granted, while the database is there. */
+  /** Drops the role and its grants. The database must still exist. */
   drop(): Promise<void>
 }
 

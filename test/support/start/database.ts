@@ -1,4 +1,4 @@
-/** A database of its own for each test file: a copy of the migrated template. */
+/** A database for each test file: a copy of the migrated template. */
 import { randomBytes } from 'node:crypto'
 import { Client, DatabaseError } from 'pg'
 import { type Db, openDb } from '../../../src/platform/db/db.ts'
@@ -7,11 +7,11 @@ import './patience.ts'
 export interface TestDatabase {
   url: string
   db: Db
-  /** Closes `db` and removes the database, with every connection to it. */
+  /** Closes `db`, ends every other connection and drops the database. */
   drop(): Promise<void>
 }
 
-/** Migrated, without rows. The caller's: `after(() => database.drop())`. */
+/** Creates a migrated database without rows. Drop it with `after(() => database.drop())`. */
 export async function testDatabase(): Promise<TestDatabase> {
   const { server, template } = testServer()
   const name = newName()
@@ -19,7 +19,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   return opened(server, name)
 }
 
-/** Without migrations. */
+/** Creates a database without migrations. */
 export async function emptyDatabase(): Promise<TestDatabase> {
   const { server } = testServer()
   const name = newName()
@@ -61,7 +61,10 @@ function opened(server: string, name: string): TestDatabase {
 const copyAttemptsMax = 100
 const objectInUse = '55006'
 
-/** PostgreSQL copies a template only while nobody is connected to it, and another test file's copying counts. */
+/**
+ * Copies the template. PostgreSQL refuses the copy while another session is connected to the
+ * template, including a copy for another test file.
+ */
 async function copyTemplate(server: string, copy: { name: string; template: string }) {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -73,14 +76,14 @@ async function copyTemplate(server: string, copy: { name: string; template: stri
   }
 }
 
-/** The URL of another database on the same server. */
+/** Returns the URL of another database on the same server. */
 export function databaseUrl(server: string, name: string): string {
   const url = new URL(server)
   url.pathname = `/${name}`
   return url.href
 }
 
-/** Runs one statement outside any transaction, on a connection of its own. */
+/** Runs one statement outside a transaction, on its own connection. */
 export async function onServer(server: string, statement: string): Promise<void> {
   const client = new Client({ connectionString: server })
   await client.connect()

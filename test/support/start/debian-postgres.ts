@@ -1,6 +1,7 @@
 /**
- * PostgreSQL and PgBouncer as Debian packages them, with their default settings, for tests of a database that is not ours. Neither
- * package is needed to run the tests: `missingPostgres` and `missingPgBouncer` are the reason to skip a test, or false.
+ * PostgreSQL and PgBouncer from Debian's packages with default settings, for tests of a database
+ * that an operator provides. The tests run without the packages: `missingPostgres` and
+ * `missingPgBouncer` hold the reason to skip a test, or false.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -34,13 +35,14 @@ export const missingPgBouncer =
 export interface OwnPostgres {
   socketFolder: string
   port: number
-  /** Of its database `postgres`, as its superuser. */
+  /** URL of the database `postgres`, with the superuser. */
   url: string
 }
 
 /**
- * Starts a server in `folder`, which `temporaryFolder` made: it ends with that folder. Nothing is configured but where it listens. Its
- * collation is that of a language, as on most servers and unlike the embedded one.
+ * Starts a server in `folder`, a folder of `temporaryFolder`; the server is stopped when the folder
+ * is removed. Only the address is configured. The collation is a language's, as on most servers and
+ * unlike the embedded server.
  */
 export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
   const place = join(folder, 'own')
@@ -68,12 +70,12 @@ export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
 }
 
 export interface Pooler {
-  /** The database `name` of the server behind it, in this mode. */
+  /** Returns the URL of the database `name` through PgBouncer in this mode. */
   url(name: string, mode: 'session' | 'transaction'): string
   stop(): Promise<void>
 }
 
-/** Starts PgBouncer in front of a server. The caller's: `after(() => pooler.stop())`. */
+/** Starts PgBouncer in front of a server. Stop it with `after(() => pooler.stop())`. */
 export async function startPgBouncer(
   folder: string,
   server: OwnPostgres,
@@ -93,7 +95,8 @@ export async function startPgBouncer(
   const text = ['[databases]', ...rows, '[pgbouncer]', ...settings, 'auth_type = any', '']
   writeFileSync(file, text.join('\n'))
   const log = openSync(join(place, 'log'), 'a')
-  // The shell ends it as soon as its own input ends, so it outlives no test run, not even one that is killed.
+  // The shell stops PgBouncer when its own input ends, so PgBouncer never outlives a test run, not
+  // even a killed one.
   const guard = '"$0" -q "$1" & pid=$!; read -r _; kill $pid; wait $pid'
   const pooler = spawn('/bin/sh', ['-c', guard, pgBouncer, file], {
     ...runAs(),
@@ -112,7 +115,7 @@ export async function startPgBouncer(
   return { url, stop }
 }
 
-/** Neither program runs as root. */
+/** Returns an unprivileged user, because neither program runs as root. */
 function runAs(): { uid?: number; gid?: number } {
   const { uid, gid } = postgresUser() ?? {}
   return uid === undefined || gid === undefined ? {} : { uid, gid }

@@ -1,4 +1,4 @@
-/** A deployment as its operator and its callers see it: issuing and revoking by command, asking over HTTP. */
+/** A deployment as operators and callers use it: commands issue and revoke, callers use HTTP. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,14 +18,14 @@ const engine = { engineVersion: '1.4.2', engineBinarySha256: '51'.repeat(32) }
 let files = 0
 let people = 0
 
-/** A score of a person of its own, as a line of `credentials issue --from`. */
+/** Returns a score of a new worker, as a line of `credentials issue --from`. */
 export function scoreLine(over: Json = {}): Json {
   const username = `flow-${process.pid}-${++people}`
   const interval = { confidenceLow: 701, confidenceHigh: 778, evidenceCount: 18 }
   return { username, score: 742, ...interval, ...engine, ...over }
 }
 
-/** `assay credentials issue`; the credentials in the order of the scores. */
+/** Runs `assay credentials issue` and returns the credentials in the order of the scores. */
 export async function issue(env: Env, folder: string, scores: Json[]): Promise<IssuedJson[]> {
   const from = join(folder, `scores-${++files}.ndjson`)
   const out = join(folder, `issued-${files}.ndjson`)
@@ -34,7 +34,7 @@ export async function issue(env: Env, folder: string, scores: Json[]): Promise<I
   return credentialsIn(out)
 }
 
-/** The whole lines of a file: the last one may be cut off. */
+/** Returns the credentials in the complete lines of a file. The last line may be incomplete. */
 export function credentialsIn(file: string): IssuedJson[] {
   const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
   return lines.map((line) => JSON.parse(line))
@@ -64,7 +64,10 @@ export async function timed<Body>(asking: Promise<Reply>): Promise<Timed<Body>> 
 
 let callers = 0
 
-/** Each call is another caller's unless `from` is given: needs TRUSTED_PROXIES=127.0.0.1. */
+/**
+ * Verifies a credential. Each call comes from a new client address unless `from` is set; this needs
+ * TRUSTED_PROXIES=127.0.0.1.
+ */
 export function verify(
   base: string,
   credential: Json,
@@ -94,7 +97,10 @@ export function listOf(base: string, { credentialStatus }: IssuedJson) {
   return get(base, pathOf(credentialStatus.statusListCredential))
 }
 
-/** What anybody finds who has only the DID document and the lists: the signatures of all are checked. */
+/**
+ * Returns the offline verdicts with only the DID document and the status lists. Every signature is
+ * checked.
+ */
 export async function verdictsByList(
   base: string,
   credentials: readonly IssuedJson[],

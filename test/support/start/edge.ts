@@ -1,4 +1,4 @@
-/** The HTTP edge alone, with small endpoints of our own, and raw connections to it: bytes in, answers out, nothing repaired. */
+/** The HTTP edge with small endpoints, and raw connections to it that send bytes unchanged. */
 import { connect, type Socket } from 'node:net'
 import { Type } from 'typebox'
 import type { PresentedKey } from '../../../src/platform/http/callers.ts'
@@ -16,12 +16,12 @@ export const publicUrl = 'https://scores.example.org'
 export interface TestEdge extends Server {
   port: number
   metrics: Metrics
-  /** Every line of the log so far. */
+  /** Returns every line of the log so far. */
   logged(): string
   stop(): Promise<void>
 }
 
-/** The caller's: `after(() => edge.stop())`. */
+/** Starts the edge. Stop it with `after(() => edge.stop())`. */
 export async function startEdge(options: Partial<ServerOptions> = {}): Promise<TestEdge> {
   let lines = ''
   const log = openLog({ level: 'info', to: { write: (text) => void (lines += text) } })
@@ -30,12 +30,12 @@ export async function startEdge(options: Partial<ServerOptions> = {}): Promise<T
     endpoints: sampleEndpoints(),
     limiter: inProcessRateLimiter({ nodes: 1 }),
     publicUrl,
-    // No key is valid here.
+    // No key is valid by default.
     authenticate: () => Promise.resolve(null),
     authenticateSession: () => Promise.resolve(null),
     failedKeyLimits: { perMinute: 30, perDay: 2_000 },
     missLimits: { perMinute: 60, perDay: 20_000 },
-    // So that a test can be many callers.
+    // A test can then act as many callers by X-Forwarded-For.
     trustedProxies: ['127.0.0.1'],
     readiness: () => Promise.resolve({ database: 'ok' }),
     log,
@@ -70,7 +70,7 @@ const optionalKey = {
   limits: { perMinute: 600, perDay: 100_000 },
 } as const
 
-/** As the room access would find it. */
+/** A valid key as the access module returns it. */
 export const validKey: PresentedKey = {
   caller: {
     kind: 'key',
@@ -82,7 +82,7 @@ export const validKey: PresentedKey = {
   credits: { balance: 100, suspended: false },
 }
 
-/** One endpoint of each kind; `echo` gives back what its handler got. */
+/** Returns one endpoint of each kind. `echo` answers with the input of its handler. */
 export function sampleEndpoints(): Endpoint[] {
   const body = {
     mediaTypes: ['application/json', 'application/ld+json'],
@@ -151,9 +151,9 @@ export function sampleEndpoints(): Endpoint[] {
 
 export interface RawAnswer {
   status: number
-  /** Names in lower case; a header that comes twice is joined by a comma. */
+  /** Names in lower case. A repeated header is joined with a comma. */
   headers: Record<string, string>
-  /** The names as sent. */
+  /** Header names as the server sent them. */
   names: string[]
   body: Buffer
 }
@@ -161,7 +161,7 @@ export interface RawAnswer {
 export interface RawConnection {
   socket: Socket
   send(bytes: string | Buffer): void
-  /** The next whole answer; rejects when the connection ends before it is there. */
+  /** Returns the next complete answer. Rejects if the connection ends first. */
   answer(options?: { head?: boolean }): Promise<RawAnswer>
   closed: Promise<void>
 }
@@ -208,7 +208,7 @@ export async function openRaw(port: number): Promise<RawConnection> {
   }
 }
 
-/** Sends bytes on a connection of their own and gives the first answer. */
+/** Sends bytes on a new connection and returns the first answer. */
 export async function ask(port: number, bytes: string | Buffer): Promise<RawAnswer> {
   const connection = await openRaw(port)
   connection.send(bytes)
@@ -219,7 +219,7 @@ export async function ask(port: number, bytes: string | Buffer): Promise<RawAnsw
   }
 }
 
-/** A request in HTTP/1.1 with a Host header and the lines given. */
+/** Returns an HTTP/1.1 request with a Host header and the given lines. */
 export function request(line: string, lines: readonly string[] = [], body = ''): string {
   return `${line} HTTP/1.1\r\nHost: localhost\r\n${lines.map((text) => `${text}\r\n`).join('')}\r\n${body}`
 }
@@ -257,7 +257,10 @@ function takeAnswer(bytes: Buffer, head: boolean): { answer: RawAnswer; length: 
 
 const errorNames = new Set<string>(Object.keys(errorTable))
 
-/** What is wrong with an error answer, or null: the closed body of spec §2.1, and the headers every error carries. */
+/**
+ * Describes the defect of an error answer, or returns null. An error answer has the closed error
+ * body of the specification and the headers that every error carries.
+ */
 export function faultOfError({ status, headers, names, body }: RawAnswer, error: string) {
   const told: Record<string, unknown> = JSON.parse(body.toString())
   const expected: Record<string, RegExp> = {

@@ -1,4 +1,7 @@
-/** A process that uses the embedded server of the data directory in its argument until its standard input ends. */
+/**
+ * A process that uses the embedded server of a data directory until its standard input ends. Usage:
+ * `node hold-postgres.ts DATA_DIR`.
+ */
 import { startEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts'
 
 const dataDir = process.argv[2]

@@ -1,4 +1,7 @@
-/** Keyed routes on a port of their own: every bearer token `ACCOUNT` or `ACCOUNT/SCOPE` is a key of that account. */
+/**
+ * Keyed routes on their own port. Every bearer token `ACCOUNT` or `ACCOUNT/SCOPE` is a valid key of
+ * that account.
+ */
 import { createHash } from 'node:crypto'
 import type { Authenticate } from '../../../src/platform/http/admission.ts'
 import type { Scope } from '../../../src/platform/http/callers.ts'
@@ -7,7 +10,7 @@ import { ask, type Reply } from './ask.ts'
 import { startEdge, type TestEdge } from './edge.ts'
 
 export interface KeyedEdge extends TestEdge {
-  /** Sends JSON as a key of `account`; a text or bytes are sent as they are. */
+  /** Sends JSON with a key of `account`. A string body is sent unchanged. */
   call(account: string, question: Call): Promise<Answered>
 }
 
@@ -23,7 +26,7 @@ export interface Answered extends Reply {
   json: Record<string, unknown>
 }
 
-/** The caller's: `after(() => edge.stop())`. */
+/** Starts the routes. Stop them with `after(() => edge.stop())`. */
 export async function startKeyed(endpoints: Endpoint[]): Promise<KeyedEdge> {
   const edge = await startEdge({ endpoints, authenticate })
   const call = async (account: string, question: Call): Promise<Answered> => {
@@ -62,7 +65,7 @@ const authenticate: Authenticate = (authorization) => {
   })
 }
 
-/** The id of the account that a test calls by this name. */
+/** Returns the account id that belongs to this name. */
 export function uuidOf(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`

@@ -1,35 +1,41 @@
-/** A name server on 127.0.0.1, over UDP and TCP on one port, that answers what a test says. RFC 1035 as far as that takes. */
+/**
+ * A DNS server on 127.0.0.1, on one port for UDP and TCP, with the answers of a test. It implements
+ * only the part of RFC 1035 that these answers need.
+ */
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, isIP, type Server, type Socket } from 'node:net'
 
 export interface Question {
   name: string
-  /** `A`, `AAAA`; another type is given by its number. */
+  /** `A` or `AAAA`; any other type is its number. */
   type: string
   over: 'udp' | 'tcp'
 }
 
 export interface NameAnswer {
-  /** Addresses of the type asked for, or the name that another one stands for. The owner is the name asked for, or the alias before. */
+  /**
+   * Addresses of the requested type, or aliases (CNAME). The owner of a record is the requested
+   * name, or the alias before it.
+   */
   records?: readonly { alias?: string; address?: string; ttl?: number }[]
-  /** 0 unless given; 2 is SERVFAIL, 3 NXDOMAIN. */
+  /** Response code, 0 by default; 2 is SERVFAIL, 3 is NXDOMAIN. */
   code?: number
-  /** There is more than fits: ask over TCP. */
+  /** Sets the truncation flag: the client must ask again over TCP. */
   isCut?: boolean
-  /** An answer to another question, as somebody sends it who guesses. */
+  /** Answers with another query id, like an attacker who guesses. */
   isForged?: boolean
 }
 
 export interface NameServer {
-  /** For `Resolver.setServers`. */
+  /** Address for `Resolver.setServers`. */
   address: string
-  /** In the order of arrival. */
+  /** Questions in the order of arrival. */
   asked: Question[]
   close(): Promise<void>
 }
 
-/** `answer` gives what is sent, one message after the other; none: silence. */
+/** Starts the server. It sends the messages that `answer` returns, or nothing for an empty list. */
 export async function startNameServer(
   answer: (question: Question) => readonly NameAnswer[],
 ): Promise<NameServer> {
@@ -70,7 +76,10 @@ export async function startNameServer(
   }
 }
 
-/** A port that is free for TCP may be taken for UDP: then another one. */
+/**
+ * Listens on one port for TCP and UDP. If a port is free for TCP but not for UDP, it tries another
+ * port.
+ */
 async function onePort(tcp: Server, udp: UdpSocket): Promise<number> {
   for (;;) {
     await once(tcp.listen(0, '127.0.0.1'), 'listening')
@@ -85,7 +94,10 @@ async function onePort(tcp: Server, udp: UdpSocket): Promise<number> {
   }
 }
 
-/** Of a message over TCP, which its length precedes; beyond everything while that is not there. */
+/**
+ * Returns the end of the first TCP message, from its length prefix. The result is beyond the buffer
+ * while the length is incomplete.
+ */
 function endOfFirst(bytes: Buffer): number {
   return bytes.length < 2 ? 2 : 2 + bytes.readUInt16BE(0)
 }
@@ -140,7 +152,7 @@ function nameBytes(name: string): Buffer {
   return Buffer.concat([...labels, Buffer.from([0])])
 }
 
-/** IPv6 written out in eight groups. */
+/** IPv6 addresses must be written with all eight groups. */
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number))
   return Buffer.concat(address.split(':').map((group) => uint16(Number.parseInt(group, 16))))

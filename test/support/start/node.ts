@@ -1,4 +1,7 @@
-/** One of several nodes that serve the same database: sample routes of each policy behind the real keys, credits and limits. */
+/**
+ * One of several nodes on the same database: sample routes of each policy with the real keys,
+ * credits and limits.
+ */
 import { Type } from 'typebox'
 import { admitting } from '../../../src/app/admission.ts'
 import { readConfig } from '../../../src/config/config.ts'
@@ -15,7 +18,7 @@ import { testPeppers } from './service.ts'
 
 export interface Node {
   base: string
-  /** Gives back what is to be given back. */
+  /** Completes pending refunds and records the last use of keys and sessions. */
   settle(): Promise<void>
   stop(): Promise<void>
 }
@@ -24,7 +27,7 @@ const limits = { perMinute: 10_000, perDay: 100_000 }
 
 const common = { area: 'sample', summary: 'Sample', responses: {}, priority: 'public' } as const
 
-/** What the handler of `/things/{id}` is told to do, by its id. */
+/** Sample endpoints. The id in `/things/{id}` selects the answer of the handler. */
 export const things: Endpoint[] = [
   endpoint({
     ...common,
@@ -73,7 +76,10 @@ export const things: Endpoint[] = [
   }),
 ]
 
-/** `env`: settings other than the defaults. The caller's: `after(() => node.stop())`. */
+/**
+ * Starts a node. `env` holds settings that differ from the defaults. Stop it with `after(() =>
+ * node.stop())`.
+ */
 export async function startNode(
   url: string,
   {

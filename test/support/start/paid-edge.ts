@@ -1,4 +1,7 @@
-/** One route of the edge, called with a key that was valid the last time, which counts its reads. */
+/**
+ * One route of the edge that counts its reads. The caller presents a key that was valid at its last
+ * use.
+ */
 import type { Authenticate, Metering } from '../../../src/platform/http/admission.ts'
 import type { Environment } from '../../../src/platform/http/callers.ts'
 import { endpoint, type Policy, type RateLimits } from '../../../src/platform/http/endpoint.ts'
@@ -12,7 +15,7 @@ export const scope = 'scores:read'
 const scopes = [scope, 'candidates:read'] as const
 export const meter = 'score_lookup'
 
-/** Paid unless told otherwise. */
+/** Starts the route. By default it is a paid route. */
 export async function startPaid({
   authenticate = async () => null,
   perMinute = 100,

@@ -1,4 +1,4 @@
-/** Payers, a chain and paid servers: the loop that the flows of payments run in. */
+/** Payers, a chain and paid servers: the setup of the x402 flows. */
 import assert from 'node:assert/strict'
 import { type TestFn, test } from 'node:test'
 import { type Abi, encodeFunctionData, parseSignature } from 'viem'
@@ -23,7 +23,7 @@ export const terms = { ...testTerms, payTo }
 const missing =
   anvilBinary() === null ? 'NO CHAIN HERE: anvil has no program for this platform' : false
 
-/** The one kind of test that a platform may be without, and says so. */
+/** Registers a test that needs a chain. It is skipped with a reason on platforms without anvil. */
 export function chainTest(name: string, run: TestFn): void {
   void test(name, { skip: missing }, run)
 }
@@ -31,18 +31,21 @@ export function chainTest(name: string, run: TestFn): void {
 export interface PaidLoop {
   chain: TestChain
   database: TestDatabase
-  /** A payer with a million atomic units. */
+  /** Creates a payer with a million atomic units. */
   richWallet(): Promise<PrivateKeyAccount>
-  /** What it has spent of them. */
+  /** Returns how many of them the payer has spent. */
   spent(wallet: PrivateKeyAccount): Promise<number>
-  /** The payer makes its authorization worthless, on the chain. */
+  /** Cancels an authorization on the chain, as its payer. */
   cancel(wallet: PrivateKeyAccount, nonce: string): Promise<void>
-  /** Anybody may send an authorization to the chain. */
+  /** Sends an authorization to the chain, as a third party can. */
   broadcast(signed: SignedAuthorization): Promise<void>
   stop(): Promise<void>
 }
 
-/** Where there is no chain, nothing works, and nothing is asked. */
+/**
+ * Starts chain and database. Without anvil, every call of the chain rejects; `chainTest` skips the
+ * tests that need one.
+ */
 export async function startPaidLoop(): Promise<PaidLoop> {
   const chain = missing === false ? await startChain() : noChain
   const database = await testDatabase()
@@ -81,7 +84,7 @@ export function startLoopServer(
   return startPaidServer({ chain, db: database.db, ...options })
 }
 
-/** A payment of version 1, by hand. */
+/** Returns the header of a version 1 payment, built by hand. */
 export async function signedHeader(
   wallet: PrivateKeyAccount,
   changes: Partial<Authorization> = {},
@@ -102,7 +105,7 @@ export function receiptOf({ headers }: Reply): Record<string, unknown> {
   return readBase64Json(headers['payment-response'])
 }
 
-/** The transaction of the receipt. */
+/** Asserts that the payment was settled and returns the transaction of the receipt. */
 export function assertPaid(reply: Reply): string {
   assert.equal(reply.status, 200, reply.body.toString())
   assert.equal(reply.headers['payment-response'], reply.headers['x-payment-response'])
@@ -163,7 +166,7 @@ function abiOf(name: string, types: readonly string[]): Abi {
   return [{ type: 'function', name, stateMutability: 'nonpayable', outputs: [], inputs }]
 }
 
-/** From an account of the chain's own; resolves when it is mined. */
+/** Sends a transaction from an account of the chain and resolves once it is mined. */
 async function send(chain: TestChain, data: string): Promise<void> {
   const [, sender] = (await chain.call('eth_accounts')) as string[]
   const hash = await chain.call('eth_sendTransaction', [{ from: sender, to: terms.asset, data }])

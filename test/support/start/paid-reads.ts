@@ -1,4 +1,4 @@
-/** The real service, as an operator starts it, with people whom strangers with a wallet can look up. */
+/** The whole service, started as by an operator, with candidates that a payer can look up. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
@@ -14,7 +14,7 @@ import { type PaidLoop, terms } from './paid-loop.ts'
 import { payTo } from './paid-server.ts'
 import { type Env, report, type ServerProcess, startServer, temporaryFolder } from './processes.ts'
 
-/** Ada may be seen by everybody; Mary has allowed nothing. */
+/** Ada has consented to be public; Mary has consented to nothing. */
 export const scoreOf = { ada: 'ada0'.repeat(16), mary: 'face'.repeat(16) }
 
 export const reads = {
@@ -23,11 +23,14 @@ export const reads = {
   score: `/api/v1/scores/${scoreOf.ada}`,
 }
 
-/** Atomic units. */
+/** Prices in atomic units. */
 export const prices = { search: 30_000, candidate: 20_000, score: 10_000 }
 
 export interface PaidReads {
-  /** As the database role of servers. `more` is set beside what a local facilitator needs. */
+  /**
+   * Starts `assay serve` with the restricted database role. `more` adds settings to those of a
+   * local facilitator.
+   */
   start(more?: Env): Promise<ServerProcess>
 }
 
@@ -61,7 +64,7 @@ export async function preparePaidReads({ chain, database }: PaidLoop): Promise<P
   return { start: (more = {}) => startServer({ ...served, ...more }, ['--no-worker']) }
 }
 
-/** A payment of version 1 of so many atomic units. */
+/** Returns the header of a version 1 payment of `amount` atomic units. */
 export async function signedFor(
   amount: number,
   wallet: PrivateKeyAccount,
@@ -73,7 +76,9 @@ export async function signedFor(
 
 let callers = 0
 
-/** Each call is another address's unless `from` is given. */
+/**
+ * Sends a request with a payment. Each call comes from a new client address unless `from` is set.
+ */
 export function payFor(
   base: string,
   header: string,
@@ -84,7 +89,10 @@ export function payFor(
   return ask(base, { ...question, headers })
 }
 
-/** Whether somebody waits to read a score: a test that locks the table holds the work in its middle. */
+/**
+ * Tells whether a read of scores waits for a lock. A test that locks the table holds the read in
+ * the middle.
+ */
 export async function isReading(db: Queryable): Promise<boolean> {
   const waiting = await db.rows(sql`
     select 1 from pg_locks where relation = 'score_snapshots'::regclass and not granted`)

@@ -1,4 +1,4 @@
-/** A server that sells one kind of thing, `/things/{id}`, to whoever pays on the spot. Its database may be shared with others. */
+/** A server that sells `/things/{id}` for x402 payments. Several servers can share a database. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,15 +17,15 @@ export const payTo = '0x00000000000000000000000000000000000000aa'
 
 export interface PaidServer extends X402 {
   base: string
-  /** How often the work itself was done. */
+  /** Number of times the handler ran. */
   reads: number
-  /** What was told of trouble. */
+  /** Reports of problems, in order. */
   troubles: string[]
-  /** That are open. */
+  /** Returns the number of open connections. */
   connections(): Promise<number>
-  /** What is counted of payments, as Prometheus text. */
+  /** Returns the payment metrics as Prometheus text. */
   counted(): Promise<string>
-  /** Every line of the log. */
+  /** Returns every line of the log. */
   logged(): string
   stop(): Promise<void>
 }
@@ -35,13 +35,13 @@ export interface PaidServerOptions {
   chain: Pick<TestChain, 'relayerKey' | 'url'>
   settings?: Partial<X402Settings>
   clock?: Clock
-  /** Of a payer, and of an address. */
+  /** Limit a minute, for each payer and each address. */
   perMinute?: number
-  /** `/things/404` is not there; any other thing is, unless this says otherwise. */
+  /** Replaces the handler. By default `/things/404` does not exist and every other thing does. */
   read?(id: string): Promise<Answer>
 }
 
-/** The caller's: `after(stop)`. */
+/** Starts the server. Stop it with `after(() => server.stop())`. */
 export async function startPaidServer(options: PaidServerOptions): Promise<PaidServer> {
   const { db, chain, clock = systemClock, perMinute = 10_000 } = options
   const folder = mkdtempSync(join(tmpdir(), 'assay-test-'))

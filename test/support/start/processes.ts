@@ -1,4 +1,7 @@
-/** Real processes, as an operator runs them: `assay serve`, the other commands, PostgreSQL; and waiting for what they bring about. */
+/**
+ * Starts and stops real processes as an operator does (`assay serve`, other commands, PostgreSQL),
+ * and waits for their effects.
+ */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
@@ -17,7 +20,10 @@ import { patience } from './patience.ts'
 
 export type Env = Record<string, string>
 
-/** Where programs are, and what Node keeps of those it has run before: else each child compiles the sources anew. */
+/**
+ * The path of programs and Node's compile cache. Without the cache each child compiles the sources
+ * again.
+ */
 export const programs: Env = {
   PATH: process.env.PATH ?? '',
   ...(process.env.NODE_COMPILE_CACHE === undefined
@@ -25,7 +31,10 @@ export const programs: Env = {
     : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
 }
 
-/** Nothing of the environment of the tests but where programs and temporary files are. */
+/**
+ * Environment of children: the paths of programs, the temporary folder and fixed settings. The rest
+ * of our environment is not passed on.
+ */
 const common: Env = {
   ...programs,
   HOME: process.env.HOME ?? '',
@@ -42,7 +51,10 @@ export type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
 const ownFile = join(import.meta.dirname, '../../../src/cli/assay.ts')
 
-/** In a group of its own, which is killed after the test. `file`: the command of another release; `input`: what it reads, at its pace. */
+/**
+ * Starts a command in a new process group, which is killed after the test. `file` is the command
+ * file of another release. `input` is standard input; the child reads it at its own speed.
+ */
 export function spawnAssay(
   args: readonly string[],
   env: Env,
@@ -53,7 +65,7 @@ export function spawnAssay(
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // A process may end before it has read everything: what it says and how it ends tells what became of it.
+  // A process may end before it has read all input. Its output and exit code show the reason.
   pipeline(Readable.from(input), child.stdin, () => {})
   after(() => killGroup(child))
   return child
@@ -70,14 +82,14 @@ function textOf(stream: Readable): () => string {
 }
 
 export interface Ran {
-  /** The exit code, or the signal that ended it. */
+  /** The exit code, or the signal that ended the process. */
   ended: number | NodeJS.Signals
   out: string
   err: string
   ms: number
 }
 
-/** Runs a command to its end. */
+/** Runs a command until it ends. */
 export async function assay(args: readonly string[], env: Env, file?: string): Promise<Ran> {
   const startedAt = performance.now()
   const child = spawnAssay(args, env, { file })
@@ -86,7 +98,7 @@ export async function assay(args: readonly string[], env: Env, file?: string): P
   return { ended, out: out(), err: err(), ms: performance.now() - startedAt }
 }
 
-/** Runs a command that must succeed, and gives its report. */
+/** Runs a command that must succeed, and returns its report. */
 export async function report(
   args: readonly string[],
   env: Env,
@@ -107,18 +119,21 @@ export interface ServerProcess {
   port: number
   /** `http://127.0.0.1:PORT`. */
   base: string
-  /** Milliseconds from the start until it listened. */
+  /** Milliseconds from the start until the server listened. */
   startMs: number
   out(): string
   err(): string
-  /** To the process alone, not to its children. */
+  /** Signals only this process, not its children. */
   signal(name: NodeJS.Signals): void
   hasEnded(): boolean
-  /** How it ended; resolves once its output, and so every child that shares it, is closed. */
+  /**
+   * The exit code or signal. Resolves once the output is closed, so every child that shares the
+   * output has ended too.
+   */
   ended: Promise<number | NodeJS.Signals>
 }
 
-/** Starts `assay serve` and returns once it listens. Throws what it said where it ends before. */
+/** Starts `assay serve` and resolves once it listens. Throws with the output if it ends before. */
 export async function startServer(
   env: Env,
   args: readonly string[] = [],
@@ -136,7 +151,7 @@ export async function startServer(
   return { ...server, port, base: `http://127.0.0.1:${port}`, startMs }
 }
 
-/** Without waiting for anything. */
+/** Starts `assay serve` without waiting. */
 export function spawnServer(
   env: Env,
   args: readonly string[] = [],
@@ -155,7 +170,10 @@ export function spawnServer(
   }
 }
 
-/** Polls until `see` gives something truthy, and says how long that took. Throws with what it saw last. */
+/**
+ * Polls until `see` returns a truthy value, and returns the value and the time. Throws with the
+ * last value after `withinMs`.
+ */
 export async function eventually<Value>(
   what: string,
   { withinMs = patienceMs, see }: { withinMs?: number; see: () => Promise<Value> },
@@ -171,8 +189,9 @@ export async function eventually<Value>(
 }
 
 /**
- * A port that was free a moment ago: for what must know its port before it starts. None of those that the system gives to whoever connects or
- * asks for any, for then it might be gone by the time it is needed.
+ * Returns a port that is free now, for programs that must know their port before they start. The
+ * port is below the range from which the system assigns ports, so no other connection takes it in
+ * the meantime.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -197,7 +216,10 @@ function firstGivenPort(): number {
   }
 }
 
-/** Open to the server's user, as root. Removed after the test, with the PostgreSQL that still runs in it. */
+/**
+ * Creates a folder that the PostgreSQL user can read even if the tests run as root. It is removed
+ * after the test; a PostgreSQL that still runs in it is killed.
+ */
 export function temporaryFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'assay-flow-'))
   chmodSync(path, 0o755)
@@ -206,18 +228,21 @@ export function temporaryFolder(): string {
       const server = runningServer(join(path, name, 'postgres'))
       if (server !== null) signalAll([server.pid], 'SIGKILL')
     }
-    // What the dead server had started may write for a moment.
+    // Children of the dead server may still write for a moment.
     rmSync(path, { recursive: true, force: true, maxRetries: 20 })
   })
   return path
 }
 
-/** The process id of the embedded PostgreSQL of a data directory, or null. */
+/** Returns the process id of the embedded PostgreSQL of a data directory, or null. */
 export function postgresPid(dataDir: string): number | null {
   return runningServer(join(dataDir, 'postgres'))?.pid ?? null
 }
 
-/** Stops the embedded PostgreSQL of a data directory where it stands, and gives its processes: the postmaster first, so that it starts no other. */
+/**
+ * Stops (SIGSTOP) every process of the embedded PostgreSQL of a data directory and returns their
+ * ids. The postmaster is stopped first, so that it starts no other process.
+ */
 export async function freezePostgres(dataDir: string): Promise<number[]> {
   const postmaster = postgresPid(dataDir)
   if (postmaster === null) throw new Error('PostgreSQL does not run')
@@ -227,7 +252,7 @@ export async function freezePostgres(dataDir: string): Promise<number[]> {
   return [postmaster, ...children]
 }
 
-/** The postmaster and everything that it started. */
+/** Kills the postmaster and every process that it started. */
 export async function killPostgres(dataDir: string): Promise<void> {
   const pids = await freezePostgres(dataDir)
   signalAll(pids, 'SIGKILL')
@@ -238,7 +263,7 @@ export function isAlive(pid: number): boolean {
   return processStart(pid) !== null
 }
 
-/** The living children of a process. */
+/** Returns the living children of a process. */
 export async function childrenOf(parent: number): Promise<number[]> {
   const rows = existsSync('/proc/self/stat') ? rowsOfProc() : await rowsOfPs()
   return rows.flatMap(([pid = 0, ppid]) => (ppid === parent && isAlive(pid) ? [pid] : []))

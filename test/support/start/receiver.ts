@@ -1,4 +1,7 @@
-/** Servers to send to, on free ports of 127.0.0.1: well-behaved ones over TLS, and raw sockets for the others. */
+/**
+ * Servers on free ports of 127.0.0.1 that receive requests: well-behaved ones over TLS, and raw
+ * sockets for misbehaviour.
+ */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
@@ -13,7 +16,7 @@ import { type Authority, createAuthority } from '../../../src/demo/certificates.
 
 let shared: Authority | undefined
 
-/** One authority for all servers of a test file. */
+/** Returns the certificate authority for all servers of a test file. */
 export function testAuthority(): Authority {
   shared ??= createAuthority()
   return shared
@@ -28,12 +31,12 @@ export interface Received {
 
 export interface Receiver {
   port: number
-  /** In the order of arrival. */
+  /** Requests in the order of arrival. */
   received: Received[]
   close(): Promise<void>
 }
 
-/** Over TLS, for these names. Keeps what it receives, then answers. */
+/** Starts a TLS server for these names. It stores each request before it answers. */
 export async function startReceiver(
   names: readonly string[],
   answer: (response: ServerResponse, received: Received) => unknown,
@@ -54,12 +57,12 @@ export async function startReceiver(
   return { port, received, close }
 }
 
-/** Over TLS, and then whatever `talk` does with the socket. */
+/** Starts a TLS server for these names that passes each socket to `talk`. */
 export function startTalker(names: readonly string[], talk: (socket: Socket) => void) {
   return listening(createTlsServer(testAuthority().certify(...names), talk))
 }
 
-/** Without TLS. */
+/** Starts a server without TLS that passes each socket to `talk`. */
 export function startPlainTalker(talk: (socket: Socket) => void, host?: string) {
   return listening(createTcpServer(talk), host)
 }

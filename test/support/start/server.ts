@@ -1,7 +1,8 @@
 /**
- * Once a test run: a folder for everything temporary, a PostgreSQL (our own in that folder, without fsync; or TEST_DATABASE_URL),
- * and in it a template that has all migrations. Test files copy the template (`testDatabase`) and find all of it through the
- * environment. What a run leaves behind when it is killed, the next one removes.
+ * Global setup of a test run: one temporary folder, one PostgreSQL (ours in that folder, without
+ * fsync; or TEST_DATABASE_URL), and one template database with all migrations. Test files copy the
+ * template (`testDatabase`) and find the setup in environment variables. The next run removes the
+ * leftovers of a killed run.
  */
 import {
   chmodSync,
@@ -51,14 +52,18 @@ export async function globalTeardown(): Promise<void> {
 }
 
 async function startServer(dataDir: string): Promise<string> {
-  // As root the servers of the run and of its tests are another user's processes: they must get through to their folders.
+  // If the tests run as root, PostgreSQL runs as another user and must be able to enter this
+  // folder.
   chmodSync(dirname(dataDir), 0o711)
   const server = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {} })
   stopServer = () => server.stop()
   return server.url
 }
 
-/** Where the tests make their files: below ours, so that nothing of an interrupted test stays. */
+/**
+ * Creates the folder for the files of tests. It is inside the folder of the run, so the files of an
+ * interrupted test are removed too.
+ */
 function temporaryFolder(inside: string): string {
   const path = join(inside, 'tmp')
   mkdirSync(path)
@@ -76,12 +81,12 @@ function removeLeftovers(): void {
   }
 }
 
-/** With the servers that still run in it: those of tests that were interrupted. */
+/** Removes a folder and kills the PostgreSQL servers that interrupted tests left in it. */
 function remove(path: string): void {
   for (const file of globSync('{*,*/*,*/*/*,*/*/*/*}/postmaster.pid', { cwd: path })) {
     const server = runningServer(join(path, dirname(file)))
     if (server !== null) signalAll([server.pid], 'SIGKILL')
   }
-  // What a dead server had started may write for a moment.
+  // Children of a dead server may still write for a moment.
   rmSync(path, { recursive: true, force: true, maxRetries: 20 })
 }

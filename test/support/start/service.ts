@@ -1,4 +1,7 @@
-/** The real service on a port of its own and a database of its own: every room, every job on demand, no clock to wait for. */
+/**
+ * The real service on its own port and database: every module, and every job on demand instead of
+ * on a timer.
+ */
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { createService, type Service } from '../../../src/app/http-app.ts'
@@ -24,11 +27,11 @@ import { testRing } from '../build/webhooks.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
 export interface TestService extends Service {
-  /** Where it listens. */
+  /** Address of the service. */
   base: string
   publicUrl: string
   database: TestDatabase
-  /** By kid: the keys whose private half is on this machine. */
+  /** Signing keys whose private half the service can read, by kid. */
   signers: Map<string, Signer>
   stop(): Promise<void>
 }
@@ -37,8 +40,9 @@ export interface TestService extends Service {
 export const testPeppers = `k1:${Buffer.alloc(32, 7).toString('base64')}`
 
 /**
- * Calls from 127.0.0.1 are believed in what they forward, so that a test can be many callers. With `beside`, the service is another node
- * of the same deployment. The caller's: `after(stop)`, that of the first node last.
+ * Starts the service. It trusts X-Forwarded-For from 127.0.0.1, so that a test can act as many
+ * callers. With `beside`, the service is another node of the same deployment. Stop it with
+ * `after(stop)`; the first node must stop last.
  */
 export async function startService(
   publicUrl: string,
@@ -85,11 +89,11 @@ export async function startService(
 export interface TestIssuer {
   signer: Signer
   issue(score: Score): Promise<IssuedCredential>
-  /** Signs the lists that are due and lets the service see keys and lists as they are now. */
+  /** Signs the lists that are due and refreshes the service's copy of keys and lists. */
   publish(): Promise<void>
 }
 
-/** Creates and registers a signing key, and issues under it. */
+/** Creates and registers a signing key, and issues with it. */
 export async function startIssuing(service: TestService): Promise<TestIssuer> {
   const { db } = service.database
   const { privateKey } = generateKeyPairSync('ed25519')

@@ -1,4 +1,7 @@
-/** A facilitator of others, with the official code, and a node of the chain: both can be made to fail, at the worst moments. */
+/**
+ * A remote facilitator with the official code, and a node in front of the chain. Both fail on
+ * demand.
+ */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,35 +13,35 @@ import type { PaidLoop } from './paid-loop.ts'
 
 const nulls = { invalidReason: null, invalidMessage: null, errorReason: null, errorMessage: null }
 
-/** What it says where it fails: none of it may be seen by anybody. */
+/** Text of internal errors. It must not reach any answer, log or table. */
 export const indiscretion = 'https://rpc.example/v2/secret-key-of-the-operator'
 
 export type Fault =
   | 'none'
-  /** The connection ends before anything is done. */
+  /** The connection ends before the facilitator does anything. */
   | 'request lost'
-  /** The connection ends after everything is done. */
+  /** The connection ends after the facilitator has done everything. */
   | 'answer lost'
-  /** 500, with more than anyone should know. */
+  /** Status 500 with internal details. */
   | 'error'
-  /** What it has no words for is null, where others leave it out. */
+  /** Unset fields are null instead of absent. */
   | 'nulls'
-  /** It does nothing, and says that the payment was made in the transaction `claimed`. */
+  /** The facilitator does nothing and claims that the transaction `claimed` made the payment. */
   | 'false claim'
 
 export interface TestFacilitator {
   url: string
-  /** Of the path until changed. */
+  /** The fault of each path, until a test changes it. */
   faults: { '/verify': Fault; '/settle': Fault }
-  /** How often each was asked. */
+  /** Number of requests to each path. */
   asked: { '/verify': number; '/settle': number }
   /** Transaction of a false claim. */
   claimed: string
-  /** What it says it takes; null: it does not answer that. */
+  /** The answer of `/supported`. If null, the connection ends instead. */
   kinds: readonly unknown[] | null
-  /** Once a payment is verified and before anybody is told, whenever it is set. */
+  /** If set, runs after a payment is verified and before the answer. */
   onVerified?: (() => Promise<void>) | undefined
-  /** Once a payment is on the chain and before anybody is told, whenever it is set. */
+  /** If set, runs after a payment is on the chain and before the answer. */
   onSettled?: (() => Promise<void>) | undefined
   stop(): Promise<void>
 }
@@ -50,7 +53,7 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
   const official = localFacilitator({ db: database.db, rpc, network: 'base-sepolia', relayerKey })
   const faults: TestFacilitator['faults'] = { '/verify': 'none', '/settle': 'none' }
   const asked = { '/verify': 0, '/settle': 0 }
-  // Who asks may be gone before it has an answer.
+  // The caller may be gone before its answer.
   const server = createServer((request, response) => {
     answer(request, response).catch(() => request.socket.destroy())
   })
@@ -101,12 +104,12 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
 export interface TestNode {
   url: string
   down: boolean
-  /** Once the chain has answered this question and before anybody is told, whenever it is set. */
+  /** If set, runs after the chain has answered and before the node passes the answer on. */
   onAnswered?: ((question: string) => Promise<void>) | undefined
   stop(): void
 }
 
-/** A node in front of the chain. */
+/** Starts a node in front of the chain. */
 export async function startNode({ chain }: PaidLoop): Promise<TestNode> {
   const node: TestNode = { url: '', down: false, stop: () => close(server) }
   const server = createServer((request, response) => {

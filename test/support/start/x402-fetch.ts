@@ -1,12 +1,12 @@
-/** The official payer of version 1 of x402, in a process of its own (`test/clients/x402-fetch`). */
+/** Runs the official x402 client, version 1, in its own process (`test/clients/x402-fetch`). */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-/** One request that it made. */
+/** One request of the client. */
 export interface ClientStep {
   url: string
-  /** What it sent in X-PAYMENT. */
+  /** The header X-PAYMENT of the request. */
   payment: string | null
   status: number
   headers: Record<string, string>
@@ -22,13 +22,13 @@ export interface ClientOrder {
 
 export interface ClientPurchase {
   steps: ClientStep[]
-  /** As the client decodes it. */
+  /** The receipt as the client decodes it. */
   receipt: Record<string, unknown>
 }
 
 const program = join(import.meta.dirname, '../../clients/x402-fetch/pay.mjs')
 
-/** Throws what it said where it did not get through. */
+/** Pays with the client. Throws with its output if the purchase fails. */
 export async function payWithX402Fetch(order: ClientOrder): Promise<ClientPurchase> {
   const client = spawn(process.execPath, [program])
   client.stdin.end(JSON.stringify(order))

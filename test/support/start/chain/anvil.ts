@@ -1,4 +1,4 @@
-/** A chain of the tests' own, with the coin that payers pay in: the network is Base Sepolia in everything but its blocks. */
+/** A local chain with the token that payers pay in. Its settings are those of Base Sepolia. */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,18 +10,18 @@ const network = networks['base-sepolia']
 
 export interface TestChain {
   url: string
-  /** Holds ether for gas. */
+  /** Private key of an account that holds ether for gas. */
   relayerKey: `0x${string}`
-  /** Atomic units of the coin. */
+  /** Balance in atomic units of the token. */
   balanceOf(address: string): Promise<bigint>
   setBalance(address: string, amount: bigint): Promise<void>
-  /** Whether the coin refuses every transfer. */
+  /** Makes the token reject every transfer, or accept transfers again. */
   setPaused(isPaused: boolean): Promise<void>
   call(method: string, params?: readonly unknown[]): Promise<unknown>
   stop(): Promise<void>
 }
 
-/** The program, or null where this platform has none. */
+/** Returns the path of anvil, or null if there is no anvil for this platform. */
 export function anvilBinary(): string | null {
   const names: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
   const platform = process.platform === 'win32' ? 'win32' : process.platform
@@ -35,7 +35,7 @@ export function anvilBinary(): string | null {
   }
 }
 
-/** One of the keys that every such chain starts with: known to all, and rich nowhere else. */
+/** A publicly known key that every anvil chain funds. It has no funds on any other chain. */
 const relayerKey = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 const multicallAddress = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
@@ -53,7 +53,7 @@ export async function startChain(): Promise<TestChain> {
   }
   await call('anvil_setCode', [network.asset, tokenCode])
   await call('anvil_setCode', [multicallAddress, await multicallCode(call)])
-  // The first block has no time; authorizations need one.
+  // The first block has no timestamp, and authorizations need one.
   await call('evm_mine')
   return {
     url,
@@ -82,14 +82,17 @@ async function listeningUrl(output: NodeJS.ReadableStream): Promise<string> {
   for await (const line of createInterface({ input: output })) {
     const address = /Listening on (\S+)/.exec(line)?.[1]
     if (address === undefined) continue
-    // What it says later is nobody's business, but must not fill the pipe.
+    // Discards further output, so that the pipe never fills.
     output.resume()
     return `http://${address}`
   }
   throw new Error('anvil ended before it listened')
 }
 
-/** A library brings the contract's creation code; the chain itself makes the code out of it. */
+/**
+ * Returns the runtime code of the Multicall3 contract. viem contains the creation code, and the
+ * chain turns it into runtime code.
+ */
 async function multicallCode(call: TestChain['call']): Promise<unknown> {
   const file = new URL('./constants/contracts.js', import.meta.resolve('viem'))
   const { multicall3Bytecode } = (await import(file.href)) as { multicall3Bytecode: string }

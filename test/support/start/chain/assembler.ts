@@ -1,11 +1,15 @@
 /**
- * EVM bytecode from expressions, for the token of the tests: `['ADD', 1, ['MLOAD', 0]]`. Arguments are evaluated from the last to the first,
- * so that the first is on top of the stack, as the instruction wants it.
+ * Assembles EVM bytecode from expressions such as `['ADD', 1, ['MLOAD', 0]]`, for the token of the
+ * tests. Arguments are evaluated from last to first, so that the first is on top of the stack,
+ * where the instruction reads it.
  */
 export type Expression =
   | bigint
   | number
-  /** Evaluates the statements first; they leave nothing on the stack. */
+  /**
+   * Runs the statements before it evaluates the expression. The statements must leave the stack
+   * unchanged.
+   */
   | { after: Statement[]; value: Expression }
   | readonly [instruction: Instruction, ...Expression[]]
 
@@ -47,7 +51,7 @@ const jumpIf = 0x57
 const jumpTarget = 0x5b
 const push2 = 0x61
 
-/** `0x` and hex. */
+/** Returns the bytecode in hex with the prefix `0x`. */
 export function assemble(statements: readonly Statement[]): `0x${string}` {
   const code: number[] = []
   for (const statement of statements) write(code, statement)

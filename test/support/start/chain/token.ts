@@ -1,6 +1,7 @@
 /**
- * The coin of the tests: what EIP-3009 asks for and payments need, with the texts by which the real one refuses. No allowances, no
- * contract wallets. Balances are in mapping 0, used authorizations in mapping 1, both as Solidity lays mappings out.
+ * The token of the tests: the part of EIP-3009 that payments need, with the error texts of the real
+ * token. It has no allowances and no contract wallets. Balances are in mapping 0 and used
+ * authorizations in mapping 1, in Solidity's storage layout.
  */
 import { encodeAbiParameters, keccak256, toFunctionSelector, toHex } from 'viem'
 import { assemble, type Expression, type Statement } from './assembler.ts'
@@ -11,7 +12,7 @@ const tokenVersion = '2'
 const argument = (index: number): Expression => ['CALLDATALOAD', 4 + 32 * index]
 const hashOf = (text: string): bigint => BigInt(keccak256(toHex(text)))
 
-/** Memory: 0 to 63 for mapping keys, then a place for each hash. */
+/** Memory layout: bytes 0 to 63 for mapping keys, then one area for each hash. */
 const at = { domain: 0x100, struct: 0x200, digest: 0x300, recovery: 0x400, result: 0x500 }
 
 function slotOf(key: Expression, mapping: Expression): Expression {
@@ -23,7 +24,7 @@ function slotOf(key: Expression, mapping: Expression): Expression {
     value: ['KECCAK256', 0, 64],
   }
 }
-/** Other than 0 while no transfer is taken. */
+/** Storage slot. A value other than 0 rejects every transfer. */
 export const pausedSlot = 2
 const balanceSlot = (address: Expression) => slotOf(address, 0)
 const usedSlot = (address: Expression, nonce: Expression) => slotOf(nonce, slotOf(address, 1))
@@ -49,7 +50,7 @@ interface Signature {
   s: Expression
 }
 
-/** Leaves the signer's address in memory; zero where there is none. */
+/** Writes the signer's address to memory, or zero if the signature is invalid. */
 function recover(struct: Expression, { v, r, s }: Signature): Statement[] {
   const digest: Expression = {
     after: [
@@ -141,7 +142,7 @@ function cancelAuthorization(): Statement[] {
   ]
 }
 
-/** The last argument as bytes: r, s and v after its length. */
+/** Reads the last argument as bytes: r, s and v after its length. */
 function packedSignature(): Signature {
   const part = (offset: number): Expression => ['CALLDATALOAD', ['ADD', 36 + offset, argument(6)]]
   return { r: part(0), s: part(32), v: ['BYTE', 0, part(64)] }
@@ -179,7 +180,7 @@ const functions: Record<string, Statement[]> = {
   'cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)': cancelAuthorization(),
 }
 
-/** As it lies at the contract's address. */
+/** Runtime code of the contract. */
 export const tokenCode = assemble([
   ...Object.entries(functions).map(([signature, body]): Statement => {
     const selector = BigInt(toFunctionSelector(signature))
@@ -188,7 +189,7 @@ export const tokenCode = assemble([
   ['REVERT', 0, 0],
 ])
 
-/** Where a balance lies in the contract's storage. */
+/** Returns the storage slot of a balance. */
 export function balanceStorageSlot(address: string): `0x${string}` {
   const parameters = [{ type: 'address' }, { type: 'uint256' }] as const
   return keccak256(encodeAbiParameters(parameters, [address as `0x${string}`, 0n]))
