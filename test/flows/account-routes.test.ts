@@ -1,4 +1,7 @@
-/** The routes of specification 4.7 on two nodes of one deployment: who may call them, and what an account sees of another. */
+/**
+ * The session routes for sandbox, webhooks and agent decisions, on two nodes of one deployment:
+ * access rules, and isolation between accounts.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -35,7 +38,10 @@ after(async () => {
 const { db } = service.database
 const nodes = [service, other] as const
 
-/** Everything that a caller sees of an answer but the id of the request, the time and the state of the caller's own limit. */
+/**
+ * Returns everything that a caller can compare: the answer without its date, request id and
+ * rate-limit header.
+ */
 function seen({ status, headers, body }: Reply): unknown {
   const { date: _, 'x-request-id': __, ratelimit: ___, ...rest } = headers
   return { status, headers: rest, body: body.toString() }
@@ -56,7 +62,7 @@ function posting(path: string, body: object, { ownOrigin }: TestSession): Questi
   return { method: 'POST', path, headers, body: JSON.stringify(body) }
 }
 
-/** A session of the user that has ended by itself. */
+/** Creates a session whose time is over. */
 async function expired(accountId: string): Promise<TestSession> {
   const session = await newSession(db, { accountId })
   await db.run(sql`
@@ -80,7 +86,7 @@ async function disabled(accountId: string): Promise<TestSession> {
 
 const operations = Object.keys(accountRequests({}, { endpointId: '' }))
 
-test('the table of requests has every session route of the specification', () => {
+test('the request table covers every session route of the specification', () => {
   const declared = service.endpoints.filter(
     ({ policy, extension }) => policy.kind === 'session' && !extension,
   )
@@ -93,7 +99,7 @@ for (const operation of operations) {
     accountRequests(headers, { endpointId })[operation] as Question
   const status = goodStatus[operation] ?? 200
 
-  test(`401 ${operation}: no session, an ended one, an expired one and that of a disabled user are rejected alike`, async () => {
+  test(`401 ${operation}: the server answers a missing, an ended and an expired session and that of a disabled user alike`, async () => {
     const { session, endpointIds } = await lockedAccount(service, 1)
     const { accountId } = session
     const key = await newKey(db, { accountId })
@@ -114,7 +120,7 @@ for (const operation of operations) {
     for (const reply of replies) assert.deepEqual(reply, replies[0])
   })
 
-  test(`${status} ${operation}: a member and an owner are served alike; a key beside the session is ignored`, async () => {
+  test(`${status} ${operation}: a member and an owner get the same answer; an API key beside the session is ignored`, async () => {
     const { session: member, endpointIds } = await lockedAccount(service, 3)
     const owner = await newSession(db, { accountId: member.accountId, role: 'owner' })
     const stranger = await newKey(db)
@@ -135,7 +141,7 @@ for (const operation of operations) {
   })
 }
 
-test('an account sees nothing of another: its ids are answered like unknown ones, and nothing happens', async () => {
+test('the ids of another account are answered like unknown ids and change nothing', async () => {
   const { session: victim, endpointIds } = await lockedAccount(service, 1)
   const endpointId = endpointIds[0] ?? ''
   const key = await newKey(db, { accountId: victim.accountId })
@@ -181,7 +187,8 @@ test('an account sees nothing of another: its ids are answered like unknown ones
           operation === 'listAgentDecisions' ? `${question.path}?cursor=${cursor}` : question.path
         const answer = await ask(node.base, { ...question, path })
         assert.doesNotMatch(answer.body.toString(), new RegExp(victim.accountId))
-        // A creation has ids, a secret and times of its own, and so has a request for a review.
+        // Answers to creations and review requests contain new ids, secrets and times, so only
+        // their keys are compared.
         return answer.status === 201 || answer.status === 202 || operation === 'requestUnlockReview'
           ? Object.keys(bodyOf(answer))
           : seen(answer)
@@ -193,7 +200,7 @@ test('an account sees nothing of another: its ids are answered like unknown ones
   assert.equal(await stateOf(), before)
 })
 
-/** Reports once by the key; the id of the report. */
+/** Sends a report with the key and returns its id. */
 async function reportedBy(key: TestKey): Promise<string> {
   const reply = await ask(service.base, {
     method: 'POST',
@@ -212,7 +219,7 @@ async function reportedBy(key: TestKey): Promise<string> {
   return bodyOf(reply).report.id
 }
 
-test('a user of two accounts sees in each session the account of that session alone', async () => {
+test('each session of a user with two accounts sees only its own account', async () => {
   const { session: first, endpointIds } = await lockedAccount(service, 1)
   const second = await newSession(db)
   await db.transaction((tx) =>
@@ -230,7 +237,7 @@ test('a user of two accounts sees in each session the account of that session al
   assert.equal(errorOf(reply), '404 webhook_endpoint_not_found')
 })
 
-test('the sandbox answers a session with the bytes that a test key gets, and charges nothing', async () => {
+test('the sandbox answers a session with the same bytes as a test key, without a charge', async () => {
   const session = await newSession(db)
   const key = await newKey(db, { environment: 'test' })
   for (const rest of ['candidates/search?q=java&limit=3', 'candidates/chidi-eze']) {
@@ -244,7 +251,7 @@ test('the sandbox answers a session with the bytes that a test key gets, and cha
   }
 })
 
-test('a developer goes the whole way in the sandbox: score, credential, status, list; one is revoked', async () => {
+test('the sandbox links score, credential, status and list; one of its credentials is revoked', async () => {
   const session = await newSession(db)
   for (const [username, isRevoked] of [
     ['chidi-eze', false],
@@ -300,7 +307,7 @@ test('a developer goes the whole way in the sandbox: score, credential, status, 
   })
 })
 
-test('an Idempotency-Key names one creation, whether a session or an API key sends it', async () => {
+test('an Idempotency-Key identifies one creation, whether a session or an API key sends it', async () => {
   const session = await newSession(db)
   const key = await newKey(db, { accountId: session.accountId })
   const idempotencyKey = randomUUID()
@@ -331,7 +338,7 @@ test('an Idempotency-Key names one creation, whether a session or an API key sen
   assert.notEqual(bodyOf(more).endpoint.id, bodyOf(replies[0] as Reply).endpoint.id)
 })
 
-test('202: one test event a minute for an endpoint, on two nodes together; it arrives and is listed', async () => {
+test('202: an endpoint gets at most one test event a minute across two nodes; the event arrives and is listed', async () => {
   const session = await newSession(db)
   const { url, received } = await receiver(ok)
   const userId = session.accountId
@@ -393,7 +400,7 @@ test('202: one test event a minute for an endpoint, on two nodes together; it ar
   assert.ok(Date.parse(queuedAt) <= Date.now())
 })
 
-test('deliveries: at most `limit` of them, 20 unless given, the newest first', async () => {
+test('deliveries are listed newest first, up to `limit`, 20 by default', async () => {
   const session = await newSession(db)
   const { url } = await receiver(ok)
   const { id } = await createEndpoint(db, url, { userId: session.accountId })
@@ -416,7 +423,7 @@ test('deliveries: at most `limit` of them, 20 unless given, the newest first', a
   assert.deepEqual(times, times.toSorted().reverse())
 })
 
-test('agent decisions: pages lead to one another, each report once, and only those of the account', async () => {
+test('the pages of agent decisions contain each report of the account once and no other report', async () => {
   const session = await newSession(db)
   const key = await newKey(db, { accountId: session.accountId })
   const stranger = await newKey(db)
@@ -448,7 +455,7 @@ test('agent decisions: pages lead to one another, each report once, and only tho
   }
 })
 
-test('unlock review: one request is open at a time, whoever of the account sends it; after a decline another follows', async () => {
+test('unlock review: an account has at most one open request; after a decline it can request again', async () => {
   const session = await newSession(db)
   const userId = session.accountId
   const colleague = await newSession(db, { accountId: userId, role: 'member' })
@@ -471,7 +478,7 @@ test('unlock review: one request is open at a time, whoever of the account sends
   assert.equal((await request(colleague)).status, 202)
 })
 
-test('403: another site changes nothing, with a good session', async () => {
+test('403: a request from another site changes nothing, even with a valid session', async () => {
   const { session, endpointIds } = await lockedAccount(service, 1)
   const requests = accountRequests(session.ownOrigin, { endpointId: endpointIds[0] ?? '' })
   for (const question of Object.values(requests).filter(({ method }) => method === 'POST'))

@@ -1,4 +1,7 @@
-/** Who is let in and who pays, on two nodes that share a database: every route, every set of scopes, every state of a key. */
+/**
+ * Authentication, scopes and charging on two nodes that share a database: every route, every set of
+ * scopes, every state of a key.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { restrictKey, revokeKey, rotateKey } from '../../src/access/manage.ts'
@@ -36,7 +39,10 @@ const thing = (id: string, key?: TestKey, headers: Record<string, string> = {}):
 const balanceOf = async ({ accountId }: TestKey) =>
   (await findCreditAccount(db, accountId))?.balance ?? 0
 
-/** Any request of this route that is past the door: what becomes of it there does not matter here. */
+/**
+ * Returns a request that passes authentication on this route. The rest of its answer does not
+ * matter.
+ */
 function questionOf({ method, path, body }: Endpoint, headers: Record<string, string>): Question {
   const question = { method, path: path.replaceAll(/\{\w+\}/g, 'x') }
   const named = { ...headers, 'Idempotency-Key': 'a-key-of-sixteen-' }
@@ -52,7 +58,10 @@ function questionOf({ method, path, body }: Endpoint, headers: Record<string, st
 const subsets = Array.from({ length: 16 }, (_, bits) => scopes.filter((_, i) => bits & (1 << i)))
 const past = new Date(Date.now() - 10_000)
 
-/** The header of a key of these scopes in each state; a key has one scope at least. */
+/**
+ * Returns the Authorization header of a key with these scopes in each state. A key needs at least
+ * one scope.
+ */
 async function headersByState(
   granted: readonly Scope[],
 ): Promise<Record<string, Record<string, string>>> {
@@ -71,14 +80,14 @@ async function headersByState(
   }
 }
 
-/** What the door says: null where it lets the request through. */
+/** Returns the authentication error, or null if the request is admitted. */
 function expected(
   { policy, method }: Endpoint,
   granted: readonly Scope[],
   state: string,
 ): string | null {
   if (policy.kind === 'open' || policy.kind === 'page') return null
-  // Whatever the key: an Authorization header is ignored there.
+  // Session routes ignore the Authorization header, so the state of the key does not matter.
   if (policy.kind === 'session') return method === 'GET' ? 'session_required' : 'cross_origin'
   if (state === 'absent') return policy.kind === 'optional-key' ? null : 'missing_api_key'
   if (state !== 'valid' && state !== 'test') return 'invalid_api_key'
@@ -95,7 +104,7 @@ const doors = new Set([
   'cross_origin',
 ])
 
-test('every route × every set of scopes × every state of a key: let in, 401 or 403, as the declarations say', async () => {
+test('every route × every set of scopes × every state of a key: the answer is 401, 403 or admission as declared', async () => {
   let tried = 0
   for (const granted of subsets) {
     const states: Record<string, Record<string, string>> = granted.length === 0
@@ -107,7 +116,7 @@ test('every route × every set of scopes × every state of a key: let in, 401 or
         const what = `${endpoint.operationId}, key ${state}, ${granted.join(' ')}`
         const { error } = reply.status >= 400 ? bodyOf(reply) : {}
         const said = doors.has(error) ? error : null
-        // Without a key the parameters of a paid read come first (decision D18).
+        // Without a key the parameters of a paid read are checked first (decision D18).
         const isAsked = reply.status !== 400 || state !== 'absent'
         if (isAsked) assert.equal(said, expected(endpoint, granted, state), what)
         else assert.equal(said, null, what)
@@ -122,7 +131,7 @@ test('every route × every set of scopes × every state of a key: let in, 401 or
   assert.ok(tried >= declared.length * 91, `${tried} combinations`)
 })
 
-test('401 is the same bytes whatever is wrong with the key', async () => {
+test('401 has the same bytes for every defect of a key', async () => {
   const states = await headersByState(['scores:read'])
   const { valid: _, test: __, ...wrong } = states
   const bodies = new Set<string>()
@@ -131,7 +140,7 @@ test('401 is the same bytes whatever is wrong with the key', async () => {
   assert.equal(bodies.size, 1)
 })
 
-test('200 costs a credit and says so; 400, 404, 405, 500, 503 and a test key cost nothing', async () => {
+test('200 costs one credit and says so; 400, 404, 405, 500, 503 and test keys cost nothing', async () => {
   const key = await newKey(db, { credits: 10 })
   const paid = await ask(one.base, thing('a', key))
   assert.equal(paid.status, 200)
@@ -159,7 +168,7 @@ test('200 costs a credit and says so; 400, 404, 405, 500, 503 and a test key cos
   assert.equal(await balanceOf(key), 9)
 })
 
-test('402 before any work is done, and 403 before a credit is looked at', async () => {
+test('402 comes before the handler runs, and 403 before the credits are checked', async () => {
   const poor = await newKey(db)
   const reply = await ask(one.base, thing('broken', poor))
   assert.equal(reply.status, 402)
@@ -168,7 +177,7 @@ test('402 before any work is done, and 403 before a credit is looked at', async 
   assert.equal((await ask(one.base, thing('a', unable))).status, 403)
 })
 
-test('503 for an account whose books do not add up, and for no other', async () => {
+test('503: a suspended account, whose ledger does not add up, is not served', async () => {
   const key = await newKey(db, { credits: 5 })
   await ask(one.base, thing('a', key))
   await updateSuspended(db, key.accountId, new Date())
@@ -178,7 +187,7 @@ test('503 for an account whose books do not add up, and for no other', async () 
   assert.equal(await balanceOf(key), 4)
 })
 
-test('one credit, 200 calls at the same time through two nodes: one 200 and 199 402s, five times over', async () => {
+test('with one credit, 200 concurrent calls on two nodes get one 200 and 199 times 402', async () => {
   for (let round = 0; round < 5; round++) {
     const key = await newKey(db, { credits: 1 })
     const replies = await Promise.all(
@@ -190,7 +199,7 @@ test('one credit, 200 calls at the same time through two nodes: one 200 and 199 
   }
 })
 
-test('a purchase under an Idempotency-Key is charged once, on two nodes and in two spellings at once as well, also when the credits are spent', async () => {
+test('an Idempotency-Key is charged once, also for concurrent calls, two spellings and spent credits', async () => {
   const key = await newKey(db, { credits: 1 })
   const named = { 'Idempotency-Key': 'purchase-0000000001' }
   const replies = await Promise.all(
@@ -212,7 +221,7 @@ test('a purchase under an Idempotency-Key is charged once, on two nodes and in t
   assert.equal((await ask(one.base, thing('a', key, named))).status, 402)
 })
 
-test('a key that is revoked is not served by a request that starts after the answer, on two nodes, 100 times', async () => {
+test('401: a revoked key is rejected by both nodes on the next request, 100 times', async () => {
   for (let trial = 0; trial < 100; trial++) {
     const key = await newKey(db, { credits: 10 })
     await ask(one.base, thing('a', key))
@@ -225,7 +234,7 @@ test('a key that is revoked is not served by a request that starts after the ans
   }
 })
 
-test('401 for a key that is presented from where it may not be used: the same bytes, nothing counted, on two nodes at once', async () => {
+test('401: a key used from a disallowed address gets the same bytes and is not counted', async () => {
   const key = await newKey(db, { credits: 10, allowedFrom: ['192.0.2.0/24', '2001:db8::/32'] })
   const from = async (address: string) => {
     const forwarded = { 'X-Forwarded-For': address }
@@ -248,11 +257,12 @@ test('401 for a key that is presented from where it may not be used: the same by
   const remaining = served.map(
     ({ headers }) => /"minute";r=(\d+)/.exec(String(headers['ratelimit']))?.[1],
   )
-  // The eight that were served, and the first that were refused on each node: nodes did not know yet.
+  // Eight calls were served. Each node also counted its first rejected call, before it knew the new
+  // restriction.
   assert.deepEqual(new Set(remaining), new Set(['9990', '9991']))
 })
 
-test('a successor may be used from where its predecessor may', async () => {
+test('a successor key has the address restriction of its predecessor', async () => {
   const { keyId } = await newKey(db, { allowedFrom: ['192.0.2.0/24'] })
   const context = { peppers: parseKeyring(testPeppers), now: new Date() }
   const rotated = await db.transaction((tx) =>
@@ -266,7 +276,7 @@ test('a successor may be used from where its predecessor may', async () => {
   )
 })
 
-test('rotation: both keys are valid during the overlap; without one the old key ends at once', async () => {
+test('rotation: both keys are valid during the overlap; without an overlap the old key ends at once', async () => {
   const context = { peppers: parseKeyring(testPeppers), now: new Date() }
   for (const overlapHours of [24, 0]) {
     const key = await newKey(db, { credits: 10 })
@@ -282,13 +292,13 @@ test('rotation: both keys are valid during the overlap; without one the old key 
   }
 })
 
-test('an account has at most twenty active keys, also when they are made at once', async () => {
+test('an account has at most twenty active keys, even if keys are created concurrently', async () => {
   const { accountId } = await newKey(db)
   const made = await Promise.allSettled(Array.from({ length: 24 }, () => newKey(db, { accountId })))
   assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 19)
 })
 
-test('429: 404s of one key are limited, and then nothing is told; other keys go on', async () => {
+test('429: the 404s of a key are limited; other keys are not affected', async () => {
   const node = await startNode(url, { env: { KEY_NOT_FOUND_PER_MINUTE: '5' } })
   const [guesser, other] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 10 })]
   const replies: Reply[] = []
@@ -308,7 +318,7 @@ test('429: 404s of one key are limited, and then nothing is told; other keys go 
   assert.equal(fine.status, 200)
 })
 
-test('429 in place of 401 for an address that fails too often; a valid key is served from there all the same', async () => {
+test('429 replaces 401 after too many failed keys from an address; valid keys are still served from there', async () => {
   const node = await startNode(url, { env: { FAILED_KEYS_PER_MINUTE: '3' } })
   const key = await newKey(db, { credits: 10 })
   const from = { 'X-Forwarded-For': '203.0.113.77' }
@@ -324,7 +334,7 @@ test('429 in place of 401 for an address that fails too often; a valid key is se
   assert.equal(valid.status, 200)
 })
 
-test('400: a key in the URL is refused with advice, valid or not, however it is encoded', async () => {
+test('400: a key in the URL is rejected with advice, valid or not, in every encoding', async () => {
   const { key } = await newKey(db, { credits: 1 })
   const encoded = Buffer.from(key).toString('hex').replaceAll(/../g, '%$&')
   for (const spelling of [key, key.replaceAll('_', '%5F'), encoded, encoded.toUpperCase()])
@@ -336,7 +346,7 @@ test('400: a key in the URL is refused with advice, valid or not, however it is 
     }
 })
 
-test('keyed routes: key, scope, limit, Idempotency-Key, media type, size and JSON are looked at in this order', async () => {
+test('keyed routes check key, scope, limit, Idempotency-Key, media type, size and JSON in this order', async () => {
   const [able, unable] = [await newKey(db), await newKey(db, { scopes: ['scores:read'] })]
   const post = (headers: Record<string, string>, body = '{}'): Question => ({
     method: 'POST',
@@ -367,7 +377,7 @@ test('keyed routes: key, scope, limit, Idempotency-Key, media type, size and JSO
   assert.equal((await ask(one.base, unused)).status, 200)
 })
 
-test('METERING=off: reads with a key are free, without one 401', async () => {
+test('METERING=off: reads with a key are free; without a key they get 401', async () => {
   const node = await startNode(url, { env: { METERING: 'off' } })
   const key = await newKey(db)
   const free = await ask(node.base, thing('a', key))
@@ -378,7 +388,7 @@ test('METERING=off: reads with a key are free, without one 401', async () => {
   assert.equal(bodyOf(keyless).error, 'missing_api_key')
 })
 
-test('a machine without the pepper says that it cannot tell; with another one under the same name as well', async () => {
+test('503: a machine without the pepper, or with other bytes under its name, cannot judge a key', async () => {
   const key = await newKey(db, { credits: 1 })
   const wrong = `k1:${Buffer.alloc(32, 9).toString('base64')}`
   for (const env of [
@@ -393,7 +403,7 @@ test('a machine without the pepper says that it cannot tell; with another one un
   }
 })
 
-test('every call of a key is counted once, the first and those that are counted while the key is looked up; a 403 is not counted', async () => {
+test('each call of a key is counted once, also while the key is looked up; a 403 is not counted', async () => {
   const key = await newKey(db, { credits: 100, scopes: ['scores:read'] })
   const remaining: string[] = []
   for (let call = 0; call < 4; call++) {

@@ -1,4 +1,7 @@
-/** A database role of its own for a server that only answers: it does its work, and reaches nothing private (`assay migrate --api-role`). */
+/**
+ * The restricted database role of a server (`assay migrate --api-role`): it can do its work and
+ * reads nothing private.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -47,7 +50,7 @@ after(async () => {
   await database.drop()
 })
 
-test('1: a role that is not there, or that can reach everything, is told and given nothing', async () => {
+test('1: a missing role and a role that can read everything are named and get no grant', async () => {
   const missing = await assay(['migrate', '--api-role', 'nobody_here'], owner)
   assert.equal(missing.ended, 1)
   assert.match(missing.err, /no role nobody_here/)
@@ -63,7 +66,7 @@ test('1: a role that is not there, or that can reach everything, is told and giv
   assert.equal((await assay(['migrate', '--api-role', role.name], embedded)).ended, 2)
 })
 
-test('every table says what a server may do with it', async () => {
+test('every table declares the rights of the server', async () => {
   const tables = await db.rows<{ name: string }>(
     sql`select relname as name from pg_class
       where relnamespace = 'public'::regnamespace and relkind in ('r', 'v', 'm', 'p') and not relispartition`,
@@ -80,13 +83,13 @@ test('every table says what a server may do with it', async () => {
   )
 })
 
-test('permission denied: all that is private, and every change of what is only read', async () => {
+test('permission denied: the role reads nothing private and changes no read-only table', async () => {
   assert.equal((await report(['migrate', '--api-role', role.name], owner)).apiRole, role.name)
   client = new Client({ connectionString: role.url })
   await client.connect()
   const denied = async (statement: string): Promise<void> => {
     await assert.rejects(client?.query(statement) ?? Promise.resolve(), (error: Error) => {
-      // A view of several tables takes no change from anybody.
+      // PostgreSQL rejects every change of a view over several tables, for any role.
       assert.match(
         error.message,
         /^(permission denied for (table|view)|cannot .+ view) /,
@@ -120,13 +123,13 @@ async function firstColumn(table: string): Promise<string> {
   return column?.name ?? ''
 }
 
-test('a right that was given by hand is taken back by the next run', async () => {
+test('the next run revokes a right that was granted by hand', async () => {
   await onServer(database.url, `grant select on evidence_private to ${role.name}`)
   await report(['migrate', '--api-role', role.name], owner)
   await assert.rejects(client?.query('select payload from evidence_private') ?? Promise.resolve())
 })
 
-test('what the routes of webhooks and agent decisions do, the role may do', async () => {
+test('the role may do everything that the routes of webhooks and agent decisions need', async () => {
   const asServer = openDb({
     url: role.url,
     connectionsMax: 2,
@@ -165,7 +168,7 @@ function contentOf(body: object) {
   return read.content
 }
 
-test('a server that connects as the role answers all there is', async () => {
+test('a server with the role answers every public request', async () => {
   await report(['keys', 'create'], owner)
   const [credential] = await issue(owner, folder, [scoreLine()])
   assert.ok(credential !== undefined)
@@ -185,7 +188,7 @@ async function endedWell(server: ServerProcess): Promise<void> {
 const startAsRole = (): Promise<ServerProcess> =>
   startServer({ ...owner, DATABASE_URL: role.url, API_KEY_PEPPERS: testPeppers }, ['--no-worker'])
 
-test('what is counted and charged, the role may count and charge: each paid read, named and not', async () => {
+test('a server with the role counts and charges every paid read, with and without an Idempotency-Key', async () => {
   await register(indexed(db), [publicLine()])
   const scoreId = 'ada0'.repeat(16)
   await giveScore(db, 'ada', scoreId)
@@ -206,7 +209,7 @@ test('what is counted and charged, the role may count and charge: each paid read
       assert.equal(reply.status, 200, path)
       return reply.headers['service-credits-charged']
     }
-    // A key that was not seen before, and one that was.
+    // The first use of a key and its second use take different paths.
     assert.deepEqual([await charged(live.headers), await charged(live.headers)], ['1', '1'])
     assert.deepEqual([await charged(named(live)), await charged(named(live))], ['1', '0'])
     assert.equal((await read(poor.headers)).status, 402)

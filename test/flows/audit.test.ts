@@ -1,4 +1,7 @@
-/** The audit log as an operator meets it: what every command leaves there, and what verifying it says. */
+/**
+ * The audit log as an operator uses it: the entries of every command, and the answers of `audit
+ * verify`.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -55,7 +58,7 @@ async function unguarded(statement: string): Promise<void> {
   await client.end()
 }
 
-test('every action of an operator leaves an entry; what does nothing leaves none', async () => {
+test('every operator action writes one entry; a command without effect writes none', async () => {
   const { applied } = await report('migrate')
   const migrated = await listed('--action', 'database.migrated')
   assert.deepEqual(
@@ -123,7 +126,7 @@ test('every action of an operator leaves an entry; what does nothing leaves none
   assert.equal((await run(['credentials', 'revoke', '--key', `z6Mk${'A'.repeat(44)}`])).code, 1)
 })
 
-test('people, sources and evidence leave entries of ids and counts; the same again, and a dry run, leave none', async () => {
+test('imports of workers, sources and evidence write entries with ids and counts; repeats and dry runs write none', async () => {
   const input = (name: string, ...lines: object[]): string => {
     const file = join(folder, name)
     writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'))
@@ -188,7 +191,7 @@ test('people, sources and evidence leave entries of ids and counts; the same aga
   assert.doesNotMatch(JSON.stringify(before), /ada-lovelace|Canary|2026-117/)
 })
 
-test('an entry that cannot be written undoes the action: neither is there without the other', async () => {
+test('an action whose entry cannot be written is rolled back', async () => {
   const before = await listed()
   const keys = (await report('keys', 'list')).keys
   await unguarded('alter table audit_log add constraint closed check (seq < 1) not valid')
@@ -201,7 +204,7 @@ test('an entry that cannot be written undoes the action: neither is there withou
   assert.deepEqual(await listed(), before)
 })
 
-test('list: an entry is one line, whatever is in it, and nothing of it steers the terminal', async () => {
+test('list: an entry is one line without control characters', async () => {
   const actor = 'eve\r\n9  forged\u001b[2J\u009b1A\u202e\u2028@host'
   const kid = `z6Mk${'A'.repeat(44)}`
   const at = new Date('2099-01-01T00:00:00Z')
@@ -220,7 +223,7 @@ test('list: an entry is one line, whatever is in it, and nothing of it steers th
   assert.equal(json.trimEnd().split(/[\r\n]/).length, 1)
 })
 
-test('list: the newest first, by time, action and number', async () => {
+test('list: entries are sorted newest first and filtered by time, action and number', async () => {
   const all = await listed('--limit', '1000')
   assert.deepEqual(
     all.map(({ seq }) => seq),
@@ -231,7 +234,7 @@ test('list: the newest first, by time, action and number', async () => {
   assert.equal((await listed('--since', '2099-01-02')).length, 0)
 })
 
-test('verify: 0 whole with the head, 1 broken with the entry, 2 not checked', async () => {
+test('verify: 0 for an intact log with its head, 1 for a broken log with the entry, 2 if it cannot be checked', async () => {
   const whole = await report('audit', 'verify')
   assert.equal(whole.entries, (await listed('--limit', '100000')).length)
   assert.equal((await report('audit', 'verify', '--expect', whole.head)).since, 0)
@@ -251,7 +254,7 @@ test('verify: 0 whole with the head, 1 broken with the entry, 2 not checked', as
   env.DATABASE_URL = database.url
 })
 
-test('2: wrong use of the audit commands', async () => {
+test('2: audit commands reject invalid arguments', async () => {
   for (const args of [
     ['verify', '--expect', 'abc'],
     ['list', '--since', 'yesterday'],
@@ -263,7 +266,7 @@ test('2: wrong use of the audit commands', async () => {
     assert.equal((await run(['audit', ...args])).code, 2, args.join(' '))
 })
 
-test('the demo leaves what it did, once, as its operator would have', async () => {
+test('the demo writes the entries of an operator, once', async () => {
   const own = await emptyDatabase()
   const line = commandLine(own.url)
   try {

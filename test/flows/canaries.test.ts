@@ -1,4 +1,4 @@
-/** What is private of five hundred people, looked for in everything that leaves the house. */
+/** Searches everything that leaves the service for the private data of 500 workers. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { startServer } from '../support/start/processes.ts'
 const count = 500
 const canary = /CANARY/i
 
-/** Every second one shows nothing: all of the profile is private then. */
+/** Every second worker has consented to nothing, so the whole profile is private. */
 const isShown = (n: number): boolean => n % 2 === 0
 const username = (n: number): string => `person-${n}`
 
@@ -48,7 +48,7 @@ function evidenceOf(n: number): Record<string, unknown>[] {
   }))
 }
 
-test('no private word of 500 people is in any public answer, event, log line or metric', async () => {
+test('no private word of 500 workers is in any public answer, event, log line or metric', async () => {
   const database = await testDatabase()
   const line = commandLine(database.url)
   after(async () => {
@@ -166,7 +166,7 @@ test('no private word of 500 people is in any public answer, event, log line or 
   told.push(...events.map(({ body }) => body))
   const leak = told.find((text) => canary.test(text))
   assert.equal(leak, undefined)
-  // The canaries are there all the same: where they belong.
+  // The canaries exist in the private data, so the search can find them.
   assert.match(readFileSync(people, 'utf8'), canary)
   const [kept] = await database.db.rows<{ payload: string }>(sql`
     select payload from evidence_private limit 1`)

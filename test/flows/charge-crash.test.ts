@@ -1,4 +1,7 @@
-/** The server or its PostgreSQL is killed while callers pay: what was answered is charged once, and nothing else but what was under way. */
+/**
+ * The server or its PostgreSQL is killed while callers make charged reads. Every answered call is
+ * charged once, and at most the calls in progress are charged without an answer.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -25,7 +28,7 @@ const credits = 1_000_000
 
 let db: Db
 let postgres: EmbeddedPostgres
-// Before the folder: it is removed by a hook of its own, and they run in order.
+// Registered before the folder, because hooks run in order and the folder's own hook removes it.
 after(async () => {
   await db.close()
   await postgres.stop()
@@ -41,7 +44,8 @@ const env: Env = {
 }
 
 before(async () => {
-  // The first server makes the database; we hold it as well, so that it outlives every server.
+  // The first server creates the database. This process then holds it open as well, so that it
+  // outlives every server.
   const server = await startServer(env)
   postgres = await startEmbeddedPostgres({ dataDir: folder, durable: true, log: () => {} })
   const options = { connectionsMax: 2, applicationName: 'chaos', onError: () => {} }
@@ -50,7 +54,10 @@ before(async () => {
   assert.equal(await server.ended, 0, server.err())
 })
 
-/** More answers under this load than before, another number each round; and a little later, so that kills meet every step of a call. */
+/**
+ * Waits for a number of answers that differs each round, and some milliseconds more, so that kills
+ * hit every step of a call.
+ */
 async function answersBeforeKill(calls: Calls, round: number): Promise<void> {
   const count = calls.answered.length + 20 + ((round * 37) % 200)
   await eventually(`${count} answers with 200`, {
@@ -59,7 +66,7 @@ async function answersBeforeKill(calls: Calls, round: number): Promise<void> {
   await pause((round * 5) % 24)
 }
 
-test('SIGKILL of the server: every 200 is in the books once, and the rest is no more than was under way', async (t) => {
+test('SIGKILL of the server: every 200 is charged once; at most the calls in progress are charged without an answer', async (t) => {
   const key = await newKey(db, { credits })
   const rounds: Calls[] = []
   for (let round = 0; round < serverKills; round++) {
@@ -71,12 +78,12 @@ test('SIGKILL of the server: every 200 is in the books once, and the rest is no 
     rounds.push(calls)
   }
   const calls = sumOf(rounds)
-  // What a killed server meant to give back is forgotten with it.
+  // A killed server loses its pending refunds, so calls answered with 503 may stay charged.
   const told = await assertCharged(db, key, { calls, credits, refusedMax: calls.refused.length })
   t.diagnostic(`${serverKills} times SIGKILL of the server under load. ${told}`)
 })
 
-test('SIGKILL of PostgreSQL: every 200 is in the books once, every 503 is free, and the server goes on by itself', async (t) => {
+test('SIGKILL of PostgreSQL: every 200 is charged once, every 503 is free, and the server recovers', async (t) => {
   const key = await newKey(db, { credits })
   const server = await startServer(env)
   const { calls, ended, stop } = payingLoad(server.base, key)

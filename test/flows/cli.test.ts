@@ -1,4 +1,4 @@
-/** The command line as its user meets it: real processes on a real database. */
+/** The command line as its user sees it: real processes on a real database. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -75,7 +75,7 @@ async function issuedCount(db: TestDatabase['db']): Promise<number> {
   return row?.n ?? -1
 }
 
-test('2: wrong use, with the usage on standard error and nothing on standard output', async () => {
+test('2: invalid arguments print the usage on standard error and nothing on standard output', async () => {
   const { run } = await place(await testDatabase())
   const wrong = [
     [],
@@ -100,7 +100,7 @@ test('2: wrong use, with the usage on standard error and nothing on standard out
   }
 })
 
-test('0: --help of every command, fast, without settings', async () => {
+test('0: --help of every command answers fast and needs no settings', async () => {
   const { run, env } = await place(await testDatabase())
   env.PORT = 'not a port'
   for (const args of [[], ['serve'], ['keys', 'revoke'], ['credentials', 'issue'], ['doctor']]) {
@@ -113,7 +113,7 @@ test('0: --help of every command, fast, without settings', async () => {
   assert.doesNotMatch(out, /--description .*\(required\)/)
 })
 
-test('2: all wrong settings are told at once, and no password', async () => {
+test('2: all invalid settings are reported together, without a password', async () => {
   const { run, env } = await place(await testDatabase())
   Object.assign(env, { PORT: 'x', NODES: '0', DATABASE_URL: 'mysql://assay:s3cret@db/assay' })
   const { code, out, err } = await run(['keys', 'list', '--json'])
@@ -124,7 +124,7 @@ test('2: all wrong settings are told at once, and no password', async () => {
   assert.equal(`${out}${err}`.includes('s3cret'), false)
 })
 
-test('1: a database that does not answer is said in one line', async () => {
+test('1: an unreachable database is reported in one line', async () => {
   const { run, env } = await place(await testDatabase())
   env.DATABASE_URL = 'postgres://assay:s3cret@127.0.0.1:1/assay'
   const { code, err } = await run(['keys', 'list'])
@@ -135,7 +135,7 @@ test('1: a database that does not answer is said in one line', async () => {
   assert.equal(verify.code, 2, 'could not check')
 })
 
-test('migrate: --status lists what is pending and ends with 1 until it is applied', async () => {
+test('migrate: --status lists pending migrations and ends with 1 until they are applied', async () => {
   const { run } = await place(await emptyDatabase())
   const before = await run(['migrate', '--status'])
   assert.equal(before.code, 1)
@@ -149,7 +149,7 @@ test('migrate: --status lists what is pending and ends with 1 until it is applie
   assert.match((await run(['migrate'])).out, /up to date/)
 })
 
-test('keys: the first signs at once, the second waits, a revoked one needs --yes and stays revoked', async () => {
+test('keys: the first key signs at once, the second is pending, and a revoked key needs --yes and stays revoked', async () => {
   const { run, keys, db } = await place(await testDatabase())
   const first = parsed((await run(['keys', 'create', '--json'])).out)[0]
   const second = parsed((await run(['keys', 'create', '--json'])).out)[0]
@@ -181,7 +181,7 @@ test('keys: the first signs at once, the second waits, a revoked one needs --yes
   )
 })
 
-test('issue: good lines in order, bad ones with their place and reason in the error file, and 1', async () => {
+test('issue: valid lines are issued in order; invalid ones go to the error file with place and reason, and the exit code is 1', async () => {
   const { run, file, db } = await placeWithKey()
   const lines = [
     scoreLine(1),
@@ -220,7 +220,7 @@ test('issue: good lines in order, bad ones with their place and reason in the er
   assert.match(fromPipe.err, /"line":2/)
 })
 
-test('issue: --json gives one object, --proof the other forms, and no file is emptied by mistake', async () => {
+test('issue: --json prints one object, --proof selects the form, and the input file is never overwritten', async () => {
   const { run, file } = await placeWithKey()
   const [kept] = keptEngines()
   const ofKeptEngine = scoreLine(2, { engineBinarySha256: kept?.binarySha256 })
@@ -252,7 +252,7 @@ test('issue: --json gives one object, --proof the other forms, and no file is em
   assert.equal(parsed(readFileSync(file('scores.ndjson'), 'utf8')).length, 2)
 })
 
-test('1: a full disk is told with the name of the file and the way on, wherever the answer goes', async () => {
+test('1: a full disk is reported with the file and the next step, for every output', async () => {
   const { run, file, env, folder } = await placeWithKey()
   writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1)]))
   const full = await run(['credentials', 'issue', '--from', 'scores.ndjson', '--out', '/dev/full'])
@@ -272,7 +272,7 @@ test('1: a full disk is told with the name of the file and the way on, wherever 
   }
 })
 
-test('issue --dry-run: finds the bad lines without a key, and issues nothing', async () => {
+test('issue --dry-run: finds the invalid lines without a key and issues nothing', async () => {
   const { run, db } = await place(await testDatabase())
   const dry = ['credentials', 'issue', '--from', '-', '--dry-run', '--json']
   const { code, out, err } = await run(dry, ndjson([scoreLine(1), '{}', scoreLine(2)]))
@@ -283,7 +283,7 @@ test('issue --dry-run: finds the bad lines without a key, and issues nothing', a
   assert.equal(await issuedCount(db), 0)
 })
 
-test('issue: without the active key here, a clear message, and the output file is left alone', async () => {
+test('issue: without the active key on this machine the message is clear and the output file is unchanged', async () => {
   const { run, file, env } = await placeWithKey()
   env.SIGNING_KEYS_DIR = file('elsewhere')
   writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1)]))
@@ -295,12 +295,12 @@ test('issue: without the active key here, a clear message, and the output file i
   assert.equal(readFileSync(file('out'), 'utf8'), 'of an earlier run')
 })
 
-/** Stands still before the credential of `user-N`. */
+/** Holds the process before it inserts the credential of `user-N`. */
 function holdIssuing(url: string, n: number) {
   return holdInserts(url, { table: 'score_credentials', when: `new.subject like '%/user-${n}'` })
 }
 
-test('issue: SIGKILL in the middle; run again, each line is issued once and written in order', async () => {
+test('issue: after SIGKILL in the middle, a second run issues each line once and writes them in order', async () => {
   const { run, start, file, db, url } = await placeWithKey()
   const lines = Array.from({ length: 3_000 }, (_, i) => scoreLine(i))
   writeFileSync(file('scores.ndjson'), ndjson(lines))
@@ -329,7 +329,7 @@ test('issue: SIGKILL in the middle; run again, each line is issued once and writ
   assert.equal(await issuedCount(db), lines.length)
 })
 
-test('issue: Ctrl-C ends after the batch in hand, and says how to go on', async () => {
+test('issue: Ctrl-C ends after the current batch and says how to continue', async () => {
   const { start, file, db, url } = await placeWithKey()
   writeFileSync(
     file('scores.ndjson'),
@@ -349,7 +349,7 @@ test('issue: Ctrl-C ends after the batch in hand, and says how to go on', async 
   assert.equal(parsed(out).length, issued)
 })
 
-test('issue: 50,000 lines in less than 200 MB', async () => {
+test('issue: 50,000 lines need less than 200 MB', async () => {
   const { run, file } = await placeWithKey()
   writeFileSync(
     file('scores.ndjson'),
@@ -362,7 +362,7 @@ test('issue: 50,000 lines in less than 200 MB', async () => {
   assert.ok(peakBytes > 0 && peakBytes < 200e6, `${Math.round(peakBytes / 1e6)} MB`)
 })
 
-test('revoke: by every kind of name, once and for ever; 1 when one is not found', async () => {
+test('revoke: every kind of name works, once and permanently; 1 if one is not found', async () => {
   const { run, file, db } = await placeWithKey()
   const lines = Array.from({ length: 6 }, (_, i) => scoreLine(i))
   const issued = await run(['credentials', 'issue', '--from', '-'], ndjson(lines))
@@ -399,7 +399,7 @@ test('revoke: by every kind of name, once and for ever; 1 when one is not found'
   assert.equal(await issuedCount(db), 6)
 })
 
-test('revoke: a file with a line that names nothing ends with 2 and the line; what was named before it is revoked', async () => {
+test('revoke: a file with a line that names no credential ends with 2 and the line; credentials named before it are revoked', async () => {
   const { run, file } = await placeWithKey()
   const issued = await run(
     ['credentials', 'issue', '--from', '-'],
@@ -418,7 +418,7 @@ test('revoke: a file with a line that names nothing ends with 2 and the line; wh
   assert.equal((await result(behind)).valid, true)
 })
 
-test('show: 0 for a credential that stands; one that is revoked or expired is printed all the same, with a note, and 1', async () => {
+test('show: 0 for a valid credential; a revoked or expired one is printed with a note and 1', async () => {
   const { run, db } = await placeWithKey()
   await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1), scoreLine(2)]))
   const show = (n: number, ...flags: string[]) =>
@@ -451,7 +451,7 @@ test('show: 1 for a credential that has expired', async () => {
   assert.equal(err.trim(), 'ada: the credential expired on 2020-01-31T00:00:00Z.')
 })
 
-test('verify: offline from files alone, no database: 0, 1 or 2', async () => {
+test('verify: works offline from files without a database and ends with 0, 1 or 2', async () => {
   const { run, file, db, env, keys } = await placeWithKey()
   const { out } = await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1)]))
   const credential = parsed(out)[0]
@@ -511,9 +511,9 @@ test('verify: offline from files alone, no database: 0, 1 or 2', async () => {
   assert.equal(parsed(ambiguous.out)[0].reason, 'ambiguous_json')
 })
 
-test('serve --demo: the commands it prints work, verify --url tells each lesson, Ctrl-C ends it with 0', async () => {
+test('serve --demo: the printed commands work, verify --url shows each lesson, and Ctrl-C ends it with 0', async () => {
   const { start, run, file, env } = await place(await emptyDatabase())
-  // The log tells the port.
+  // The port is in the log.
   env.LOG_LEVEL = 'info'
   const child = start(['serve', '--demo'])
   after(() => child.kill('SIGKILL'))
@@ -554,7 +554,7 @@ test('serve --demo: the commands it prints work, verify --url tells each lesson,
   assert.equal(gone.code, 2)
 })
 
-test('2: an address that redirects, or answers something else, is not believed', async () => {
+test('2: an address that redirects or gives another answer is not trusted', async () => {
   const { run } = await place(await testDatabase())
   const asked: string[] = []
   const server = createServer((request, response) => {
@@ -573,7 +573,7 @@ test('2: an address that redirects, or answers something else, is not believed',
   assert.deepEqual(asked, ['/api/v1/score-vc/verify', '/elsewhere'])
 })
 
-test('doctor: says what is wrong and what to do, and ends with 1 only for what stops the service', async () => {
+test('doctor: names each problem with its remedy, and ends with 1 only if a problem stops the service', async () => {
   const { run, keys, file, env } = await place(await emptyDatabase())
   const unmigrated = await run(['doctor'])
   assert.equal(unmigrated.code, 1)
@@ -604,7 +604,7 @@ test('doctor: says what is wrong and what to do, and ends with 1 only for what s
   assert.ok(existsSync(file('data')))
 })
 
-test('doctor: lists that nobody renews are told before they end, and stop the service after', async () => {
+test('doctor: warns of lists before they expire; expired lists stop the service', async () => {
   const { run, db } = await placeWithKey()
   await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1)]))
   for (const [hours, code, told] of [
@@ -619,7 +619,7 @@ test('doctor: lists that nobody renews are told before they end, and stop the se
   }
 })
 
-test('doctor: what others of this machine can read is told, a password in a setting is not', async () => {
+test('doctor: reports files that other users can read, and prints no password of a setting', async () => {
   const { run, keys, file, env } = await placeWithKey()
   assert.match((await run(['doctor'])).out, /^ok +data folder.*\nok +key files/m)
   const name = readdirSync(keys).find((one) => one.endsWith('.pem')) ?? ''
@@ -643,7 +643,7 @@ test('doctor: what others of this machine can read is told, a password in a sett
   }
 })
 
-test('doctor: a clock that is seconds from the database’s is told, half a minute stops the service; so does another PostgreSQL', async () => {
+test('doctor: reports a clock that differs from the database by seconds; half a minute or another PostgreSQL version stops the service', async () => {
   const { run, db, url } = await placeWithKey()
   const name = new URL(url).pathname.slice(1)
   const inItsPlace = (text: string) => db.run({ text, name: '', values: [] })
@@ -677,7 +677,7 @@ test('doctor: a clock that is seconds from the database’s is told, half a minu
   }
 })
 
-test('doctor: secrets that are not the ones the database was filled with', async () => {
+test('doctor: reports secrets that differ from those that the database was filled with', async () => {
   const { run, env, file } = await place(await testDatabase())
   const ring = (fill: number): string => `k1:${Buffer.alloc(32, fill).toString('base64')}`
   const keyed = { API_KEY_PEPPERS: ring(1), SECRETS_KEYRING: ring(2) }

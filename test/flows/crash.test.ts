@@ -1,4 +1,7 @@
-/** Killing the service, its worker or PostgreSQL at any moment: what was acknowledged is there, and what can be answered is answered. */
+/**
+ * The service, its jobs process or PostgreSQL is killed at any time. Everything acknowledged is
+ * stored, and requests that need no database are answered.
+ */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +48,7 @@ import {
 } from '../support/start/processes.ts'
 
 const folder = temporaryFolder()
-/** With a PostgreSQL that this test starts, kills and freezes itself. */
+/** A PostgreSQL that this test starts, kills and freezes. */
 const postgres = { dataDir: folder, durable: false, log: () => {} }
 const { url } = await startEmbeddedPostgres(postgres)
 const env: Env = {
@@ -54,7 +57,7 @@ const env: Env = {
   PUBLIC_URL: publicUrl,
   TRUSTED_PROXIES: '127.0.0.1',
 }
-/** No more patient than a server of an operator. Challenges cost a write now and then. */
+/** The deadlines of an operator's server. Payment challenges occasionally cost a write. */
 const serverEnv = {
   ...env,
   PATIENCE: '1',
@@ -73,7 +76,10 @@ async function makeKey(): Promise<string> {
   return String((await report(['api-keys', 'create', 'Reader', '--scope', 'scores:read'], env)).key)
 }
 
-/** What commands have said is done; and what one was asked and did not come to say: that may have happened or not. */
+/**
+ * Operations that a command has confirmed. `unsaid` has those that a command started and did not
+ * confirm: they may have happened.
+ */
 const acknowledged = { issued: new Map<string, IssuedJson>(), revoked: new Set<string>() }
 const unsaid = new Set<string>()
 
@@ -107,7 +113,9 @@ async function revokeNoted(credentials: readonly IssuedJson[]): Promise<void> {
   }
 }
 
-/** Verdict, reason and status, of a server that has the time for it: one that is busy may say that it cannot tell. */
+/**
+ * Returns verdict, reason and status. Asks again while a busy server answers that it cannot tell.
+ */
 async function answersOf(base: string, credential: IssuedJson): Promise<unknown[]> {
   const { value } = await eventually('both can be told', {
     see: async () => {
@@ -120,7 +128,7 @@ async function answersOf(base: string, credential: IssuedJson): Promise<unknown[
   return value ?? []
 }
 
-/** Everything acknowledged, asked in all three ways. */
+/** Asserts that everything acknowledged is visible by verification, status and list. */
 async function assertNothingIsLost({ base }: ServerProcess): Promise<void> {
   const credentials = [...acknowledged.issued.values()]
   const isRevoked = ({ id }: IssuedJson): boolean => acknowledged.revoked.has(id)
@@ -149,7 +157,10 @@ function* scoresWithoutEnd(): Generator<string> {
   for (;;) yield `${JSON.stringify(scoreLine())}\n`
 }
 
-/** Kills while three commands issue and revoke, once the first has written `lines`; they may fail, what they said stands. */
+/**
+ * Kills while three commands issue and revoke, once the first command has written `lines` lines.
+ * The commands may fail; everything they confirmed must stay.
+ */
 async function killUnderLoad(name: string, lines: number, kill: () => unknown): Promise<void> {
   const out = join(folder, `load-${name}.out.ndjson`)
   const args = ['credentials', 'issue', '--from', '-', '--out', out]
@@ -189,7 +200,7 @@ async function stop(server: ServerProcess): Promise<void> {
   assert.equal(await server.ended, 0, server.err())
 }
 
-test('SIGKILL of the server and its worker under load: everything acknowledged is there after the next start', async () => {
+test('SIGKILL of the server and its jobs process under load: everything acknowledged is there after the next start', async () => {
   for (const [i, lines] of [1, 300, 700].entries()) {
     const server = await startReady()
     await killUnderLoad(`server-${i}`, lines, async () => {
@@ -217,7 +228,10 @@ const publicPaths = [
   '/healthz',
 ]
 
-/** What is promised while the database does not answer, each within a second or so (decisions D13 and D29). */
+/**
+ * Asserts the promised answers while the database is unreachable, each within about a second
+ * (decisions D13 and D29).
+ */
 async function assertDegraded(
   { base }: ServerProcess,
   credential: IssuedJson,
@@ -254,7 +268,10 @@ async function assertDegraded(
     unavailable(await inTime(timed(ask(base, { path, headers }))))
 }
 
-/** Three seconds are promised; the rival then makes ten connections of its own, one after the other. */
+/**
+ * Asserts that the service is back within the promised three seconds. The rival makes ten
+ * sequential connections of its own after three seconds.
+ */
 function assertServiceReturns({ base }: ServerProcess, credential: IssuedJson) {
   const rival = async (): Promise<void> => {
     for (let i = 0; i < 10; i++) await onServer(url, 'select 1')
@@ -267,7 +284,7 @@ function assertServiceReturns({ base }: ServerProcess, credential: IssuedJson) {
   )
 }
 
-test('PostgreSQL killed under load: what can be answered is, and three seconds after its return everything is back', async () => {
+test('PostgreSQL killed under load: requests without database are answered, and the service is back three seconds after PostgreSQL', async () => {
   const server = await startReady()
   const credential = await issueOne()
   for (const [i, lines] of [1, 400].entries()) {
@@ -283,7 +300,7 @@ test('PostgreSQL killed under load: what can be answered is, and three seconds a
   await stop(server)
 })
 
-test('PostgreSQL frozen: what can be answered is, and everything is back when it goes on', async () => {
+test('PostgreSQL frozen: requests without database are answered, and the service is back when PostgreSQL continues', async () => {
   const server = await startReady()
   const credential = await issueOne()
   const pids = await freezePostgres(folder)

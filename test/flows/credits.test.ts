@@ -1,4 +1,6 @@
-/** Accounts, keys and credits as an operator enters them and a running server honours them. */
+/**
+ * Accounts, keys and credits: an operator changes them, and a running server applies the change.
+ */
 import assert from 'node:assert/strict'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +44,7 @@ const verify = (base: string, key: string | null, { named = '', body = '{}' } = 
     body,
   })
 
-test('an account, its key and its credits: made by command, honoured by a server that was there before, charged, rotated, revoked', async () => {
+test('a running server honours an account, key and credits made by command: it charges, and follows rotation and revocation', async () => {
   const [one, two] = [await startServer(env), await startServer(env)]
   const { account } = await report('accounts', 'create', 'Example Ltd')
   assert.match(await refused(1, 'accounts', 'create', 'Example Ltd'), /already/)
@@ -166,7 +168,7 @@ test('an account, its key and its credits: made by command, honoured by a server
   assert.ok(!JSON.stringify(entries).includes(key.slice(9)))
 })
 
-test('what was mistyped changes nothing: exit code 2 and a sentence', async () => {
+test('a command with a typing error changes nothing and ends with exit code 2 and a message', async () => {
   for (const args of [
     ['api-keys', 'create', 'Example Ltd', '--scope', 'everything'],
     ['api-keys', 'create', 'Example Ltd', '--scope', 'scores:read', '--environment', 'prod'],
@@ -182,7 +184,7 @@ test('what was mistyped changes nothing: exit code 2 and a sentence', async () =
   assert.match(await refused(1, 'credits', 'show', 'Nobody'), /no account/)
 })
 
-test('a verification under an Idempotency-Key is charged once, of ambiguous JSON as well; of another body, or under a malformed one, it is refused', async () => {
+test('a verification is charged once for an Idempotency-Key, also for ambiguous JSON; another body or a malformed key is rejected', async () => {
   const server = await startServer(env)
   const { account } = await report('accounts', 'create', 'Once Ltd')
   const { key } = await report('api-keys', 'create', 'Once Ltd', '--scope', 'scores:read')
@@ -198,7 +200,8 @@ test('a verification under an Idempotency-Key is charged once, of ambiguous JSON
   ]
   const other = await verify(server.base, key, { named, body: '{"a":1}' })
   assert.deepEqual(errorOf(other), [400, 'purchase_key_reused'])
-  // Two readers could read the same in these, and nobody may walk through the second.
+  // Duplicate keys and deep nesting are ambiguous: a parser could read another body as the same
+  // value. Another body must not share the purchase.
   const twice = { named: 'verification-000003', body: '{"a":1,"a":2}' }
   const deep = { named: 'verification-000004', body: `{"a":${'['.repeat(9e4)}${']'.repeat(9e4)}}` }
   for (const ambiguous of [twice, deep]) {
@@ -220,7 +223,7 @@ test('a verification under an Idempotency-Key is charged once, of ambiguous JSON
   await server.ended
 })
 
-test('a month is archived to a file by command; audit verifies the file, and usage says what is not in its list', async () => {
+test('a month is archived to a file by command; audit verifies the file, and usage names the archived months', async () => {
   const { account } = await report('accounts', 'create', 'Archived Ltd')
   const accountId = account.id
   const { id: keyId } = await report('api-keys', 'create', accountId, '--scope', 'scores:read')

@@ -1,4 +1,7 @@
-/** The demo's webhooks: `assay demo tick` takes an item of evidence back, and the serving terminal shows the verified event. */
+/**
+ * The demo's webhooks: `assay demo tick` revokes an item of evidence, and the terminal of `serve`
+ * shows the verified event.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -11,7 +14,7 @@ const env = {
   PUBLIC_URL: 'http://localhost:8080',
 }
 
-test('a tick of the demo is seen in its terminal within a second, signature verified; also after a restart', async () => {
+test('the terminal of the demo shows the verified event within a second of a tick, also after a restart', async () => {
   for (const start of ['the first', 'the second']) {
     const server = await startServer(env, ['--demo'])
     const ticked = await report(['demo', 'tick'], env)

@@ -1,4 +1,4 @@
-/** `npm run demo:x402`, as it is typed. */
+/** Runs `npm run demo:x402` as documented. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Disputes as an operator goes about them: real commands on a real database. */
+/** Disputes as an operator handles them: real commands on a real database. */
 import assert from 'node:assert/strict'
 import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { resolve as absolute, join } from 'node:path'
@@ -15,7 +15,7 @@ const sources = [
 ]
 const kinds = { exams: 'assessment', reviews: 'work_product' }
 
-/** Ada with four items of evidence, and a score. */
+/** Registers Ada with four items of evidence and a score. */
 async function place() {
   const database = await testDatabase()
   const line = commandLine(database.url)
@@ -52,7 +52,7 @@ async function place() {
   return { ...line, ...database, report }
 }
 
-test('from opening to the decision: what is told, what is shown, and what the audit log says', async () => {
+test('a dispute from opening to decision: events, output and audit entries are correct', async () => {
   const { report, run, db } = await place()
   const open = ['disputes', 'open', '@ada', '--kind', 'evidence', '--exclude', '--by', 'Ada L.']
   const items = ['--evidence', 'exams/1', 'reviews/1']
@@ -125,7 +125,7 @@ test('from opening to the decision: what is told, what is shown, and what the au
   ])
 })
 
-test('the operator chooses whether the score is hidden; a withdrawn dispute makes room for another', async () => {
+test('the operator chooses whether a dispute hides the score; after a withdrawal another dispute can be opened', async () => {
   const { report, run, env } = await place()
   env.DISPUTE_HIDES_SCORE = 'false'
   env.DISPUTE_DUE_DAYS = '1'
@@ -148,7 +148,7 @@ test('the operator chooses whether the score is hidden; a withdrawn dispute make
   assert.equal((await report(...identity)).dispute.restricted, false)
 })
 
-test('what cannot be asked is refused with its reason: 2 for a wrong command line, 1 for what is not there', async () => {
+test('a rejected command names the reason: 2 for an invalid command line, 1 for a missing object', async () => {
   const { run } = await place()
   const nobody = '00000000-0000-4000-8000-000000000000'
   for (const [code, args, reason] of [
@@ -173,7 +173,7 @@ test('what cannot be asked is refused with its reason: 2 for a wrong command lin
   }
 })
 
-test('no engine or no key to compute and issue with: the decision is refused, and nothing has changed', async () => {
+test('a decision without engine or key is rejected and changes nothing', async () => {
   const { report, env, db, folder } = await place()
   const open = ['disputes', 'open', 'ada', '--kind', 'evidence', '--evidence', 'exams/1']
   const { dispute } = await report(...open, '--exclude')

@@ -1,4 +1,7 @@
-/** `assay serve` with its own PostgreSQL: who starts it, who adopts it, who stops it, whatever dies or is told to end, and when. */
+/**
+ * `assay serve` with its embedded PostgreSQL: which process starts, adopts and stops the database,
+ * after every kind of crash and signal.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
@@ -48,7 +51,7 @@ let kept: IssuedJson
 let revoked: IssuedJson
 
 before(async () => {
-  // Every command starts the database, and is the last to leave it.
+  // Each command starts the database and stops it, because no other process uses it.
   await report(['keys', 'create'], env)
   assert.equal(postgresPid(folder), null)
 })
@@ -65,14 +68,14 @@ async function assertAllThere({ base }: ServerProcess): Promise<void> {
   assert.equal((await statusOf(base, revoked)).body.revoked, true)
 }
 
-/** Ends the server in good order: it leaves neither itself nor its database behind. */
+/** Asserts an orderly end: neither the server nor its database is left running. */
 async function assertEnds(server: Pick<ServerProcess, 'ended' | 'err'>, postgres: number) {
   assert.equal(await server.ended, 0, server.err())
   assert.ok(!isAlive(postgres), 'PostgreSQL was stopped')
   assert.equal(postgresPid(folder), null)
 }
 
-test('commands share the database of a running server, and leave it running', async () => {
+test('commands share the database of a running server and leave it running', async () => {
   const server = await startServer(env)
   const postgres = runningPostgres()
   await eventually('ready', {
@@ -90,12 +93,12 @@ test('commands share the database of a running server, and leave it running', as
   assert.doesNotMatch(server.out(), /"level":"(warn|error)"/)
 })
 
-test('SIGKILL of the database: the server starts it again by itself, and nothing is lost', async () => {
+test('SIGKILL of the database: the server restarts it, and nothing is lost', async () => {
   const server = await startServer(env)
   for (let kills = 0; kills < 2; kills++) {
     const killed = runningPostgres()
     process.kill(killed, 'SIGKILL')
-    // The backends of a killed server answer on for a moment: only another server counts.
+    // Backends of the killed database still answer for a moment, so wait for another postmaster.
     await eventually('another server runs, and verify is as before', {
       see: async () =>
         ![null, killed].includes(postgresPid(folder)) &&
@@ -108,7 +111,7 @@ test('SIGKILL of the database: the server starts it again by itself, and nothing
   await assertEnds(server, postgres)
 })
 
-test('SIGKILL of the server: its database goes on, the next start adopts it and stops it at its own end', async () => {
+test('SIGKILL of the server: its database continues; the next server adopts it and stops it at its end', async () => {
   const killed = await startServer(env)
   const postgres = runningPostgres()
   killed.signal('SIGKILL')
@@ -120,7 +123,7 @@ test('SIGKILL of the server: its database goes on, the next start adopts it and 
   await assertEnds(next, postgres)
 })
 
-test('SIGKILL of both at once: the next start recovers', async () => {
+test('SIGKILL of server and database at once: the next start recovers', async () => {
   const killed = await startServer(env)
   process.kill(runningPostgres(), 'SIGKILL')
   killed.signal('SIGKILL')
@@ -132,7 +135,7 @@ test('SIGKILL of both at once: the next start recovers', async () => {
   await assertEnds(next, postgres)
 })
 
-test('SIGINT, twice, while the database starts: the start is awaited and undone', async () => {
+test('two SIGINTs while the database starts: the server waits for the start and then stops the database', async () => {
   const held = holdPostgresStart()
   const server = spawnServer(env)
   await held.reached()
@@ -144,7 +147,10 @@ test('SIGINT, twice, while the database starts: the start is awaited and undone'
   assert.doesNotMatch(server.out(), /listening/)
 })
 
-/** Its settings go on in a pipe, which it reads to the end before anything else; the end does not come before the release. */
+/**
+ * Holds the start of PostgreSQL: its settings include a named pipe, which it reads to the end
+ * before anything else. `release` closes the pipe.
+ */
 function holdPostgresStart() {
   const settings = join(folder, 'postgres/postgresql.conf')
   const pipe = join(folder, 'postgres/held.conf')
@@ -178,7 +184,7 @@ function openUnlessUnread(pipe: string): number | undefined {
   }
 }
 
-test('SIGINT again, a second later: requests are not waited for, and the database is stopped all the same', async () => {
+test('a second SIGINT after a second: the server does not wait for requests, and still stops the database', async () => {
   const server = await startServer(env)
   const postgres = runningPostgres()
   const upload = request(`${server.base}/api/v1/score-vc/verify`, {
@@ -192,7 +198,7 @@ test('SIGINT again, a second later: requests are not waited for, and the databas
   await new Promise((resolve) => upload.once('continue', resolve).flushHeaders())
   await eventually('it counts as a second wish', {
     see: async () => {
-      // What has come is heard first: a wish after the second would not wait for the database.
+      // Handle pending errors first. A SIGINT after the second one would not wait for the database.
       await new Promise(setImmediate)
       if (!isCut) server.signal('SIGINT')
       return isCut
@@ -202,7 +208,7 @@ test('SIGINT again, a second later: requests are not waited for, and the databas
   assert.ok(!isAlive(postgres), 'PostgreSQL was stopped')
 })
 
-test('--processes 2: SIGINT to the whole group, as a terminal sends it, leaves no process behind', async () => {
+test('--processes 2: SIGINT to the whole process group, as from a terminal, leaves no process behind', async () => {
   const server = await startServer(env, ['--processes', '2'])
   const postgres = runningPostgres()
   await assertAllThere(server)

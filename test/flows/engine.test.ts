@@ -1,4 +1,7 @@
-/** One hash for one engine, wherever it is told: engine document, manifest, provenance, score, credential, and the file itself. */
+/**
+ * The engine has the same hash in the engine document, manifest, provenance, score, credential and
+ * file.
+ */
 import assert from 'node:assert/strict'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -31,7 +34,7 @@ async function get(url: string) {
 const { engine } = await get('/.well-known/service-engine.json')
 const manifest = await get(engine.manifest_url)
 
-test('engine document and manifest name the bundle that lies in the release, by its hash and size', () => {
+test('engine document and manifest name the released bundle by hash and size', () => {
   const bytes = readFileSync(manifest.binary.path)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   assert.equal(engine.binary_sha256, sha256)
@@ -45,7 +48,7 @@ test('engine document and manifest name the bundle that lies in the release, by 
   assert.equal(engine.golden_vectors_sha256, manifest.engine.golden_vectors_sha256)
 })
 
-test('every hash of the manifest is that of the file, and the golden vectors are among them', () => {
+test('every hash of the manifest matches its file, and the golden vectors are listed', () => {
   for (const { path, sha256, size } of manifest.content_hashes) {
     const bytes = readFileSync(path)
     assert.equal(createHash('sha256').update(bytes).digest('hex'), sha256, path)
@@ -64,7 +67,7 @@ test('every hash of the manifest is that of the file, and the golden vectors are
   assert.deepEqual(roles, new Set(all.split(' ')))
 })
 
-test('the provenance verifies by Ed25519 alone under the published key, and names the same bundle', async () => {
+test('the provenance verifies with Ed25519 alone under the published key and names the same bundle', async () => {
   const envelope = await get(manifest.release.provenance_url)
   const { verificationMethod } = await get('/.well-known/service-score-vc-public-key.json')
   const [{ keyid, sig }] = envelope.signatures
@@ -95,7 +98,7 @@ test('the provenance verifies by Ed25519 alone under the published key, and name
     assert.ok(used.has(name), name)
 })
 
-test('a score and its credential name the hash that is published', async () => {
+test('a score and its credential name the published hash', async () => {
   const { db } = service.database
   await addSources(db)
   const [workerId = ''] = await addPeople(db, 1)
@@ -119,7 +122,7 @@ test('a score and its credential name the hash that is published', async () => {
   assert.deepEqual((await get(credentialSubject.engineId)).engine, engine)
 })
 
-test('the algorithm and the changelog are where the documents say', async () => {
+test('the algorithm and the changelog are at the addresses that the documents name', async () => {
   for (const url of [engine.algorithm_url, manifest.release.changelog_url]) {
     const reply = await ask(service.base, { path: new URL(url).pathname })
     assert.equal(reply.status, 200, url)

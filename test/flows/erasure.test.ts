@@ -1,4 +1,4 @@
-/** Giving out and erasing a person, as an operator does it. */
+/** Exporting and erasing a worker, as an operator does it. */
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ async function place() {
   return line
 }
 
-test('workers export: to a file that the operator alone may read, or to standard output', async () => {
+test('workers export: writes a file that only the operator can read, or standard output', async () => {
   const { run, folder } = await place()
   const out = join(folder, 'ada.json')
   assert.equal((await run(['workers', 'export', '@ada', '--out', out])).code, 0)
@@ -34,12 +34,12 @@ test('workers export: to a file that the operator alone may read, or to standard
   assert.equal((await run(['workers', 'export', 'nobody'])).code, 1)
 })
 
-test('workers erase: asks for the username; then the person is gone, and the audit log tells of it without a name', async () => {
+test('workers erase: requires the username, erases the worker, and writes an audit entry without a name', async () => {
   const { run } = await place()
   const erase = ['workers', 'erase', 'ada', '--reason', 'worker_request']
   for (const word of ['', 'yes\n', 'adb\n']) {
     const refused = await run(erase, word)
-    // Without a terminal and without a line nothing can be asked.
+    // Empty input without a terminal: the command cannot ask.
     assert.deepEqual([refused.code, refused.out], [word === '' ? 2 : 1, ''])
     assert.match(refused.err, /Nothing was changed/)
   }

@@ -1,4 +1,4 @@
-/** Sources and evidence as an operator brings them: real commands on a real database. */
+/** Sources and evidence as an operator imports them: real commands on a real database. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -39,12 +39,12 @@ async function place() {
   return { ...line, ...database, file, report }
 }
 
-/** Stands still before the evidence of line N. */
+/** Holds the import before it inserts the evidence of line N. */
 function holdImport(url: string, n: number) {
   return holdInserts(url, { table: 'evidence', when: `new.external_id = 'item-${n}'` })
 }
 
-/** All that an import leaves behind, but ids and times. */
+/** Returns everything that an import stores, except ids and times. */
 function stateOf(db: Db): Promise<unknown[]> {
   return db.rows(sql`
     select e.source_id, e.external_id, e.worker_id, e.skill_id, e.type, e.value, e.observed_on::text,
@@ -54,7 +54,7 @@ function stateOf(db: Db): Promise<unknown[]> {
     order by e.source_id, e.external_id`)
 }
 
-test('a file with one bad line in a hundred: the good ones are in, each bad one is told, and a second run changes nothing', async () => {
+test('import: one invalid line in a hundred is reported, the others are stored, and a second run changes nothing', async () => {
   const { report, file, db } = await place()
   const bad: readonly [line: unknown, field: string | null, reason: RegExp][] = [
     [evidenceLineOf(90_001, { value: 1_001 }), 'value', /0 to 1000/],
@@ -94,7 +94,7 @@ test('a file with one bad line in a hundred: the good ones are in, each bad one 
   assert.equal(readFileSync(`${from}.errors.ndjson`, 'utf8'), errors)
 })
 
-test('a dry run tells what an import would do, and adds nothing', async () => {
+test('a dry run reports the effect of an import and adds nothing', async () => {
   const { report, file, db } = await place()
   const from = file('evidence.ndjson', [evidenceLineOf(1), evidenceLineOf(2, { value: -1 })])
   const told = await report(['evidence', 'import', '--from', from, '--dry-run'])
@@ -102,7 +102,7 @@ test('a dry run tells what an import would do, and adds nothing', async () => {
   assert.deepEqual(await stateOf(db), [])
 })
 
-test('SIGKILL while importing, again and again: at last the state is that of an undisturbed run', async () => {
+test('SIGKILL during an import, repeatedly: the final state is that of an undisturbed run', async () => {
   const [killed, calm] = [await place(), await place()]
   const lines = Array.from({ length: 12_000 }, (_, n) =>
     evidenceLineOf(n, n % 5 === 0 ? { private: { notes: `note ${n}` } } : {}),
@@ -130,7 +130,7 @@ test('SIGKILL while importing, again and again: at last the state is that of an 
   assert.deepEqual(await stateOf(killed.db), await stateOf(calm.db))
 })
 
-test('Ctrl-C ends an import in good order: what is told as added is in', async () => {
+test('Ctrl-C ends an import in good order: everything reported as added is stored', async () => {
   const { start, file, db, url } = await place()
   const lines = Array.from({ length: 30_000 }, (_, n) => evidenceLineOf(n))
   const held = await holdImport(url, 2_500)
@@ -145,7 +145,7 @@ test('Ctrl-C ends an import in good order: what is told as added is in', async (
   assert.equal((await stateOf(db)).length, told.added)
 })
 
-test('memory stays flat however long the file is', async () => {
+test('an import needs constant memory for a file of any length', async () => {
   const { run, file } = await place()
   const peakOf = async (count: number): Promise<number> => {
     const lines = Array.from({ length: count }, (_, n) =>
@@ -165,7 +165,7 @@ test('memory stays flat however long the file is', async () => {
   assert.ok(long < short + 60e6, `${short} bytes for 8,000 lines, ${long} for 40,000`)
 })
 
-test('what is private appears in no output, whatever goes wrong', async () => {
+test('private data appears in no output, whatever fails', async () => {
   const { run, file } = await place()
   const canaries = { artifactUrl: 'https://CANARY.example', submitter: 'CANARY', notes: 'CANARY' }
   const lines = [
@@ -188,7 +188,7 @@ test('what is private appears in no output, whatever goes wrong', async () => {
     assert.doesNotMatch(text, /CANARY/)
 })
 
-test('evidence is revoked by id or by its source’s name, once; what is not there is told', async () => {
+test('evidence is revoked once, by id or by the source’s name for it; missing evidence is reported', async () => {
   const { report, run, file, db } = await place()
   const from = file('in.ndjson', [evidenceLineOf(1), evidenceLineOf(2, { externalId: 'a/b' })])
   await report(['evidence', 'import', '--from', from])
@@ -218,7 +218,7 @@ test('evidence is revoked by id or by its source’s name, once; what is not the
     assert.equal((await run(wrong)).code, 2, wrong.join(' '))
 })
 
-test('sources come from options or from a file, and are listed with what they are trusted with', async () => {
+test('sources come from options or a file, and the list shows their assurance', async () => {
   const { report, run, file } = await place()
   const acme = { id: 'acme', name: 'Acme', kind: 'organisation', group: 'acme-group' }
   const from = file('sources.ndjson', [acme, { ...acme, id: 'no', assurance: 800 }, 'nothing'])
@@ -247,7 +247,7 @@ test('sources come from options or from a file, and are listed with what they ar
     assert.equal((await run(wrong)).code, 2, wrong.join(' '))
 })
 
-test('CSV: the same import, with the line of the file for what is refused, and a column that is no field stops it', async () => {
+test('CSV: the import is the same, a rejected row is reported with its line, and an unknown column stops the import', async () => {
   const { report, run, file, db } = await place()
   const header = 'sourceId,externalId,workerId,skillId,type,value,observedOn,private.notes'
   const row = (n: number, { value, notes }: { value: number | string; notes: string }) =>
@@ -296,7 +296,7 @@ test('CSV: the same import, with the line of the file for what is refused, and a
   })
 })
 
-test('Open Badges: a signed one is evidence once, and stays private; whose keys are not there is refused', async () => {
+test('Open Badges: a signed badge becomes private evidence once; a badge without known keys is rejected', async () => {
   const { report, run, file, db } = await place()
   const keys = ['--issuer', badgeIssuer.id, '--key', badgeIssuer.key]
   const registered = await report(['sources', 'register', ...registration, ...keys])

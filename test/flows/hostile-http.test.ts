@@ -1,6 +1,6 @@
 /**
- * Hostile HTTP, byte by byte over raw connections: each case with its status, and a body that is exactly the closed error of
- * spec §2.1 with the headers every error carries (decision D6).
+ * Hostile HTTP, byte by byte over raw connections. Each answer has the expected status, exactly the
+ * closed error body of the specification and the headers that every error carries (decision D6).
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -45,13 +45,13 @@ for (const host of ownHosts)
   })
 
 for (const host of ['evil.example', 'user@scores.example.org', 'scores.example.org:8080', ''])
-  test(`400: an absolute-form target of another host: "${host}"`, async () => {
+  test(`400: an absolute-form target of another host is rejected: "${host}"`, async () => {
     const lines = 'HTTP/1.1\r\nHost: scores.example.org\r\n\r\n'
     const answer = await ask(edge.port, `GET http://${host}/document ${lines}`)
     assert.equal(faultOfError(answer, 'bad_request'), null)
   })
 
-test('415: the message says what came and what to send', async () => {
+test('415: the message names the received and the required media type', async () => {
   const long = `text/${'x'.repeat(200)}`
   const cases: [string[], string][] = [
     [[], 'There is no Content-Type. Send application/json or application/ld+json.'],
@@ -85,19 +85,19 @@ test('400: the message names the parameter and its form', async () => {
   assert.match(JSON.parse(String(answer.body)).message, /Parameter id .* Lowercase letters\./)
 })
 
-test('401: WWW-Authenticate says how keys are presented', async () => {
+test('401: WWW-Authenticate names the scheme for keys', async () => {
   const answer = await ask(edge.port, post('/echo', '{}', ['Authorization: x']))
   assert.equal(answer.headers['www-authenticate'], 'Bearer')
 })
 
-test('500 and 503 tell nothing of the inside', async () => {
+test('500 and 503 reveal no internal detail', async () => {
   const broken = await ask(edge.port, request('GET /broken'))
   const away = await ask(edge.port, request('GET /away'))
   assert.doesNotMatch(String(broken.body) + String(away.body), /inside|secret|database/)
   assert.equal(away.headers['retry-after'], '7')
 })
 
-test('a refused HEAD has the headers of the refused GET and no body', async () => {
+test('a rejected HEAD has the headers of the rejected GET and no body', async () => {
   const connection = await openRaw(edge.port)
   connection.send(request('HEAD /nothing') + request('GET /document'))
   const refused = await connection.answer({ head: true })
@@ -108,7 +108,7 @@ test('a refused HEAD has the headers of the refused GET and no body', async () =
   assert.equal(next.status, 200)
 })
 
-test('200: an Upgrade nobody asked us to offer is ignored', async () => {
+test('200: an Upgrade that the server did not offer is ignored', async () => {
   const lines = ['Connection: Upgrade', 'Upgrade: websocket']
   assert.equal((await ask(edge.port, request('GET /document', lines))).status, 200)
 })
@@ -120,7 +120,7 @@ test('200: HTTP/1.0 without a Host is served and the connection ends', async () 
   await connection.closed
 })
 
-test('a request hidden behind a refused one is never served', async () => {
+test('a request hidden behind a rejected one is never served', async () => {
   const connection = await openRaw(edge.port)
   const hidden = request('GET /document')
   const body = `0\r\n\r\n${hidden}`
@@ -130,7 +130,7 @@ test('a request hidden behind a refused one is never served', async () => {
   await assert.rejects(connection.answer(), /the connection ended after ""/)
 })
 
-test('an answer that is due comes before the refusal of what follows it on the connection', async () => {
+test('a pending answer is sent before the rejection of the next request on the connection', async () => {
   const connection = await openRaw(edge.port)
   connection.send(Buffer.concat([post('/echo', '{"a":1}'), Buffer.from('NONSENSE\r\n\r\n')]))
   const first = await connection.answer()
@@ -140,7 +140,7 @@ test('an answer that is due comes before the refusal of what follows it on the c
   await connection.closed
 })
 
-test('every request before the one that is refused gets its own answer, in order, and then comes the refusal', async () => {
+test('every request before a rejected one gets its own answer, in order, and then the rejection is sent', async () => {
   const document = request('GET /document')
   const echo = String(post('/echo', '{"a":1}'))
   const broken = request('POST /echo', [json, 'Transfer-Encoding: chunked'], 'ZZ\r\n')
@@ -184,7 +184,7 @@ test('every request before the one that is refused gets its own answer, in order
   }
 })
 
-test('400: a Content-Length shorter than the body cuts the body, and the rest is no request', async () => {
+test('400: a Content-Length shorter than the body cuts the body, and the rest is not treated as a request', async () => {
   const connection = await openRaw(edge.port)
   const lines = ['Content-Type: application/json', 'Content-Length: 5', 'X-Forwarded-For: 10.9.9.9']
   connection.send(request('POST /echo', lines, '{"a":1}'))
@@ -193,7 +193,7 @@ test('400: a Content-Length shorter than the body cuts the body, and the rest is
   await connection.closed
 })
 
-test('a caller that leaves in the middle of its body costs nothing but a line in the log', async () => {
+test('a caller that leaves in the middle of its body causes one log line and nothing else', async () => {
   const connection = await openRaw(edge.port)
   connection.send(request('POST /echo', [json, 'Content-Length: 100'], '{'))
   connection.socket.destroy()
@@ -202,7 +202,7 @@ test('a caller that leaves in the middle of its body costs nothing but a line in
   assert.equal(answer.status, 200)
 })
 
-test('any bytes at all: the edge answers or closes, and goes on serving', async () => {
+test('for any bytes the edge answers or closes the connection, and keeps serving', async () => {
   const piece = fc.oneof(
     fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)),
     fc

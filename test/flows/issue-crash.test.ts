@@ -1,4 +1,7 @@
-/** A process that issues is killed at any moment: what it said is issued is in the registry and verifies, and nothing is there by halves. */
+/**
+ * A process that issues credentials is killed at any time. Every credential that it announced is in
+ * the registry and verifies, and no issue is half done.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +17,10 @@ const registry = await testRegistry()
 const { db, client } = registry
 after(() => registry.drop())
 
-/** Runs the loop until it has printed `lines`, goes on for as many turns of the event loop, and kills it. */
+/**
+ * Runs the loop until it has printed `lines` lines, waits `turns` turns of the event loop, and
+ * kills it.
+ */
 async function killedAfter(lines: number, turns: number): Promise<string[]> {
   const child = spawn(process.execPath, ['test/support/fault/issue-loop.ts', registry.url], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -34,7 +40,7 @@ async function killedAfter(lines: number, turns: number): Promise<string[]> {
   return printed.filter((line) => line.length === 64)
 }
 
-test('SIGKILL while issuing: nothing that was announced is lost, and no half rows', async () => {
+test('SIGKILL during issuing: no announced credential is lost and no row is incomplete', async () => {
   const announced: string[] = []
   for (const turns of [0, 3, 17, 111, 500, 2_000])
     announced.push(...(await killedAfter(1 + (turns % 40), turns)))
@@ -70,7 +76,7 @@ test('SIGKILL while issuing: nothing that was announced is lost, and no half row
 const othersAtWork = `select from pg_stat_activity
   where datname = current_database() and application_name = 'issue-loop'`
 
-test('after the kills, one publication brings every revocation to its list', async () => {
+test('after the kills, one publication adds every revocation to its list', async () => {
   await publishDueLists(db, issuer, issuedAt)
   const { rows } = await client.query(
     'select count(*)::int as due from status_lists where revision > published_revision',

@@ -1,4 +1,7 @@
-/** docs/issue-scores.md: its commands, exactly as they are printed there, from an empty database to a credential that verifies. */
+/**
+ * Runs the commands of docs/issue-scores.md as printed, from an empty database to a credential that
+ * verifies.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -8,17 +11,21 @@ import { programs, temporaryFolder } from '../support/start/processes.ts'
 
 const page = readFileSync('docs/issue-scores.md', 'utf8')
 
-/** The indented lines of the first part, the commands; those of the second are lines of files. */
+/**
+ * The indented lines of the first part are commands; those of the second part are lines of files.
+ */
 const [first = '', second = ''] = page.split('## What each one does')
 const indented = (text: string): string[] =>
   [...text.matchAll(/^ {4}(.*)$/gm)].map(([, line = '']) => line)
-/** The example's own database is named first and deleted last. */
+/** The first two lines select the example's own database; the last two delete it. */
 const lines = indented(first)
 const surroundings = lines.slice(0, 2)
 const commands = lines.slice(2, -2)
 const deleting = lines.slice(-2)
 
-/** A fresh clone, but for the installation: `bin/assay` and `docs`. */
+/**
+ * Returns a folder like a fresh clone, with the installation replaced by `bin/assay` and `docs`.
+ */
 function clone(): string {
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'bin'))
@@ -29,7 +36,7 @@ function clone(): string {
 }
 
 function shell(folder: string, command: string) {
-  // What the page must not touch: the reader's own database.
+  // Settings of the reader's own database, which the commands must not touch.
   const env = {
     ...programs,
     ASSAY_DATA_DIR: join(folder, 'own'),
@@ -72,7 +79,7 @@ test('five commands, as printed, take an empty database to a signed score that v
     assert.ok(!existsSync(join(folder, data)), data)
 })
 
-test('the lines that the page shows are lines of its files', () => {
+test('the example lines of the page are lines of its files', () => {
   const files = ['sources', 'people', 'evidence'].map((name) =>
     readFileSync(`docs/${name}.ndjson`, 'utf8'),
   )
