@@ -7,7 +7,7 @@ import { chainTest } from '../support/start/paid-loop.ts'
 import { temporaryFolder } from '../support/start/processes.ts'
 
 chainTest(
-  'the demo shows reads bought with the clients of both families, from challenge to receipt, serves a payment again, and leaves nothing behind',
+  'the demo shows reads bought with both client families from challenge to receipt, serves a payment again and leaves nothing behind',
   async () => {
     const folder = temporaryFolder()
     const env = { ...process.env, TMPDIR: folder }

@@ -1,4 +1,7 @@
-/** A newer pepper comes first in the ring: keys move to it when they are used, and nothing else moves them. */
+/**
+ * A new pepper is first in the ring. Each key moves to it at its next use, and nothing else moves a
+ * key.
+ */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +36,7 @@ after(async () => {
 const ring = parseKeyring(newer)
 const moveAll = () => db.transaction((tx) => moveKeys(tx, ring, new Date()))
 
-/** By a server of its own, which writes down what it has in memory when it stops. */
+/** Uses the key on a new server. The server writes the move when it stops. */
 async function used({ headers }: TestKey, peppers = newer): Promise<number> {
   const node = await startNode(database.url, { env: { API_KEY_PEPPERS: peppers } })
   try {
@@ -43,7 +46,7 @@ async function used({ headers }: TestKey, peppers = newer): Promise<number> {
   }
 }
 
-test('who can write moves and lacks the pepper moves no key', async () => {
+test('a writer of move rows without the pepper moves no key', async () => {
   const key = await newKey(db, { credits: 10 })
   const forged = { keyId: key.keyId, pepper: 'k2', digest: Buffer.alloc(32, 1) }
   for (const proof of [Buffer.alloc(32), Buffer.alloc(32, 1)]) {
@@ -54,7 +57,7 @@ test('who can write moves and lacks the pepper moves no key', async () => {
   assert.equal(await used(key, testPeppers), 200)
 })
 
-test('a key that is used moves to the first pepper of the ring, once, and is valid all the time', async () => {
+test('a used key moves to the first pepper of the ring once and stays valid during the move', async () => {
   const [key, idle] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 10 })]
   assert.equal(await used(key), 200)
   assert.deepEqual(await moveAll(), [key.keyId])
@@ -77,7 +80,7 @@ test('a key that is used moves to the first pepper of the ring, once, and is val
   assert.equal(await used(idle), 200)
 })
 
-test('a pepper on which no key has rested yet is on its way in, and is not offered to be taken away', async () => {
+test('a pepper without keys that was never in use is reported as incoming, not as removable', async () => {
   env['API_KEY_PEPPERS'] = `${newer},k9:${Buffer.alloc(32, 9).toString('base64')}`
   const { out } = await run(['api-keys', 'peppers'])
   env['API_KEY_PEPPERS'] = newer
@@ -88,14 +91,14 @@ test('a pepper on which no key has rested yet is on its way in, and is not offer
   )
 })
 
-test('503, never a wrong 401, from a machine that lacks the pepper that a key has moved to', async () => {
+test('503, never 401: a machine without the pepper of a moved key cannot judge the key', async () => {
   const key = await newKey(db, { credits: 10 })
   assert.equal(await used(key), 200)
   assert.deepEqual((await moveAll()).includes(key.keyId), true)
   assert.equal(await used(key, testPeppers), 503)
 })
 
-test('a server that lacks one pepper serves the keys under its other peppers, stays ready and says degraded', async () => {
+test('a server without one pepper serves the keys under its other peppers, stays ready and reports degraded', async () => {
   const own = await testDatabase()
   const folder = mkdtempSync(join(tmpdir(), 'assay-peppers-'))
   const known = await newKey(own.db)
@@ -164,7 +167,7 @@ test('a pepper with other bytes under its name checks no key, and no key moves t
   assert.deepEqual(await own.db.rows(sql`select key_id from api_key_moves`), [])
 })
 
-test('keys that are used before and while the first pepper changes move to the new one, and need no other then', async () => {
+test('keys used before and during the change of the first pepper move to it and then need no other pepper', async () => {
   const own = await testDatabase()
   after(() => own.drop())
   const [{ key: early }, { key: late }] = [await newKey(own.db), await newKey(own.db)]
@@ -182,7 +185,8 @@ test('keys that are used before and while the first pepper changes move to the n
   let underWay: ReturnType<typeof present> | undefined
   await own.db.transaction(async (tx) => {
     peppers = async () => {
-      // A look-up needs the table: this one begins under the old ring and ends under the new one.
+      // A look-up needs this table, so this look-up begins under the old ring and ends under the
+      // new one.
       await tx.run(sql`lock table credit_accounts`)
       underWay = present(late)
       return changed
@@ -198,7 +202,7 @@ test('keys that are used before and while the first pepper changes move to the n
   for (const key of [early, late]) assert.ok(await present(key))
 })
 
-test('503 from a server that was there before the pepper; where it finds the pepper in its file, the next call is served', async () => {
+test('503: a server started before a new pepper cannot judge its keys; once it finds the pepper in its file, it serves the next call', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'assay-peppers-'))
   const file = join(folder, 'api-key-peppers')
   writeFileSync(file, newer)

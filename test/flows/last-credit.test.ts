@@ -1,4 +1,7 @@
-/** Two processes, one account: whoever comes first has the last credit, and a key that was revoked is refused by both at once. */
+/**
+ * Two processes and one account: exactly one call gets the last credit, and both processes reject a
+ * revoked key at once.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { revokeKey } from '../../src/access/manage.ts'
@@ -28,7 +31,7 @@ const env: Env = {
   KEY_CALLS_PER_DAY: '10000000',
 }
 
-test('one credit and 200 reads at once through two processes: one 200 and 199 times 402', async (t) => {
+test('one credit and 200 concurrent reads on two processes: one 200 and 199 times 402', async (t) => {
   const server = await startServer(env, ['--processes', '2'])
   assert.equal((await childrenOf(server.pid)).length, 2)
   const { accountId, headers } = await newKey(db)
@@ -49,16 +52,16 @@ test('one credit and 200 reads at once through two processes: one 200 and 199 ti
   )
 })
 
-/** How many are `expected`, and what the others are. */
+/** Returns the number of outcomes that are `expected`, and the other outcomes. */
 function partition(outcomes: readonly unknown[], expected: unknown): [number, unknown[]] {
   const others = outcomes.filter((outcome) => outcome !== expected)
   return [outcomes.length - others.length, others]
 }
 
-test('401: of a revoked key no call that starts after the revocation is served, by either node', async (t) => {
+test('401: both nodes reject a revoked key in every call that starts after the revocation', async (t) => {
   const nodes = [await startServer(env), await startServer(env)]
   const statusesOf = ({ headers }: TestKey, trial: number) => {
-    // Another address each time: guessing is limited by address.
+    // Each trial uses another address, because failed keys are limited by address.
     const from = { 'X-Forwarded-For': `10.7.${trial >> 8}.${trial & 255}` }
     const question = { path: paidPath, headers: { ...headers, ...from } }
     return nodes.flatMap(({ base }) =>

@@ -1,4 +1,4 @@
-/** The launcher, `bin/assay` and the scripts of npm: what becomes of its server when it ends. */
+/** The launcher (`bin/assay` and npm scripts): the server ends with it or is reported. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,10 @@ after(async () => {
 
 const bootstrap = join(import.meta.dirname, '../../scripts/bootstrap.mjs')
 
-/** As npm does: a signal is for the shell, which tells nobody that it ends. */
+/**
+ * Behaves like npm: it passes a signal to its shell only, and the shell ends without telling its
+ * children.
+ */
 const likeNpm = `import { spawn } from 'node:child_process'
 const args = ['-c', '"$@"; exit $?', 'sh', process.execPath, ${JSON.stringify(bootstrap)}, 'assay', ...process.argv.slice(2)]
 const env = { ...process.env, npm_lifecycle_event: 'assay' }
@@ -30,16 +33,16 @@ const shell = spawn('sh', args, { stdio: 'inherit', env })
 process.on('SIGTERM', () => shell.kill('SIGTERM'))
 `
 
-test('SIGTERM for npm, which ends its shell alone: the server drains and ends as well', async () => {
+test('SIGTERM of npm, which ends only its shell: the server drains and ends as well', async () => {
   const npm = join(temporaryFolder(), 'npm.mjs')
   writeFileSync(npm, likeNpm)
   const server = await startServer(env, [], npm)
   server.signal('SIGTERM')
-  // Its output is closed once nobody holds it: not the server either.
+  // Resolves once no process holds the output, so the server has ended too.
   await server.ended
 })
 
-test('doctor: a server whose launcher was killed is named by its process id as long as it holds the port', async () => {
+test('doctor: a server whose launcher was killed is named by process id while it holds the port', async () => {
   const server = await startServer(env, [], join(import.meta.dirname, '../../bin/assay.mjs'))
   const port = async () => {
     const { out } = await assay(['doctor', '--json'], { ...env, PORT: String(server.port) })

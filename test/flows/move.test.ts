@@ -1,4 +1,7 @@
-/** A deployment that moves to another address and back: what was issued under either stays verifiable by third parties. */
+/**
+ * A deployment moves to another address and back. Credentials issued under either address stay
+ * verifiable by third parties.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -56,21 +59,24 @@ async function moveTo(publicUrl: string, formerPublicUrls: string): Promise<void
   await startAs(publicUrl, formerPublicUrls)
 }
 
-/** The document at the path, as the server gives it to a request that names this host. */
+/** Returns the document at `path` in the answer to a request with this Host header. */
 async function documentOf(host: string, path: string): Promise<Json> {
   const { status, body } = await ask(server.base, { path, headers: { Host: host } })
   assert.equal(status, 200, `${host}${path}: ${body.toString()}`)
   return JSON.parse(body.toString())
 }
 
-/** Every host is routed to the one server. Whatever document is asked for by its own URL has that id. */
+/**
+ * Fetches a URL from the one server, for every host. A status list must have the requested URL as
+ * its id.
+ */
 async function fetchUrl(url: string): Promise<Json> {
   const document = await documentOf(new URL(url).host, pathOf(url))
   if (url.includes('/status-lists/')) assert.equal(document.id, url)
   return document
 }
 
-/** New credentials, each in both forms of the W3C. */
+/** Issues `count` credentials, each in both W3C proof forms. */
 async function issueBoth(count: number): Promise<IssuedJson[][]> {
   const native = await issue(
     env,
@@ -124,7 +130,7 @@ let kept: IssuedJson[] = []
 let withdrawn: IssuedJson[] = []
 let ofNew: IssuedJson[] = []
 
-test('before the move both W3C forms verify by the documents of the address', async () => {
+test('before the move both W3C forms verify with the documents of the address', async () => {
   await eventually('the key is active', {
     see: async () => {
       const path = '/.well-known/did.json'
@@ -135,7 +141,7 @@ test('before the move both W3C forms verify by the documents of the address', as
   await assertAll([...kept, ...withdrawn], 'valid')
 })
 
-test('after the move both addresses verify, a revocation reaches the lists of the former one, and a new key signs them', async () => {
+test("after the move both addresses verify, a revocation reaches the former address's lists, and a new key signs them", async () => {
   await moveTo(newUrl, oldUrl)
   ;[ofNew = []] = await issueBoth(1)
   await assertAll([...kept, ...withdrawn, ...ofNew], 'valid')
@@ -152,7 +158,7 @@ test('after the move both addresses verify, a revocation reaches the lists of th
   await assertAll([...kept, ...ofNew], 'valid')
 })
 
-test('the Host header chooses among the configured origins alone', async () => {
+test('the Host header selects only among configured origins', async () => {
   const former = 'did:web:old.example.org'
   const current = 'did:web:new.example.org%3A8443'
   const hosts: [host: string, issuer: string, vocabulary: string][] = [
@@ -180,7 +186,7 @@ test('the Host header chooses among the configured origins alone', async () => {
   }
 })
 
-test('after moving back everything verifies, and new credentials join the lists that were opened first', async () => {
+test('after the move back everything verifies, and new credentials join the lists that were opened first', async () => {
   await moveTo(oldUrl, newUrl)
   const [again = []] = await issueBoth(1)
   await assertAll([...kept, ...ofNew, ...again], 'valid')

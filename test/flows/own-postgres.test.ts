@@ -1,4 +1,7 @@
-/** A PostgreSQL of the operator, installed by Debian and configured by nobody: everything works on it, directly and through PgBouncer. */
+/**
+ * Everything works on an operator's PostgreSQL with Debian's default configuration, directly and
+ * through PgBouncer.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,13 +31,17 @@ import {
 
 const folder = temporaryFolder()
 
-/** The first start makes the demo in an empty database, the later ones find it there. */
+/**
+ * Checks search, charged reads, imports and webhooks with the demo. The first start makes the demo
+ * in the empty database; later starts find it.
+ */
 async function everythingWorks(over: Env, username: string): Promise<void> {
   const env: Env = {
     ASSAY_DATA_DIR: join(folder, 'demo'),
     PUBLIC_URL: 'http://localhost:8080',
     SECRETS_KEYRING: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
-    // The usual deadlines: a search that the server compiles first misses them each time.
+    // The usual deadlines. They are too short for a search that PostgreSQL compiles with JIT first,
+    // so this test would find JIT left on.
     PATIENCE: '1',
     ...over,
   }
@@ -42,7 +49,7 @@ async function everythingWorks(over: Env, username: string): Promise<void> {
   const key = readFileSync(join(folder, 'demo/demo/api-key'), 'utf8').trim()
   const readOnce = async (path: string) => {
     const reply = await ask(server.base, { path, headers: { Authorization: `Bearer ${key}` } })
-    // A busy machine may be late once.
+    // A busy machine may answer 503 once; then try again.
     if (reply.status === 503) return null
     assert.equal(reply.status, 200, reply.body.toString())
     assert.equal(reply.headers['service-credits-charged'], '1')
@@ -100,7 +107,7 @@ void describe('on a PostgreSQL with default settings', { skip: missingPostgres }
   test('search, paid reads, imports and webhooks work', () =>
     everythingWorks({ DATABASE_URL: database }, 'straight-in'))
 
-  test('every connection sets what the code relies on, whatever the database says', () =>
+  test('every connection sets what the code requires, even if the database has other defaults', () =>
     inForce({ url: databaseUrl(server.url, 'contrary'), pooling: 'session' }))
 
   void describe('behind PgBouncer', { skip: missingPgBouncer }, () => {
@@ -119,14 +126,14 @@ void describe('on a PostgreSQL with default settings', { skip: missingPostgres }
         'by-transaction',
       ))
 
-    test('the settings are in force in both modes, also in a connection that another client has set', async () => {
+    test('the required settings hold in both modes, also on a connection that another client has changed', async () => {
       const transaction = pooler.url('contrary', 'transaction')
       await inForce({ url: pooler.url('contrary', 'session'), pooling: 'session' })
       await onServer(transaction, `set timezone = 'Asia/Kathmandu'; set jit = on`)
       await inForce({ url: transaction, pooling: 'transaction' })
     })
 
-    test('without DATABASE_POOLING transaction mode is refused, and the setting is named', async () => {
+    test('transaction mode without DATABASE_POOLING is rejected, and the message names the setting', async () => {
       const env = {
         DATABASE_URL: pooler.url('flow', 'transaction'),
         ASSAY_DATA_DIR: folder,
@@ -142,7 +149,7 @@ void describe('on a PostgreSQL with default settings', { skip: missingPostgres }
       assert.match(out, /^fail +database .* Set DATABASE_POOLING=transaction/m)
     })
 
-    test('a transaction rolls back whole, and a statement that fails changes nothing', async () => {
+    test('a transaction rolls back completely, and a failed statement changes nothing', async () => {
       const db = open({ url: pooler.url('flow', 'transaction'), pooling: 'transaction' })
       await db.run(
         sql`create table if not exists notes (id int primary key deferrable initially deferred)`,
@@ -174,7 +181,9 @@ function open(place: Place): Db {
   return openDb({ ...place, ...options, statementTimeoutMs, connectionWaitMs: 60_000 })
 }
 
-/** In single statements and in transactions, on several connections at once. */
+/**
+ * Asserts the settings in single statements and in transactions, on several connections at once.
+ */
 async function inForce(place: Place): Promise<void> {
   const db = open(place)
   const expected = {

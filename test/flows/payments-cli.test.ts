@@ -1,4 +1,4 @@
-/** What operators see of payments on the spot. */
+/** The payment commands: the operator's view of x402 payments. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -53,14 +53,14 @@ const report = async (...args: string[]) => {
   return { code, ...JSON.parse(out) }
 }
 
-test('without payments: empty lists, the header of the CSV, and nothing that needs attention', async () => {
+test('without payments: lists are empty, the CSV has only its header, and no payment is unresolved', async () => {
   assert.deepEqual(await report('list'), { code: 0, ok: true, payments: [] })
   assert.deepEqual(await report('attention'), { code: 0, ok: true, payments: [] })
   const { out } = await command.run(['payments', 'revenue', '--csv'])
   assert.equal(out, 'day,endpoint,chain,payments,amount\n')
 })
 
-test('payments by state, revenue by day, and what was left open for too long', async () => {
+test('payments are listed by state, revenue by day, and payments left open for too long as unresolved', async () => {
   const now = new Date()
   const day = now.toISOString().slice(0, 10)
   const transactions = [hex(32), hex(32), hex(32)]
@@ -118,7 +118,7 @@ test('payments by state, revenue by day, and what was left open for too long', a
   assert.match(text, /X402_RPC_URL/)
 })
 
-test('a state, a day or a number that is none is refused', async () => {
+test('an invalid state, day, payer or number is rejected', async () => {
   for (const args of [
     ['list', '--state', 'lost'],
     ['list', '--limit', '0'],
@@ -129,7 +129,7 @@ test('a state, a day or a number that is none is refused', async () => {
     assert.equal((await report(...args)).code, 2, args.join(' '))
 })
 
-test('a payment that was left open is closed by who knows what became of it, once, and the audit log tells', async () => {
+test('the operator closes an unresolved payment once, as paid or not paid, and the audit log records it', async () => {
   const past = minutesAgo(2)
   const [paid, unpaid] = [
     await settling('score_lookup', minutesAgo(9)),

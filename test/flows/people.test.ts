@@ -1,4 +1,4 @@
-/** People from the command line: import, show, consent, identity, as the operator meets them. */
+/** Workers from the command line, as the operator sees it: import, show, consent and identity. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ async function place() {
     await database.drop()
   })
   const file = (name: string): string => join(command.folder, name)
-  /** The report of `--json`, and the exit code. */
+  /** Runs a command with `--json` and returns its report and exit code. */
   const report = async (...args: string[]) => {
     const { code, out } = await command.run([...args, '--json'])
     return { code, ...JSON.parse(out) }
@@ -35,7 +35,7 @@ const parsed = (text: string) =>
     .filter(Boolean)
     .map((one) => JSON.parse(one))
 
-/** Everything of everybody but what differs between two runs: ids and times. */
+/** Returns everything about every worker except ids and times, which differ between two runs. */
 async function stateOf(db: Db): Promise<unknown[]> {
   return db.rows(sql`
     select w.external_id, w.terms_version, w.terms_accepted_at, w.onboarded_at is null as waiting,
@@ -54,7 +54,7 @@ async function stateOf(db: Db): Promise<unknown[]> {
 
 const lineCount = 10_000
 
-/** One line in a hundred is bad, each in another way. */
+/** Writes a file in which one line in a hundred is invalid, each in another way. */
 function bigFile(): string {
   const wrong = [
     { username: 'Not Valid' },
@@ -76,7 +76,7 @@ function bigFile(): string {
   )
 }
 
-test('import: 10,000 lines with 1 % bad, killed and run again: the same state as an undisturbed run', async () => {
+test('import: 10,000 lines with 1 % invalid lines, killed and run again, give the state of an undisturbed run', async () => {
   const [calm, killed] = [await place(), await place()]
   for (const there of [calm, killed]) writeFileSync(there.file('people.ndjson'), bigFile())
   const args = ['workers', 'import', '--from', 'people.ndjson']
@@ -115,7 +115,7 @@ test('import: 10,000 lines with 1 % bad, killed and run again: the same state as
   assert.equal((await consentEvents(killed.db)).length, 3 * 5_000 - 3 * 100)
 })
 
-test('import: lines that wait hold up none that speak of others', async () => {
+test('import: a line that waits does not delay lines about other workers', async () => {
   const { url, db, file, start } = await place()
   const people = Array.from({ length: 600 }, (_, n) => ({
     username: `user-${n}`,
@@ -137,7 +137,7 @@ test('import: lines that wait hold up none that speak of others', async () => {
 })
 
 for (const named of ['by its external id', 'by its username'])
-  test(`import: of lines that speak of one person ${named}, the last one counts, however far apart they are`, async () => {
+  test(`import: if lines name the same worker ${named}, the last line counts, at any distance`, async () => {
     const { db, file, report } = await place()
     const lines = ['First', 'Second', 'Third'].flatMap((title) =>
       Array.from({ length: 300 }, (_, n) => {
@@ -153,7 +153,7 @@ for (const named of ['by its external id', 'by its username'])
     assert.deepEqual(titles, [{ title: 'Third' }])
   })
 
-test('import: the error file names line, field and reason of each bad line', async () => {
+test('import: the error file names line, field and reason of each invalid line', async () => {
   const { file, report } = await place()
   writeFileSync(
     file('people.ndjson'),
@@ -195,7 +195,7 @@ test('import: the error file names line, field and reason of each bad line', asy
   )
 })
 
-test('import --dry-run: says what would become of each line, and changes nothing', async () => {
+test('import --dry-run: reports the effect of each line and changes nothing', async () => {
   const { file, report, db, run } = await place()
   writeFileSync(file('one.ndjson'), ndjson([line({ username: 'known', externalId: '1' })]))
   await run(['workers', 'import', '--from', 'one.ndjson'])
@@ -219,7 +219,7 @@ test('import --dry-run: says what would become of each line, and changes nothing
   assert.match((await run(args)).out, /nothing was changed/)
 })
 
-test('import: from standard input, refused lines are messages; the input is never written over', async () => {
+test('import: from standard input, rejected lines are messages; the input file is never overwritten', async () => {
   const { run, file } = await place()
   const { code, out, err } = await run(
     ['workers', 'import', '--from', '-'],
@@ -235,7 +235,7 @@ test('import: from standard input, refused lines are messages; the input is neve
   assert.equal((await run(['workers', 'import', '--from', 'nowhere'])).code, 2)
 })
 
-test('show, consent, identity: from registered to public, and back', async () => {
+test('show, consent, identity: a worker goes from registered to public and back', async () => {
   const { report, run, db, file } = await place()
   const terms = { version: '1', acceptedAt: '2026-05-01T00:00:00Z' }
   writeFileSync(file('ada.ndjson'), ndjson([line({ terms, externalId: 'hr-7' })]))
@@ -294,7 +294,7 @@ test('show, consent, identity: from registered to public, and back', async () =>
   assert.match(told, /score +hidden: there is no score, no consent to public_profile, no consent/)
 })
 
-test('1: nobody has the username; 2: what no username, permission, date or actor can be', async () => {
+test('1: the username is unknown; 2: the username, permission, date or actor is invalid', async () => {
   const { run } = await place()
   for (const args of [
     ['workers', 'show', 'nobody'],
@@ -323,7 +323,7 @@ test('1: nobody has the username; 2: what no username, permission, date or actor
   }
 })
 
-test('2: an end of the identity check that is past, or too far ahead', async () => {
+test('2: the end of an identity check is past or too far ahead', async () => {
   const { run } = await place()
   await run(['workers', 'import', '--from', '-'], ndjson([line()]))
   const past = await run(['identity', 'verify', 'ada', '--until', '2001-01-01'])

@@ -1,4 +1,6 @@
-/** Evidence that turns out to be another person's, as an operator puts it right: real commands on a real database. */
+/**
+ * An operator reassigns evidence that belongs to another worker: real commands on a real database.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -37,14 +39,14 @@ assert.equal((await command('recompute')).report.issued, 2)
 const reassign = (...args: string[]) => command('evidence', 'reassign', ...args)
 const to = ['--to', 'grace-hopper'] as const
 
-test('2: no item and no person, both, and what is no name', async () => {
+test('2: neither an item nor a worker is named, both are named, or a name is invalid', async () => {
   assert.equal((await reassign(...to)).code, 2)
   assert.equal((await reassign(adas[0] ?? '', '--all-of', 'ada-lovelace', ...to)).code, 2)
   assert.equal((await reassign('no-name', ...to)).code, 2)
   assert.equal((await reassign('--all-of', 'Ada', ...to)).code, 2)
 })
 
-test('1, and nothing is done: a person or an item that is not there', async () => {
+test('1: a missing worker or item is reported and nothing changes', async () => {
   const nobody = await reassign(adas[0] ?? '', '--to', 'nobody-here')
   assert.equal(nobody.code, 1)
   assert.match(nobody.report.message, /nobody-here/)
@@ -54,7 +56,7 @@ test('1, and nothing is done: a person or an item that is not there', async () =
   assert.equal((await scoresOf(db, grace)).length, 1)
 })
 
-test('1, and nothing is done: an item that is disputed, set aside or not, looked at or not', async () => {
+test('1: a disputed item is not reassigned, excluded or not, reviewed or not', async () => {
   for (const flags of [[], ['--exclude']]) {
     const item = ['--kind', 'evidence', '--evidence', adas[0] ?? '']
     const opened = await command('disputes', 'open', 'ada-lovelace', ...item, ...flags)
@@ -76,7 +78,7 @@ test('1, and nothing is done: an item that is disputed, set aside or not, looked
   )
 })
 
-test('an item by its source’s name: both scores are revised, and the audit log names it', async () => {
+test('an item named by its source’s id is reassigned: both scores are revised and the audit log names it', async () => {
   const { code, report } = await reassign('examiner/exam/0', ...to)
   assert.equal(code, 0)
   assert.deepEqual(report.moved, [{ evidenceId: adas[0], fromWorkerId: ada }])
@@ -95,7 +97,7 @@ test('an item by its source’s name: both scores are revised, and the audit log
   )
 })
 
-test('everything of a person: they have no score any more, and a second run finds nothing to do', async () => {
+test('after all evidence is reassigned the worker has no score, and a second run finds nothing', async () => {
   const { code, report } = await reassign('--all-of', 'ada-lovelace', ...to)
   assert.equal(code, 0)
   assert.deepEqual(

@@ -1,4 +1,7 @@
-/** A process that recalls an engine is killed between any two of its statements: run again, it ends as if nothing had happened. */
+/**
+ * A process that recalls an engine is killed between any two of its statements. A second run
+ * completes the recall.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -32,14 +35,14 @@ async function runUntil(boundary: number, version: string): Promise<'killed' | '
 
 const never = -1
 
-test('SIGKILL at every boundary of a recall and of what follows: run again, each score is corrected and told of once', async () => {
+test('SIGKILL at every boundary of a recall and its corrections: the next run corrects and publishes each score once', async () => {
   await addSources(db)
   const [workerId = ''] = await addPeople(db, 1)
   await addEvidence(db, workerId, enough)
   const due = [{ workerId, correction: null }]
   await db.transaction((tx) => scoreWorkers(tx, scoringWrongly('0.1.0'), due, scoredAt))
   let killed = 0
-  // Wherever it is killed, what was committed stays: each run goes on from there, until one comes to its end.
+  // Each run continues from the commits of the killed runs, until one run completes.
   for (; (await runUntil(killed, '0.1.0')) === 'killed'; killed++);
   assert.ok(killed >= 10, `${killed} boundaries`)
   assert.equal(await runUntil(never, '0.1.0'), 'done')

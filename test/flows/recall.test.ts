@@ -1,4 +1,4 @@
-/** An engine that was found to be wrong, as its operator meets it: real commands, a real server. */
+/** An operator recalls a defective engine: real commands, a real server. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -52,7 +52,7 @@ const released = await loadEngine()
 
 const recall = (...args: string[]) => command('engines', 'recall', ...args)
 
-test('list: the engine of this release, and every other that made a score', async () => {
+test('list: shows the engine of this release and every other engine that computed a score', async () => {
   const { code, report } = await command('engines', 'list')
   assert.equal(code, 0)
   assert.deepEqual(report.engines, [
@@ -79,7 +79,7 @@ test('list: the engine of this release, and every other that made a score', asyn
   ])
 })
 
-test('recall: 1 for an engine that is not there, by version and SHA-256 both; 2 for what is none, and without --yes', async () => {
+test('recall: 1 if version and SHA-256 name no known engine; 2 for an invalid name, and without --yes', async () => {
   const reason = ['--reason', 'wrong_result']
   assert.equal((await recall('9.9.9', sha256, ...reason, '--yes')).code, 1)
   assert.equal((await recall(version, 'f'.repeat(64), ...reason, '--yes')).code, 1)
@@ -91,7 +91,7 @@ test('recall: 1 for an engine that is not there, by version and SHA-256 both; 2 
   assert.equal((await command('engines', 'list')).report.engines[0].recalledAt, null)
 })
 
-test('recall and recompute: the score is corrected, its credential revoked, and both are in the audit log; a second recall changes nothing', async () => {
+test('recall and recompute: the score is corrected, its credential revoked, both are logged; a second recall changes nothing', async () => {
   const shown = await line.run(['credentials', 'show', 'ada-lovelace'])
   assert.equal(shown.code, 0, shown.err)
   const recalled = await recall(version, sha256.toUpperCase(), '--reason', 'wrong_result', '--yes')
@@ -116,7 +116,7 @@ test('recall and recompute: the score is corrected, its credential revoked, and 
   assert.deepEqual(JSON.parse(entries[0].details), { active: 1, reason: 'wrong_result', version })
 })
 
-test('the engine that runs: at once nothing is scored, the server tells it and answers everything else, evidence can still be revoked', async () => {
+test('recall of the running engine: no score is computed, the server reports it and serves the rest, and evidence can be revoked', async () => {
   const server = await startServer(line.env)
   const readiness = async () => {
     const { status, body } = await ask(server.base, { path: '/readyz' })

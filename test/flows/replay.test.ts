@@ -1,4 +1,7 @@
-/** Every score ever issued comes out again: after engine and rules have changed, and never where something was tampered with. */
+/**
+ * Every score ever issued can be computed again, also after changes of engine and rules. Tampered
+ * scores are detected.
+ */
 import assert from 'node:assert/strict'
 import {
   copyFileSync,
@@ -44,7 +47,7 @@ after(() => rmSync(root, { recursive: true, force: true }))
 const ownEngines = join(import.meta.dirname, '../../engines')
 const [ownName = ''] = readdirSync(ownEngines)
 
-/** A project whose engines are that of this release and an older one, which counted unknown skills for more. */
+/** A project with the engine of this release and an older engine that has a higher prior. */
 const olderEngine = await (async () => {
   mkdirSync(join(root, 'engines'))
   copyFileSync(join(ownEngines, ownName), join(root, 'engines', ownName))
@@ -93,11 +96,11 @@ for (const [n, workerId] of workerIds.entries())
 await scoreAll(workerIds, older, scoredAt)
 const [first] = workerIds
 await addEvidence(db, first ?? '', [{ value: 10 }])
-// What was scored differently before is issued anew; where the difference is too small, the new item makes it so.
+// A score is issued again only if it changes. The new item makes every score change.
 for (const workerId of workerIds.slice(1)) await addEvidence(db, workerId, [{ value: 990 }])
 await scoreAll(workerIds, scoring, daysAfter(3))
 
-test('1,000 scores come out again to the bit, after a new version of the engine and other weights', async () => {
+test('1,000 scores are reproduced bit by bit after a new engine version and new weights', async () => {
   const engines = await db.rows<{ version: string; count: number; vocabularies: number }>(sql`
     select engine_version as version, count(*)::int as count,
       count(distinct vocabulary_sha256)::int as vocabularies
@@ -112,13 +115,13 @@ test('1,000 scores come out again to the bit, after a new version of the engine 
   assert.deepEqual(lines, ['1000 scores computed again: all agree'])
 })
 
-test('what is corrected in a source later changes no score of before', async () => {
+test('a later correction of a source does not change the replay of earlier scores', async () => {
   await db.run(sql`update sources set assurance = 0`)
   const { exitCode } = await replayAll(db, { signal: neverAborted, root })
   assert.equal(exitCode, 0)
 })
 
-/** A project whose file of the older engine was altered after its release. */
+/** Returns a project whose older engine file was altered after its release. */
 function alteredRoot(): string {
   const folder = mkdtempSync(join(root, 'altered-'))
   mkdirSync(join(folder, 'engines'))
@@ -134,7 +137,7 @@ for (const [state, folder, reason] of [
   ['missing', undefined, /holds no engine of SHA-256/],
   ['altered', alteredRoot(), /which is not that of its name/],
 ] as const)
-  test(`2: the file of an engine is ${state}: its scores do not differ, the engine is named, and the other scores agree`, async () => {
+  test(`2: if an engine file is ${state}, its scores are not compared, the engine is named, and the other scores agree`, async () => {
     const { exitCode, report, lines } = await replayAll(db, {
       signal: neverAborted,
       ...(folder && { root: folder }),
@@ -153,7 +156,10 @@ for (const [state, folder, reason] of [
     assert.doesNotMatch(lines.join('\n'), /DIFFER/)
   })
 
-/** As whoever can write to the database might: in a transaction that is rolled back. */
+/**
+ * Replays a score after `change` in a transaction that rolls back, as an attacker with write access
+ * could change it.
+ */
 async function tampered(change: (id: Buffer) => ReturnType<typeof sql>): Promise<string | null> {
   let found: string | null = null
   const undone = new Error('undone')
@@ -174,7 +180,7 @@ async function tampered(change: (id: Buffer) => ReturnType<typeof sql>): Promise
   return found
 }
 
-test('whatever of a score is tampered with is told', async () => {
+test('replay detects tampering with every part of a score', async () => {
   const cases: readonly [change: (id: Buffer) => ReturnType<typeof sql>, told: RegExp | null][] = [
     [(id) => sql`update score_workings set nonce = nonce where snapshot_id = ${id}`, null],
     [
@@ -224,7 +230,7 @@ test('whatever of a score is tampered with is told', async () => {
   }
 })
 
-test('the scores of who was erased are counted, and cannot be computed again; what is gone of anybody else is told', async () => {
+test('the scores of an erased worker are counted as erased; missing inputs of any other worker are reported', async () => {
   const [erased = '', robbed = ''] = workerIds
   await db.transaction(async (tx) => {
     await eraseWorkings(tx, erased, daysAfter(4))

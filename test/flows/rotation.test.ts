@@ -1,4 +1,7 @@
-/** Keys over their whole life, by command and over HTTP, on two servers that run through all of it: pending, active, retired, revoked. */
+/**
+ * The whole life of signing keys (pending, active, retired, revoked), by command and over HTTP on
+ * two running servers.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -60,7 +63,7 @@ function proofKid({ proof }: Record<string, unknown>): string {
   return kidOf(proof as { verificationMethod: string })
 }
 
-/** On every server, once its registry cache has it. */
+/** Waits until `see` is true on both servers, whose registry caches refresh separately. */
 async function bothSee(what: string, see: (server: ServerProcess) => Promise<boolean>) {
   for (const server of [one, other]) await eventually(what, { see: () => see(server) })
 }
@@ -92,7 +95,7 @@ let third = ''
 let ofFirst: IssuedJson
 let ofSecond: IssuedJson
 
-test('503 signing_not_configured until there is a key; then all answers come without a restart', async () => {
+test('503: signing_not_configured until a key exists; then every request works without a restart', async () => {
   for (const path of [keyPath, '/.well-known/did.json']) {
     const { status, body } = await get(one.base, path)
     assert.deepEqual([status, body.error], [503, 'signing_not_configured'], path)
@@ -108,7 +111,7 @@ test('503 signing_not_configured until there is a key; then all answers come wit
   assert.equal((await verify(one.base, ofFirst)).body.valid, true)
 })
 
-test('a second key is published before it signs; too early a rotation is refused, with the time', async () => {
+test('a second key is published before it signs; an early rotation is rejected with the allowed time', async () => {
   second = await createKey()
   await bothSee(
     'the DID document has both',
@@ -124,7 +127,7 @@ test('a second key is published before it signs; too early a rotation is refused
   assert.match(early.out, /Too early.* before \d{4}-\d\d-\d\dT/)
 })
 
-test('rotation: what the first key signed keeps verifying, with the note key_retired; the next signs at once', async () => {
+test('rotation: credentials of the first key still verify, with the note key_retired; the second key signs at once', async () => {
   await rotate()
   await activeIs(second)
   ofSecond = await issueOne()
@@ -137,7 +140,7 @@ test('rotation: what the first key signed keeps verifying, with the note key_ret
   }
 })
 
-test('after two rotations and a restart a credential of the first key is valid, by the service and offline', async () => {
+test('after two rotations and a restart a credential of the first key is valid, online and offline', async () => {
   third = await createKey()
   await rotate()
   await activeIs(third)
@@ -158,7 +161,7 @@ test('after two rotations and a restart a credential of the first key is valid, 
   assert.deepEqual([all, asserting, revoked], [[first, second, third].toSorted(byText), all, []])
 })
 
-test('a revoked key: verification and status of its credentials say so at the next call, then the list and the DID document', async () => {
+test('a revoked key: verification and status show it at the next call, the list and the DID document soon after', async () => {
   const unconfirmed = await assay(['keys', 'revoke', first], env)
   assert.equal(unconfirmed.ended, 2)
   assert.match(unconfirmed.out, /Nothing was done/)
@@ -189,7 +192,7 @@ test('a revoked key: verification and status of its credentials say so at the ne
   assert.equal(status, 404)
 })
 
-test('the active key revoked: 503 signing_not_configured, verification goes on; a new key signs all lists anew', async () => {
+test('the active key is revoked: 503 signing_not_configured while verification continues; a new key signs all lists again', async () => {
   const signedBy = async ({ base }: ServerProcess) => proofKid((await listOf(base, ofSecond)).body)
   await bothSee(
     'lists are signed by the third',

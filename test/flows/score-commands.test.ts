@@ -1,4 +1,4 @@
-/** What an operator asks about scores: real commands on a real database. */
+/** The score commands of an operator: real commands on a real database. */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -56,7 +56,7 @@ async function asked(...args: string[]) {
   return { code, err, ...JSON.parse(out) }
 }
 
-test('show: every score of a person, the newest first', async () => {
+test('show: lists every score of a worker, newest first', async () => {
   const { code, scores } = await asked('show', username)
   assert.equal(code, 0)
   assert.deepEqual(
@@ -68,7 +68,7 @@ test('show: every score of a person, the newest first', async () => {
   )
 })
 
-test('explain: a score of before, from the evidence as it was; the parts sum to N and A', async () => {
+test('explain: an earlier score uses the evidence of its time, and the parts sum to N and A', async () => {
   const { code, snapshotId, asOf, result, items, skills } = await asked('explain', first.id)
   assert.equal(code, 0)
   assert.deepEqual([snapshotId, asOf, result.score], [first.id, '2026-05-14', first.score])
@@ -89,14 +89,14 @@ test('explain: a score of before, from the evidence as it was; the parts sum to 
   )
 })
 
-test('explain: by username the score that is active; a poor result shows as what lowers it', async () => {
+test('explain: a username selects the active score; an item with a low value has a negative effect', async () => {
   const { snapshotId, items } = await asked('explain', `@${username}`)
   assert.equal(snapshotId, second.id)
   const low = items.find(({ value }: { value: number }) => value === 300)
   assert.ok(low.effect < 0, `${low.effect}`)
 })
 
-test('explain for people: each item in a line of a table, with the day, what is left of it and what it does', async () => {
+test('explain in text: each item is a table row with its day, remaining weight and effect', async () => {
   const { code, out } = await line.run(['scores', 'explain', username])
   assert.equal(code, 0)
   assert.match(
@@ -108,7 +108,7 @@ test('explain for people: each item in a line of a table, with the day, what is 
   assert.match(out, /not counted\n.*\n.* assurance_zero\n/)
 })
 
-test('explain: who has no score is told so; --now tells what the evidence comes to', async () => {
+test('explain: a worker without a score is reported; --now shows the result of the evidence', async () => {
   const who = await usernameOf(poor)
   const refused = await line.run(['scores', 'explain', who])
   assert.equal(refused.code, 1)
@@ -117,7 +117,7 @@ test('explain: who has no score is told so; --now tells what the evidence comes 
   assert.deepEqual([code, snapshotId, result.evidenceCount], [0, null, 1])
 })
 
-test('explain --now: what was set aside since is not counted, and says why', async () => {
+test('explain --now: an item excluded since is not counted, and the reason is shown', async () => {
   const { items } = await asked('explain', username, '--now')
   assert.ok(items.every(({ reason }: { reason: string }) => reason !== 'excluded'))
   await db.run(sql`update evidence set state = 'excluded' where evidence_id = ${evidence[0]}`)
@@ -127,7 +127,7 @@ test('explain --now: what was set aside since is not counted, and says why', asy
   assert.deepEqual([found.reason, found.mass], ['excluded', 0])
 })
 
-test('credentials issue: a worker keeps the computed score unless --replace-computed; --dry-run names what would be superseded', async () => {
+test('credentials issue: a worker keeps the computed score unless --replace-computed; --dry-run names the superseded credentials', async () => {
   const keys = join(line.folder, 'data/keys')
   mkdirSync(keys, { recursive: true })
   writeFileSync(join(keys, 'key.pem'), pemOfSeed(Buffer.alloc(32, 7)))
@@ -179,7 +179,7 @@ test('credentials issue: a worker keeps the computed score unless --replace-comp
   assert.equal((await shown()).credentialSubject.score, 1)
 })
 
-test('replay: 0 where a score comes out again, by its id in either case; 2 for what is none', async () => {
+test('replay: 0 if a score is reproduced, with its id in either case; 2 for an invalid id', async () => {
   for (const id of [first.id, second.id.toUpperCase()]) {
     const { code, ok, difference } = await asked('replay', id)
     assert.deepEqual([code, ok, difference], [0, true, null])
@@ -195,7 +195,7 @@ test('replay: 0 where a score comes out again, by its id in either case; 2 for w
     assert.equal((await line.run(['scores', ...args])).code, 2, args.join(' '))
 })
 
-test('replay: 1 where a score was changed in the database, and which', async () => {
+test('replay: 1 if a score was changed in the database, and the score is named', async () => {
   const set = (high: number) =>
     db.run(sql`update score_snapshots set confidence_high = ${high}
       where encode(snapshot_id, 'hex') = ${first.id}`)
@@ -212,7 +212,7 @@ test('replay: 1 where a score was changed in the database, and which', async () 
   assert.match(all.err, new RegExp(`DIFFERS ${first.id}`))
 })
 
-test('replay: 2 where no file in engines/ is the engine of a score; the engine is named, and nothing differs', async () => {
+test('replay: 2 if engines/ has no file for the engine of a score; the engine is named and no score differs', async () => {
   const set = (sha256: string) =>
     db.run(sql`update score_snapshots set engine_sha256 = decode(${sha256}, 'hex')
       where encode(snapshot_id, 'hex') = ${first.id}`)

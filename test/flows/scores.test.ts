@@ -1,4 +1,7 @@
-/** From an empty database to scores, as an operator goes: real commands, a real server, and what is left when they are killed. */
+/**
+ * From an empty database to scores, as an operator does it: real commands, a real server, and kills
+ * in the middle.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -77,7 +80,7 @@ async function placeWithPeople(count: number) {
   return there
 }
 
-test('five commands from nothing to signed scores; a second run changes nothing; the log tells what was done', async () => {
+test('five commands lead from nothing to signed scores; a second run changes nothing; the audit log has each step', async () => {
   const { report, db } = await placeWithPeople(3)
   const first = await report('recompute')
   assert.partialDeepStrictEqual(first, { code: 0, ok: true, scored: 3, issued: 3 })
@@ -102,7 +105,7 @@ test('five commands from nothing to signed scores; a second run changes nothing;
   ])
 })
 
-test('revoking evidence and withdrawing consent take effect at once, by the commands alone', async () => {
+test('revoking evidence and withdrawing consent take effect at once, by command alone', async () => {
   const { report, db } = await placeWithPeople(2)
   await report('recompute')
   const revoked = await report('evidence', 'revoke', 'skill-exams/person-0-1', '--reason', 'policy')
@@ -128,7 +131,7 @@ test('revoking evidence and withdrawing consent take effect at once, by the comm
   assert.equal(await open('person-0'), 0)
 })
 
-test('without a key nothing is computed, and evidence is revoked all the same', async () => {
+test('without a signing key no score is computed, but evidence can be revoked', async () => {
   const { run, report, file } = await place()
   await report('sources', 'register', '--from', file('s.ndjson', sources))
   await report('workers', 'import', '--from', file('w.ndjson', [publicLine({ username: 'ada' })]))
@@ -141,9 +144,10 @@ test('without a key nothing is computed, and evidence is revoked all the same', 
   assert.match(revoked.err, /left to the next recomputation/)
 })
 
-test('SIGKILL while recomputing, again and again: at last everybody has one score, one credential and one event', async () => {
+test('SIGKILL during a recomputation, repeatedly: in the end each worker has one score, one credential and one event', async () => {
   const { report, start, db, url } = await placeWithPeople(1_200)
-  // Of the queue's last batch: with three at work, one of the first has been committed when it comes.
+  // Holds a worker of the queue's last batch, so that an earlier batch is committed by then even
+  // with three parallel workers.
   const [last] = await db.rows<{ id: string }>(sql`
     update score_recomputations set since = since + interval '1 hour'
     where worker_id = (select max(worker_id::text)::uuid from score_recomputations)
@@ -179,7 +183,7 @@ test('SIGKILL while recomputing, again and again: at last everybody has one scor
   assert.deepEqual(counts, { scores: 1_200, credentials: 1_200, events: 1_200 })
 })
 
-test('a server scores in the background what is due', async () => {
+test('a server computes due scores in the background', async () => {
   const { env, db } = await placeWithPeople(2)
   await startServer(env)
   const issued = sql`select 1 from webhook_events where type = 'score.updated'`
@@ -188,7 +192,7 @@ test('a server scores in the background what is due', async () => {
   })
 })
 
-test('one flipped byte in the engine: readiness turns red and names it, nothing is computed, revocation and everything else go on', async () => {
+test('one altered byte in the engine: /readyz answers 503 and names it, no score is computed, and all else works, revocation included', async () => {
   const { env, report, db } = await placeWithPeople(1)
   await report('recompute')
   const root = join(temporaryFolder(), 'release')

@@ -1,4 +1,7 @@
-/** The database is killed, and started anew: what searches found before does not stand, though numbers of transactions may come again. */
+/**
+ * PostgreSQL is killed and restarted. Earlier search results become invalid, because transaction
+ * ids may be assigned again.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { renewSearchEpoch } from '../../src/candidates/keep-index.ts'
@@ -15,7 +18,7 @@ import { killPostgres, temporaryFolder } from '../support/start/processes.ts'
 
 let db: Db
 let postgres: EmbeddedPostgres
-// Before the folder: it is removed by a hook of its own, and they run in order.
+// Registered before the folder, because hooks run in order and the folder's own hook removes it.
 after(async () => {
   await db.close()
   await postgres.stop()
@@ -36,7 +39,7 @@ const javaPerson = (username: string) => {
   return { username, displayName: 'Nobody Known', skills: [{ name: 'Java' }] }
 }
 
-test('after a kill nothing is kept until the worker begins an epoch; after any start nothing of before stands', async () => {
+test('after a crash no result is cached until the jobs process renews the epoch; every restart invalidates earlier results', async () => {
   const search = candidateSearch(db, names)
   const shown = (): Promise<string[]> => found(search, 'java')
   await registerSeekers(db, [javaPerson('ada')])

@@ -1,4 +1,7 @@
-/** What `assay serve` says and does when it starts: refusals that name their reason, and a demo that works as printed, again and again. */
+/**
+ * The start of `assay serve`: errors name their cause, and the demo works as printed, also on the
+ * second start.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -42,7 +45,7 @@ import {
 
 const folder = temporaryFolder()
 
-test('every setting that is wrong is told at once, a line each, before anything is opened', async () => {
+test('all invalid settings are reported at once, one line each, before anything is opened', async () => {
   const dataDir = join(folder, 'never')
   const wrong = {
     PORT: '70000',
@@ -65,7 +68,7 @@ test('every setting that is wrong is told at once, a line each, before anything 
   assert.equal(existsSync(dataDir), false)
 })
 
-test('certificates for webhooks that cannot be read, or are none, stop the start, and the setting is named', async () => {
+test('unreadable or invalid certificates for webhooks stop the start, and the message names the setting', async () => {
   const database = await emptyDatabase()
   const noCertificate = join(folder, 'ca.pem')
   writeFileSync(noCertificate, 'not a certificate\n')
@@ -114,7 +117,7 @@ const unsoundKeys: Record<string, { make: (file: string) => void; why: RegExp }>
 }
 
 for (const [i, [what, { make, why }]] of Object.entries(unsoundKeys).entries()) {
-  test(`a key file ${what} stops the start, which names it and opens no database`, async () => {
+  test(`a key file ${what} stops the start; the message names the file and no database is opened`, async () => {
     const dataDir = join(folder, `unsound-${i}`)
     const file = join(dataDir, 'keys', 'unsound.pem')
     mkdirSync(join(dataDir, 'keys'), { recursive: true })
@@ -131,7 +134,7 @@ for (const [i, [what, { make, why }]] of Object.entries(unsoundKeys).entries()) 
   })
 }
 
-test('an operator’s database that lacks migrations is not touched; the command that is named brings them', async () => {
+test('an operator’s database without migrations is not changed; the named command migrates it', async () => {
   const database = await emptyDatabase()
   after(() => database.drop())
   const env = { ASSAY_DATA_DIR: folder, DATABASE_URL: database.url, PUBLIC_URL: publicUrl }
@@ -144,7 +147,7 @@ test('an operator’s database that lacks migrations is not touched; the command
   assert.equal(await server.ended, 0)
 })
 
-test('a port in use is one sentence that names the setting, also with several processes, and for the metrics', async () => {
+test('a port in use gives one sentence with the setting, also for several processes and for the metrics', async () => {
   const database = await emptyDatabase()
   after(() => database.drop())
   const env = { ASSAY_DATA_DIR: folder, DATABASE_URL: database.url, PUBLIC_URL: publicUrl }
@@ -172,7 +175,7 @@ async function portInUse(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** A name that a shell would take apart. */
+/** A name that a shell splits unless it is quoted. */
 const dataDir = join(folder, "it's a place")
 const port = await freePort()
 const demo: Env = {
@@ -202,7 +205,7 @@ async function assertStory({ base }: ServerProcess): Promise<void> {
   }
 }
 
-/** The commands as printed, in a shell. */
+/** Runs the commands as printed, in a shell. */
 async function assertCommandsWork(server: ServerProcess): Promise<void> {
   const commands = server
     .out()
@@ -225,7 +228,7 @@ async function stop(server: ServerProcess): Promise<void> {
 
 let issued: IssuedJson
 
-test('two first starts at once on one data directory share database, key and demo; the commands work as printed', async () => {
+test('two concurrent first starts on one data directory share database, key and demo; the commands work as printed', async () => {
   const servers = await Promise.all([
     startServer(demo, ['--demo']),
     startServer({ ...demo, PORT: '0' }, ['--demo']),
@@ -247,7 +250,7 @@ test('two first starts at once on one data directory share database, key and dem
   assert.ok(!isAlive(postgres), 'the last one stopped the database')
 })
 
-test('the second start takes less than 5 seconds, finds everything and makes nothing anew', async () => {
+test('the second start takes less than 5 seconds and reuses everything', async () => {
   const before = credential('valid')
   const rival = async (): Promise<void> => {
     for (let i = 0; i < 5; i++) await assay(['--help'], {})
@@ -266,7 +269,10 @@ test('the second start takes less than 5 seconds, finds everything and makes not
   await stop(server)
 })
 
-/** Runs the curl of docs/agent-decisions.md as printed: a new account reports without an unlock (decision D43). */
+/**
+ * Runs the curl command of docs/agent-decisions.md as printed: a new account can report without an
+ * unlock (decision D43).
+ */
 async function assertReportWorks({ base }: ServerProcess): Promise<void> {
   const page = readFileSync('docs/agent-decisions.md', 'utf8')
   const command = page.match(/## Send a report\n\n```sh\n([^`]+)```/)?.[1] ?? ''
@@ -320,7 +326,7 @@ async function assertUnchallenged(server: ServerProcess): Promise<void> {
   assert.equal(JSON.parse(reply.body.toString()).error, 'missing_api_key')
 }
 
-test('another PUBLIC_URL is another issuer: the files are made anew, and what was issued before is so only where it is listed', async () => {
+test('another PUBLIC_URL is another issuer: the demo files are made again, and earlier credentials are ours only if the old URL is listed', async () => {
   const before = credential('valid')
   const otherPort = String(await freePort())
   const moved = { ...demo, PORT: otherPort, PUBLIC_URL: `http://localhost:${otherPort}` }
@@ -339,7 +345,7 @@ test('another PUBLIC_URL is another issuer: the files are made anew, and what wa
   await stop(listed)
 })
 
-test('two starts at once for two addresses: the files are those of one of them, whole', async () => {
+test('two concurrent starts with two addresses: the demo files belong completely to one of them', async () => {
   const urls = ['http://localhost:1001', 'http://localhost:1002']
   const servers = await Promise.all(
     urls.map((url) => startServer({ ...demo, PORT: '0', PUBLIC_URL: url }, ['--demo'])),

@@ -1,4 +1,7 @@
-/** Several servers on one database: what one is told, all of them know at the next call, and they count callers together. */
+/**
+ * Several servers on one database: a change through one is visible in the next call to each, and
+ * rate limits count across them.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -66,7 +69,7 @@ function nextCredential(): IssuedJson {
   return credential
 }
 
-/** What both nodes answer to the very next calls. */
+/** Returns the answers of both nodes to their next calls. */
 async function answersOf(credential: IssuedJson) {
   return Promise.all(
     nodes.map(async ({ base }) => {
@@ -93,7 +96,7 @@ async function assertListsFollow(credential: IssuedJson): Promise<void> {
   )
 }
 
-test('a revocation by command is seen by the next verify and status call of every node, and by both signed lists within 2 s', async () => {
+test('every node shows a revocation by command in its next verify and status call, and in its signed list within 2 s', async () => {
   const credential = nextCredential()
   assert.deepEqual(await answersOf(credential), [active, active])
   assert.equal((await verdictsByList(one.base, [credential]))[0]?.valid, true)
@@ -102,7 +105,7 @@ test('a revocation by command is seen by the next verify and status call of ever
   await assertListsFollow(credential)
 })
 
-test('of revocations through one node’s database not one is missed by the other’s next answer', async () => {
+test('the next answer of the other node never misses a revocation in the shared database', async () => {
   for (const credential of [nextCredential(), nextCredential(), nextCredential()]) {
     const { proof: _, ...payload } = credential
     assert.deepEqual(await answersOf(credential), [active, active])
@@ -112,7 +115,7 @@ test('of revocations through one node’s database not one is missed by the othe
   }
 })
 
-test('what one node revoked stays as it is at the other when it is revoked again', async () => {
+test('a second revocation through another node does not change the first', async () => {
   const credential = nextCredential()
   await revoke(env, [credential.id])
   const { body: before } = await verify(one.base, credential)
@@ -123,8 +126,8 @@ test('what one node revoked stays as it is at the other when it is revoked again
 })
 
 /**
- * Statuses of so many calls of one caller, fired at once at the nodes by turns; the waits that were asked for, and how long all of it took, in
- * seconds.
+ * Sends one call for each caller address, all at once and alternating between the nodes. Returns
+ * the number of granted calls, the requested waits and the duration, both in seconds.
  */
 async function flood(credential: IssuedJson, callers: readonly string[]) {
   const began = performance.now()
@@ -145,7 +148,7 @@ function assertWaits({ waits, took }: { waits: number[]; took: number }, longest
 
 const times = (count: number, caller: string) => Array.from({ length: count }, () => caller)
 
-test('429: of 200 calls a minute from one address to both nodes exactly 60 are granted, at once or one by one', async () => {
+test('429: of 200 calls a minute from one address to two nodes exactly 60 are granted, at once or one by one', async () => {
   const credential = nextCredential()
   const all = await flood(credential, times(200, '192.0.2.1'))
   assert.equal(all.granted, 60)
@@ -156,16 +159,19 @@ test('429: of 200 calls a minute from one address to both nodes exactly 60 are g
   assert.equal(granted, 60)
 })
 
-test('429: the window rolls, Retry-After is true to the second, and a denied call does not extend it', async () => {
+test('429: the window rolls, Retry-After is exact to the second, and a denied call does not extend it', async () => {
   const credential = nextCredential()
   for (let seconds = 3; !(await windowRolls(credential, seconds)); seconds *= 2);
 })
 
-/** `seconds`: that the first 45 of 59 calls stay in the window; false where the machine took longer to be denied than that. */
+/**
+ * Checks the rolling window. `seconds` is how long the first 45 of 59 calls stay in it. Returns
+ * false if the machine took longer than that.
+ */
 async function windowRolls(credential: IssuedJson, seconds: number): Promise<boolean> {
   const caller = `192.0.2.${100 + seconds}`
   assert.equal((await flood(credential, times(45, caller))).granted, 45)
-  // One call less than a minute has, so that no node remembers that it is full.
+  // 59 calls are one less than the limit, so no node caches a denial.
   assert.equal((await flood(credential, times(14, caller))).granted, 14)
   const aged = await database.db.run(sql`
     update rate_windows set hits = array(
@@ -184,14 +190,14 @@ async function windowRolls(credential: IssuedJson, seconds: number): Promise<boo
   return true
 }
 
-test('429: all addresses of one IPv6 /64 share a limit, its neighbours do not', async () => {
+test('429: all addresses of one IPv6 /64 share a limit, and neighbouring networks do not', async () => {
   const credential = nextCredential()
   const addresses = Array.from({ length: 90 }, (_, i) => `2001:db8:0:1::${(i * 719).toString(16)}`)
   assert.equal((await flood(credential, addresses)).granted, 60)
   assert.equal((await flood(credential, ['2001:db8:0:2::1', '2001:db8:0:3::1'])).granted, 2)
 })
 
-test('--processes 2: both children answer, one that is killed is replaced, and both answers and counts are one service’s', async () => {
+test('--processes 2: both children answer, a killed child is replaced, and limits count across the children', async () => {
   const credential = nextCredential()
   const server = await startServer(env, ['--processes', '2'])
   const children = await childrenOf(server.pid)
@@ -232,7 +238,7 @@ test('--processes 2: both children answer, one that is killed is replaced, and b
   for (const pid of [...children, ...replaced]) assert.ok(!isAlive(pid), `${pid} lives`)
 })
 
-test('SIGTERM: requests that have begun are answered by every child before the service ends', async () => {
+test('SIGTERM: every child answers the requests in progress before the service ends', async () => {
   const credential = nextCredential()
   const server = await startServer(env, ['--processes', '2'])
   const uploads = await Promise.all([
@@ -246,7 +252,7 @@ test('SIGTERM: requests that have begun are answered by every child before the s
   assert.equal(await inTime('the service ends', server.ended), 0, server.err())
 })
 
-test('SIGKILL of the parent: what is under way is answered, and no child stays', async () => {
+test('SIGKILL of the parent: requests in progress are answered, and no child stays', async () => {
   const credential = nextCredential()
   const server = await startServer(env, ['--processes', '2'])
   const children = await childrenOf(server.pid)
@@ -259,7 +265,10 @@ test('SIGKILL of the parent: what is under way is answered, and no child stays',
   assert.equal(await server.ended, 'SIGKILL')
 })
 
-/** Sends the head and half of the body; what it gives sends the rest and returns the status of the answer. */
+/**
+ * Sends the head and the first bytes of the body. The returned function sends the rest and returns
+ * the status of the answer.
+ */
 async function beginUpload({ base }: ServerProcess, credential: IssuedJson) {
   const body = JSON.stringify(credential)
   const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }

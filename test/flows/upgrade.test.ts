@@ -1,4 +1,7 @@
-/** An upgrade while nodes serve: the release before works beside the newer schema, until a contracting migration shuts it out. */
+/**
+ * An upgrade while nodes serve: the previous release works with the newer schema until a
+ * contracting migration excludes it.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -28,7 +31,10 @@ import { testPeppers } from '../support/start/service.ts'
 
 const username = 'ada-upgrade'
 
-/** A migrated database with a signing key, a public candidate, a credential, and a key with credits. */
+/**
+ * Returns a migrated database with a signing key, a public candidate, a credential and an API key
+ * with credits.
+ */
 async function place(file?: string): Promise<{ env: Env; folder: string; parts: LoadParts }> {
   const database = await emptyDatabase()
   after(() => database.drop())
@@ -65,7 +71,10 @@ async function place(file?: string): Promise<{ env: Env; folder: string; parts: 
   return { env, folder, parts: { credential, username, key: String(key) } }
 }
 
-/** The migrations of this tree, and one more. Returns the folder, and the number of the one more. */
+/**
+ * Copies the migrations of this tree and adds one. Returns the folder and the number of the added
+ * migration.
+ */
 function oneMore(
   folder: string,
   make: (number: string) => string,
@@ -78,7 +87,7 @@ function oneMore(
   return { directory, number }
 }
 
-test('503: a node that the schema has left behind says so, serves public documents, and does not crash', async () => {
+test('503: a node that is older than the schema says so, serves public documents and does not crash', async () => {
   const { env, folder, parts } = await place()
   const server = await startServer(env)
   const kept = await verify(server.base, parts.credential)
@@ -94,7 +103,7 @@ test('503: a node that the schema has left behind says so, serves public documen
       alter table webhook_endpoints rename column url to url_of_before;`,
   )
   await migrate(env.DATABASE_URL ?? '', directory, new Date())
-  // No wait, no probe: the first statement that does not fit finds out.
+  // No probe has run yet: the first failing statement detects the newer schema.
   for (const kind of callKinds.filter((one) => one !== 'verify')) {
     const reply = await callOf(server.base, kind, parts)
     const text = reply.body.toString()
@@ -135,7 +144,7 @@ test('503: a node that the schema has left behind says so, serves public documen
   assert.equal(await server.ended, 0)
 })
 
-test('a probe finds out that the schema has left a node behind, though no statement has failed', async () => {
+test('a readiness probe detects a newer schema even if no statement has failed', async () => {
   const database = await testDatabase()
   after(() => database.drop())
   const folder = temporaryFolder()
@@ -153,7 +162,10 @@ const missingHistory =
   spawnSync('git', ['cat-file', '-e', `${before}^{commit}`]).status !== 0 &&
   `the commit ${before} of test/release-before is not in the history here: fetch all of it`
 
-/** The tree of the release before, with the packages of this one. Returns its command. */
+/**
+ * Unpacks the tree of the previous release and links the packages of this one. Returns its command
+ * file.
+ */
 function treeBefore(): string {
   const tree = temporaryFolder()
   const archive = execFileSync('git', ['archive', before], { maxBuffer: 256 * 1_048_576 })
@@ -162,7 +174,7 @@ function treeBefore(): string {
   return join(tree, 'src/cli/assay.ts')
 }
 
-test('nodes of the release before and of this one serve while the database is migrated, and no call fails', {
+test('nodes of the previous and of this release serve during a migration, and no call fails', {
   skip: missingHistory,
 }, async () => {
   const file = treeBefore()
@@ -171,7 +183,7 @@ test('nodes of the release before and of this one serve while the database is mi
   const onOld = mixedLoad(old.base, parts)
   await several(onOld)
   await report(['migrate'], env)
-  // Whatever this release adds, one that adds to tables in use is applied.
+  // Applies an additive migration on tables in use, because this release may add none.
   const { directory } = oneMore(
     folder,
     () => `create table added_later (id int primary key);
@@ -194,7 +206,7 @@ test('nodes of the release before and of this one serve while the database is mi
   for (const server of [old, young, restarted]) assert.equal(await server.ended, 0)
 })
 
-/** Waits until five more calls of each kind have been answered as they should, or one has not. */
+/** Waits until five more calls of each kind have the expected answer, or one call has failed. */
 async function several({ done, failed }: MixedLoad): Promise<void> {
   const from = { ...done }
   await eventually('five more calls of each kind are answered', {

@@ -1,4 +1,7 @@
-/** Webhook endpoints and agent decision reports from the command line, as the operator meets them; each change in the audit log. */
+/**
+ * Webhook endpoints and agent decision reports from the command line, with the audit entry of each
+ * change.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
@@ -21,7 +24,7 @@ after(async () => {
 const ringOf = (...kids: string[]) =>
   kids.map((kid) => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`).join(',')
 
-/** The report of `--json`, and the exit code. */
+/** Runs a command with `--json` and returns its report and exit code. */
 async function report(args: string[], keyring = ringOf('k1')) {
   command.env.SECRETS_KEYRING = keyring
   const { code, out } = await command.run([...args, '--json'])
@@ -42,7 +45,7 @@ const url = 'https://hooks.example.com/in'
 const create = (account: string, ...more: string[]) =>
   report(['webhooks', 'create', url, '--account', account, '--event', 'score.updated', ...more])
 
-test('an endpoint is created, shown, disabled once, and every step is in the log; its secret is in none', async () => {
+test('an endpoint is created, shown and disabled once; every step is in the audit log, its secret is not', async () => {
   const account = await newAccount()
   const { code, endpoint, signingSecret } = await create(account.name, '--description', 'Payroll')
   assert.equal(code, 0)
@@ -67,7 +70,7 @@ test('an endpoint is created, shown, disabled once, and every step is in the log
   assert.ok(!JSON.stringify(log).includes(signingSecret.slice(18)))
 })
 
-test('what cannot be is refused: no account, no public host, no ring, a maximum, no endpoint', async () => {
+test('a missing account, a private host, a missing key ring and an unknown endpoint are rejected', async () => {
   const account = await newAccount()
   assert.match((await create(randomUUID())).message, /There is no account/)
   const local = ['webhooks', 'create', 'https://127.0.0.1/', '--account', account.id]
@@ -83,7 +86,7 @@ test('what cannot be is refused: no account, no public host, no ring, a maximum,
   assert.equal((await report(['webhooks', 'disable', 'x'])).code, 2)
 })
 
-test('rewrap: after it the new key alone is enough, and a ring that lacks the old one changes nothing', async () => {
+test('re-encryption needs the old key, and afterwards the new key alone is enough', async () => {
   const account = await newAccount()
   await create(account.id)
   const lost = await report(['webhooks', 'rewrap'], ringOf('k9'))
@@ -108,14 +111,16 @@ function contentOf(username: string) {
 
 let reports = 0
 
-/** Each a second after the one before: which is the newest must not be left to the clock. */
+/**
+ * Each report is a second after the previous one, so that the newest does not depend on the clock.
+ */
 async function reported(userId: string, username: string) {
   const now = new Date(Date.now() + ++reports * 1_000)
   const wish = { userId, apiKeyId: null, idempotencyKey: randomBytes(16).toString('hex') }
   return openReporting(db, 'locked')({ ...wish, content: contentOf(username), now })
 }
 
-test('an account asks, is declined, asks again, is unlocked, reports and is locked; each decision is in the log', async () => {
+test('an account requests an unlock, is declined, requests again, is unlocked, reports and is locked; each decision is logged', async () => {
   const { id: userId, name } = await newAccount()
   const ask = () => requestUnlockReview(db, { userId, stateUnlessSet: 'locked', now: new Date() })
   assert.equal((await report(['reports', 'decline', name])).code, 1)
@@ -139,7 +144,7 @@ test('an account asks, is declined, asks again, is unlocked, reports and is lock
     ])
 })
 
-test('reports are listed and exported whole, of one account or of all, and erased with the person they are about', async () => {
+test('reports are listed and exported completely, for one account or all, and erased with their worker', async () => {
   const one = await newAccount()
   const other = await newAccount()
   for (const { id } of [one, other]) await report(['reports', 'unlock', id])

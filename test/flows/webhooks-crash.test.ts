@@ -1,4 +1,7 @@
-/** A worker or its PostgreSQL is killed under load: every committed event reaches every endpoint, and what comes twice has the same id. */
+/**
+ * A jobs process or its PostgreSQL is killed under load. Every committed event reaches every
+ * endpoint, and a repeated delivery has the same event id.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -33,12 +36,12 @@ import { testPeppers } from '../support/start/service.ts'
 const workerKills = roundsOf('CHAOS_WORKER_KILLS', 3)
 const postgresKills = roundsOf('CHAOS_DELIVERING_POSTGRES_KILLS', 1)
 const endpointCount = 10
-/** A thousand deliveries a second. */
+/** With ten endpoints, a thousand deliveries a second. */
 const eventsASecond = 100
 
 let db: Db
 let postgres: EmbeddedPostgres
-// Before the folder: it is removed by a hook of its own, and they run in order.
+// Registered before the folder, because hooks run in order and the folder's own hook removes it.
 after(async () => {
   await db.close()
   await postgres.stop()
@@ -59,7 +62,7 @@ const env: Env = {
 }
 
 before(async () => {
-  // We hold the database as well, so that it outlives every worker.
+  // This process holds the database open as well, so that it outlives every jobs process.
   postgres = await startEmbeddedPostgres({ dataDir: folder, durable: true, log: () => {} })
   await report(['migrate'], env)
   const options = { connectionsMax: 4, applicationName: 'chaos', onError: () => {} }
@@ -79,7 +82,10 @@ async function endOf(worker: Child, signal: NodeJS.Signals): Promise<void> {
   await ended
 }
 
-/** Another number of requests each round, so that kills meet every step of a delivery. */
+/**
+ * Waits for a number of requests that differs each round, so that kills hit every step of a
+ * delivery.
+ */
 async function arrivalsBeforeKill(arrivals: Arrivals, round: number): Promise<void> {
   const count = arrivals.count() + 500 + ((round * 371) % 1_500)
   await eventually(`${count} requests`, {
@@ -87,7 +93,10 @@ async function arrivalsBeforeKill(arrivals: Arrivals, round: number): Promise<vo
   })
 }
 
-/** While no worker lives. What the dead one held runs out now in place of in a minute. */
+/**
+ * Ends the leases of the dead process now instead of after a minute. No other process may be
+ * running. Returns their number.
+ */
 async function letLeasesRunOut(): Promise<number> {
   return db.run(sql`
     update webhook_deliveries set lease_until = now() - interval '1 second'
@@ -106,7 +115,7 @@ async function clean(): Promise<void> {
   await db.run(sql`truncate webhook_secrets, webhook_endpoints`)
 }
 
-test('SIGKILL of the worker: every committed event at every endpoint, none that was rolled back', async (t) => {
+test('SIGKILL of the jobs process: every committed event reaches every endpoint, and no rolled-back event does', async (t) => {
   const arrivals = await startArrivals(db, endpointCount)
   after(() => arrivals.close())
   const load = eventLoad(db, arrivals, eventsASecond)
@@ -137,7 +146,7 @@ test('SIGKILL of the worker: every committed event at every endpoint, none that 
   )
 })
 
-test('SIGKILL of PostgreSQL: every committed event at every endpoint, and the worker goes on by itself', async (t) => {
+test('SIGKILL of PostgreSQL: every committed event reaches every endpoint, and the jobs process recovers', async (t) => {
   const arrivals = await startArrivals(db, endpointCount)
   after(() => arrivals.close())
   const load = eventLoad(db, arrivals, eventsASecond)
@@ -152,7 +161,8 @@ test('SIGKILL of PostgreSQL: every committed event at every endpoint, and the wo
   await load.ended
   const perSecond = (arrivals.count() / (performance.now() - began)) * 1_000
   await endOf(worker, 'SIGTERM')
-  // Leases whose worker was never told that it had them: their commit was cut off.
+  // Orphaned leases: the connection broke during the commit of the claim, so the process does not
+  // know that it holds them.
   const orphaned = await letLeasesRunOut()
   const last = startWorker()
   await drained()

@@ -1,4 +1,7 @@
-/** No POST starts after DELETE has answered, and none that a dropped secret signs: two processes at full load, slow connections. */
+/**
+ * No POST starts after DELETE has answered, and no POST uses a replaced secret: two processes at
+ * full load, slow connections.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { connect, createServer } from 'node:net'
@@ -40,7 +43,7 @@ function startLoop(): ChildProcess {
 
 const endpointCount = 6
 
-test('a replaced secret signs nothing after the replacement has answered, and nothing starts after the DELETE has: two processes under load, slow connections', async () => {
+test('after a replacement answers, the old secret signs nothing; after a DELETE answers, no POST starts: two processes under load, slow connections', async () => {
   const arrivals = new Map<string, { last: number; count: number; lastByOldSecret: number }>()
   const oldSecrets = new Map<string, string>()
   const receiver = await startReceiver(['127.0.0.1'], (response, received) => {
@@ -53,11 +56,11 @@ test('a replaced secret signs nothing after the replacement has answered, and no
       count: count + 1,
       lastByOldSecret: isByOldSecret ? last : lastByOldSecret,
     })
-    // Every fourth connection ends here, so that new ones are made all the time.
+    // Closes every fourth connection, so that new connections are made all the time.
     response.writeHead(200, count % 4 === 0 ? { Connection: 'close' } : {}).end()
   })
   after(() => receiver.close())
-  // On the way to it, what a connection says first is held up for as long as half a second.
+  // A proxy delays the first bytes of a connection by 0 to 500 ms.
   let made = 0
   const slow = await listening(
     createServer((near) => {
@@ -111,7 +114,7 @@ test('a replaced secret signs nothing after the replacement has answered, and no
   }
 })
 
-/** However fast they are delivered, there are always more. */
+/** Publishes events so that there are always deliveries to send. */
 async function feed(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const [open] = await db.rows<{ count: number }>(sql`
@@ -122,7 +125,10 @@ async function feed(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** False where nothing waited to be sent to the endpoint at this moment: then it is as it was. */
+/**
+ * Disables the endpoint while a delivery is due. Returns false and changes nothing if none is due
+ * at this moment.
+ */
 function disabledAtWork(endpointId: string, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
     const waiting = await tx.rows(sql`

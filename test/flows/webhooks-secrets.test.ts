@@ -1,4 +1,7 @@
-/** Endpoints made over HTTP through two processes at once; and where their secrets may be seen: in the answers to their owner alone. */
+/**
+ * Endpoints are created over HTTP through two processes at once, and their secrets appear only in
+ * the answers to their owner.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -48,7 +51,10 @@ interface Created {
   signingSecret: string
 }
 
-/** Creations at once, every second one through the other process; of one Idempotency-Key, or each of its own. */
+/**
+ * Sends concurrent creations, alternating between the processes. All share the Idempotency-Key
+ * `shared`, or each has its own.
+ */
 async function createMany(
   key: TestKey,
   count: number,
@@ -63,7 +69,7 @@ async function createMany(
     const body = JSON.stringify({ url, events: ['score.updated'] })
     for (;;) {
       const reply = await ask(servers[i % 2]?.base ?? '', { method: 'POST', path, headers, body })
-      // A machine that is busy enough asks its callers to come again, with the same key.
+      // A busy machine may answer 503. Then send the request again with the same key.
       if (reply.status !== 503) return { status: reply.status, text: reply.body.toString() }
     }
   }
@@ -75,7 +81,7 @@ const listed = async (key: TestKey): Promise<unknown[]> => {
   return JSON.parse(body.toString()).endpoints
 }
 
-test('50 parallel identical creations through two processes: 50 × 201, one endpoint, one secret', async () => {
+test('50 concurrent identical creations through two processes: 50 × 201, one endpoint, one secret', async () => {
   const key = await newKey(db)
   const url = 'https://hooks.example.com/in'
   const replies = await createMany(key, 50, { url, shared: randomUUID() })
@@ -84,7 +90,7 @@ test('50 parallel identical creations through two processes: 50 × 201, one endp
   assert.equal((await listed(key)).length, 1)
 })
 
-test('20 parallel creations at the maximum less one, through two processes: exactly the maximum', async () => {
+test('20 concurrent creations at one below the maximum, through two processes: exactly the maximum', async () => {
   const key = await newKey(db)
   const url = 'https://hooks.example.com/in'
   for (let i = 1; i < activeMax; i++) await createMany(key, 1, { url })
@@ -96,9 +102,9 @@ test('20 parallel creations at the maximum less one, through two processes: exac
   assert.equal((await listed(key)).length, activeMax)
 })
 
-test('no secret of an endpoint is in the database, in debug logs, metrics or what commands say, in any encoding', async () => {
+test('no secret of an endpoint is in the database, debug logs, metrics or command output, in any encoding', async () => {
   const receiver = await startReceiver(['127.0.0.1'], (response, { path, headers, body }) =>
-    // One that gives back all it was sent, and one that fails.
+    // One endpoint echoes the request, the other fails.
     response.writeHead(path === '/echo' ? 200 : 500).end(JSON.stringify({ headers, body })),
   )
   after(() => receiver.close())
@@ -107,7 +113,8 @@ test('no secret of an endpoint is in the database, in debug logs, metrics or wha
   const made: Created[] = []
   for (const name of ['echo', 'fails']) {
     const url = `https://127.0.0.1:${receiver.port}/${name}`
-    // The API takes no address: the command does what a customer's name would.
+    // The API rejects IP addresses in URLs. The command accepts them, which replaces a customer's
+    // host name here.
     const words = [
       'webhooks',
       'create',

@@ -1,4 +1,7 @@
-/** Two processes that answer, place and deliver on one database at full load: nothing is sent twice, and neither waits for the other for ever. */
+/**
+ * Two processes serve, fan out and deliver on one database at full load. No delivery is sent twice,
+ * and no deadlock occurs.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,12 +32,12 @@ import { testPeppers } from '../support/start/service.ts'
 
 const loadSeconds = roundsOf('CHAOS_LOAD_SECONDS', 3)
 const endpointCount = 20
-/** Deliveries that wait all the time. */
+/** Number of deliveries that wait at any time. */
 const backlog = 4_000
 const nothingWasSent = new Set(['not_begun', 'connect_timeout'])
 
-test(`two server-and-worker processes, ${loadSeconds} seconds of full load: each delivery once, by one of them, and no deadlock`, async (t) => {
-  // Before the folder: it is removed by a hook of its own, and they run in order.
+test(`two processes with jobs under ${loadSeconds} seconds of full load: one of them sends each delivery once, without deadlock`, async (t) => {
+  // Registered before the folder, because hooks run in order and the folder's own hook removes it.
   after(async () => {
     await db.close()
     await postgres.stop()
@@ -79,7 +82,7 @@ test(`two server-and-worker processes, ${loadSeconds} seconds of full load: each
   const failed = await db.rows<{ code: string; count: number }>(sql`
     select error_code as code, count(*)::int as count from webhook_attempts
     where result <> 'succeeded' group by 1`)
-  // A machine that is slow enough runs into the deadlines of an attempt: then it is made again.
+  // On a slow machine an attempt may exceed its deadline and be repeated.
   const unsure = failed.filter(({ code }) => !nothingWasSent.has(code))
   const mayRepeat = unsure.reduce((sum, { count }) => sum + count, 0)
   assert.ok(repeats <= mayRepeat, `${repeats} repeats, ${JSON.stringify(failed)}`)

@@ -1,4 +1,6 @@
-/** Webhooks as an operator runs them: the serving process delivers, and the commands show, repeat, hold back and rotate. */
+/**
+ * Webhooks as an operator runs them: `serve` delivers, and commands show, replay, pause and rotate.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -37,7 +39,7 @@ const env = {
 const receiver = await startReceiver(['127.0.0.1'], (response) => response.end())
 after(() => receiver.close())
 
-/** An event; gives whom it is about. */
+/** Publishes an event and returns the id of its worker. */
 async function happen(): Promise<string> {
   const workerId = randomUUID()
   const data = { ...eventTypes['score.updated'].example, workerId }
@@ -58,7 +60,7 @@ function verifies({ headers, body }: Received, secret: unknown, name = 'signatur
   return verifySignature(header, { secret: String(secret), body, nowSeconds })
 }
 
-test('an event arrives within a second of its commit, signed; the commands show it and change what follows', async () => {
+test('a signed event arrives within a second of its commit; commands show deliveries and control the next ones', async () => {
   await report(['accounts', 'create', 'acme'], env)
   const url = `https://127.0.0.1:${receiver.port}/hook`
   const created = await report(
@@ -105,7 +107,8 @@ test('an event arrives within a second of its commit, signed; the commands show 
   await command('disable', endpoint.id)
   const since = new Date().toISOString()
   await happen()
-  // Else it could be placed when the endpoint takes events again, and be sent in the ordinary way.
+  // Otherwise the event could be fanned out after the endpoint is enabled, and be sent in the
+  // ordinary way.
   await eventually('it is placed', {
     see: async () =>
       (await db.rows(sql`select from webhook_events where position is null`)).length === 0,
@@ -137,7 +140,7 @@ test('an event arrives within a second of its commit, signed; the commands show 
   assert.equal((await report(['audit', 'verify'], env)).ok, true)
 })
 
-test('commands say what is wrong: no id, no endpoint, a time too far back', async () => {
+test('webhook commands name the error: no id, no endpoint, a time too far back', async () => {
   const nobody = randomUUID()
   for (const [words, exitCode, message] of [
     [['pause', 'nonsense'], 2, /UUID/],
@@ -158,7 +161,7 @@ test('commands say what is wrong: no id, no endpoint, a time too far back', asyn
   }
 })
 
-test('a worker that is a process of its own delivers for servers that only answer, and ends on SIGTERM', async () => {
+test('a separate jobs process delivers for servers without jobs and ends on SIGTERM', async () => {
   const before = receiver.received.length
   const server = await startServer(env, ['--no-worker'])
   await happen()
@@ -173,7 +176,7 @@ test('a worker that is a process of its own delivers for servers that only answe
   assert.equal(await server.ended, 0)
 })
 
-test('an endpoint that fails is shown with what it fails with, to the doctor too; one that answers 410 is disabled by the service', async () => {
+test('a failing endpoint is shown with its error, also by doctor; an endpoint that answers 410 is disabled', async () => {
   const statuses: Record<string, number> = { '/broken': 500, '/left': 410 }
   const answering = await startReceiver(['127.0.0.1'], (response, { path }) =>
     response.writeHead(statuses[path] ?? 200).end(),
@@ -190,7 +193,7 @@ test('an endpoint that fails is shown with what it fails with, to the doctor too
   const none = await assay(['webhooks', 'endpoints', '--failing'], env)
   assert.deepEqual([none.ended, none.out], [0, 'No webhook endpoint fails.\n'])
 
-  // None is tried again while we look.
+  // No delivery is retried during the test.
   const service = await startServer({ ...env, WEBHOOK_RETRY_SCHEDULE: '86400' })
   for (let i = 0; i < 3; i++) await happen()
   const { value: shown } = await eventually('the endpoint counts as failing', {
@@ -225,7 +228,7 @@ test('an endpoint that fails is shown with what it fails with, to the doctor too
   assert.equal(await service.ended, 0)
 })
 
-test('the feed is kept by a server that has no ring to sign with', async () => {
+test('a server without a key ring still serves the feed', async () => {
   const workerId = await happen()
   await report(['accounts', 'create', 'pulling'], env)
   const words = ['api-keys', 'create', 'pulling', '--scope', 'webhooks:write']
@@ -242,7 +245,7 @@ test('the feed is kept by a server that has no ring to sign with', async () => {
   assert.equal(await server.ended, 0)
 })
 
-test('doctor: events that wait because nobody sends them', async () => {
+test('doctor: reports events that wait because no process sends them', async () => {
   const workerId = randomUUID()
   const data = { ...eventTypes['score.updated'].example, workerId }
   const longAgo = new Date(Date.now() - 120_000)

@@ -1,4 +1,7 @@
-/** The serving process is killed between the settlement and the answer: paid once, and served by the next process that is asked. */
+/**
+ * The serving process is killed between settlement and answer. The payer is charged once, and the
+ * next process serves the payment.
+ */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { PrivateKeyAccount } from 'viem/accounts'
@@ -43,7 +46,7 @@ async function stateOf({ address }: PrivateKeyAccount): Promise<string | undefin
 
 const question = { path: reads.score }
 
-/** Pays, and has the process killed once the payment is on the chain; `kill` must do it. */
+/** Pays, and calls `kill` once the payment is on the chain. `kill` must end the process. */
 async function payAndKill(header: string, kill: (server: ServerProcess) => Promise<void>) {
   const server = await start(remote)
   facilitator.onSettled = async () => {
@@ -60,7 +63,7 @@ async function killed(server: ServerProcess): Promise<void> {
 }
 
 chainTest(
-  'SIGKILL after settling, before it is written down: 503 while the dead process may be at it, then 200 with one charge',
+  'SIGKILL after settlement, before it is stored: 503 until the lease of the dead process expires, then 200 with one charge',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedFor(prices.score, wallet)
@@ -74,7 +77,7 @@ chainTest(
     const early = await payFor(next.base, header, question)
     assertError(early, 503, 'payment_settlement_pending')
     assert.equal(early.headers['payment-required'], undefined)
-    // The time of the dead process runs out.
+    // The lease of the dead process expires.
     await db.run(sql`update x402_payments set lease_until = now()`)
     const transaction = assertPaid(await payFor(next.base, header, question))
     assert.equal(assertPaid(await payFor(next.base, header, question)), transaction)
@@ -89,7 +92,7 @@ chainTest(
 )
 
 chainTest(
-  'SIGKILL while the settlement is being written down: the payer has its 200, gets it again from the ledger, and nothing is sent again',
+  'SIGKILL while the settlement is stored: the payer has its 200, gets it again from the ledger, and no second transfer is sent',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedFor(prices.score, wallet)
@@ -138,7 +141,7 @@ async function isWriting(): Promise<boolean> {
 }
 
 chainTest(
-  'SIGKILL after verifying, before settling: nothing was sent; the same payment then buys, once',
+  'SIGKILL between verification and settlement: nothing was sent, and the same payment then buys once',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedFor(prices.score, wallet)

@@ -1,4 +1,7 @@
-/** What fails between us, the facilitator and the chain: a payment is never lost, never taken twice, never served unpaid. */
+/**
+ * Faults between server, facilitator and chain: a payment is never lost, never charged twice and
+ * never served unpaid.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -35,7 +38,7 @@ chainTest('200: a remote facilitator verifies and settles', async () => {
   assert.equal(await loop.spent(wallet), 10_000)
 })
 
-chainTest('200: a facilitator that says null of what it does not say', async () => {
+chainTest('200: a facilitator may send null for unset fields', async () => {
   const wallet = await loop.richWallet()
   const header = await signedHeader(wallet)
   const faults = { '/verify': 'nulls', '/settle': 'nulls' } as const
@@ -45,7 +48,7 @@ chainTest('200: a facilitator that says null of what it does not say', async () 
 
 for (const fault of ['request lost', 'answer lost', 'error'] as const)
   chainTest(
-    `503: at verification ${fault}: nothing moved; the same payment then buys, once`,
+    `503: verification fails by ${fault}: nothing is transferred, and the same payment then buys once`,
     async () => {
       const wallet = await loop.richWallet()
       const header = await signedHeader(wallet)
@@ -61,7 +64,7 @@ for (const fault of ['request lost', 'answer lost', 'error'] as const)
 
 for (const fault of ['request lost', 'error'] as const)
   chainTest(
-    `503: at settlement ${fault}: not paid, not served; the same payment then buys, once`,
+    `503: settlement fails by ${fault}: not paid and not served; the same payment then buys once`,
     async () => {
       for (const one of [server, blind]) {
         const wallet = await loop.richWallet()
@@ -75,16 +78,19 @@ for (const fault of ['request lost', 'error'] as const)
     },
   )
 
-chainTest('200: the answer to settling is lost, but the chain tells: served at once', async () => {
-  const wallet = await loop.richWallet()
-  const header = await signedHeader(wallet)
-  const lost = await broken({ '/settle': 'answer lost' }, () => pay(server, header))
-  assert.equal(assertPaid(lost), assertPaid(await pay(server, header)))
-  assert.equal(await loop.spent(wallet), 10_000)
-})
+chainTest(
+  '200: the answer to a settlement is lost, but the chain shows the payment, so it is served at once',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const lost = await broken({ '/settle': 'answer lost' }, () => pay(server, header))
+    assert.equal(assertPaid(lost), assertPaid(await pay(server, header)))
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
 
 chainTest(
-  '503: answer lost and node down: paid, not served; the same payment is served later, charged once',
+  '503: the answer is lost and the node is down: paid but not served; the same payment is served later, charged once',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -99,21 +105,21 @@ chainTest(
 )
 
 chainTest(
-  '503 for ever: answer lost and no node to ask: never served unpaid, never charged again',
+  '503: the answer is lost and the server has no node: the payment is never served unproven and never charged again',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
     assertPending(await broken({ '/settle': 'answer lost' }, () => pay(blind, header)))
     assertPending(await pay(blind, header))
     assert.equal(await loop.spent(wallet), 10_000)
-    // A server with a node finds out.
+    // A server with a node finds the payment on the chain.
     assertPaid(await pay(server, header))
     assert.equal(await loop.spent(wallet), 10_000)
   },
 )
 
 chainTest(
-  '402: the node of a local facilitator refuses the simulation before sending: nothing moved, and the payment still buys',
+  "402: the local facilitator's simulation fails before sending: nothing is transferred, and the same payment buys later",
   async () => {
     const relayerKeyFile = join(temporaryFolder(), 'relayer.key')
     writeFileSync(relayerKeyFile, loop.chain.relayerKey, { mode: 0o600 })
@@ -124,7 +130,7 @@ chainTest(
     const transferCall = toFunctionSelector(
       'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
     )
-    // After the simulation of the verification.
+    // Pauses the token after the simulation for the verification.
     node.onAnswered = async (question) => {
       if (question.includes(transferCall)) await loop.chain.setPaused(true)
     }
@@ -142,7 +148,7 @@ chainTest(
 )
 
 chainTest(
-  '503: a remote facilitator claims a payment that the chain does not show: not served; once it is paid, served',
+  '503: a payment that the facilitator claims and the chain does not show is not served until it is paid',
   async () => {
     const wallet = await loop.richWallet()
     const earlier = assertPaid(await pay(server, await signedHeader(wallet)))
@@ -153,7 +159,7 @@ chainTest(
       const spent = await loop.spent(wallet)
       assertPending(await broken({ '/settle': 'false claim' }, () => pay(server, header)))
       assert.equal(await stateOf(header), 'unknown')
-      // The payer sends it again; the claim is as false as before.
+      // The payer sends the payment again, and the facilitator makes the same false claim.
       assertPending(await broken({ '/settle': 'false claim' }, () => pay(server, header)))
       assert.equal(await loop.spent(wallet), spent)
       assertPaid(await pay(server, header))
@@ -163,7 +169,7 @@ chainTest(
 )
 
 chainTest(
-  '503: a remote facilitator claims a payment while the node is down: not served before the node tells',
+  '503: while the node is down, a payment that the facilitator claims is not served',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -174,21 +180,24 @@ chainTest(
   },
 )
 
-chainTest('503: a lost answer, then a new signature under the same key: one charge', async () => {
-  const wallet = await loop.richWallet()
-  const headers = { 'Idempotency-Key': 'purchase-with-a-lost-answer' }
-  const faults = { '/settle': 'answer lost', node: true } as const
-  const first = await signedHeader(wallet)
-  assertPending(await broken(faults, () => pay(server, first, { headers })))
-  const second = await signedHeader(wallet)
-  assertPaid(await pay(server, second, { headers }))
-  assert.equal(await stateOf(first), 'settled')
-  assert.equal(await stateOf(second), undefined, 'it was never taken up')
-  assert.equal(await loop.spent(wallet), 10_000)
-})
+chainTest(
+  '503: after a lost answer, a new signature under the same Idempotency-Key is charged only once in total',
+  async () => {
+    const wallet = await loop.richWallet()
+    const headers = { 'Idempotency-Key': 'purchase-with-a-lost-answer' }
+    const faults = { '/settle': 'answer lost', node: true } as const
+    const first = await signedHeader(wallet)
+    assertPending(await broken(faults, () => pay(server, first, { headers })))
+    const second = await signedHeader(wallet)
+    assertPaid(await pay(server, second, { headers }))
+    assert.equal(await stateOf(first), 'settled')
+    assert.equal(await stateOf(second), undefined, 'it was never taken up')
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
 
 chainTest(
-  '200: a payment that is shown twenty times more while it is held, and again, is verified once',
+  '200: a payment presented twenty more times while it is held, and once later, is verified once',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -211,7 +220,7 @@ chainTest(
 )
 
 chainTest(
-  '503: the work itself is not available: nothing moved, and the payment still buys',
+  '503: the read itself is unavailable: nothing is transferred, and the same payment buys later',
   async () => {
     let isAway = true
     const shaky = await loop.start({
@@ -246,7 +255,7 @@ chainTest(
 )
 
 chainTest(
-  '402: a payer that has nothing left between verification and settlement is told, and pays by the same header later',
+  '402: a payer whose funds vanish between verification and settlement is told, and pays later with the same header',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -263,7 +272,7 @@ chainTest(
 )
 
 chainTest(
-  '200: somebody else sends the authorization first, in the middle of the sale: it was paid, so it is served',
+  '200: an authorization sent by a third party between verification and settlement is paid, so it is served',
   async () => {
     const wallet = await loop.richWallet()
     const signed = await signAuthorization(wallet, terms)
@@ -278,7 +287,7 @@ chainTest(
   },
 )
 
-chainTest('what a facilitator and a node say reaches no answer, no log and no ledger', async () => {
+chainTest('texts of facilitator and node reach no answer, log or table', async () => {
   const wallet = await loop.richWallet()
   const replies = [
     await broken({ '/verify': 'error' }, async () => pay(server, await signedHeader(wallet))),
@@ -298,7 +307,7 @@ chainTest('what a facilitator and a node say reaches no answer, no log and no le
     assert.ok(!told.includes(secret), secret)
 })
 
-chainTest('402: a paid answer is not given again for ever', async () => {
+chainTest('402: a paid answer is served again for a limited time only', async () => {
   const wallet = await loop.richWallet()
   const header = await signedHeader(wallet)
   assertPaid(await pay(server, header))

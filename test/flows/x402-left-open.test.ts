@@ -1,4 +1,7 @@
-/** Payments that were left in the middle, by a crash, by who took too long, by a caller that is gone: what becomes of them. */
+/**
+ * Payments interrupted in the middle by a crash, a slow process or a caller that leaves, and how
+ * they end.
+ */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after } from 'node:test'
@@ -30,7 +33,7 @@ const blind = await loop.start({ blind: true })
 after(() => loop.stop())
 
 chainTest(
-  'what was paid and could not be written down was served, and another server serves it again when the lease is over, charged once',
+  'a payment served but not stored as settled is served again by another server after the lease, charged once',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -50,7 +53,7 @@ chainTest(
 )
 
 chainTest(
-  '503: without a node what is not written down is not served, for nothing else could tell',
+  '503: without a node a settlement that is not stored is not served, because nothing else could prove it',
   async () => {
     const header = await signedHeader(await loop.richWallet())
     const dying = await loop.start({ blind: true, db: endingAt('settled') })
@@ -61,7 +64,7 @@ chainTest(
 )
 
 chainTest(
-  '503: the database fails when a payment that may have been made comes again: still only the same may follow',
+  '503: the database fails when a payment of unknown outcome is presented again; the payment can still be served later',
   async () => {
     const header = await signedHeader(await loop.richWallet())
     assertPending(await broken({ '/settle': 'request lost' }, () => pay(server, header)))
@@ -72,7 +75,7 @@ chainTest(
 )
 
 chainTest(
-  '503: a hold that the database takes too long for is given up, and released when it stands',
+  '503: a hold that exceeds the database deadline is given up, and released once it is stored',
   async () => {
     const { db } = loop.database
     const wallet = await loop.richWallet()
@@ -98,7 +101,7 @@ chainTest(
 )
 
 chainTest(
-  'what is settled when its payer came back and left again is listed until it is served',
+  'a payment settled after its payer left again is listed as undelivered until it is served',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -124,7 +127,7 @@ chainTest(
 )
 
 chainTest(
-  '503: a payment that may have been made, for what is there no more: whether it was paid is still not known',
+  '503: a payment of unknown outcome for a thing that no longer exists stays unknown',
   async () => {
     const header = await signedHeader(await loop.richWallet())
     const faults = { '/settle': 'answer lost', node: true } as const
@@ -138,7 +141,7 @@ chainTest(
 )
 
 chainTest(
-  '503: somebody else has sent it, and the chain does not tell: it is not refused before that is known',
+  '503: a payment sent by a third party is not rejected while the chain cannot show it',
   async () => {
     const wallet = await loop.richWallet()
     const signed = await signAuthorization(wallet, terms)
@@ -152,7 +155,7 @@ chainTest(
 )
 
 chainTest(
-  '200: without a node the database has its time to write down that a payment is settled',
+  '200: without a node the server allows the database its full time to store the settlement',
   async () => {
     const { db } = loop.database
     const header = await signedHeader(await loop.richWallet())
@@ -174,7 +177,7 @@ chainTest(
   },
 )
 
-chainTest('an orderly end waits for what is being written down', async () => {
+chainTest('an orderly shutdown waits until settlements are stored', async () => {
   const header = await signedHeader(await loop.richWallet())
   const writing = Promise.withResolvers<void>()
   const { db } = loop.database
@@ -198,7 +201,7 @@ chainTest('an orderly end waits for what is being written down', async () => {
   assert.equal(await stateOf(header), 'settled')
 })
 
-chainTest('a crash before settling: nothing was sent, and what is held lapses', async () => {
+chainTest('a crash before settlement: nothing was sent, and the hold expires', async () => {
   const wallet = await loop.richWallet()
   const header = await signedHeader(wallet)
   const dying = await loop.start({ db: endingAfter('insert into x402_payments') })
@@ -209,7 +212,10 @@ chainTest('a crash before settling: nothing was sent, and what is held lapses', 
   assert.equal(await loop.spent(wallet), 10_000)
 })
 
-/** The database, until it has done this: what it answered is lost, and from then on nothing is written any more. */
+/**
+ * Returns a database that fails after the first statement that contains `text`: its answer is lost
+ * and no later write happens.
+ */
 function endingAfter(text: string): Db {
   const { db } = loop.database
   let hasEnded = false
@@ -225,7 +231,7 @@ function endingAfter(text: string): Db {
   }
 }
 
-/** The database, until the row is to move to this state: from then on nothing is written any more. */
+/** Returns a database that fails at the change to this state and at every later write. */
 function endingAt(state: string): Db {
   const { db } = loop.database
   let hasEnded = false
@@ -240,7 +246,7 @@ function endingAt(state: string): Db {
   }
 }
 
-chainTest('a caller that leaves while the work is done is not charged', async () => {
+chainTest('a caller that leaves while the read runs is not charged', async () => {
   const wallet = await loop.richWallet()
   const header = await signedHeader(wallet)
   await leaveWhileReading(header)
@@ -249,7 +255,7 @@ chainTest('a caller that leaves while the work is done is not charged', async ()
 })
 
 chainTest(
-  'a caller that comes back for a payment left open, and leaves again, is not charged; it still buys',
+  'a caller that presents an open payment again and leaves is not charged, and the payment still buys',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -263,7 +269,7 @@ chainTest(
 )
 
 chainTest(
-  'a caller that leaves while it is being paid: an orderly end waits for it, and it is listed until its payer comes back',
+  'a caller that leaves during settlement: an orderly shutdown waits for it, and the payment is listed until it is served',
   async () => {
     for (const isBlind of [false, true]) {
       const wallet = await loop.richWallet()
@@ -292,7 +298,7 @@ chainTest(
 )
 
 chainTest(
-  'of payments sent one behind the other each is settled when its answer can leave: who reads no further does not pay for it',
+  'pipelined payments are settled only when their answer can leave: a caller that reads no further does not pay',
   async () => {
     const wallet = await loop.richWallet()
     const { slow, letGo } = await startSlow()
@@ -319,7 +325,7 @@ function callerOf({ base }: PaidServer): Socket {
   return connect(Number(new URL(base).port), '127.0.0.1')
 }
 
-/** Resolves when the server knows. */
+/** Closes the connection and resolves once the server has noticed. */
 async function leave(server: PaidServer, caller: Socket): Promise<void> {
   caller.destroy()
   while ((await server.connections()) > 0) await turn()
@@ -335,7 +341,7 @@ async function leaveOnce(
   await leave(server, caller)
 }
 
-/** Until the server that it leaves is done with it. */
+/** Leaves while the server reads, and resolves once the server has finished the attempt. */
 async function leaveWhileReading(header: string): Promise<void> {
   const { slow, reading, letGo } = await startSlow()
   await leaveOnce(slow, { header, begun: reading })
@@ -343,7 +349,7 @@ async function leaveWhileReading(header: string): Promise<void> {
   while (!(await slow.counted()).includes('x402_attempts_total{')) await turn()
 }
 
-/** A server that does not find the first thing until it is let go. */
+/** Starts a server whose read of thing 1 waits until `letGo`. */
 async function startSlow() {
   const reading = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
@@ -358,7 +364,7 @@ async function startSlow() {
 }
 
 chainTest(
-  '200: a payment is taken over from who takes too long: both serve it, and it is sent once',
+  '200: a payment is taken over from a slow process: both serve it, and it is sent once',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -377,7 +383,7 @@ chainTest(
 )
 
 chainTest(
-  'without a node the reconciler sends no payment that was only held: there may have been nothing to pay for',
+  'without a node the reconciler does not send a payment that was only held, because nothing may have been read for it',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -389,7 +395,7 @@ chainTest(
   },
 )
 
-chainTest('without a node one of several reconcilers sends a payment once more', async () => {
+chainTest('without a node only one of several reconcilers sends a payment again', async () => {
   const wallet = await loop.richWallet()
   const header = await signedHeader(wallet)
   assertPending(await broken({ '/settle': 'request lost' }, () => pay(blind, header)))
@@ -402,7 +408,7 @@ chainTest('without a node one of several reconcilers sends a payment once more',
   assert.equal(await loop.spent(wallet), 10_000)
 })
 
-/** The database, which lists what is open once two have asked for it. */
+/** Returns a database that lists open payments only after two reconcilers have asked. */
 function listingForTwo(): Db {
   const { db } = loop.database
   const both = Promise.withResolvers<void>()
@@ -420,7 +426,7 @@ function listingForTwo(): Db {
 }
 
 chainTest(
-  'the reconciler waits for a database that takes its time: nobody waits for it',
+  'the reconciler has no deadline for a slow database, because no caller waits for it',
   async () => {
     const header = await signedHeader(await loop.richWallet())
     const faults = { '/settle': 'answer lost', node: true } as const
@@ -446,7 +452,7 @@ chainTest(
 )
 
 chainTest(
-  'the reconciler finds out what nobody came back for: paid, or expired and worthless',
+  'the reconciler resolves open payments without their payer: paid, or expired and worthless',
   async () => {
     const [payer, other] = [await loop.richWallet(), await loop.richWallet()]
     const paid = await signedHeader(payer)

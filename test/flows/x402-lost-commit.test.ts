@@ -1,6 +1,7 @@
 /**
- * PostgreSQL is killed right after a paid answer, before that the payment is settled has reached the disk. What was written before the
- * payment was sent, and the chain, tell the rest: one charge, the same receipt, the books complete.
+ * PostgreSQL is killed right after a paid answer, before the commit of the settlement is on disk.
+ * The state written before the payment was sent, and the chain, restore the rest: one charge, the
+ * same receipt, a complete ledger.
  */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
@@ -48,7 +49,7 @@ before(async () => {
     connectionWaitMs: 60_000,
     onError: () => {},
   })
-  // Its commits would bring others to the disk.
+  // Commits of autovacuum would flush other commits to disk.
   await db.run(sql`alter system set autovacuum = off`)
   await db.rows(sql`select pg_reload_conf()`)
   server = await loop.start({ db })
@@ -66,7 +67,10 @@ async function stateOf(header: string): Promise<string | undefined> {
   return row?.state
 }
 
-/** Stops whoever else would bring a commit to the disk that nobody waits for. A server answers before all of its processes have begun. */
+/**
+ * Stops the WAL writer, which would flush asynchronous commits to disk. PostgreSQL accepts
+ * connections before all of its processes have started.
+ */
 async function holdWalWriter(): Promise<void> {
   const { value: pid } = await eventually('the WAL writer is there', {
     see: async () => {
@@ -78,7 +82,7 @@ async function holdWalWriter(): Promise<void> {
   process.kill(pid, 'SIGSTOP')
 }
 
-/** Pays, and loses every commit that nobody waited for. */
+/** Pays, and loses every asynchronous commit. */
 async function payAndLose(one: PaidServer, header: string, headers = {}): Promise<string> {
   await holdWalWriter()
   const transaction = assertPaid(await pay(one, header, { headers }))
@@ -88,7 +92,7 @@ async function payAndLose(one: PaidServer, header: string, headers = {}): Promis
 }
 
 chainTest(
-  'served, then forgotten by the database: the same payment again gets the same receipt, a new one under the same key as well, another thing nothing; charged once',
+  'a served payment whose commit is lost gets the same receipt again, also for a new signature under its key, and is charged once',
   async () => {
     const wallet = await loop.richWallet()
     const headers = { 'Idempotency-Key': 'one-purchase-that-is-lost' }
@@ -114,20 +118,23 @@ chainTest(
   },
 )
 
-chainTest('served, forgotten, and nobody comes back: the books have it all the same', async () => {
-  const wallet = await loop.richWallet()
-  const header = await signedHeader(wallet)
-  const before = await revenue()
-  await payAndLose(server, header)
-  assert.equal(await stateOf(header), 'settling', 'the commit was lost')
-  assert.deepEqual(await revenue(), before)
-  await later(61, () => server.reconcile())
-  assert.deepEqual(await revenue(), {
-    payments: before.payments + 1,
-    amount: before.amount + 10_000,
-  })
-  assert.equal(await loop.spent(wallet), 10_000)
-})
+chainTest(
+  'a served payment whose commit is lost is entered in the ledger even if its payer never returns',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const before = await revenue()
+    await payAndLose(server, header)
+    assert.equal(await stateOf(header), 'settling', 'the commit was lost')
+    assert.deepEqual(await revenue(), before)
+    await later(61, () => server.reconcile())
+    assert.deepEqual(await revenue(), {
+      payments: before.payments + 1,
+      amount: before.amount + 10_000,
+    })
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
 
 async function revenue(): Promise<{ payments: number; amount: number }> {
   const days = await revenueByDay(db, new Date(0))
@@ -138,7 +145,7 @@ async function revenue(): Promise<{ payments: number; amount: number }> {
 }
 
 chainTest(
-  'where the chain cannot be asked, a paid answer is on the disk before it leaves',
+  'without a chain to ask, a settlement is on disk before the paid answer leaves',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -151,7 +158,7 @@ chainTest(
   },
 )
 
-chainTest('a payment that nobody could have sent yet may be lost: it then buys, once', async () => {
+chainTest('a payment that was not sent may lose its release; it then buys once', async () => {
   const wallet = await loop.richWallet()
   const header = await signedHeader(wallet)
   await giveBackAndLose(server, header)
@@ -160,19 +167,16 @@ chainTest('a payment that nobody could have sent yet may be lost: it then buys, 
   assert.equal(await loop.spent(wallet), 10_000)
 })
 
-chainTest(
-  'where the chain cannot be asked, that nothing was sent is on the disk, too',
-  async () => {
-    const wallet = await loop.richWallet()
-    const header = await signedHeader(wallet)
-    await giveBackAndLose(blind, header)
-    assert.equal(await stateOf(header), 'released')
-    assertPaid(await pay(blind, header))
-    assert.equal(await loop.spent(wallet), 10_000)
-  },
-)
+chainTest('without a chain to ask, a release is on disk before the answer leaves', async () => {
+  const wallet = await loop.richWallet()
+  const header = await signedHeader(wallet)
+  await giveBackAndLose(blind, header)
+  assert.equal(await stateOf(header), 'released')
+  assertPaid(await pay(blind, header))
+  assert.equal(await loop.spent(wallet), 10_000)
+})
 
-/** Is told that it cannot be verified, and loses every commit that nobody waited for. */
+/** Lets a payment fail at verification, and loses every asynchronous commit. */
 async function giveBackAndLose(one: PaidServer, header: string): Promise<void> {
   facilitator.faults['/verify'] = 'error'
   await holdWalWriter()

@@ -1,4 +1,7 @@
-/** A price changes while payers hold challenges: who was told the old one pays the old one, for as long as the challenge said, and no more. */
+/**
+ * A price changes while payers hold challenges. A payer pays the price of its challenge until the
+ * challenge expires, and the new price after that.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
@@ -33,7 +36,7 @@ after(async () => {
   await loop.stop()
 })
 
-/** A server that asks for so much. */
+/** Starts a server that charges `amount` for a score lookup. */
 async function asking(amount: string, more: Partial<X402Settings> = {}): Promise<PaidServer> {
   const amounts = { score_lookup: amount, candidate_lookup: '77001', candidate_search: '77002' }
   const settings = { secrets, amounts, ...more }
@@ -42,14 +45,14 @@ async function asking(amount: string, more: Partial<X402Settings> = {}): Promise
   return server
 }
 
-/** What a caller without a payment is told. */
+/** Returns the challenge that a caller without a payment gets. */
 async function challengeOf(server: PaidServer): Promise<{ amount: string; nonce: string }> {
   const reply = await ask(server.base, { path: '/things/1' })
   const { amount, extra } = JSON.parse(reply.body.toString()).accepts[0]
   return { amount, nonce: extra.nonce }
 }
 
-/** Over when a challenge of now is. */
+/** Seconds after which a challenge of now has expired. */
 const overSeconds = 61 + terms.maxTimeoutSeconds
 
 async function later(seconds: number, work: () => Promise<void>): Promise<void> {
@@ -83,7 +86,7 @@ for (const [change, former, present] of [
   ['lowered', '14000', '13000'],
 ] as const)
   chainTest(
-    `a price is ${change}: payers of both versions pay what they were told, in its time, and what is asked now after it`,
+    `a price is ${change}: payers of both versions pay the price of their challenge until it expires, and the new price afterwards`,
     async () => {
       const before = await asking(former)
       const told = await challengeOf(before)
@@ -118,7 +121,7 @@ for (const [change, former, present] of [
     },
   )
 
-chainTest('two servers with two prices at a time take each other’s challenges', async () => {
+chainTest('two servers with different prices accept each other’s challenges', async () => {
   const [one, two] = [await asking('15000'), await asking('16000')]
   await challengeOf(one)
   await challengeOf(two)
@@ -128,23 +131,20 @@ chainTest('two servers with two prices at a time take each other’s challenges'
   assert.equal(await loop.spent(wallet), 31_000)
 })
 
-chainTest(
-  'a price that is asked all the time stays good; a challenge given late counts',
-  async () => {
-    const before = await asking('17000')
-    await challengeOf(before)
-    await later(59, async () => void (await challengeOf(before)))
-    await later(120, async () => void (await challengeOf(before)))
-    const now = await asking('18000')
-    const wallet = await loop.richWallet()
-    await later(120 + terms.maxTimeoutSeconds, async () => {
-      assertPaid(await pay(now, await signedV1(wallet, '17000')))
-    })
-  },
-)
+chainTest('every challenge extends the life of its price', async () => {
+  const before = await asking('17000')
+  await challengeOf(before)
+  await later(59, async () => void (await challengeOf(before)))
+  await later(120, async () => void (await challengeOf(before)))
+  const now = await asking('18000')
+  const wallet = await loop.richWallet()
+  await later(120 + terms.maxTimeoutSeconds, async () => {
+    assertPaid(await pay(now, await signedV1(wallet, '17000')))
+  })
+})
 
 chainTest(
-  'who asks the same for a shorter time takes nothing from who was told before',
+  'a challenge with a shorter life does not shorten the life of an earlier one',
   async () => {
     await challengeOf(await asking('24000'))
     await challengeOf(await asking('24000', { maxTimeoutSeconds: 60 }))
@@ -156,23 +156,20 @@ chainTest(
   },
 )
 
-chainTest(
-  '503: a price that cannot be kept is not said, however often it is asked for',
-  async () => {
-    const { db } = loop.database
-    const run: Db['run'] = (statement) =>
-      statement.text.includes('x402_prices')
-        ? Promise.reject(new UnavailableError('no database'))
-        : db.run(statement)
-    const server = await startLoopServer(loop, { clock, db: { ...db, run } })
-    servers.push(server)
-    for (let i = 0; i < 2; i++)
-      assertError(await ask(server.base, { path: '/things/1' }), 503, 'unavailable')
-  },
-)
+chainTest('503: a price that cannot be stored is not quoted, on any attempt', async () => {
+  const { db } = loop.database
+  const run: Db['run'] = (statement) =>
+    statement.text.includes('x402_prices')
+      ? Promise.reject(new UnavailableError('no database'))
+      : db.run(statement)
+  const server = await startLoopServer(loop, { clock, db: { ...db, run } })
+  servers.push(server)
+  for (let i = 0; i < 2; i++)
+    assertError(await ask(server.base, { path: '/things/1' }), 503, 'unavailable')
+})
 
 chainTest(
-  '402: what was never asked for this read, or for another one alone, or is not signed by the payer, buys nothing',
+  '402: an amount never quoted for this read, or a forged signature, buys nothing',
   async () => {
     const now = await asking('19000')
     await challengeOf(now)
@@ -189,7 +186,7 @@ chainTest(
 )
 
 chainTest(
-  'what was taken up stays taken up: the price and whom to pay may change, and the same payment is served again, charged once',
+  'an accepted payment stays accepted: after a change of price and payee it is served again, charged once',
   async () => {
     const remote = {
       kind: 'remote',
@@ -220,27 +217,24 @@ chainTest(
   },
 )
 
-chainTest(
-  '429: beyond the limit the ledger is not asked whether another price was said',
-  async () => {
-    let looks = 0
-    const { db } = loop.database
-    const counting: Db = {
-      ...db,
-      rows: (statement) => {
-        if (/select\s+id, state.* from x402_payments/s.test(statement.text)) looks++
-        return db.rows(statement)
-      },
-    }
-    const server = await startLoopServer(loop, { db: counting, perMinute: 2 })
-    servers.push(server)
-    const other = { ...terms, amount: '12345' }
-    const statuses = []
-    for (let i = 0; i < 4; i++) {
-      const signed = await signAuthorization(await loop.richWallet(), other)
-      statuses.push((await pay(server, base64Json(payloadV1(signed, other)))).status)
-    }
-    assert.deepEqual(statuses, [402, 402, 429, 429])
-    assert.equal(looks, 2)
-  },
-)
+chainTest('429: beyond the limit the server does not look up former prices', async () => {
+  let looks = 0
+  const { db } = loop.database
+  const counting: Db = {
+    ...db,
+    rows: (statement) => {
+      if (/select\s+id, state.* from x402_payments/s.test(statement.text)) looks++
+      return db.rows(statement)
+    },
+  }
+  const server = await startLoopServer(loop, { db: counting, perMinute: 2 })
+  servers.push(server)
+  const other = { ...terms, amount: '12345' }
+  const statuses = []
+  for (let i = 0; i < 4; i++) {
+    const signed = await signAuthorization(await loop.richWallet(), other)
+    statuses.push((await pay(server, base64Json(payloadV1(signed, other)))).status)
+  }
+  assert.deepEqual(statuses, [402, 402, 429, 429])
+  assert.equal(looks, 2)
+})

@@ -1,4 +1,7 @@
-/** A purchase has a name of its payer's choice: however often it is signed for under it, it is paid for once. */
+/**
+ * An Idempotency-Key identifies a purchase of a payer. Any number of signatures under one key is
+ * charged once.
+ */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
@@ -22,7 +25,7 @@ const server = await loop.start()
 after(() => loop.stop())
 
 chainTest(
-  'one purchase under one Idempotency-Key: signed twice, charged once; another thing under it is 400',
+  'an Idempotency-Key with two signatures is charged once; 400 for another thing under the same key',
   async () => {
     const wallet = await loop.richWallet()
     const headers = { 'Idempotency-Key': 'one-purchase-of-mine' }
@@ -36,7 +39,7 @@ chainTest(
 )
 
 chainTest(
-  'a thing in another spelling is the same thing, to a payment and to a purchase',
+  'two spellings of a thing are the same thing for a payment and for a purchase',
   async () => {
     const wallet = await loop.richWallet()
     const headers = { 'Idempotency-Key': 'one-purchase-spelled-twice' }
@@ -49,7 +52,7 @@ chainTest(
   },
 )
 
-chainTest('two payers that name their purchases alike have one each', async () => {
+chainTest('the same Idempotency-Key of two payers identifies two purchases', async () => {
   const headers = { 'Idempotency-Key': 'a-purchase-of-everybody' }
   const wallets = [await loop.richWallet(), await loop.richWallet()]
   const buyAll = async () => {
@@ -64,7 +67,7 @@ chainTest('two payers that name their purchases alike have one each', async () =
   for (const wallet of wallets) assert.equal(await loop.spent(wallet), 10_000)
 })
 
-chainTest('a key names its purchase for a day, and then another', async () => {
+chainTest('an Idempotency-Key identifies a purchase for 24 hours', async () => {
   const wallet = await loop.richWallet()
   const headers = { 'Idempotency-Key': 'a-purchase-of-the-day' }
   const first = assertPaid(await pay(server, await signedHeader(wallet), { headers }))
@@ -82,21 +85,24 @@ chainTest('a key names its purchase for a day, and then another', async () => {
   assert.equal(await loop.spent(wallet), 20_000)
 })
 
-chainTest('what was bought under a key on another chain is not paid for on this one', async () => {
-  const wallet = await loop.richWallet()
-  const headers = { 'Idempotency-Key': 'a-purchase-on-two-chains' }
-  const buy = async () => assertPaid(await pay(server, await signedHeader(wallet), { headers }))
-  const elsewhere = await buy()
-  const payer = wallet.address.toLowerCase()
-  await loop.database.db.run(sql`
+chainTest(
+  'a purchase on another chain does not pay for one under the same key on this chain',
+  async () => {
+    const wallet = await loop.richWallet()
+    const headers = { 'Idempotency-Key': 'a-purchase-on-two-chains' }
+    const buy = async () => assertPaid(await pay(server, await signedHeader(wallet), { headers }))
+    const elsewhere = await buy()
+    const payer = wallet.address.toLowerCase()
+    await loop.database.db.run(sql`
     update x402_payments set chain_id = ${networks.base.chainId} where payer = ${payer}`)
-  const here = await buy()
-  assert.notEqual(here, elsewhere)
-  assert.equal(await buy(), here)
-  assert.equal(await loop.spent(wallet), 20_000)
-})
+    const here = await buy()
+    assert.notEqual(here, elsewhere)
+    assert.equal(await buy(), here)
+    assert.equal(await loop.spent(wallet), 20_000)
+  },
+)
 
-chainTest('the key of the header names the purchase, whatever the payment calls it', async () => {
+chainTest('the Idempotency-Key header takes precedence over the payment identifier', async () => {
   const wallet = await loop.richWallet()
   const headers = { 'Idempotency-Key': 'the-name-in-the-header' }
   const named = base64Json({
@@ -109,7 +115,7 @@ chainTest('the key of the header names the purchase, whatever the payment calls 
 })
 
 chainTest(
-  '402: a payment that somebody else has sent already is not waited for where its purchase was made by another',
+  '402: a payment sent by a third party is rejected at once if another payment has made its purchase',
   async () => {
     const wallet = await loop.richWallet()
     const headers = { 'Idempotency-Key': 'a-purchase-that-was-made' }
@@ -121,7 +127,7 @@ chainTest(
   },
 )
 
-chainTest('one purchase signed ten times at once under one key is charged once', async () => {
+chainTest('ten concurrent signatures under one key are charged once', async () => {
   const wallet = await loop.richWallet()
   const headers = { 'Idempotency-Key': 'ten-signatures-at-once' }
   const replies = await Promise.all(
@@ -132,7 +138,7 @@ chainTest('one purchase signed ten times at once under one key is charged once',
 })
 
 chainTest(
-  'the same payment at another server that waits for the first asks the ledger, and tries to hold it once',
+  'a server that waits for a payment held by another server polls the ledger and tries one hold',
   async () => {
     const { db } = loop.database
     const asked = { looks: 0, holds: 0 }
@@ -167,7 +173,7 @@ chainTest(
 )
 
 chainTest(
-  'a server without a facilitator serves again what was paid for, and takes nothing up',
+  'a server without a facilitator serves settled payments again and accepts no new ones',
   async () => {
     const idle = await loop.start({ settings: { facilitator: { kind: 'none', rpcUrl: null } } })
     const wallet = await loop.richWallet()

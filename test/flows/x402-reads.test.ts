@@ -1,4 +1,7 @@
-/** The paid reads of a running server, bought with a wallet: what is a 200 is charged once, and nothing else is. */
+/**
+ * Paid reads of a running server, bought with a wallet. Every 200 is charged once, and no other
+ * answer is charged.
+ */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after } from 'node:test'
@@ -41,7 +44,7 @@ const { base } = await start()
 after(() => loop.stop())
 
 chainTest(
-  '200: the official payer buys a search, a candidate and a score; each is charged its own price',
+  '200: the official client buys a search, a candidate and a score; each is charged its own price',
   async () => {
     const shapes = { search: searchResult, candidate: candidateDetail, score: publicScore }
     for (const name of ['search', 'candidate', 'score'] as const) {
@@ -62,7 +65,7 @@ chainTest(
   },
 )
 
-chainTest('200: a search that finds nobody is an answer, and charged as one', async () => {
+chainTest('200: a search without a result is charged', async () => {
   const wallet = await loop.richWallet()
   const header = await signedFor(prices.search, wallet)
   const reply = await payFor(base, header, { path: '/api/v1/candidates/search?q=mary' })
@@ -72,7 +75,7 @@ chainTest('200: a search that finds nobody is an answer, and charged as one', as
 })
 
 chainTest(
-  '402: without a payment nobody learns which scores and people there are, whatever they know already',
+  '402: without a payment an answer does not reveal which scores and candidates exist',
   async () => {
     const paths = [
       reads.score,
@@ -85,28 +88,31 @@ chainTest(
   },
 )
 
-chainTest('404: hidden and absent are the same bytes, and nothing moves', async () => {
-  const wallet = await loop.richWallet()
-  const pairs = [
-    [prices.score, `/api/v1/scores/${scoreOf.mary}`, `/api/v1/scores/${'0'.repeat(64)}`],
-    [prices.candidate, '/api/v1/candidates/mary', '/api/v1/candidates/nobody'],
-  ] as const
-  for (const [price, ...paths] of pairs) {
-    const answers = []
-    for (const path of paths) {
-      const reply = await payFor(base, await signedFor(price, wallet), { path })
-      const { date: _, ratelimit: __, 'x-request-id': ___, ...headers } = reply.headers
-      answers.push({ status: reply.status, headers, body: reply.body.toString() })
+chainTest(
+  '404: a hidden and a missing record have the same bytes and are not charged',
+  async () => {
+    const wallet = await loop.richWallet()
+    const pairs = [
+      [prices.score, `/api/v1/scores/${scoreOf.mary}`, `/api/v1/scores/${'0'.repeat(64)}`],
+      [prices.candidate, '/api/v1/candidates/mary', '/api/v1/candidates/nobody'],
+    ] as const
+    for (const [price, ...paths] of pairs) {
+      const answers = []
+      for (const path of paths) {
+        const reply = await payFor(base, await signedFor(price, wallet), { path })
+        const { date: _, ratelimit: __, 'x-request-id': ___, ...headers } = reply.headers
+        answers.push({ status: reply.status, headers, body: reply.body.toString() })
+      }
+      assert.equal(answers[0]?.status, 404)
+      assert.equal(answers[0]?.headers['payment-response'], undefined)
+      assert.deepEqual(answers[0], answers[1])
     }
-    assert.equal(answers[0]?.status, 404)
-    assert.equal(answers[0]?.headers['payment-response'], undefined)
-    assert.deepEqual(answers[0], answers[1])
-  }
-  assert.equal(await loop.spent(wallet), 0)
-})
+    assert.equal(await loop.spent(wallet), 0)
+  },
+)
 
 chainTest(
-  '400 and 405: a parameter out of its form and HEAD are refused before the payment is looked at, and it still buys',
+  '400 and 405: invalid parameters and HEAD are rejected before the payment is read, and the payment still buys',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedFor(prices.search, wallet)
@@ -129,7 +135,7 @@ chainTest(
   },
 )
 
-chainTest('200: a condition never turns what is paid for into a 304', async () => {
+chainTest('200: a conditional header never turns a paid answer into a 304', async () => {
   const wallet = await loop.richWallet()
   const header = await signedFor(prices.score, wallet)
   const question = { path: reads.score, headers: { 'If-None-Match': '*' } }
@@ -140,7 +146,7 @@ chainTest('200: a condition never turns what is paid for into a 304', async () =
   assert.equal(await loop.spent(wallet), prices.score)
 })
 
-chainTest('402: what a search costs buys no candidate, and nothing moves', async () => {
+chainTest('402: the price of a search buys no candidate, and nothing is transferred', async () => {
   const wallet = await loop.richWallet()
   const header = await signedFor(prices.search, wallet)
   const reply = await payFor(base, header, { path: reads.candidate })
@@ -155,7 +161,7 @@ chainTest('429: a payer over its limit is not charged; another one is served', a
     payFor(limited.base, await signedFor(prices.score, payer), { path: reads.score })
   assertPaid(await buy())
   assertPaid(await buy())
-  // The first of them is held by the time that the call is counted, and given up.
+  // The server holds the first payment until it has counted the call, and then releases it.
   for (const _ of ['not known', 'known']) {
     const denied = await buy()
     assert.equal(denied.status, 429)
@@ -173,7 +179,7 @@ chainTest('429: a payer over its limit is not charged; another one is served', a
   assertPaid(await buy(await loop.richWallet()))
 })
 
-chainTest('who only names a payer uses up nothing of that payer’s limit', async () => {
+chainTest('a forged payment does not count against the limit of the payer it names', async () => {
   const limited = await start({ KEY_CALLS_PER_MINUTE: '2' })
   const wallet = await loop.richWallet()
   const { authorization } = await signAuthorization(wallet, terms)
@@ -189,7 +195,7 @@ chainTest('who only names a payer uses up nothing of that payer’s limit', asyn
     )
 })
 
-chainTest('429: payments that buy nothing are counted where they come from', async () => {
+chainTest('429: invalid payments count against the address of their caller', async () => {
   const limited = await start({ KEY_CALLS_PER_MINUTE: '2' })
   const wallet = await loop.richWallet()
   const { authorization } = await signAuthorization(wallet, terms)
@@ -201,7 +207,7 @@ chainTest('429: payments that buy nothing are counted where they come from', asy
       make: () => base64Json(payloadV1({ authorization, signature }, terms)),
       status: 402,
     },
-    // Of many payers, whose own limits are not spent.
+    // Each payment has a new payer, so no payer's limit is reached.
     'of another price': { make: () => signedFor(prices.score + 1, testWallet()), status: 402 },
   }
   for (const [i, [name, { make, status }]] of Object.entries(worthless).entries()) {

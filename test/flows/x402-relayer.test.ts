@@ -1,4 +1,4 @@
-/** Processes that send with one relayer, each in its turn, however long another's takes. */
+/** Processes that share a relayer send one at a time, for any duration of the others' turns. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -27,7 +27,7 @@ after(async () => {
 })
 
 chainTest(
-  '200: while another process has the relayer, its turn is asked for again and again, and nothing is sent',
+  '200: while another process holds the relayer, the server keeps asking for its turn and sends nothing',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)

@@ -1,4 +1,4 @@
-/** The server with payments on, as the operator starts it. */
+/** The server with x402 payments enabled, as the operator starts it. */
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ Object.assign(command.env, {
   X402_SECRETS: 'a secret of at least thirty-two characters',
 })
 
-test('a relayer key that is none stops the start, and neither key nor node is told', async () => {
+test('an invalid relayer key stops the start, and the message reveals neither key nor node', async () => {
   writeFileSync(keyFile, 'a key of another kind')
   const { code, err } = await command.run(['serve'])
   assert.equal(code, 1)
@@ -32,7 +32,7 @@ test('a relayer key that is none stops the start, and neither key nor node is to
   assert.doesNotMatch(err, /another kind|canary/)
 })
 
-test('doctor: a key that stops the start fails; a node that does not answer is warned of', async () => {
+test('doctor: a key that would stop the start is a failure; a silent node is a warning', async () => {
   const broken = await command.run(['doctor'])
   assert.equal(broken.code, 1)
   assert.match(broken.out, /^fail +payments +X402_RELAYER_KEY_FILE must name a file/m)
@@ -45,7 +45,7 @@ test('doctor: a key that stops the start fails; a node that does not answer is w
 
 const noPayments = { X402_FACILITATOR: 'none', X402_PAY_TO: '', X402_RELAYER_KEY_FILE: '' }
 
-test('doctor: metering without a payee is warned of; without metering there is nothing to say (decision D21)', async () => {
+test('doctor: metering without a payee is a warning; without metering there is no finding (decision D21)', async () => {
   const doctor = async (env: Record<string, string>) =>
     (await ended(startWith(env, ['doctor']))).out
   assert.match(
@@ -57,7 +57,7 @@ test('doctor: metering without a payee is warned of; without metering there is n
   assert.match(await doctor(payee), /^warn +payments +no facilitator is set/m)
 })
 
-test('payments that are on and not used yet cost a server less than 30 MB', async () => {
+test('enabled but unused payments cost a server less than 30 MB', async () => {
   const without = await peakBytesOf(noPayments)
   const bytes = (await peakBytesOf({})) - without
   assert.ok(bytes < 30e6, `${Math.round(bytes / 1e6)} MB over ${Math.round(without / 1e6)} MB`)
@@ -71,7 +71,7 @@ function startWith(env: Record<string, string>, args: readonly string[]): ChildP
   return child
 }
 
-/** Of a server from its start until it listens. */
+/** Returns the peak memory of a server from its start until it listens, in bytes. */
 async function peakBytesOf(env: Record<string, string>): Promise<number> {
   const child = startWith(env, ['serve'])
   const end = ended(child)

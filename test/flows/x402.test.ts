@@ -1,4 +1,7 @@
-/** The whole loop, on a chain of our own: challenge, signature, verification, settlement, receipt. With the official code on both sides. */
+/**
+ * The whole payment loop on a local chain: challenge, signature, verification, settlement, receipt.
+ * Both sides run the official code.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -43,7 +46,7 @@ after(async () => {
   await loop.stop()
 })
 
-chainTest('402: without a payment there is a challenge, and nothing is written', async () => {
+chainTest('402: a request without a payment gets a challenge, and nothing is stored', async () => {
   const reply = await ask(server.base, { path: '/things/1' })
   assert.equal(reply.status, 402)
   assert.deepEqual(
@@ -55,7 +58,7 @@ chainTest('402: without a payment there is a challenge, and nothing is written',
 })
 
 chainTest(
-  '402: a transfer that the node refuses to simulate moves nothing; later the same payment buys',
+  '402: if the node fails the simulation of a transfer, nothing is transferred; the same payment buys later',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -72,7 +75,7 @@ chainTest(
 )
 
 chainTest(
-  '200: the official payer of both versions pays the challenge and gets a receipt',
+  '200: the official client of both versions pays the challenge and gets a receipt',
   async () => {
     const wallet = await loop.richWallet()
     const before = await loop.chain.balanceOf(payTo)
@@ -94,18 +97,15 @@ chainTest(
   },
 )
 
-chainTest(
-  'the payer of version 1 that these tests run has the lines of docs/pay-with-x402.md',
-  () => {
-    const page = readFileSync('docs/pay-with-x402.md', 'utf8')
-    const [, lines = ''] = /`x402-fetch`[^`]*```ts\n(.*?)```/s.exec(page) ?? []
-    assert.match(lines, /wrapFetchWithPayment/)
-    assert.ok(readFileSync('test/clients/x402-fetch/pay.mjs', 'utf8').includes(lines))
-  },
-)
+chainTest('the version 1 client of these tests has the lines of docs/pay-with-x402.md', () => {
+  const page = readFileSync('docs/pay-with-x402.md', 'utf8')
+  const [, lines = ''] = /`x402-fetch`[^`]*```ts\n(.*?)```/s.exec(page) ?? []
+  assert.match(lines, /wrapFetchWithPayment/)
+  assert.ok(readFileSync('test/clients/x402-fetch/pay.mjs', 'utf8').includes(lines))
+})
 
 chainTest(
-  '200: the official payer of version 1 pays the challenge and reads its receipt',
+  '200: the official client of version 1 pays the challenge and reads its receipt',
   async () => {
     const privateKey = `0x${randomBytes(32).toString('hex')}` as const
     const wallet = privateKeyToAccount(privateKey)
@@ -135,7 +135,7 @@ chainTest(
 )
 
 chainTest(
-  'the lines of docs/pay-with-x402.md pay, and asked again under one key they pay once',
+  'the lines of docs/pay-with-x402.md pay, and a second call under the same key is not charged',
   async () => {
     const page = readFileSync('docs/pay-with-x402.md', 'utf8')
     const [, lines] = /```ts\n(.*?registerExactEvmScheme.*?)```/s.exec(page) ?? []
@@ -154,7 +154,7 @@ chainTest(
 )
 
 chainTest(
-  '200: a payer that knows version 2 alone pays where the operator chose its header',
+  '200: a client that knows only version 2 pays if the operator chose the header of version 2',
   async () => {
     const wallet = await loop.richWallet()
     const { ExactEvmScheme } = await import('@x402/evm/exact/client')
@@ -168,18 +168,21 @@ chainTest(
   },
 )
 
-chainTest('200: a payment made by hand, of either version, in either header', async () => {
-  const wallet = await loop.richWallet()
-  for (const name of ['X-PAYMENT', 'PAYMENT-SIGNATURE'])
-    for (const payload of [payloadV1, payloadV2]) {
-      const header = base64Json(payload(await signAuthorization(wallet, terms), terms))
-      assertPaid(await ask(server.base, { path: '/things/1', headers: { [name]: header } }))
-    }
-  assert.equal(await loop.spent(wallet), 40_000)
-})
+chainTest(
+  '200: a payment built by hand is accepted in either version and either header',
+  async () => {
+    const wallet = await loop.richWallet()
+    for (const name of ['X-PAYMENT', 'PAYMENT-SIGNATURE'])
+      for (const payload of [payloadV1, payloadV2]) {
+        const header = base64Json(payload(await signAuthorization(wallet, terms), terms))
+        assertPaid(await ask(server.base, { path: '/things/1', headers: { [name]: header } }))
+      }
+    assert.equal(await loop.spent(wallet), 40_000)
+  },
+)
 
 chainTest(
-  '200 fifty times: the same payment sent at once to two servers is taken once, and every receipt is the same',
+  '200: fifty concurrent copies of a payment on two servers are charged once and get the same receipt',
   async () => {
     const wallet = await loop.richWallet()
     const header = await signedHeader(wallet)
@@ -193,7 +196,7 @@ chainTest(
 )
 
 chainTest(
-  '200: twenty payers at once through one relayer on two servers, each charged once',
+  '200: twenty concurrent payers through one relayer on two servers are charged once each',
   async () => {
     const wallets = await Promise.all(Array.from({ length: 20 }, loop.richWallet))
     const replies = await Promise.all(
@@ -206,26 +209,32 @@ chainTest(
   },
 )
 
-chainTest('402: a payment for one thing buys no other, and moves nothing more', async () => {
-  const wallet = await loop.richWallet()
-  const header = await signedHeader(wallet)
-  assertPaid(await pay(server, header))
-  assertRefused(await pay(server, header, { path: '/things/2' }), 'invalid_transaction_state')
-  assert.equal(await loop.spent(wallet), 10_000)
-})
+chainTest(
+  '402: a payment for one thing buys no other, and nothing more is transferred',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    assertPaid(await pay(server, header))
+    assertRefused(await pay(server, header, { path: '/things/2' }), 'invalid_transaction_state')
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
 
-chainTest('404: what is not there is not charged, and the payment still buys what is', async () => {
-  const wallet = await loop.richWallet()
-  const header = await signedHeader(wallet)
-  const reply = await pay(server, header, { path: '/things/404' })
-  assert.equal(reply.status, 404)
-  assert.equal(reply.headers['payment-response'], undefined)
-  assert.equal(await loop.spent(wallet), 0)
-  assertPaid(await pay(server, header))
-  assert.equal(await loop.spent(wallet), 10_000)
-})
+chainTest(
+  '404: a missing thing is not charged, and the payment still buys an existing one',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    const reply = await pay(server, header, { path: '/things/404' })
+    assert.equal(reply.status, 404)
+    assert.equal(reply.headers['payment-response'], undefined)
+    assert.equal(await loop.spent(wallet), 0)
+    assertPaid(await pay(server, header))
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
 
-chainTest('402: every way to tamper with a payment, and nothing moves', async () => {
+chainTest('402: a tampered payment is rejected and nothing is transferred', async () => {
   const wallet = await loop.richWallet()
   const signed = await signAuthorization(wallet, terms)
   const seconds = Math.floor(Date.now() / 1_000)
@@ -330,7 +339,7 @@ chainTest('402: every way to tamper with a payment, and nothing moves', async ()
 })
 
 chainTest(
-  '400: two payment headers that differ, or one that is too long, and nothing moves',
+  '400: two different payment headers or an overlong one are rejected and nothing is transferred',
   async () => {
     const wallet = await loop.richWallet()
     const [one, two] = [await signedHeader(wallet), await signedHeader(wallet)]
@@ -342,7 +351,7 @@ chainTest(
   },
 )
 
-chainTest('402: an authorization that its payer cancelled buys nothing', async () => {
+chainTest('402: an authorization cancelled by its payer buys nothing', async () => {
   const wallet = await loop.richWallet()
   const nonce = `0x${randomBytes(32).toString('hex')}`
   const header = await signedHeader(wallet, { nonce })
@@ -352,7 +361,7 @@ chainTest('402: an authorization that its payer cancelled buys nothing', async (
 })
 
 chainTest(
-  '200: somebody else has sent the authorization before we were asked: it was paid, so it is served, for one thing, once',
+  '200: an authorization that a third party has sent earlier is paid, so it is served for one thing, once',
   async () => {
     const wallet = await loop.richWallet()
     const signed = await signAuthorization(wallet, terms)
@@ -365,7 +374,7 @@ chainTest(
   },
 )
 
-chainTest('402: what was sent before, to somebody else, buys nothing', async () => {
+chainTest('402: an authorization that was sent earlier to another payee buys nothing', async () => {
   const wallet = await loop.richWallet()
   const nonce = `0x${randomBytes(32).toString('hex')}`
   const elsewhere = { ...terms, payTo: testWallet().address }
@@ -376,7 +385,7 @@ chainTest('402: what was sent before, to somebody else, buys nothing', async () 
 })
 
 chainTest(
-  '402: a signature that only the chain can read is looked at before anything is written, and holds up no purchase of the payer it names',
+  '402: a signature that only the chain can check is checked before any write and delays no purchase of the payer it names',
   async () => {
     const wallet = await loop.richWallet()
     const headers = { 'Idempotency-Key': 'a-purchase-of-the-payer' }
@@ -395,7 +404,7 @@ chainTest(
     const states = () =>
       db.rows<{ state: string }>(sql`select state from x402_payments where payer = ${payer}`)
     assert.equal((await states()).length, 1)
-    // The answer leaves while the ledger is told that the payment is settled.
+    // The answer leaves while the settlement is being stored.
     await eventually('the payment is settled', {
       see: async () => (await states())[0]?.state === 'settled',
     })
