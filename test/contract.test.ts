@@ -1,6 +1,7 @@
 /**
- * The contract, driven: every operation of the checked-in OpenAPI document and every status of it that a client can cause, over
- * real HTTP on a real database, each answer held against the document. What is listed and not driven has its reason below.
+ * Tests the checked-in OpenAPI document: every operation and every status that a client can cause,
+ * over real HTTP on a real database. Each answer is compared with the document. `notDriven` gives
+ * the reason for every status that is not tested.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -28,9 +29,9 @@ interface Operation {
   name: string
   method: string
   path: string
-  /** Whether it is for anybody. */
+  /** True if callers need no API key and no session. */
   isOpen: boolean
-  /** Whether it is for the session of a signed-in user alone. */
+  /** True if callers need the session of a signed-in user. */
   isSession: boolean
   responses: Record<string, Json>
 }
@@ -43,10 +44,10 @@ const ajv = new Ajv2020({ strict: false, allErrors: true })
 formats.default(ajv)
 ajv.addSchema(contract, 'contract')
 
-/** At the address of the checked-in contract, so that its documents are those of the contract byte for byte. */
+/** The address of the checked-in contract, so that served documents match it byte for byte. */
 const service = await startService('https://scores.example.org')
 after(() => service.stop())
-/** Nothing was ever issued here, and there is no signing key. */
+/** A deployment without a signing key, which never issued a credential. */
 const unsigned = await startService('https://unsigned.example.org')
 after(() => unsigned.stop())
 
@@ -58,7 +59,7 @@ await revokeCredentials(service.database.db, tokens, systemClock())
 await issuer.publish()
 const listPath = new URL(String(valid.credential.credentialStatus.statusListCredential)).pathname
 
-/** Of accounts without credits; those of the test environment cost nothing. */
+/** Keys of several accounts. Only `richKey` can pay; calls with a test key cost nothing. */
 const { db } = service.database
 const reading = ['candidates:read', 'scores:read'] as const
 const sandboxKey = await newKey(db, { environment: 'test', scopes: reading })
@@ -82,7 +83,7 @@ const verify = (body: string | Buffer, headers: Record<string, string> = {}): Qu
   body,
 })
 
-/** A good request for each operation that is for anybody. */
+/** A good request for each open operation, and for paid reads with a test key. */
 const open: Record<string, Question> = {
   getOpenApi: { path: '/api/v1/openapi.json' },
   getWellKnownOpenApi: { path: '/.well-known/service-openapi.json' },
@@ -128,10 +129,10 @@ const good = { ...open, ...keyed.good, ...own.good }
 interface Drive {
   operation: string
   status: number
-  /** What is sent, as the test's name tells it. */
+  /** Describes the request in the title of the test. */
   sent: string
   question: Question
-  /** `service` unless given. */
+  /** The service to ask, by default `service`. */
   at?: typeof service
   error?: string
 }
@@ -141,7 +142,10 @@ const ldJson = { 'Content-Type': 'application/ld+json' }
 const unsupported = 'unsupported_media_type'
 let caller = 0
 
-/** Headers that say nothing of one operation: framing, security, CORS, and what a refusal allows instead. */
+/**
+ * Headers that the contract does not declare for each operation: framing, security, CORS, and
+ * Allow.
+ */
 const everywhere = (
   'date connection keep-alive transfer-encoding allow vary content-type content-length content-encoding ' +
   'x-content-type-options content-security-policy referrer-policy strict-transport-security ' +
@@ -370,7 +374,7 @@ const drives: Drive[] = [
   ...own.drives,
 ]
 
-/** Listed, and not to be caused by a client of a sound service. */
+/** Statuses in the contract that no client can cause on a healthy service, with the reason. */
 const notDriven: Record<string, string> = {
   'verifyScoreCredential 500': 'a defect of ours',
   'getScoreCredentialStatus 500': 'a defect of ours',
@@ -391,7 +395,7 @@ const notDriven: Record<string, string> = {
   ),
 }
 
-test('the table drives every operation and every listed status, or says why not', () => {
+test('the table tests every operation and every listed status, or gives a reason', () => {
   const listed = operations.flatMap(({ name, responses }) =>
     Object.keys(responses)
       .filter((status) => status !== 'default' && status !== '304')
@@ -416,7 +420,7 @@ for (const { operation, status, sent, question, at = service, error } of drives)
     if (error !== undefined) assert.equal(body.error, error)
   })
 
-test('429 verifyScoreCredential: the 61st call of one address within a minute; another address is served', async () => {
+test('429 verifyScoreCredential: the 61st call from one address in a minute is rejected; another address is served', async () => {
   const caller = newCaller()
   const question = verify('{}')
   for (let call = 1; call <= 60; call++)
@@ -434,7 +438,7 @@ test('429 verifyScoreCredential: the 61st call of one address within a minute; a
 })
 
 for (const [name, question] of Object.entries(keyed.good))
-  test(`429 ${name}: one wrong key too many of one address; a valid key is served there`, async () => {
+  test(`429 ${name}: the 31st wrong key from one address is rejected; a valid key from there is served`, async () => {
     const caller = newCaller()
     const wrong = withHeaders(question, { Authorization: `Bearer svc_live_${name}` })
     for (let call = 1; call <= 30; call++)
@@ -446,7 +450,7 @@ for (const [name, question] of Object.entries(keyed.good))
   })
 
 for (const [name, question] of Object.entries(own.good))
-  test(`429 ${name}: the 301st call of one session within a minute; another session is served`, async () => {
+  test(`429 ${name}: the 301st call of one session in a minute is rejected; another session is served`, async () => {
     const { headers } = await newSession(db)
     await useUp(headers)
     const reply = await ask(service.base, withHeaders(question, headers))
@@ -462,12 +466,12 @@ for (const { name, responses, isOpen } of operations.filter(({ method }) => meth
   const isDocument = '304' in responses
 
   if (!isOpen)
-    test(`405 HEAD ${name}: a look that costs nothing is none`, async () => {
+    test(`405 HEAD ${name}: HEAD is not allowed, so it cannot bypass the checks of GET`, async () => {
       const head = await ask(service.base, { ...question, method: 'HEAD' })
       assert.equal(head.status, 405)
     })
   else
-    test(`HEAD ${name}: the headers of GET, without a body`, async () => {
+    test(`HEAD ${name}: the answer has the headers of GET and no body`, async () => {
       const get = await ask(service.base, question)
       const head = await ask(service.base, { ...question, method: 'HEAD' })
       assert.equal(head.status, 200)
@@ -477,14 +481,14 @@ for (const { name, responses, isOpen } of operations.filter(({ method }) => meth
     })
 
   if (!isDocument)
-    test(`${name} is no document: it is never stored and has no ETag`, async () => {
+    test(`${name}: the answer is not cacheable and has no ETag`, async () => {
       const reply = await ask(service.base, withHeaders(question, { 'If-None-Match': '*' }))
       assert.equal(reply.status, 200)
       assert.equal(reply.headers.etag, undefined)
       assert.equal(reply.headers['cache-control'], 'private, no-store')
     })
   else
-    test(`304 ${name}: while the ETag is current, for each encoding its own`, async () => {
+    test(`304 ${name}: each encoding has its own ETag, and a current ETag gets 304`, async () => {
       const etags = new Set<unknown>()
       for (const encoding of ['identity', 'gzip', 'br']) {
         const asking = withHeaders(question, { 'Accept-Encoding': encoding })
@@ -511,7 +515,7 @@ for (const path of new Set(operations.map((operation) => operation.path))) {
   const asked = (good[atPath[0]?.name ?? ''] as Question).path
   const allow = atPath.flatMap((each) => (isOpenGet(each) ? ['GET', 'HEAD'] : [each.method]))
 
-  test(`405 ${path}: the methods it takes are in Allow`, async () => {
+  test(`405 ${path}: Allow lists the methods of the path`, async () => {
     for (const method of ['DELETE', 'PUT', 'PATCH'].filter((each) => !allow.includes(each))) {
       const reply = await ask(service.base, { method, path: asked })
       assert.equal(reply.status, 405)
@@ -546,7 +550,7 @@ for (const path of new Set(operations.map((operation) => operation.path))) {
   })
 }
 
-test('404: a path that is not in the contract has the closed error body', async () => {
+test('404: a path outside the contract gets the closed error body', async () => {
   for (const path of ['/', '/api/v1', '/api/v1/openapi.json/', '/standard/v1/skills/a/b']) {
     const reply = await ask(service.base, { path })
     assert.equal(reply.status, 404, path)
@@ -554,7 +558,7 @@ test('404: a path that is not in the contract has the closed error body', async 
   }
 })
 
-test('the served contract is the checked-in one, at both paths', async () => {
+test('both paths serve the checked-in contract', async () => {
   for (const name of ['getOpenApi', 'getWellKnownOpenApi']) {
     const question = withHeaders(good[name] as Question, { 'Accept-Encoding': 'gzip' })
     const { headers, body } = await ask(service.base, question)
@@ -566,7 +570,7 @@ test('the served contract is the checked-in one, at both paths', async () => {
   }
 })
 
-test('at another address the contract differs in that address alone, and in the digests of what holds it', async () => {
+test('at another address the contract differs only in that address and in the digests that depend on it', async () => {
   const { body } = await ask(unsigned.base, good.getOpenApi as Question)
   const text = body.toString().replaceAll('unsigned.example.org', 'scores.example.org')
   const without = (contract: string) => contract.replaceAll(/sha256:[0-9a-f]{64}/g, 'sha256:…')
@@ -574,7 +578,7 @@ test('at another address the contract differs in that address alone, and in the 
   assert.equal(without(text), without(JSON.stringify(contract)))
 })
 
-test('the engine document says whether signing is configured, and leads to answers', async () => {
+test('the engine document says whether signing is configured, and its links answer 200', async () => {
   const engine = async (at: typeof service) => {
     const { body } = await ask(at.base, good.getEngineDiscovery as Question)
     return JSON.parse(body.toString())
@@ -661,7 +665,7 @@ function verifyDrives(): Drive[] {
   ]
 }
 
-/** The good request of an operation with this query is refused. */
+/** Returns a request with an invalid query, and the error it must get. */
 function refused(operation: string, status: 400 | 404, sent: string, query: string): Drive {
   const question = good[operation] as Question
   const error = status === 400 ? 'invalid_parameter' : 'not_found'
@@ -685,12 +689,15 @@ function newCaller(): string {
   return `198.51.${caller >> 8}.${caller & 255}`
 }
 
-/** Each test calls from an address of its own: limits are per address. */
+/**
+ * Sends a request from the given client address. Each test uses a new address, because limits count
+ * by address.
+ */
 function askAs(address: string, question: Question, base = service.base): Promise<Reply> {
   return ask(base, withHeaders(question, { 'X-Forwarded-For': address }))
 }
 
-/** Asserts that an answer is one the contract lists for the operation; gives its body. */
+/** Asserts that the contract lists the answer for the operation, and returns its body. */
 function conforms(name: string, reply: Reply): Json {
   const operation = operations.find((each) => each.name === name)
   const response = operation?.responses[reply.status]
@@ -729,7 +736,10 @@ function conformsTo(place: string, response: Json, reply: Reply): Json {
   return body
 }
 
-/** Declared headers have their form and the required ones are there; what is not declared is one of those that every answer has. */
+/**
+ * Asserts that declared headers have the declared form, that required ones exist, and that every
+ * other header is in `everywhere`.
+ */
 function headersConform(place: string, declared: Json, { headers }: Reply): void {
   const names = Object.keys(declared)
   for (const name of names) {

@@ -1,4 +1,4 @@
-/** A comment that cites a decision by its number leads to a page of docs/decisions/. */
+/** Every decision number in a comment must have a page in docs/decisions/. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ const citation = /\bdecisions? (D\d+(?:(?:, | and | to )D\d+)*)/g
 const pages = globSync('D*.md', { cwd: 'docs/decisions' })
 const numbers = new Set(pages.map((page) => Number(/^D(\d+)-/.exec(page)?.[1])))
 
-test('every decision that a file cites has a page', () => {
+test('every cited decision has a page', () => {
   const files = globSync(['{src,test,bench,scripts,migrations}/**/*.{ts,mjs,sql}', 'docs/*.md'])
   let cited = 0
   for (const file of files.filter((name) => !name.includes('node_modules')))

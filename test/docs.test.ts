@@ -1,4 +1,7 @@
-/** What the docs print, run as it is printed: the offline verifiers against the vectors, the backup. */
+/**
+ * Runs what the docs print, as printed: the offline verifiers with the vectors, the examples and
+ * the backup commands.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
@@ -45,12 +48,12 @@ const key = {
     publicKeyBase64url: vector.key.publicKeyBase64url,
   },
 }
-/** Revokes the credential of the other vector. */
+/** In this list the credential of the other vector is revoked. */
 const listVector = JSON.parse(readFileSync('vectors/status-list.json', 'utf8'))
 const revokedList = listVector.credentials.native
 const clearList = listWithout(Number(credential.credentialStatus.statusListIndex))
 
-/** The vector's list with one bit cleared, signed anew. */
+/** Returns the vector's list with one bit cleared and a new signature. */
 function listWithout(index: number): Record<string, unknown> {
   const indexes: number[] = listVector.revokedIndexes
   const payload = statusListPayload(origin, {
@@ -109,13 +112,13 @@ function codeBlock(language: string): string {
   return block
 }
 
-test('the scores that README and pages issue for are lines that are accepted, the first as printed', () => {
+test('the example scores are valid lines, and docs/operate.md prints the first of them', () => {
   const lines = readFileSync('docs/scores.ndjson', 'utf8').trimEnd().split('\n')
   for (const line of lines) assert.ok('username' in readScoreLine(Buffer.from(line)), line)
   assert.ok(readFileSync('docs/operate.md', 'utf8').includes(`\n    ${lines[0]}\n`))
 })
 
-test('no page puts the invented people and scores of the examples into the database of its reader', () => {
+test("no page puts the example workers and scores into the reader's own database", () => {
   const example = /bin\/assay .*docs\/\w+\.ndjson/
   const pages = ['README.md', ...globSync('docs/*.md')].filter((file) =>
     example.test(readFileSync(file, 'utf8')),
@@ -123,7 +126,7 @@ test('no page puts the invented people and scores of the examples into the datab
   assert.deepEqual(pages, ['docs/issue-scores.md'], 'a page with a database of its own')
 })
 
-test('the TypeScript verifier of the page gives every case its verdict', async () => {
+test('the TypeScript verifier of the page returns the expected verdict for every case', async () => {
   const file = join(folder, 'verify.ts')
   writeFileSync(file, codeBlock('ts'))
   const { check } = (await import(pathToFileURL(file).href)) as {
@@ -133,7 +136,7 @@ test('the TypeScript verifier of the page gives every case its verdict', async (
     assert.equal(check(given.credential, given.key, given.list, new Date(now)), expected, name)
 })
 
-test('the Python verifier of the page gives every case its verdict', (t) => {
+test('the Python verifier of the page returns the expected verdict for every case', (t) => {
   const python = ['/usr/bin/python3', 'python3'].find(
     (candidate) => spawnSync(candidate, ['-c', 'import nacl']).status === 0,
   )
@@ -162,7 +165,7 @@ test('the Python verifier of the page gives every case its verdict', (t) => {
   )
 })
 
-test('the example sources and evidence are read as they are printed, and of skills that there are', () => {
+test('the example sources and evidence are accepted as printed and name existing skills', () => {
   const lines = (file: string): string[] => readFileSync(file, 'utf8').split('\n').filter(Boolean)
   const operate = readFileSync('docs/operate.md', 'utf8')
   const [sources, evidence] = [lines('docs/sources.ndjson'), lines('docs/evidence.ndjson')]
@@ -184,7 +187,7 @@ test('the example sources and evidence are read as they are printed, and of skil
   }
 })
 
-test('the example people are read as they are printed, and every field of a person and a source is told of', () => {
+test('the example workers are accepted as printed, and every field of a worker and a source is documented', () => {
   const operate = readFileSync('docs/operate.md', 'utf8')
   const lines = readFileSync('docs/people.ndjson', 'utf8').split('\n').filter(Boolean)
   assert.ok(lines.some((line) => operate.includes(`\n    ${line}\n`)))
@@ -196,7 +199,7 @@ test('the example people are read as they are printed, and every field of a pers
     assert.match(operate, new RegExp(`\`${name}\`|"${name}":`), name)
 })
 
-test('the page for receivers tells of every member of every event, and prints a body as it is sent', () => {
+test('the page for receivers documents every member of every event and prints a body as it is sent', () => {
   const receive = readFileSync('docs/receive-webhooks.md', 'utf8')
   const { events } = JSON.parse(readFileSync('vectors/webhook-events.json', 'utf8'))
   assert.ok(receive.includes(`\n${events[0].body}\n`))
@@ -206,7 +209,7 @@ test('the page for receivers tells of every member of every event, and prints a 
   )
   const rowOf = (type: string) =>
     receive.split('\n').find((line) => line.startsWith(`| \`${type}\` |`)) ?? ''
-  /** Rows that say `the same`: of the row before. */
+  /** Events whose row refers to the row of another event. */
   const continued: Partial<Record<EventType, EventType>> = {
     'score.revised': 'score.updated',
     'dispute.resolved': 'dispute.opened',
@@ -224,7 +227,7 @@ test('the page for receivers tells of every member of every event, and prints a 
   }
 })
 
-test('the backup of docs/operate.md: nobody else can read the archives, and restored files keep their modes', () => {
+test('the backup of docs/operate.md: only the operator can read the archives, and restored files keep their modes', () => {
   const place = mkdtempSync(join(folder, 'backup-'))
   const archives = join(place, 'archives')
   const files = [

@@ -1,10 +1,10 @@
-/** Which module may import which: the layout as a table. A new module gets its row here first. */
+/** The import rules between modules, as a table. Add a row here before you add a module. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 
-/** From the ground up: a row names only modules above it, in their order. */
+/** From the bottom up: a row names only modules of earlier rows, in their order. */
 const allowed: Record<string, readonly string[]> = {
   platform: [],
   'scoring-core': [],
@@ -18,7 +18,7 @@ const allowed: Record<string, readonly string[]> = {
   'skill-standard': ['platform'],
   'score-credentials': ['platform'],
   workers: ['platform', 'webhooks'],
-  // Of score-credentials only the pure parts of a proof: keys and signatures.
+  // From score-credentials only the pure parts of a proof: keys and signatures.
   evidence: ['platform', 'scoring-core', 'score-credentials', 'workers'],
   scores: [
     'platform',
@@ -121,7 +121,7 @@ function importsOf(file: string): string[] {
   )
 }
 
-test('src/ holds folders alone, and each folder is a module of the table', () => {
+test('src/ holds only folders, and each folder is a module of the table', () => {
   assert.deepEqual(globSync('src/*.*'), [])
   const modules = new Set(sources.map(moduleOf))
   assert.deepEqual([...modules].sort(), Object.keys(allowed).sort())
@@ -145,7 +145,7 @@ test('a module imports only the modules of its row', () => {
   }
 })
 
-test('the table is in order: every module imports modules above it, and its row names no other', () => {
+test('every row names exactly the modules it imports, and all of them are in earlier rows', () => {
   const order = Object.keys(allowed)
   for (const [module, row] of Object.entries(allowed)) {
     const imported = sources.filter((file) => moduleOf(file) === module).flatMap(importsOf)
@@ -155,7 +155,7 @@ test('the table is in order: every module imports modules above it, and its row 
   }
 })
 
-test('imports have no circle', () => {
+test('imports form no cycle', () => {
   const done = new Set<string>()
   const visit = (file: string, path: string[]): void => {
     assert.ok(
@@ -171,7 +171,7 @@ test('imports have no circle', () => {
   for (const file of sources) visit(file, [])
 })
 
-test('every imported file exists under its name with .ts', () => {
+test('every imported file exists with the extension .ts', () => {
   const known = new Set(files)
   for (const file of files) {
     for (const imported of importsOf(file)) {
@@ -180,7 +180,7 @@ test('every imported file exists under its name with .ts', () => {
   }
 })
 
-test('a noun file does no I/O: it imports no store, no server and no node module but crypto, buffer and zlib', () => {
+test('a pure file imports no store, no server and no node module except crypto, buffer and zlib', () => {
   const pure = sources.filter((file) => readFileSync(file, 'utf8').includes('* Pure:'))
   assert.ok(pure.length >= 5, 'pure files open with "Pure:" in their first comment')
   for (const file of pure) {
@@ -200,7 +200,7 @@ test('a noun file does no I/O: it imports no store, no server and no node module
   }
 })
 
-test('consent and identity are changed only by the verbs that bring credentials in line', () => {
+test('consent and identity are changed only by the functions that also update credentials', () => {
   const raw = /(?:recordConsents?|recordIdentityMove|verifyFirst|registerOrEditWorkers)\b/
   const home = 'src/scores/keep-sharing.ts'
   const callers = sources.filter((file) => {
@@ -211,21 +211,21 @@ test('consent and identity are changed only by the verbs that bring credentials 
   assert.deepEqual(callers, [home])
 })
 
-test('evidence is revoked only by the verb that has the scores follow', () => {
+test('evidence is revoked only by the function that also updates the scores', () => {
   const callers = sources.filter((file) =>
     importsOf(file).includes('src/evidence/revoke-evidence.ts'),
   )
   assert.deepEqual(callers, ['src/scores/revoke-evidence.ts'])
 })
 
-test('evidence changes its owner only by the verb that has the scores follow', () => {
+test('evidence changes its owner only by the function that also updates the scores', () => {
   const callers = sources.filter((file) =>
     /import [^;]*?\bsetOwner\b/.test(readFileSync(file, 'utf8')),
   )
   assert.deepEqual(callers, ['src/scores/reassign-evidence.ts'])
 })
 
-test('environment and process output have one home each', () => {
+test('only config/ and cli/ read the environment, and only cli/ and app/serve.ts write to the console', () => {
   for (const file of sources) {
     const text = readFileSync(file, 'utf8')
     if (!/^src\/(cli|config)\//.test(file))
@@ -238,14 +238,14 @@ test('environment and process output have one home each', () => {
   }
 })
 
-test('properties are tested with the same cases every time: fast-check has one home', () => {
+test('only one file imports fast-check, so property tests always use the same seed', () => {
   const importers = globSync('{src,test}/**/*.ts').filter((file) =>
     /^import .* from 'fast-check'$/m.test(readFileSync(file, 'utf8')),
   )
   assert.deepEqual(importers, ['test/support/oracle/fc.ts'])
 })
 
-/** Modules that can open a connection, and what of them only listens or describes. */
+/** Node modules that can open a connection, each with its exports that only listen or describe. */
 const connecting: Record<string, readonly string[]> = {
   net: ['isIP', 'createServer'],
   http: ['createServer', 'STATUS_CODES', 'ServerResponse'],
@@ -258,7 +258,7 @@ const connecting: Record<string, readonly string[]> = {
   inspector: [],
 }
 
-test('outgoing connections have one home: platform/egress opens them all, but the database driver', () => {
+test('only platform/egress opens outgoing connections, apart from the database driver', () => {
   const home = /^src\/platform\/egress\//
   assert.ok(sources.some((file) => home.test(file)))
   for (const file of sources.filter((file) => !home.test(file))) {
@@ -267,7 +267,7 @@ test('outgoing connections have one home: platform/egress opens them all, but th
   }
 })
 
-test('the check of outgoing connections sees each way to open one', () => {
+test('the check of outgoing connections detects every way to open one', () => {
   const ways = [
     "import { connect } from 'node:net'",
     "import { createServer, request } from 'node:http'",

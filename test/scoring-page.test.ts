@@ -1,4 +1,7 @@
-/** The worked example of docs/scoring.md, as printed there, against the engine; and the figures of its text against the parameters. */
+/**
+ * Compares the worked example of docs/scoring.md with the engine, and the figures of its text with
+ * the parameters.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -37,7 +40,7 @@ function printed(pattern: RegExp): number[] {
   return numbers.map((number) => Number(number?.replaceAll(',', '')))
 }
 
-test('each item of the worked example has the base, decay and mass that are printed', () => {
+test('each item of the worked example has the printed base, decay and mass', () => {
   assert.equal(rows.length, 3)
   const told = explanation.items.map(({ id, base, decay, mass }) => ({ id, base, decay, mass }))
   const expected = rows.map(({ evidence, base, decay, mass }) => {
@@ -46,7 +49,7 @@ test('each item of the worked example has the base, decay and mass that are prin
   assert.deepEqual(told, expected)
 })
 
-test('the sums and the scores of the worked example are those that are printed', () => {
+test('the sums and scores of the worked example are the printed ones', () => {
   const { result, skills } = explanation
   const [sum] = skills
   const [skill] = result.skills
@@ -64,7 +67,7 @@ test('the sums and the scores of the worked example are those that are printed',
   assert.deepEqual(printed(/skill's low from (\d+) to \*\*(\d+)\*\*/), [skill?.low, sum?.raise.low])
 })
 
-test('the parameters and bands of the page are those of the engine', () => {
+test('the page has the parameters and bands of the engine', () => {
   const { scorePrior, scorePriorValue, intervalPrior, ladder } = parameters
   assert.deepEqual(printed(/SP = ([\d,]+), T = ([\d,]+), SI = ([\d,]+)\./), [
     scorePrior,
@@ -81,7 +84,7 @@ test('the parameters and bands of the page are those of the engine', () => {
     assert.ok(page.includes(`${band} ${min}–${max}`), band)
 })
 
-test('a new result below what was shown so far lowers the score, as the page admits', () => {
+test('a new result below the current level lowers the score, as the page says', () => {
   const more = [...rows.map((row) => row.evidence), item({ id: 'e4', value: 300 })]
   assert.ok(
     explain({ evidence: more, vocabulary, asOfDay }).result.score < explanation.result.score,

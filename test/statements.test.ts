@@ -1,4 +1,4 @@
-/** Every SQL statement in the code is understood by the database as the migrations leave it. */
+/** Prepares every SQL statement of the code on the migrated schema. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
@@ -6,7 +6,7 @@ import { Client, DatabaseError } from 'pg'
 import { testDatabase } from './support/start/database.ts'
 
 interface Written {
-  /** `file:line`. */
+  /** Source position as `file:line`. */
   where: string
   text: string
 }
@@ -23,7 +23,7 @@ const sources = globSync('src/**/*.ts').filter((file) => !file.endsWith('.test.t
 const fragments = fragmentsOf(sources.map((file) => readFileSync(file, 'utf8')))
 const statements = sources.flatMap((file) => statementsOf(file, readFileSync(file, 'utf8')))
 
-test('the check finds the statements: templates, parameters, and templates inside parameters', () => {
+test('the check finds templates, parameters, and templates inside parameters', () => {
   const found = statementsOf('x.ts', 'a\nsql`select ${f({ a: `}` })}, ${b}`; sql`select 1`')
   assert.deepEqual(found, [
     { where: 'x.ts:2', text: 'select $1, $2' },
@@ -40,7 +40,7 @@ test('the check finds the statements: templates, parameters, and templates insid
   assert.ok(statements.length >= 10, `${statements.length} statements found`)
 })
 
-test('a statement that names what the schema has not is caught', async () => {
+test('a statement with a column that does not exist is detected', async () => {
   assert.match(
     String(await prepare({ where: '', text: 'select nothing from signing_keys' })),
     /nothing/,
@@ -56,7 +56,7 @@ test('every statement can be prepared on the migrated schema', async () => {
   assert.deepEqual(wrong, [])
 })
 
-/** Returns what the database has to say against a statement, or null. */
+/** Returns the database's error for a statement, or null. */
 async function prepare({ text }: Written): Promise<string | null> {
   try {
     await client.query(`prepare candidate as ${text}`)
@@ -91,7 +91,7 @@ function statementsOf(file: string, source: string, known: Fragments = fragments
 }
 
 /**
- * Returns the template that begins at `from` as `sql` sends it: a fragment becomes its text, any
+ * Returns the SQL text of the template that begins at `from`. A fragment becomes its text, any
  * other interpolation $1, $2, ….
  */
 function templateText(source: string, from: number, known: Fragments): string {
@@ -113,7 +113,9 @@ function templateText(source: string, from: number, known: Fragments): string {
   return text
 }
 
-/** The index of the brace that closes an interpolation whose inside begins at `from`. */
+/**
+ * Returns the index of the brace that closes an interpolation. `from` is the first index inside it.
+ */
 function endOfInterpolation(source: string, from: number): number {
   let depth = 1
   for (let i = from; ; i++) {

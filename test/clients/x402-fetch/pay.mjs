@@ -1,6 +1,7 @@
 /**
- * The official payer of version 1, x402-fetch, in a process of its own: its packages are not ours. Reads one order from standard input,
- * buys it, and prints a line of JSON for each request it made and the receipt at the end, as the client decodes it.
+ * Runs x402-fetch, the official version 1 client, in its own process, because its packages are not
+ * ours. Reads one order from standard input and buys it. Prints a line of JSON for each request,
+ * and at the end the receipt as the client decodes it.
  */
 import { text } from 'node:stream/consumers'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -10,14 +11,14 @@ const { url, privateKey, purchaseId } = JSON.parse(await text(process.stdin))
 const walletClient = privateKeyToAccount(privateKey)
 const fetch = toldFetch
 
-// As docs/pay-with-x402.md has it.
+// The lines of docs/pay-with-x402.md.
 const fetchPaid = wrapFetchWithPayment(fetch, walletClient)
 const answer = await fetchPaid(url, { headers: { 'Idempotency-Key': purchaseId } })
 const receipt = decodeXPaymentResponse(answer.headers.get('x-payment-response'))
 
 say({ receipt })
 
-/** What the client sends and gets, told on the way. */
+/** Reports each request of the client and its answer. */
 async function toldFetch(input, init) {
   const request = new Request(input, init)
   const answer = await globalThis.fetch(request)
