@@ -113,8 +113,7 @@ test('no secret of an endpoint is in the database, debug logs, metrics or comman
   const made: Created[] = []
   for (const name of ['echo', 'fails']) {
     const url = `https://127.0.0.1:${receiver.port}/${name}`
-    // The API rejects IP addresses in URLs. The command accepts them, which replaces a customer's
-    // host name here.
+    // The receiver has an IP address instead of a host name, which WEBHOOK_ALLOW_CIDRS permits.
     const words = [
       'webhooks',
       'create',

@@ -115,7 +115,7 @@ export async function startPgBouncer(
   return { url, stop }
 }
 
-/** Returns an unprivileged user, because neither program runs as root. */
+/** Returns an unprivileged user if the tests run as root, because neither program runs as root. */
 function runAs(): { uid?: number; gid?: number } {
   const { uid, gid } = postgresUser() ?? {}
   return uid === undefined || gid === undefined ? {} : { uid, gid }

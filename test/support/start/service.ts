@@ -89,7 +89,7 @@ export async function startService(
 export interface TestIssuer {
   signer: Signer
   issue(score: Score): Promise<IssuedCredential>
-  /** Signs the lists that are due and refreshes the service's copy of keys and lists. */
+  /** Signs the lists that are due and refreshes the registry cache of the service. */
   publish(): Promise<void>
 }
 
