@@ -1,4 +1,4 @@
-/** Settings: API keys, what their calls cost, and how many there may be. */
+/** Settings of API keys: peppers, prices and limits. */
 import { meters, type Prices } from '../credits/meters.ts'
 import { type Keyring, parseKeyring } from '../platform/crypto/keyring.ts'
 import type { MeterName } from '../platform/http/callers.ts'
@@ -17,7 +17,7 @@ export const accessSettings = {
     default: 'the file api-key-peppers in the data directory',
     unit: 'kid:key pairs, comma-separated; each key 32 bytes in base64',
     effect:
-      'What API keys are digested with; never in the database. The first is for new keys, all are for checking: take one away when no key rests on it any more. The first key that is made makes the file. Every process needs the same; back it up, or all keys must be replaced.',
+      'Secrets that API keys are digested with. They are never in the database. The first pepper digests new keys, and all peppers check keys: remove one only when no key uses it. If there is none, the first new key creates the file. Every process needs the same peppers. Back them up: if they are lost, all keys must be replaced.',
     confidential: true,
     parse: parseKeyring,
   }),
@@ -34,27 +34,27 @@ export const accessSettings = {
   KEY_CALLS_PER_MINUTE: setting({
     default: '600',
     unit: 'calls a minute',
-    effect: 'Of one API key to one route. One more is answered with 429.',
+    effect: 'Calls of one API key to one route. Further calls get 429.',
     parse: integer(1, 60_000),
   }),
   KEY_CALLS_PER_DAY: setting({
     default: '100000',
     unit: 'calls a day',
-    effect: 'Of one API key to one route. One more is answered with 429.',
+    effect: 'Calls of one API key to one route. Further calls get 429.',
     parse: integer(1, 100_000_000),
   }),
   KEY_NOT_FOUND_PER_MINUTE: setting({
     default: '60',
-    unit: 'answers a minute',
+    unit: '404 answers a minute',
     effect:
-      'How often one API key, or who pays on the spot, may be answered that there is no such thing: it bounds guessing at ids. For the rest of the minute what finds nothing is answered with 429, and by the process that noticed all its calls are. A day has a hundred times as many.',
+      '404 answers to one API key or one x402 payer; it limits guessing of ids. Once they are used up, further misses get 429 for the rest of the minute, and the process that noticed answers all calls of the caller with 429. The limit of a day is a hundred times as high.',
     parse: integer(1, 60_000),
   }),
   FAILED_KEYS_PER_MINUTE: setting({
     default: '30',
     unit: 'calls a minute',
     effect:
-      'With API keys that are not valid, from one address. One more is answered with 429 in place of 401; a valid key is served whatever its address. A day has a hundred times as many.',
+      'Calls with invalid API keys from one address. Further ones get 429 instead of 401. Calls with a valid key are served from any address. The limit of a day is a hundred times as high.',
     parse: integer(1, 60_000),
   }),
 } as const satisfies SettingTable
@@ -65,11 +65,11 @@ interface CallLimits {
 }
 
 export interface AccessConfig {
-  /** Undefined: those of the file. */
+  /** Undefined: read from the file in the data directory. */
   apiKeyPeppers: Keyring | undefined
   metering: boolean
   prices: Prices
-  /** Of one API key to one route. */
+  /** For each API key and route. */
   keyLimits: CallLimits
   missLimits: CallLimits
   failedKeyLimits: CallLimits
@@ -96,12 +96,12 @@ function creditPrice(meter: MeterName): Setting<number> {
   return {
     default: String(defaultPrice),
     unit: 'credits',
-    effect: `${meaning} 0: free. What was charged before stays as it was.`,
+    effect: `${meaning} 0: free. A change does not affect earlier charges.`,
     parse: integer(0, 1_000_000),
   }
 }
 
-/** A limit a minute that may be used for an hour or two of each day. */
+/** Allows a hundred minutes of the full rate a day. */
 function forTheWholeDay(perMinute: number): CallLimits {
   return { perMinute, perDay: perMinute * 100 }
 }

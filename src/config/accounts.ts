@@ -1,4 +1,4 @@
-/** Settings: users, their sessions, and the mails that sign them in. */
+/** Settings of users, their sessions, and sign-in mails. */
 import {
   flag,
   integer,
@@ -14,18 +14,18 @@ export const accountsSettings = {
   SESSION_IDLE_DAYS: setting({
     default: '7',
     unit: 'days',
-    effect: 'A session that is not used for so long ends.',
+    effect: 'A session ends if it is not used for this long.',
     parse: integer(1, 365),
   }),
   SESSION_DAYS: setting({
     default: '30',
     unit: 'days',
-    effect: 'A session ends after so long, however often it is used.',
+    effect: 'A session ends this long after sign-in, even if it is used.',
     parse: integer(1, 365),
   }),
   SMTP_URL: setting({
     default: 'none',
-    unit: 'smtp:// or smtps:// URL, with user and password if the server wants them',
+    unit: 'smtp:// or smtps:// URL, with user and password if the server requires them',
     effect:
       'The server that sends sign-in links and invitations. Without it no mail is sent, and you run `assay users sign-in-link`.',
     confidential: true,
@@ -41,13 +41,14 @@ export const accountsSettings = {
     default: 'true',
     unit: 'true or false',
     effect:
-      'false: mails, and the password of SMTP_URL, may go out unencrypted. For a mail server on this machine alone.',
+      'false: mails, and the password of SMTP_URL, may go out unencrypted. Only for a mail server on this machine.',
     parse: flag,
   }),
   SMTP_CA_FILE: setting({
     default: 'none',
     unit: 'PEM file',
-    effect: 'Certificates that the mail server may show beside those this machine trusts.',
+    effect:
+      'Certificate authorities to trust for the mail server, in addition to those of this machine.',
     parse: path,
   }),
   SIGN_UP: setting({
@@ -60,7 +61,7 @@ export const accountsSettings = {
   SIGN_UP_CREDITS: setting({
     default: '0',
     unit: 'credits',
-    effect: 'What the account of a new user is given with SIGN_UP=open.',
+    effect: 'Credits that a new account gets with SIGN_UP=open.',
     parse: integer(0, 1_000_000),
   }),
 } as const satisfies SettingTable

@@ -1,4 +1,4 @@
-/** The settings: defaults, each limit on both sides, and every problem told at once. */
+/** Tests the settings: defaults, each limit on both sides, and all problems reported at once. */
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
@@ -14,7 +14,7 @@ function problemsOf(env: Record<string, string>): string[] {
   return []
 }
 
-test('without any setting everything has its default', () => {
+test('without environment variables, each setting has its default', () => {
   const config = readConfig({ ASSAY_DATA_DIR: 'somewhere' })
   assert.equal(config.port, 8080)
   assert.equal(config.host, '127.0.0.1')
@@ -33,7 +33,7 @@ test('an empty variable counts as absent', () => {
   assert.deepEqual(readConfig({ PORT: '', PUBLIC_URL: '' }), readConfig({}))
 })
 
-test('every problem is told at once, with the name, what is expected and what was found', () => {
+test('all problems are reported at once, each with the name, the expected value and the actual value', () => {
   const problems = problemsOf({
     PORT: '65536',
     PUBLIC_URL: 'https://scores.example.org/path',
@@ -86,17 +86,17 @@ for (const [name, text] of refused)
   test(`${name} refuses ${JSON.stringify(text)}`, () =>
     assert.equal(problemsOf({ [name]: text }).length, 1))
 
-test('a wrong DATABASE_URL is told without its password', () => {
+test('the problem of a wrong DATABASE_URL does not quote its password', () => {
   const [problem] = problemsOf({ DATABASE_URL: 'mysql://assay:hush@db.example.org' })
   assert.equal(problem, 'DATABASE_URL must be a postgres:// URL')
 })
 
-test('any free port needs an address that is said beforehand', () => {
+test('PORT=0 requires PUBLIC_URL', () => {
   assert.equal(problemsOf({ PORT: '0' }).length, 1)
   assert.deepEqual(problemsOf({ PORT: '0', PUBLIC_URL: 'https://scores.example.org' }), [])
 })
 
-test('former addresses: the current one is left out, a second address of one host is refused', () => {
+test('FORMER_PUBLIC_URLS ignores the current address and refuses a second address of one host', () => {
   const readFormer = (text: string) => {
     const env = { PUBLIC_URL: 'https://a.example', FORMER_PUBLIC_URLS: text }
     return problemsOf(env).length > 0 ? 'refused' : readConfig(env).formerPublicUrls
@@ -114,7 +114,7 @@ const paying = {
   X402_FACILITATOR_URL: 'https://facilitator.example/',
 }
 
-test('METERING=on with X402_PAY_TO alone challenges callers; without a payee, or without metering, nothing does', () => {
+test('METERING=on with X402_PAY_TO challenges callers; without a payee or without metering no caller is challenged', () => {
   const { X402_PAY_TO } = paying
   const { x402 } = readConfig({ X402_PAY_TO })
   assert.deepEqual(x402?.facilitator, { kind: 'none', rpcUrl: null })
@@ -125,7 +125,7 @@ test('METERING=on with X402_PAY_TO alone challenges callers; without a payee, or
   ])
 })
 
-test('payments on the spot are off unless they are set up whole', () => {
+test('x402 payments are off until all their settings are present', () => {
   assert.equal(readConfig({}).x402, null)
   const { x402 } = readConfig(paying)
   assert.equal(x402?.payTo, '0x00000000000000000000000000000000000000aa')
@@ -138,7 +138,7 @@ test('payments on the spot are off unless they are set up whole', () => {
   assert.deepEqual(x402?.amounts.candidate_search, '10000')
 })
 
-test('a facilitator of none takes no setting of the others', () => {
+test('X402_FACILITATOR=none refuses the settings of other facilitators', () => {
   const { X402_FACILITATOR_URL: url, ...common } = paying
   const none = { ...common, X402_FACILITATOR: 'none' }
   assert.deepEqual(readConfig(none).x402?.facilitator, { kind: 'none', rpcUrl: null })
@@ -146,7 +146,7 @@ test('a facilitator of none takes no setting of the others', () => {
   assert.equal(problemsOf({ ...none, X402_RELAYER_KEY_FILE: 'key' }).length, 1)
 })
 
-test('a slip in X402_PAY_TO stops the start where its capitals tell', () => {
+test('X402_PAY_TO with a wrong checksum stops the start', () => {
   const right = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
   assert.deepEqual(problemsOf({ ...paying, X402_PAY_TO: right }), [])
   assert.deepEqual(problemsOf({ ...paying, X402_PAY_TO: right.toLowerCase() }), [])
@@ -154,14 +154,14 @@ test('a slip in X402_PAY_TO stops the start where its capitals tell', () => {
   assert.match(problem ?? '', /^X402_PAY_TO must be right in every character/)
 })
 
-test('half a set-up of payments is told setting by setting, and no secret with it', () => {
+test('each missing x402 setting is reported, and no problem quotes a secret', () => {
   const told = (env: Record<string, string>) => problemsOf({ ...paying, ...env }).join('\n')
   assert.match(told({ X402_PAY_TO: '' }), /^X402_PAY_TO must be set/)
   assert.match(told({ X402_SECRETS: '' }), /^X402_SECRETS must be set/)
   assert.match(told({ X402_FACILITATOR_URL: '' }), /^X402_FACILITATOR_URL must be set/)
   assert.match(told({ X402_FACILITATOR: 'local' }), /X402_RPC_URL and X402_RELAYER_KEY_FILE/)
   assert.match(told({ X402_FACILITATOR: 'local' }), /X402_FACILITATOR_URL is for/)
-  assert.match(told({ METERING: 'off' }), /^METERING=off lets nobody pay/)
+  assert.match(told({ METERING: 'off' }), /^METERING=off takes no payment/)
   assert.match(told({ X402_RELAYER_KEY_FILE: 'key' }), /X402_RELAYER_KEY_FILE is for/)
   assert.doesNotMatch(told({ X402_SECRETS: 'short-secret' }), /short-secret/)
   assert.doesNotMatch(told({ X402_RPC_URL: 'node with a key' }), /with a key/)

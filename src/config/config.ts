@@ -1,6 +1,7 @@
 /**
- * Every setting. An area is a file of this folder: its table says unit, default and consequence of each, and its reader what becomes of
- * them. The tables of `docs/operate.md` are made from these. All errors are told at once, before anything is opened.
+ * Reads all settings. Each file of this folder is one area: its table gives unit, default and
+ * consequence of each setting, and its reader converts them. `npm run generate` writes the tables
+ * of `docs/operate.md` from these. All errors are reported at once, before anything is opened.
  */
 import { type AccessConfig, accessSettings, readAccess } from './access.ts'
 import { type AccountsConfig, accountsSettings, readAccounts } from './accounts.ts'
@@ -14,7 +15,7 @@ import { readWatching, type WatchingConfig, watchingSettings } from './watching.
 import { readWebhooks, type WebhooksConfig, webhooksSettings } from './webhooks.ts'
 import { readX402, type X402Config, x402Settings } from './x402.ts'
 
-/** The tables by the heading that they have in `docs/operate.md`. */
+/** The tables, by their heading in `docs/operate.md`. */
 export const settingAreas: Readonly<Record<string, SettingTable>> = {
   Serving: servingSettings,
   Storage: storageSettings,
@@ -23,7 +24,7 @@ export const settingAreas: Readonly<Record<string, SettingTable>> = {
   'Scores and disputes': scoresSettings,
   'API keys and credits': accessSettings,
   'Users and sessions': accountsSettings,
-  'Payments on the spot': x402Settings,
+  'Payments with x402': x402Settings,
   Webhooks: webhooksSettings,
   'Agent decision reports': reportsSettings,
 }
@@ -40,7 +41,7 @@ export interface Config
     WebhooksConfig,
     ReportsConfig {}
 
-/** All that is wrong with the settings, one line each. */
+/** Holds every problem of the settings, one line each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: string[]
@@ -51,7 +52,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the settings. Throws `ConfigError` with every problem at once. An empty variable counts as absent. */
+/**
+ * Reads the settings. Throws `ConfigError` with every problem at once. An empty variable counts as
+ * absent.
+ */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const reading: Reading = { env, problems: [] }
   const storage = readStorage(reading)

@@ -1,4 +1,4 @@
-/** Settings: who signs credentials, and for how long they count. */
+/** Settings of credentials: signing keys and validity. */
 import { join } from 'node:path'
 import {
   flag,
@@ -15,20 +15,21 @@ export const credentialsSettings = {
     default: 'keys in the data directory',
     unit: 'folder',
     effect:
-      'PEM files of the private signing keys, one a key. Every process that issues or publishes lists needs it; a server that only verifies does not. A key that is not sound stops the start.',
+      'PEM files of the private signing keys, one key a file. Every process that issues credentials or publishes status lists needs them; a server that only verifies does not. A damaged key stops the start.',
     parse: path,
   }),
   CREDENTIAL_VALIDITY_DAYS: setting({
     default: '365',
     unit: 'days',
-    effect: 'How long a credential is valid from its issue. Changes nothing for those issued.',
+    effect:
+      'How long a credential is valid after it is issued. A change does not affect issued credentials.',
     parse: integer(1, 3_650),
   }),
   SUPERSEDE_REVOKES: setting({
     default: 'false',
     unit: 'true or false',
     effect:
-      'true: a newer credential of the same person revokes the older one. false: the older one stays true of its date, and verification notes that it is superseded.',
+      'true: a new credential of a worker revokes the older one. false: the older one stays valid for its date, and verification reports that it is superseded.',
     parse: flag,
   }),
 } as const satisfies SettingTable

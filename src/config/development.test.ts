@@ -10,7 +10,7 @@ function warnedOf(env: Record<string, string>): string[] {
   return developmentWarnings(readConfig({ ...production, ...env }))
 }
 
-test('the defaults of a deployment with https give no warning', () => {
+test('the defaults of a deployment with https cause no warning', () => {
   assert.deepEqual(warnedOf({}), [])
   assert.deepEqual(
     warnedOf({
@@ -34,7 +34,7 @@ for (const [env, told] of [
   [{ WEBHOOK_ALLOW_CIDRS: '::1' }, /^WEBHOOK_ALLOW_CIDRS with loopback /],
   [{ ...payTo, X402_NETWORK: 'base-sepolia' }, /^X402_NETWORK=base-sepolia is for development: /],
 ] as const)
-  test(`a warning: ${Object.entries(env).at(-1)?.join('=')}`, () => {
+  test(`${Object.entries(env).at(-1)?.join('=')} causes a warning`, () => {
     const [warning, ...more] = warnedOf(env)
     assert.match(warning ?? '', told)
     assert.deepEqual(more, [])

@@ -1,4 +1,4 @@
-/** Pure: settings that suit development alone. */
+/** Finds settings that are meant only for development. Pure. */
 import { isWithin, parseAddress } from '../platform/http/networks.ts'
 import type { Config } from './config.ts'
 
@@ -15,7 +15,7 @@ const developmentSettings: readonly DevelopmentSetting[] = [
   {
     setting: 'PUBLIC_URL with http',
     isUsed: ({ publicUrl }) => publicUrl.startsWith('http://'),
-    consequence: 'did:web asks for https, so no foreign verifier finds your keys',
+    consequence: 'did:web requires https, so no other verifier finds your keys',
   },
   {
     setting: 'LOG_LEVEL=debug',
@@ -25,7 +25,7 @@ const developmentSettings: readonly DevelopmentSetting[] = [
   {
     setting: 'WEBHOOK_ALLOW_HTTP=true',
     isUsed: ({ webhooks }) => webhooks.rules.allowHttp,
-    consequence: 'webhooks to http URLs can be read on the way',
+    consequence: 'webhooks to http URLs are sent unencrypted',
   },
   {
     setting: 'WEBHOOK_PORTS=any',
@@ -44,7 +44,7 @@ const developmentSettings: readonly DevelopmentSetting[] = [
   },
 ]
 
-/** Returns a sentence for each setting that suits development alone. */
+/** Returns a sentence for each setting that is meant only for development. */
 export function developmentWarnings(config: Config): string[] {
   return developmentSettings
     .filter(({ isUsed }) => isUsed(config))

@@ -1,4 +1,4 @@
-/** Settings: reports of agents’ decisions. */
+/** Settings of agent decision reports. */
 import { integer, oneOf, type Reading, readerOf, type SettingTable, setting } from './setting.ts'
 
 export const reportsSettings = {
@@ -6,20 +6,20 @@ export const reportsSettings = {
     default: 'unlocked',
     unit: 'locked or unlocked',
     effect:
-      'State of an account that neither `assay reports lock` nor `assay reports unlock` has set. locked: a new account reports once you unlock it.',
+      'State of accounts for which you ran neither `assay reports lock` nor `assay reports unlock`. locked: a new account can report only after you unlock it.',
     parse: oneOf('locked', 'unlocked'),
   }),
   AGENT_REPORTS_PER_DAY: setting({
     default: '5000',
     unit: 'reports a day',
-    effect: 'Of one API key. One more is answered with 429.',
+    effect: 'Reports of one API key. Further reports get 429.',
     parse: integer(1, 100_000_000),
   }),
   AGENT_REPORTS_DAYS: setting({
     default: '730',
     unit: 'days',
     effect:
-      'How long agent decision reports are kept. Older ones are deleted; their Idempotency-Keys stay used for ever.',
+      'How long agent decision reports are kept. Older reports are deleted, but their Idempotency-Keys stay used forever.',
     parse: integer(1, 36_500),
   }),
 } as const satisfies SettingTable

@@ -1,4 +1,4 @@
-/** Settings: who has a score, and what a dispute does to it. */
+/** Settings of scores and disputes. */
 import { flag, integer, type Reading, readerOf, type SettingTable, setting } from './setting.ts'
 
 export const scoresSettings = {
@@ -6,28 +6,28 @@ export const scoresSettings = {
     default: '3',
     unit: 'items',
     effect:
-      'A person with fewer items of evidence that count has no score. A change has every score computed again.',
+      'A worker with fewer counted items of evidence has no score. A change recomputes every score.',
     parse: integer(1, 100),
   }),
   SCORE_GROUPS_MIN: setting({
     default: '2',
     unit: 'groups of sources',
     effect:
-      'A person whose evidence comes from fewer independent groups has no score. A change has every score computed again.',
+      'A worker with evidence from fewer independent groups has no score. A change recomputes every score.',
     parse: integer(1, 100),
   }),
   DISPUTE_DUE_DAYS: setting({
     default: '30',
     unit: 'days',
     effect:
-      'When a dispute is due, from its opening. One that is late is shown as overdue; nothing else happens.',
+      'Time from the opening of a dispute to its due date. After that it is shown as overdue; nothing else happens.',
     parse: integer(1, 365),
   }),
   DISPUTE_HIDES_SCORE: setting({
     default: 'true',
     unit: 'true or false',
     effect:
-      'Whether the public score of a person is hidden while a dispute of theirs is open, unless `--restrict` or `--no-restrict` says so at its opening.',
+      'true: an open dispute hides the public score of its worker. `--restrict` and `--no-restrict` override it when you open a dispute.',
     parse: flag,
   }),
 } as const satisfies SettingTable

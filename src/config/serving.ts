@@ -1,4 +1,4 @@
-/** Settings: where the service listens, under which name, and for how many. */
+/** Settings of serving: addresses, processes and connection limits. */
 import {
   host,
   integer,
@@ -15,48 +15,48 @@ export const servingSettings = {
   PORT: setting({
     default: '8080',
     unit: 'TCP port',
-    effect: 'Where the service listens. 0 takes any free port.',
+    effect: 'Port the service listens on. 0 takes any free port.',
     parse: integer(0, 65_535),
   }),
   HOST: setting({
     default: '127.0.0.1',
     unit: 'address',
     effect:
-      'Which interface the service listens on. 0.0.0.0 for all: put a proxy with TLS in front.',
+      'Interface the service listens on. 0.0.0.0 means all of them: put a proxy with TLS in front.',
     parse: host,
   }),
   PUBLIC_URL: setting({
     default: 'http://localhost:PORT',
     unit: 'origin',
     effect:
-      'The only source of absolute URLs: issuer, key ids, status and context URLs are made from it. A change makes a new issuer: list the old one in FORMER_PUBLIC_URLS.',
+      'The origin of all absolute URLs: issuer, key ids, status and context URLs. A change creates a new issuer: list the old address in FORMER_PUBLIC_URLS.',
     parse: originUrl,
   }),
   FORMER_PUBLIC_URLS: setting({
     default: '',
     unit: 'origins, comma-separated',
     effect:
-      'Earlier values of PUBLIC_URL. Credentials issued under them keep verifying here. A request that names the host of one is answered with its keys, context and status lists.',
+      'Earlier values of PUBLIC_URL. Credentials issued under them still verify. A request to the host of one of them gets its keys, context and status lists.',
     parse: (text) => list(text).map(originUrl),
   }),
   PROCESSES: setting({
     default: '1',
     unit: 'processes',
-    effect: 'Serving processes that share the port; one a core.',
+    effect: 'Serving processes that share the port. Set one for each core.',
     parse: integer(1, 64),
   }),
   NODES: setting({
     default: '1',
     unit: 'servers',
     effect:
-      'How many servers share the database. Limits are exact on any number; this divides them only while the database does not answer and each server counts alone.',
+      'Servers that share the database. Limits are exact for any number. While the database does not answer, each server counts alone, and this number divides the limits.',
     parse: integer(1, 1_000),
   }),
   TRUSTED_PROXIES: setting({
     default: '',
     unit: 'addresses or CIDR networks, comma-separated',
     effect:
-      'Whose X-Forwarded-For is believed. Without it the peer is the client, and behind a proxy all clients share one limit.',
+      'Proxies whose X-Forwarded-For is trusted. Without it the address of the connection counts as the client, so all clients behind a proxy share one limit.',
     parse: networks,
   }),
   CONNECTIONS_MAX: setting({
@@ -82,7 +82,7 @@ export const servingSettings = {
     default: '5',
     unit: 'seconds',
     effect:
-      'On SIGTERM the service reports that it is not ready and serves on for this long, so that load balancers look away first. SIGINT does not wait.',
+      'After SIGTERM the service reports that it is not ready and keeps serving for this long, so that load balancers stop sending requests. SIGINT does not wait.',
     parse: integer(0, 300),
   }),
 } as const satisfies SettingTable
@@ -107,7 +107,7 @@ export function readServing(reading: Reading): ServingConfig {
   const publicUrl = read('PUBLIC_URL')
   if (port === 0 && publicUrl === undefined)
     reading.problems.push(
-      'PUBLIC_URL must be set where PORT is 0: nobody could know the address before',
+      'PUBLIC_URL must be set if PORT is 0, because the port is not known in advance',
     )
   const current = publicUrl ?? `http://localhost:${port}`
   const formerPublicUrls = readOr('FORMER_PUBLIC_URLS').filter((url) => url !== current)

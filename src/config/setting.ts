@@ -1,17 +1,17 @@
-/** What a setting is, how its text is parsed, and how a table of settings is read. */
+/** Defines a setting, the parsers of values, and the reader of a table of settings. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { parseNetwork } from '../platform/http/networks.ts'
 
 export interface Setting<Value> {
-  /** As shown to the operator; empty when there is none. */
+  /** As shown to the operator; empty if there is none. */
   default: string
   unit: string
-  /** What the setting does and what follows from it. */
+  /** What the setting does and what follows from it, for the operator. */
   effect: string
-  /** It may hold a password or a key: what is wrong is told without it. */
+  /** The value may hold a password or a key, so problems do not quote it. */
   confidential?: true
-  /** Throws an `Error` that says what is expected. */
+  /** Throws an `Error` whose message completes "NAME must be …". */
   parse(text: string): Value
 }
 
@@ -19,7 +19,7 @@ export type SettingTable = Readonly<Record<string, Setting<unknown>>>
 
 export const setting = <Value>(row: Setting<Value>): Setting<Value> => row
 
-/** What settings are read from, and where all that is wrong with them is told, one line each. */
+/** The environment, and the list of its problems, one line each. */
 export interface Reading {
   env: Readonly<Record<string, string | undefined>>
   problems: string[]
@@ -28,9 +28,9 @@ export interface Reading {
 type Value<Table extends SettingTable, N extends keyof Table> = ReturnType<Table[N]['parse']>
 
 export interface SettingsReader<Table extends SettingTable> {
-  /** Undefined where it is absent, as an empty one is, or not valid. */
+  /** Returns undefined if the variable is absent, empty or not valid. */
   read<N extends keyof Table & string>(name: N): Value<Table, N> | undefined
-  /** The default where it is absent. */
+  /** Like `read`, but returns the default instead of undefined. */
   readOr<N extends keyof Table & string>(name: N): Value<Table, N>
 }
 
@@ -92,7 +92,7 @@ export function originUrl(text: string): string {
     url.origin !== text.replace(/\/$/, '')
   )
     throw new Error(
-      'an origin such as https://scores.example.org: in lowercase, without path, query or the port that it would have anyway',
+      'an origin such as https://scores.example.org: in lowercase, without path, query or default port',
     )
   return url.origin
 }
@@ -103,7 +103,9 @@ export function networks(text: string): string[] {
     if (parseNetwork(item) === null)
       throw new Error('addresses or CIDR networks, separated by commas')
     if (item.endsWith('/0'))
-      throw new Error('networks you run: to trust everyone lets callers choose their address')
+      throw new Error(
+        'your own networks: a network of all addresses lets callers choose their address',
+      )
   }
   return items
 }
@@ -117,7 +119,7 @@ export function httpUrl(text: string): string {
 
 export function host(text: string): string {
   if (isIP(text) === 0 && !/^(?!-)[\w-]{1,63}(\.[\w-]{1,63})*$/.test(text))
-    throw new Error('an address, or a name that stands for one')
+    throw new Error('an IP address or a host name')
   return text
 }
 

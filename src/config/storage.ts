@@ -1,4 +1,4 @@
-/** Settings: where everything is kept. */
+/** Settings of the database and the data directory. */
 import { resolve } from 'node:path'
 import { type Pooling, poolings } from '../platform/db/session-settings.ts'
 import {
@@ -16,7 +16,7 @@ export const storageSettings = {
     default: 'the embedded PostgreSQL',
     unit: 'postgres:// URL',
     effect:
-      'PostgreSQL 15 to 18. Without it an embedded PostgreSQL 18 runs in the data directory, for one machine.',
+      'The database, PostgreSQL 15 to 18. Without it an embedded PostgreSQL 18 runs in the data directory, for one machine only.',
     confidential: true,
     parse: (text) => {
       if (!/^postgres(ql)?:\/\//.test(text)) throw new Error('a postgres:// URL')
@@ -27,19 +27,19 @@ export const storageSettings = {
     default: 'session',
     unit: 'session, transaction or transaction-prepared',
     effect:
-      'transaction: DATABASE_URL leads to PgBouncer in transaction mode. transaction-prepared: the same from PgBouncer 1.21 on with max_prepared_statements above 0; calls cost less. session: everything else.',
+      'transaction: DATABASE_URL leads to PgBouncer in transaction mode. transaction-prepared: the same with PgBouncer 1.21 or newer and max_prepared_statements above 0, which makes calls cheaper. session: everything else.',
     parse: oneOf(...poolings),
   }),
   DATABASE_CONNECTIONS_MAX: setting({
     default: '10',
     unit: 'connections a process',
-    effect: 'Calls beyond it wait half a second for a connection and are then answered with 503.',
+    effect: 'Further calls wait half a second for a connection and then get 503.',
     parse: integer(2, 1_000),
   }),
   ASSAY_DATA_DIR: setting({
     default: './.data, for root /var/lib/assay',
     unit: 'folder',
-    effect: 'Signing keys, the embedded database and the demo live here. Back it up.',
+    effect: 'Holds the signing keys, the embedded database and the demo. Back it up.',
     parse: path,
   }),
 } as const satisfies SettingTable

@@ -1,4 +1,4 @@
-/** Settings: what an operator sees of a process. */
+/** Settings of logs and metrics. */
 import type { LogLevel } from '../platform/observability/log.ts'
 import {
   host,
@@ -15,26 +15,26 @@ export const watchingSettings = {
     default: 'info',
     unit: 'debug, info, warn, error or silent',
     effect:
-      'info writes one JSON line a request to standard output; warn only what needs a look, and is what `npm start` begins with.',
+      'info: one JSON line for each request on standard output. warn: only problems; `npm start` uses it.',
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
   }),
   METRICS_PORT: setting({
     default: '0',
     unit: 'TCP port, or off',
-    effect: 'Where /metrics is served, on METRICS_HOST. 0 takes any free port and logs it.',
+    effect: 'Port of /metrics on METRICS_HOST. 0 takes any free port and logs it.',
     parse: (text) => (text === 'off' ? null : integer(0, 65_535)(text)),
   }),
   METRICS_HOST: setting({
     default: '127.0.0.1',
     unit: 'address',
-    effect: 'Which interface /metrics is served on. It has no authentication: keep it private.',
+    effect: 'Interface of /metrics. It has no authentication: keep it private.',
     parse: host,
   }),
 } as const satisfies SettingTable
 
 export interface WatchingConfig {
   logLevel: LogLevel
-  /** Null: no metrics server. */
+  /** Null turns the metrics server off. */
   metricsPort: number | null
   metricsHost: string
 }

@@ -1,4 +1,7 @@
-/** Settings: where webhooks may go, how they leave, and what seals their secrets. */
+/**
+ * Settings of webhooks: allowed destinations, the outgoing connection, and the keys that encrypt
+ * secrets.
+ */
 
 import { type Keyring, parseKeyring } from '../platform/crypto/keyring.ts'
 import { type EgressRules, strangerRules } from '../platform/egress/rules.ts'
@@ -21,14 +24,14 @@ export const webhooksSettings = {
     default: 'with the embedded database a file in the data directory',
     unit: 'kid:key pairs, comma-separated; each key 32 bytes in base64',
     effect:
-      'Seals the signing secrets of webhooks: the first key seals, all open. Every process that shares the database needs the same ones. To replace a key put a new one first, restart everything, run `assay webhooks rewrap`, then take the old one out. Without any, no webhook endpoint can be created. A key that is lost takes the secrets with it: keep it apart from the backups of the database.',
+      'Encrypts the signing secrets of webhooks: the first key encrypts, all keys decrypt. Every process on the database needs the same keys. To replace a key, put a new one first, restart every process, run `assay webhooks rewrap`, then remove the old one. Without a key, no webhook endpoint can be created. If a key is lost, its secrets are lost. Keep the keys apart from the database backups.',
     confidential: true,
     parse: parseKeyring,
   }),
   WEBHOOK_ENDPOINTS_MAX: setting({
     default: '20',
     unit: 'endpoints an account',
-    effect: 'Active webhook endpoints; the creation of one more is answered with 409.',
+    effect: 'Active webhook endpoints. The creation of a further one gets 409.',
     parse: integer(1, 1_000),
   }),
   WEBHOOK_PORTS: setting({
@@ -41,7 +44,7 @@ export const webhooksSettings = {
     default: '',
     unit: 'addresses or CIDR networks, comma-separated',
     effect:
-      'Networks of yours that webhooks may be sent to. Without it only public addresses are dialled: whoever creates endpoints must not reach into your network.',
+      'Your own networks that webhooks may be sent to. Without it only public addresses are dialled, so customers cannot reach your network.',
     parse: networks,
   }),
   WEBHOOK_DENY_CIDRS: setting({
@@ -54,38 +57,38 @@ export const webhooksSettings = {
     default: 'false',
     unit: 'true or false',
     effect:
-      'For development. true: endpoints that you create with `assay webhooks create` may have http URLs, readable on the way. The API refuses them.',
+      'For development. true: endpoints that you create with `assay webhooks create` may have http URLs, which are sent unencrypted. The API refuses them.',
     parse: flag,
   }),
   WEBHOOK_PROXY_URL: setting({
     default: 'none',
     unit: 'http or https URL',
     effect:
-      'A CONNECT proxy that webhooks leave through. It then resolves names and says which addresses may be reached.',
+      'A CONNECT proxy for webhooks. The proxy then resolves names and decides which addresses may be reached.',
     confidential: true,
     parse: httpUrl,
   }),
   WEBHOOK_CA_FILE: setting({
     default: 'none',
     unit: 'PEM file',
-    effect: 'Certificates that receivers may show beside those this machine trusts.',
+    effect: 'Certificate authorities to trust for receivers, in addition to those of this machine.',
     parse: path,
   }),
   WEBHOOK_RETRY_SCHEDULE: setting({
     default: '5,300,1800,7200,18000,36000,50400,72000,86400',
     unit: 'seconds, comma-separated',
     effect:
-      'Waits before the second attempt and those after it, each a fifth shorter or longer by chance. After the last one a delivery is given up.',
+      'Waits before the second and further attempts, each varied at random by up to a fifth. After the last attempt the delivery is given up.',
     parse: parseRetryWaits,
   }),
 } as const satisfies SettingTable
 
 export interface WebhooksConfig {
-  /** Undefined: from the file in the data directory, where there is one. */
+  /** Undefined: read from the file in the data directory, if it exists. */
   secretsKeyring: Keyring | undefined
   webhookEndpointsMax: number
   webhooks: {
-    /** What a URL of an endpoint may be, and which addresses are dialled. */
+    /** Which URLs endpoints may have, and which addresses are dialled. */
     rules: EgressRules
     proxyUrl: string | undefined
     caFile: string | undefined

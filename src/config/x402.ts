@@ -1,4 +1,4 @@
-/** Settings: whether and how callers without a key pay on the spot. */
+/** Settings of x402 payments by callers without an API key. */
 import { mayBeRight } from '../x402/protocol/address.ts'
 import type { X402Settings } from '../x402/settlement/open.ts'
 import {
@@ -26,14 +26,14 @@ export const x402Settings = {
   X402_NETWORK: setting({
     default: 'base-sepolia',
     unit: 'base or base-sepolia',
-    effect: 'The chain, and with it the coin: its USDC. base-sepolia is a test network.',
+    effect: 'The chain; payments are in its USDC. base-sepolia is a test network.',
     parse: oneOf('base', 'base-sepolia'),
   }),
   X402_PAY_TO: setting({
     default: '',
     unit: 'address: 0x and 40 hex characters',
     effect:
-      'Whom payers pay. Without it, a caller without a key gets 401 and no challenge. Nobody but its owner can move what arrives there: check every character. Written with the capitals of its checksum (EIP-55), a slip stops the start.',
+      'The wallet that receives payments. Without it, a caller without a key gets 401 and no payment challenge. Check every character: payments to a wrong address are lost. If you write it with the capitals of its checksum (EIP-55), a typing error stops the start.',
     parse: address,
   }),
   X402_PRICE_SCORE_LOOKUP: setting(price('One score')),
@@ -43,21 +43,21 @@ export const x402Settings = {
     default: '300',
     unit: 'seconds',
     effect:
-      'How long a challenge may be paid at its price, and how long the authorizations are valid that payers sign. Short times fail payers whose clocks are wrong.',
+      'How long a quoted price can be paid, and how long signed payment authorizations are valid. With a short time, payers with wrong clocks fail.',
     parse: integer(30, 3_600),
   }),
   X402_HEADER_VERSION: setting({
     default: '1',
     unit: '1 or 2',
     effect:
-      'Of the challenge in PAYMENT-REQUIRED. 1: the same as the body. 2: payers that know only version 2 of the protocol can pay; the body stays version 1.',
+      'Protocol version of the challenge in PAYMENT-REQUIRED. 1: the same as the body. 2: payers that know only version 2 can pay; the body stays version 1.',
     parse: (text) => (oneOf('1', '2')(text) === '1' ? 1 : 2),
   }),
   X402_SECRETS: setting({
     default: '',
     unit: 'texts of at least 32 characters, comma-separated',
     effect:
-      'The first signs quotes and encrypts open payments; the others still read what they made. To rotate, put a new one first. Every process needs the same. Required for a remote or a local facilitator.',
+      'The first secret signs quotes and encrypts open payments; the others only read older ones. To rotate, put a new one first. Every process needs the same secrets. Required for a remote or a local facilitator.',
     confidential: true,
     parse: (text) => {
       const items = list(text)
@@ -69,14 +69,14 @@ export const x402Settings = {
   X402_FACILITATOR_URL: setting({
     default: '',
     unit: 'URL',
-    effect: 'Of the remote facilitator, without /verify and /settle. There is no default.',
+    effect: 'Base URL of the remote facilitator, without /verify and /settle.',
     confidential: true,
     parse: httpUrl,
   }),
   X402_FACILITATOR_AUTHORIZATION: setting({
     default: '',
     unit: 'header value',
-    effect: 'What the remote facilitator wants in Authorization.',
+    effect: 'The Authorization header for the remote facilitator.',
     confidential: true,
     parse: (text) => {
       if (!/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(text)) throw new Error('a header value')
@@ -87,7 +87,7 @@ export const x402Settings = {
     default: '',
     unit: 'URL',
     effect:
-      'JSON-RPC of a node of the chain. A local facilitator needs it. With a remote one it shows that a claimed payment was made, and tells what became of a payment whose answer was lost. Without it the server believes the facilitator, and such a payment waits for the operator.',
+      'JSON-RPC URL of a chain node. A local facilitator needs it. With a remote facilitator, the server uses it to check claimed payments and to resolve payments whose answer was lost. Without it the server trusts the facilitator, and payments with a lost answer wait for your decision.',
     confidential: true,
     parse: httpUrl,
   }),
@@ -95,7 +95,7 @@ export const x402Settings = {
     default: '',
     unit: 'file',
     effect:
-      'Private key, 64 hex characters, of the account by which a local facilitator sends payments and pays their gas. It needs little ether and no coin.',
+      'Private key (64 hex characters) of the account with which a local facilitator sends payments and pays their gas. The account needs a little ether and no USDC.',
     parse: path,
   }),
 } as const satisfies SettingTable
@@ -138,7 +138,7 @@ function price(what: string): Setting<string> {
   return {
     default: '10000',
     unit: 'atomic units of the coin',
-    effect: `${what}, paid on the spot. 10000 is 0.01 USDC; above 100000 older payers refuse by default.`,
+    effect: `${what}, paid with x402. 10000 is 0.01 USDC. Older payers refuse amounts above 100000 by default.`,
     parse: (text) => String(integer(1, 999_999_999)(text)),
   }
 }
