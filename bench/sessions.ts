@@ -1,6 +1,7 @@
 /**
  * Measures what a session check costs: processor time of this process and of the database together,
  * for 256 callers at once, who share batches, with 10,000 sessions in the table. Limit: 60 µs.
+ * Then reads the sandbox over HTTP by session, beside reads by key.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,6 +17,7 @@ import { openDb } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { median, report } from './measure.ts'
 import { databaseSeconds } from './serving.ts'
+import { benchSandbox } from './sessions-sandbox.ts'
 
 const limitUs = 60
 const sessionCount = 10_000
@@ -59,6 +61,7 @@ try {
       target: { max: limitUs },
     },
   ])
+  await benchSandbox({ db, url: postgres.url, dataDir, sessions: cookies })
 } finally {
   await db.close()
   await postgres.stop()
