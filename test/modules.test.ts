@@ -218,9 +218,9 @@ test('evidence is revoked only by the function that also updates the scores', ()
   assert.deepEqual(callers, ['src/scores/revoke-evidence.ts'])
 })
 
-test('evidence changes its owner only by the function that also updates the scores', () => {
+test('evidence moves to another worker only by the function that also updates the scores', () => {
   const callers = sources.filter((file) =>
-    /import [^;]*?\bsetOwner\b/.test(readFileSync(file, 'utf8')),
+    /import [^;]*?\bmoveToWorker\b/.test(readFileSync(file, 'utf8')),
   )
   assert.deepEqual(callers, ['src/scores/reassign-evidence.ts'])
 })

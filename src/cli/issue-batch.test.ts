@@ -7,9 +7,9 @@ import { origin, publicUrl, score, verdictOn } from '../../test/support/build/cr
 import {
   addEvidence,
   addPeople,
+  addScoredWorker,
   addSources,
   enough,
-  scoredPerson,
   scoringBy,
 } from '../../test/support/build/scores.ts'
 import { publicLine, register } from '../../test/support/build/workers.ts'
@@ -87,7 +87,10 @@ const refused = {
 }
 
 test('a worker with a computed score keeps it, under every name the worker had, unless the run replaces computed scores', async () => {
-  await scoredPerson(db, { by: computing, over: { username: 'scored', externalId: 'hr-scored' } })
+  await addScoredWorker(db, {
+    by: computing,
+    over: { username: 'scored', externalId: 'hr-scored' },
+  })
   await register(db, [publicLine({ username: 'scored-now', externalId: 'hr-scored' })])
   await addPeople(db, 1, { username: 'unscored' })
   const scores = ['scored', 'scored-now', 'unscored', 'stranger'].map((username, i) => ({

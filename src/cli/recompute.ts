@@ -3,7 +3,7 @@ import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
-import { countDue, recomputeEverybody, recomputeSome } from '../scores/recompute.ts'
+import { countDue, markEveryWorker, recomputeSome } from '../scores/recompute.ts'
 import type { ScoredWorker } from '../scores/score-workers.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
@@ -49,7 +49,7 @@ function lanesOf(text: string): number {
 
 async function markRecorded(tx: Tx): Promise<void> {
   const now = systemClock()
-  const details = { count: await recomputeEverybody(tx, now) }
+  const details = { count: await markEveryWorker(tx, now) }
   await recordAction(tx, { actor: operator(), action: 'scores.marked', subjects: [], details }, now)
 }
 

@@ -7,10 +7,10 @@ import type { Db } from '../platform/db/db.ts'
 import {
   bytesAfter,
   countSnapshots,
-  findGoneFrom,
+  type ErasedSnapshot,
+  findErasedFrom,
   findSnapshot,
   findSnapshotsFrom,
-  type GoneSnapshot,
   type StoredSnapshot,
 } from '../scores/history-store.ts'
 import { openMakers, type Replayed, replay } from '../scores/replay.ts'
@@ -122,7 +122,7 @@ export async function replayAll(db: Db, { signal, root }: ReplayAllOptions): Pro
       for (const stored of page) count(tally, stored, await replay(stored, makersOf))
       reached()
     }
-    for await (const page of pages((from) => findGoneFrom(db, from, batch))) {
+    for await (const page of pages((from) => findErasedFrom(db, from, batch))) {
       await tellGone(db, tally, page)
       reached()
     }
@@ -144,14 +144,18 @@ function count(tally: Tally, stored: StoredSnapshot, result: Replayed): void {
   if (result.outcome === 'differs') countDifference(tally, stored, result.difference)
 }
 
-function countDifference(tally: Tally, { snapshotId: id }: GoneSnapshot, difference: string): void {
+function countDifference(
+  tally: Tally,
+  { snapshotId: id }: ErasedSnapshot,
+  difference: string,
+): void {
   const snapshotId = id.toString('hex')
   if (++tally.differ <= differingToldMax) tally.differing.push({ snapshotId, difference })
   if (tally.differ <= differingNotedMax) note(`DIFFERS ${snapshotId}: ${difference}`)
 }
 
 /** Of who is still there, nothing may be gone. */
-async function tellGone(db: Db, tally: Tally, gone: readonly GoneSnapshot[]): Promise<void> {
+async function tellGone(db: Db, tally: Tally, gone: readonly ErasedSnapshot[]): Promise<void> {
   const workerIds = gone.map(({ workerId }) => workerId)
   const found = await findWorkerIds(db, { workerIds, externalIds: [], usernames: [] })
   const present = new Set(found.map(({ workerId }) => workerId))
@@ -175,7 +179,7 @@ function summary({ unavailable, ...tally }: Tally): Outcome {
   return done({ ok: exitCode === 0, ...tally, unavailable: engines }, lines, exitCode)
 }
 
-async function* pages<Row extends GoneSnapshot>(
+async function* pages<Row extends ErasedSnapshot>(
   find: (from: Buffer) => Promise<Row[]>,
 ): AsyncGenerator<Row[]> {
   for (let from: Buffer = Buffer.alloc(0); ; ) {

@@ -1,4 +1,4 @@
-/** Pure: the events of a dispute. */
+/** Pure: builds the events of a dispute. */
 import { wireTime } from '../platform/clock.ts'
 import type { NewEvent } from '../webhooks/events/outbox.ts'
 import type { Dispute, Ending } from './dispute.ts'
@@ -30,7 +30,10 @@ export function disputeResolved(dispute: DisputeFacts, end: End): NewEvent {
   return { type: 'dispute.resolved', workerId: dispute.workerId, data }
 }
 
-/** Against the score that was disputed, whenever it changed: evidence set aside meanwhile may have changed it before the decision. */
+/**
+ * Compares with the score that was disputed. If excluded evidence changed the score before the
+ * decision, that counts as a change too.
+ */
 export function isScoreChanged(
   { snapshotId }: Pick<Dispute, 'snapshotId'>,
   resultingSnapshotId: string | null,

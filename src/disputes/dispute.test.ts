@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { canMove, disputeKinds, type Ending, resolutions, verdictOf } from './dispute.ts'
 
-test('open → under_review → resolved or withdrawn, and nothing else', () => {
+test('a dispute moves from open to under_review to resolved or withdrawn, and in no other way', () => {
   const states = ['open', 'under_review', 'resolved', 'withdrawn'] as const
   const moves = states.flatMap((from) =>
     (['under_review', 'resolved', 'withdrawn'] as const).flatMap((to) =>
@@ -20,7 +20,7 @@ test('open → under_review → resolved or withdrawn, and nothing else', () => 
 const items = ['a', 'b', 'c']
 const about = { kind: 'evidence', items } as const
 
-test('evidence: all items are upheld, those named, or none', () => {
+test('of disputed evidence, all items, the named ones or none are upheld', () => {
   for (const [ending, named, upheld] of [
     ['upheld', [], items],
     ['partly_upheld', ['c', 'a'], ['c', 'a']],
@@ -30,7 +30,7 @@ test('evidence: all items are upheld, those named, or none', () => {
     assert.deepEqual(verdictOf({ ending, upheldIds: named }, about), { upheld })
 })
 
-test('partly upheld: at least one of the items, not all, and none of another dispute', () => {
+test('a partly upheld dispute has at least one upheld item, not all, and none of another dispute', () => {
   for (const upheldIds of [[], items, ['a', 'd'], ['d']])
     assert.ok(
       'unusable' in verdictOf({ ending: 'partly_upheld', upheldIds }, about),
@@ -38,7 +38,7 @@ test('partly upheld: at least one of the items, not all, and none of another dis
     )
 })
 
-test('items are named only where it is partly upheld', () => {
+test('a decision names items only if it is partly_upheld', () => {
   for (const ending of ['upheld', 'rejected', 'withdrawn'] as const)
     assert.ok('unusable' in verdictOf({ ending, upheldIds: ['a'] }, about), ending)
 })

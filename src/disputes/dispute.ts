@@ -1,6 +1,6 @@
-/** Pure: a dispute as it stands, its moves, and what of it is upheld. */
+/** Pure: a dispute, its moves, and the items that a decision upholds. */
 
-/** What is disputed: the score as it stands, items of evidence, or who the person is said to be. */
+/** Subject of a dispute: the current score, items of evidence, or the worker's identity. */
 export const disputeKinds = ['score', 'evidence', 'identity'] as const
 export type DisputeKind = (typeof disputeKinds)[number]
 
@@ -9,7 +9,7 @@ export type DisputeState = 'open' | 'under_review' | 'resolved' | 'withdrawn'
 export const resolutions = ['upheld', 'partly_upheld', 'rejected'] as const
 export type Resolution = (typeof resolutions)[number]
 
-/** How a dispute ends: as decided, or because the person takes it back. */
+/** End of a dispute: a decision, or the withdrawal by the worker. */
 export type Ending = Resolution | 'withdrawn'
 
 export interface Dispute {
@@ -17,28 +17,31 @@ export interface Dispute {
   workerId: string
   kind: DisputeKind
   state: DisputeState
-  /** Set exactly where it is resolved. */
+  /** Set exactly if the dispute is resolved. */
   resolution: Resolution | null
-  /** The public score is not shown while it is open. */
+  /** If true, the public score is hidden while the dispute is open. */
   restricted: boolean
-  /** The scores that stood when it was opened and when it had ended: 64 lowercase hex characters. Null where there was none. */
+  /**
+   * Active scores when the dispute was opened and after it ended: 64 lowercase hex characters. Null
+   * if there was none.
+   */
   snapshotId: string | null
   resultingSnapshotId: string | null
   openedAt: Date
   dueAt: Date
   endedAt: Date | null
-  /** The evidence that is disputed, in the order of ids; none of the other kinds. */
+  /** Disputed evidence in order of id; empty for the other kinds. */
   items: DisputedItem[]
 }
 
 export interface DisputedItem {
   evidenceId: string
-  /** It was active, and is set aside until the dispute ends. */
+  /** True if the item was active and is excluded until the dispute ends. */
   excluded: boolean
   upheld: boolean
 }
 
-/** Nothing is decided that nobody has looked at; `resolved` and `withdrawn` are final. */
+/** A dispute is decided only after a review. `resolved` and `withdrawn` are final. */
 const moves = {
   under_review: ['open'],
   resolved: ['under_review'],
@@ -52,16 +55,16 @@ export function canMove(from: DisputeState, to: keyof typeof moves): boolean {
 
 export interface Decision {
   ending: Ending
-  /** Exactly where it is partly upheld: the items that are. */
+  /** The upheld items; given exactly if the decision is `partly_upheld`. */
   upheldIds: readonly string[]
 }
 
 export type Verdict =
   | { upheld: string[] }
-  /** Of this dispute there can be no such decision. */
+  /** The decision is not possible for this dispute. */
   | { unusable: string }
 
-/** Which of the disputed items are upheld: none where the dispute is not about evidence. */
+/** Returns the upheld items; empty if the dispute is not about evidence. */
 export function verdictOf(
   { ending, upheldIds }: Decision,
   { kind, items }: { kind: DisputeKind; items: readonly string[] },

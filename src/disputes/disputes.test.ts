@@ -13,13 +13,13 @@ import { issuer, testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
+  addScoredWorker,
   addSources,
   daysAfter,
   eventsOf,
   forgetEvents,
   isMarked,
   score,
-  scoredPerson,
   scoresOf,
   scoring,
 } from '../../test/support/build/scores.ts'
@@ -36,9 +36,9 @@ const { db } = registry
 after(() => registry.drop())
 await addSources(db)
 
-/** Has a score of four items; its events are out of the way. */
-async function personWithScore(over: Record<string, unknown> = {}) {
-  const { workerId, evidence } = await scoredPerson(db, { over })
+/** Creates a worker with a score of four items and discards its events. */
+async function workerWithScore(over: Record<string, unknown> = {}) {
+  const { workerId, evidence } = await addScoredWorker(db, { over })
   await forgetEvents(db, workerId)
   const [first] = await scoresOf(db, workerId)
   assert.ok(first)
@@ -56,8 +56,8 @@ async function stateOf(evidenceId: string) {
   return row
 }
 
-test('a dispute about the score: each move is kept with actor and time, and told', async () => {
-  const { workerId, scoreId } = await personWithScore()
+test('a dispute about the score: each move is recorded with actor and time, and sent as an event', async () => {
+  const { workerId, scoreId } = await workerWithScore()
   const { id } = await opened(db, { workerId, restricted: true })
   assert.equal((await review(db, id)).outcome, 'under_review')
   assert.partialDeepStrictEqual(await end(db, id, { ending: 'rejected' }), {
@@ -106,8 +106,8 @@ test('a dispute about the score: each move is kept with actor and time, and told
   ])
 })
 
-test('upheld evidence: revoked, rescored as a correction that names the dispute, and dispute.resolved comes last', async () => {
-  const { workerId, evidence, scoreId } = await personWithScore()
+test("upheld evidence is revoked, the score is corrected with the dispute's id, and dispute.resolved comes last", async () => {
+  const { workerId, evidence, scoreId } = await workerWithScore()
   const [id = ''] = evidence
   const { dispute, resultingSnapshotId, scoreChanged } = await resolved(
     db,
@@ -136,8 +136,8 @@ test('upheld evidence: revoked, rescored as a correction that names the dispute,
   assert.equal(await isMarked(db, workerId), false)
 })
 
-test('partly upheld: the items named are revoked, the others that were set aside count again, all in one score', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('partly upheld: the named items are revoked and the other excluded items count again, in one new score', async () => {
+  const { workerId, evidence } = await workerWithScore()
   const [wrong = '', right = ''] = evidence
   const wish = { workerId, kind: 'evidence', evidenceIds: [wrong, right], exclude: true } as const
   const { dispute } = await resolved(db, wish, { ending: 'partly_upheld', upheldIds: [wrong] })
@@ -160,8 +160,8 @@ test('partly upheld: the items named are revoked, the others that were set aside
   ])
 })
 
-test('evidence set aside: the next scoring goes without it; rejected, it counts again at once', async () => {
-  const { workerId, evidence, scoreId } = await personWithScore()
+test('excluded evidence does not count in the next score; after a rejection it counts again at once', async () => {
+  const { workerId, evidence, scoreId } = await workerWithScore()
   const [id = ''] = evidence
   const dispute = await opened(db, { workerId, kind: 'evidence', evidenceIds: [id], exclude: true })
   assert.partialDeepStrictEqual(await stateOf(id), { state: 'excluded' })
@@ -190,8 +190,8 @@ test('evidence set aside: the next scoring goes without it; rejected, it counts 
   })
 })
 
-test('upheld evidence that was set aside and scored without: evidence.revoked names the score that was wrong, score.revised the one that receivers have', async () => {
-  const { workerId, evidence, scoreId } = await personWithScore()
+test('upheld evidence that was excluded and scored without: evidence.revoked names the wrong score, and score.revised the last one sent', async () => {
+  const { workerId, evidence, scoreId } = await workerWithScore()
   const [id = ''] = evidence
   const dispute = await opened(db, { workerId, kind: 'evidence', evidenceIds: [id], exclude: true })
   await score(db, workerId, { at: daysAfter(2) })
@@ -222,8 +222,8 @@ test('upheld evidence that was set aside and scored without: evidence.revoked na
   ])
 })
 
-test('withdrawn: what was set aside counts again, and the dispute is told as withdrawn', async () => {
-  const { workerId, evidence, scoreId } = await personWithScore()
+test('a withdrawn dispute restores the excluded evidence and is sent as withdrawn', async () => {
+  const { workerId, evidence, scoreId } = await workerWithScore()
   const [id = ''] = evidence
   const dispute = await opened(db, { workerId, kind: 'evidence', evidenceIds: [id], exclude: true })
   await end(db, dispute.id, { ending: 'withdrawn' })
@@ -241,8 +241,8 @@ test('withdrawn: what was set aside counts again, and the dispute is told as wit
   ])
 })
 
-test('upheld score: computed again from what stands, as a correction', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('an upheld score is recomputed from the current evidence as a correction', async () => {
+  const { workerId, evidence } = await workerWithScore()
   const dispute = await opened(db, { workerId })
   await addEvidence(db, workerId, [{ value: 100 }])
   await review(db, dispute.id)
@@ -254,8 +254,8 @@ test('upheld score: computed again from what stands, as a correction', async () 
   for (const id of evidence) assert.partialDeepStrictEqual(await stateOf(id), { state: 'active' })
 })
 
-test('upheld score that was replaced meanwhile: its credential is revoked, and score.revised goes from it to the score that stands', async () => {
-  const { workerId } = await personWithScore()
+test('an upheld score that was replaced meanwhile: its credential is revoked, and score.revised goes from it to the active score', async () => {
+  const { workerId } = await workerWithScore()
   const dispute = await opened(db, { workerId })
   await addEvidence(db, workerId, [{ value: 100 }])
   await score(db, workerId, { at: daysAfter(2) })
@@ -273,8 +273,8 @@ test('upheld score that was replaced meanwhile: its credential is revoked, and s
   assert.equal(disputeId, dispute.id)
 })
 
-test('upheld score that comes to the same again: kept, and told so', async () => {
-  const { workerId, scoreId } = await personWithScore()
+test('an upheld score with an equal result is kept, and the event says so', async () => {
+  const { workerId, scoreId } = await workerWithScore()
   const { scoreChanged } = await resolved(db, { workerId }, { ending: 'upheld' })
   assert.equal(scoreChanged, false)
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
@@ -282,9 +282,9 @@ test('upheld score that comes to the same again: kept, and told so', async () =>
   ])
 })
 
-test('upheld identity: the check counts no more, and its credential goes; rejected, it stands', async () => {
+test('an upheld identity dispute ends the verification and revokes the credential; a rejected one changes neither', async () => {
   for (const ending of ['upheld', 'rejected'] as const) {
-    const { workerId } = await personWithScore()
+    const { workerId } = await workerWithScore()
     await resolved(db, { workerId, kind: 'identity' }, { ending })
     const [person] = await findWorkerFacts(db, [workerId])
     assert.equal(person?.identity?.state, ending === 'upheld' ? 'revoked' : 'verified')
@@ -296,8 +296,8 @@ test('upheld identity: the check counts no more, and its credential goes; reject
   }
 })
 
-test('upheld identity of somebody whose check had been taken back before, or begun anew: nothing is left to take back', async () => {
-  const { workerId } = await personWithScore()
+test('an upheld identity dispute takes nothing back if the verification was revoked or begun again before', async () => {
+  const { workerId } = await workerWithScore()
   const by = { by: 'ada', at: daysAfter(1) }
   for (const [move, state] of [
     ['revoke', 'revoked'],
@@ -310,7 +310,7 @@ test('upheld identity of somebody whose check had been taken back before, or beg
   }
 })
 
-test('restricted: score, detail and credential do not show it until the dispute ends, whatever happens to the score meanwhile', async () => {
+test('a restricted dispute hides score, detail and credential until it ends, even if the score changes meanwhile', async () => {
   const reads = candidateReads({
     db,
     names,
@@ -319,7 +319,7 @@ test('restricted: score, detail and credential do not show it until the dispute 
     signers: { of: () => Promise.resolve(undefined) },
     clock: () => daysAfter(2),
   })
-  const { workerId, evidence, scoreId } = await personWithScore()
+  const { workerId, evidence, scoreId } = await workerWithScore()
   const [person] = await findWorkerFacts(db, [workerId])
   const shown = async (id: string) => {
     const detail = await reads.candidate(person?.username ?? '')
@@ -343,9 +343,9 @@ test('restricted: score, detail and credential do not show it until the dispute 
   assert.deepEqual(await shown(next), [true, true, true])
 })
 
-test('who does not share the score: all is done, and nothing is told', async () => {
+test('a dispute of a worker that does not share its score sends no event', async () => {
   const consents = [{ permission: 'public_profile', textVersion: '1' }]
-  const { workerId, evidence } = await personWithScore({ consents })
+  const { workerId, evidence } = await workerWithScore({ consents })
   const wish = { workerId, kind: 'evidence', evidenceIds: evidence.slice(0, 1) } as const
   await resolved(db, wish, { ending: 'upheld' })
   assert.deepEqual(
@@ -355,13 +355,13 @@ test('who does not share the score: all is done, and nothing is told', async () 
   assert.deepEqual(await eventsOf(db, workerId), [])
 })
 
-test('refused at opening: nobody, no score, evidence of others, revoked evidence', async () => {
+test('a dispute is refused for an unknown worker, a missing score, foreign evidence and revoked evidence', async () => {
   const nobody = '00000000-0000-4000-8000-000000000000'
   assert.deepEqual(await tryToOpen(db, { workerId: nobody }), { outcome: 'unknown_worker' })
   const [unscored = ''] = await addPeople(db, 1)
   assert.deepEqual(await tryToOpen(db, { workerId: unscored }), { outcome: 'no_score' })
-  const { evidence } = await personWithScore()
-  const { workerId, evidence: own } = await personWithScore()
+  const { evidence } = await workerWithScore()
+  const { workerId, evidence: own } = await workerWithScore()
   const [first = '', second = ''] = own
   const about = (evidenceIds: string[]) =>
     tryToOpen(db, { workerId, kind: 'evidence', evidenceIds, exclude: true })
@@ -382,8 +382,8 @@ async function findChangesOf(workerId: string) {
     where d.worker_id = ${workerId}`)
 }
 
-test('one open dispute about one thing: each item, the score, the identity; when it has ended, another may come', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('each item, the score and the identity have at most one open dispute; after its end another can be opened', async () => {
+  const { workerId, evidence } = await workerWithScore()
   const [one = '', two = '', three = ''] = evidence
   const wishes = [
     { kind: 'evidence', evidenceIds: [one, two], again: [two, three] },
@@ -402,8 +402,8 @@ test('one open dispute about one thing: each item, the score, the identity; when
   }
 })
 
-test('the database itself refuses a second open dispute about the same, and any change of one that has ended', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('the database rejects a second open dispute about the same subject, and any change of an ended one', async () => {
+  const { workerId, evidence } = await workerWithScore()
   const [item = ''] = evidence
   const first = await opened(db, { workerId, kind: 'evidence', evidenceIds: [item] })
   const scoreDispute = await opened(db, { workerId })
@@ -433,8 +433,8 @@ test('the database itself refuses a second open dispute about the same, and any 
   )
 })
 
-test('moves that are not there are refused, and change nothing', async () => {
-  const { workerId } = await personWithScore()
+test('an impossible move is refused and changes nothing', async () => {
+  const { workerId } = await workerWithScore()
   const { id } = await opened(db, { workerId })
   assert.deepEqual(await end(db, id, { ending: 'upheld' }), { outcome: 'refused', from: 'open' })
   await review(db, id)
@@ -452,8 +452,8 @@ test('moves that are not there are refused, and change nothing', async () => {
   assert.deepEqual(await end(db, nobody, { ending: 'upheld' }), { outcome: 'unknown_dispute' })
 })
 
-test('evidence that was revoked for another reason meanwhile: the dispute ends all the same, and the rest counts again', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('a dispute whose evidence was revoked for another reason still ends, and the other items count again', async () => {
+  const { workerId, evidence } = await workerWithScore()
   const [gone = '', kept = ''] = evidence
   const wish = { workerId, kind: 'evidence', evidenceIds: [gone, kept], exclude: true } as const
   const { id } = await opened(db, wish)
@@ -468,9 +468,9 @@ test('evidence that was revoked for another reason meanwhile: the dispute ends a
   assert.equal(active.length, 1)
 })
 
-test('two who resolve at once: one wins, the other is told, and it happens once', async () => {
+test('two concurrent resolutions: one succeeds, the other is refused, and the effect happens once', async () => {
   for (let round = 0; round < 5; round++) {
-    const { workerId, evidence } = await personWithScore()
+    const { workerId, evidence } = await workerWithScore()
     const { id } = await opened(db, { workerId, kind: 'evidence', evidenceIds: evidence.slice(1) })
     await review(db, id)
     const outcomes = await Promise.all([
@@ -485,8 +485,8 @@ test('two who resolve at once: one wins, the other is told, and it happens once'
   }
 })
 
-test('two who open at once about the same: one wins, the other is told which', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('two concurrent openings about the same subject: one succeeds, and the other is given its id', async () => {
+  const { workerId, evidence } = await workerWithScore()
   const wish = { workerId, kind: 'evidence', exclude: true } as const
   const openings = await Promise.all([
     tryToOpen(db, { ...wish, evidenceIds: evidence.slice(0, 2) }),
@@ -497,8 +497,8 @@ test('two who open at once about the same: one wins, the other is told which', a
   assert.deepEqual(lost, { outcome: 'already_open', disputeId: won.dispute.id })
 })
 
-test('who opens while somebody else is opening about the same waits, and is told which', async () => {
-  const { workerId } = await personWithScore()
+test('an opening waits for a concurrent one about the same subject and is given its id', async () => {
+  const { workerId } = await workerWithScore()
   const open = (tx: Tx) => tryInside(tx, { workerId })
   const [first, second] = await inTurn(db, open, () => tryToOpen(db, { workerId }))
   assert.ok(first.outcome === 'opened')

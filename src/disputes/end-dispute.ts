@@ -1,7 +1,8 @@
 /**
- * The end of a dispute, with all that follows, in one transaction: what was set aside counts again or is revoked, the score is computed
- * anew where that changes it, credentials that were wrong are revoked, and the events follow in causal order: `evidence.revoked` for each
- * item, `score.revised`, and last `dispute.resolved`, which tells what score came of it.
+ * End of a dispute with its consequences in one transaction. Excluded evidence is restored or
+ * revoked, the score is recomputed if that changes it, and wrong credentials are revoked. The
+ * events are in causal order: `evidence.revoked` for each item, `score.revised`, and last
+ * `dispute.resolved`, which names the resulting score.
  */
 import { restoreEvidence } from '../evidence/exclude-evidence.ts'
 import type { Tx } from '../platform/db/db.ts'
@@ -30,16 +31,19 @@ export type Ended =
   | {
       outcome: 'ended'
       dispute: Dispute
-      /** Whether the score is another one now than when the dispute was opened. */
+      /** True if the active score differs from the one when the dispute was opened. */
       scoreChanged: boolean
       resultingSnapshotId: string | null
     }
   | { outcome: 'unknown_dispute' }
   | { outcome: 'refused'; from: DisputeState }
-  /** There is no such decision of this dispute. */
+  /** The decision is not possible for this dispute. */
   | { outcome: 'unusable'; reason: string }
 
-/** Resolves or withdraws a dispute, for ever. Tells nobody of who does not share the score. */
+/**
+ * Resolves or withdraws a dispute. The end is final. If the worker does not share its score, no
+ * event is sent.
+ */
 export async function endDispute(
   tx: Tx,
   scoring: Scoring,
@@ -87,14 +91,16 @@ async function follow(tx: Tx, scoring: Scoring, consequence: Consequence): Promi
     await scoreWorkers(tx, scoring, [{ workerId: dispute.workerId, correction: null }], now)
 }
 
-/** What an upheld dispute puts right. Each says whether the worker has been scored anew. */
+/**
+ * Corrections that follow from an upheld dispute. Each returns whether it has scored the worker.
+ */
 const corrections: Record<
   DisputeKind,
   (tx: Tx, scoring: Scoring, consequence: Consequence) => Promise<boolean>
 > = {
   evidence: revokeUpheld,
   score: rescoreDisputed,
-  identity: takeIdentityBack,
+  identity: revokeIdentity,
 }
 
 async function revokeUpheld(
@@ -108,8 +114,9 @@ async function revokeUpheld(
 }
 
 /**
- * If the disputed score has been replaced meanwhile, the score of today was not disputed and is only brought
- * up to date. The credential of the disputed one is revoked all the same, and `score.revised` names it.
+ * If the disputed score was replaced meanwhile, the active score was not disputed and is only
+ * updated. The credential of the disputed score is revoked all the same, and `score.revised` names
+ * it.
  */
 async function rescoreDisputed(
   tx: Tx,
@@ -126,8 +133,11 @@ async function rescoreDisputed(
   return true
 }
 
-/** The check that was wrong counts no more, and no credential rests on it. A new one is the operator's to make. */
-async function takeIdentityBack(
+/**
+ * Revokes the wrong verification and with it the worker's credentials. A new verification is up to
+ * the operator.
+ */
+async function revokeIdentity(
   tx: Tx,
   _scoring: Scoring,
   { dispute: { workerId }, actor, now }: Consequence,

@@ -1,6 +1,7 @@
 /**
- * Opening and reviewing a dispute. Each verb of the room is a part of one transaction: it takes the worker's lock, writes the dispute's
- * tables, calls other rooms for what follows in theirs, and publishes the event last. A crash before the commit leaves all as it was.
+ * Opening and review of a dispute. Each function runs in the caller's transaction: it locks the
+ * worker, writes the dispute, calls other modules for the effects in their tables, and publishes
+ * the event last. A crash before the commit changes nothing.
  */
 import { excludeEvidence } from '../evidence/exclude-evidence.ts'
 import { lockEvidence } from '../evidence/store.ts'
@@ -12,21 +13,27 @@ import { publishEvents } from '../webhooks/events/outbox.ts'
 import { findWorkerFacts, lockWorkers } from '../workers/store.ts'
 import { canMove, type Dispute, type DisputeKind, type DisputeState } from './dispute.ts'
 import { disputeOpened } from './dispute-events.ts'
-import { findDisputes, findRival, insertChange, insertDispute, markUnderReview } from './store.ts'
+import {
+  findDisputes,
+  findOpenDisputeAbout,
+  insertChange,
+  insertDispute,
+  markUnderReview,
+} from './store.ts'
 
-export interface Wish {
+export interface DisputeRequest {
   workerId: string
   kind: DisputeKind
-  /** In lowercase, each once; exactly where the kind is evidence at least one. */
+  /** In lowercase, each once. At least one if the kind is `evidence`, otherwise empty. */
   evidenceIds: readonly string[]
-  /** The public score is not shown while the dispute is open. */
+  /** If true, the public score is hidden while the dispute is open. */
   restricted: boolean
-  /** The disputed evidence counts for nothing meanwhile. */
+  /** If true, the disputed evidence does not count while the dispute is open. */
   exclude: boolean
 }
 
 export interface Circumstances {
-  /** Who does it: kept with the change. */
+  /** Actor of the change, recorded with it. */
   actor: string
   now: Date
 }
@@ -34,18 +41,21 @@ export interface Circumstances {
 export type Opening =
   | { outcome: 'opened'; dispute: Dispute }
   | { outcome: 'unknown_worker' }
-  /** A score is disputed, and there is none. */
+  /** The dispute is about the score, and the worker has none. */
   | { outcome: 'no_score' }
-  /** Evidence that is not there, or somebody else's. */
+  /** Evidence that is unknown or belongs to another worker. */
   | { outcome: 'not_theirs'; evidenceIds: string[] }
-  /** Evidence that counts for nothing any more. */
+  /** Evidence that is revoked. */
   | { outcome: 'revoked'; evidenceIds: string[] }
   | { outcome: 'already_open'; disputeId: string }
 
-/** Whom evidence is set aside for is due to be scored again. Tells nobody of who does not share the score. */
+/**
+ * Opens a dispute. If evidence is excluded, the worker is marked for recomputation. If the worker
+ * does not share its score, no event is sent.
+ */
 export async function openDispute(
   tx: Tx,
-  wish: Wish,
+  wish: DisputeRequest,
   { actor, now, dueAt }: Circumstances & { dueAt: Date },
 ): Promise<Opening> {
   const { workerId, kind, evidenceIds, restricted, exclude } = wish
@@ -68,7 +78,7 @@ export async function openDispute(
   return { outcome: 'opened', dispute }
 }
 
-async function refusalOf(tx: Tx, wish: Wish): Promise<Opening | null> {
+async function refusalOf(tx: Tx, wish: DisputeRequest): Promise<Opening | null> {
   const { workerId, evidenceIds } = wish
   const found = await lockEvidence(tx, evidenceIds)
   const theirs = new Map(
@@ -78,7 +88,7 @@ async function refusalOf(tx: Tx, wish: Wish): Promise<Opening | null> {
   if (foreign.length > 0) return { outcome: 'not_theirs', evidenceIds: foreign }
   const revoked = evidenceIds.filter((id) => theirs.get(id) === 'revoked')
   if (revoked.length > 0) return { outcome: 'revoked', evidenceIds: revoked }
-  const rival = await findRival(tx, wish)
+  const rival = await findOpenDisputeAbout(tx, wish)
   return rival === null ? null : { outcome: 'already_open', disputeId: rival }
 }
 
@@ -87,7 +97,7 @@ export type Reviewing =
   | { outcome: 'unknown_dispute' }
   | { outcome: 'refused'; from: DisputeState }
 
-/** From here on somebody looks at it. */
+/** Records that the review of the dispute has begun. */
 export async function reviewDispute(
   tx: Tx,
   disputeId: string,
@@ -101,7 +111,10 @@ export async function reviewDispute(
   return { outcome: 'under_review', dispute: { ...dispute, state: 'under_review' } }
 }
 
-/** Under its worker's lock: moves of one dispute follow each other. Null where it is not there. */
+/**
+ * Locks the dispute's worker, so that moves of one dispute run one after the other. Returns null if
+ * the dispute does not exist.
+ */
 export async function lockDispute(tx: Tx, disputeId: string): Promise<Dispute | null> {
   const [found] = await findDisputes(tx, [disputeId])
   if (found === undefined) return null

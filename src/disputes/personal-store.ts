@@ -1,4 +1,4 @@
-/** All that this room keeps of one person, to give it out and to erase it. */
+/** Export and erasure of the data of this module about one worker. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 export interface DisputeRecord {
@@ -32,7 +32,10 @@ export function findDisputeRecords(db: Queryable, workerId: string): Promise<Dis
     from disputes d where d.worker_id = ${workerId} order by d.id`)
 }
 
-/** Before the evidence, which they name; so does an ended dispute of whoever it was taken to be of. */
+/**
+ * Erases the worker's disputes. Call it before the erasure of evidence, because disputes refer to
+ * evidence. An ended dispute of a previous worker of the evidence refers to it too.
+ */
 export async function eraseDisputes(tx: Tx, workerId: string): Promise<void> {
   await tx.run(sql`
     delete from dispute_changes

@@ -1,10 +1,14 @@
-/** What receivers know from events alone, over every kind, timing and end of a dispute, and whatever happens in between. */
+/**
+ * Property test of the knowledge that receivers have from events alone, over every kind, timing and
+ * end of a dispute, with other changes in between.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { end, opened, review } from '../../test/support/build/disputes.ts'
 import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
+  addScoredWorker,
   addSources,
   daysAfter,
   enough,
@@ -12,7 +16,6 @@ import {
   type SentEvent,
   score,
   scoredAt,
-  scoredPerson,
   scoring,
 } from '../../test/support/build/scores.ts'
 import { consentEvents } from '../../test/support/build/workers.ts'
@@ -28,15 +31,15 @@ const { db } = registry
 after(() => registry.drop())
 await addSources(db)
 
-/** Each happens a day after the one before. */
+/** Each change happens one day after the one before. */
 const happenings = {
-  /** The jobs process comes round. */
+  /** The jobs process recomputes the score. */
   score: (one: Disputed, now: Date) => score(db, one.workerId, { at: now }),
   add: (one: Disputed, now: Date) => addEvidence(db, one.workerId, [{ value: 300 }], now),
   /** The operator revokes an item that is not disputed, or one that is. */
   revokeOther: (one: Disputed, now: Date) => revoke(one.evidence[4], now),
   revokeDisputed: (one: Disputed, now: Date) => revoke(one.evidence[0], now),
-  /** The identity check ends before the next thing happens: scores are not shared until it is renewed. */
+  /** The verification ends before the next change: scores are not shared until it is renewed. */
   lapse: (one: Disputed, now: Date) => verify(one, now, new Date(now.getTime() + 1_000)),
   renew: (one: Disputed, now: Date) => verify(one, now, new Date('2035-01-01T00:00:00Z')),
 }
@@ -66,22 +69,22 @@ const happening = fc.constantFrom<Happening>(
 const endings: readonly Ending[] = ['upheld', 'partly_upheld', 'rejected', 'withdrawn']
 const story = fc.record({
   before: fc.array(happening, { maxLength: 2 }),
-  /** Evidence twice as often: there is more to it. */
+  /** Evidence is twice as likely, because it has more cases. */
   kind: fc.constantFrom(...disputeKinds, 'evidence' as const),
-  /** Of the first five items: how many are disputed. */
+  /** Number of disputed items among the first five. */
   items: fc.integer({ min: 1, max: 3 }),
   exclude: fc.boolean(),
   between: fc.array(happening, { maxLength: 4 }),
-  /** `partly_upheld` is `upheld` if there are no parts. */
+  /** `partly_upheld` becomes `upheld` if the dispute has no parts. */
   ending: fc.constantFrom(...endings, 'upheld' as const),
   after: fc.array(happening, { maxLength: 2 }),
 })
 
-test('receivers learn of every revoked credential, and an upheld dispute revises the score that they have', async () => {
+test('receivers learn of every revoked credential, and an upheld dispute revises the last score they were sent', async () => {
   let revisions = 0
   await fc.assert(
     fc.asyncProperty(story, async ({ before, kind, items, exclude, between, ending, ...rest }) => {
-      const one = await scoredPerson(db, { items: [...enough, { value: 500 }, { value: 650 }] })
+      const one = await addScoredWorker(db, { items: [...enough, { value: 500 }, { value: 650 }] })
       const { workerId, evidence } = one
       let days = 0
       const tomorrow = () => new Date(scoredAt.getTime() + ++days * 86_400_000)
@@ -120,7 +123,7 @@ test('receivers learn of every revoked credential, and an upheld dispute revises
     const revised = changed.filter(({ type }) => type === 'score.revised')
     if (gone.length === 0) return
     assert.equal(resolved?.type, 'dispute.resolved')
-    // An identity that was wrong: no other event can say so, and all credentials of the worker go.
+    // A wrong identity revokes all credentials of the worker, and no other event reports it.
     if (resolved?.data.kind === 'identity') return
     for (const { data } of revised) assert.equal(data.disputeId, id)
     const next = receiverOf(changed, receiver)
@@ -134,8 +137,8 @@ test('receivers learn of every revoked credential, and an upheld dispute revises
 })
 
 for (const permission of ['public_profile', 'score_sharing'] as const)
-  test(`after ${permission} is withdrawn nothing but the withdrawal is sent, whatever is done with the worker`, async () => {
-    const one = await scoredPerson(db, { items: [...enough, { value: 500 }] })
+  test(`after ${permission} is withdrawn only the withdrawal is sent, whatever changes about the worker`, async () => {
+    const one = await addScoredWorker(db, { items: [...enough, { value: 500 }] })
     const { workerId, evidence } = one
     const [row] = await db.rows<{ username: string }>(sql`
       select username from profiles where worker_id = ${workerId}`)
@@ -168,22 +171,22 @@ interface Ended {
   id: string
   receiver: Receiver
   changed: SentEvent[]
-  /** By digest: whether the credential is valid. */
+  /** Digest to whether the credential is valid. */
   wasValid: ReadonlyMap<string, boolean>
   isValid: ReadonlyMap<string, boolean>
 }
 
 interface Receiver {
   seen: number
-  /** The id of the score that was told last. */
+  /** Id of the last score that was sent. */
   held: string | null
-  /** By digest of each credential that was told: the events that say it is revoked. */
+  /** Digest of each credential that was sent, to the events that report its revocation. */
   known: Map<string, string[]>
-  /** Digests by the id of their score. */
+  /** Score id to the digests of its credentials. */
   ofScore: Map<string, string[]>
 }
 
-/** Applies events in their order, as a program does that has nothing else. */
+/** Applies events in their order, as a receiver without any other source does. */
 function receiverOf(events: readonly SentEvent[], from?: Receiver): Receiver {
   const known = new Map([...(from?.known ?? [])].map(([vc, named]) => [vc, [...named]]))
   const ofScore = new Map(from?.ofScore)
@@ -210,7 +213,7 @@ function receiverOf(events: readonly SentEvent[], from?: Receiver): Receiver {
     }
     if (type === 'dispute.resolved' && data.resolution === 'upheld') {
       const disputed = ofScore.get(String(data.snapshotId)) ?? []
-      // No score.revised can name the credential of a wrong score if no score may be shared after it.
+      // If no score may be shared after a wrong one, no score.revised can name its credential.
       const wrong = { identity: [...known.keys()], score: data.scoreChanged ? disputed : [] }
       for (const vc of wrong[data.kind as keyof typeof wrong] ?? [])
         if (known.get(vc)?.length === 0) name(vc, type)
@@ -219,7 +222,7 @@ function receiverOf(events: readonly SentEvent[], from?: Receiver): Receiver {
   return receiver
 }
 
-/** The receiver and the registry agree, and each cause names a credential once. */
+/** The receiver agrees with the registry, and each cause names a credential once. */
 async function checkAll(workerId: string): Promise<void> {
   const { known, held } = receiverOf(await eventsOf(db, workerId))
   for (const [vc, isValid] of await credentialsOf(workerId)) {

@@ -1,10 +1,11 @@
-/** Disputes in any order beside an oracle, and cut off between any two statements. */
+/** Disputes in any order compared with an oracle, and interrupted between any two statements. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { end, opened, review, tryToOpen } from '../../test/support/build/disputes.ts'
 import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
+  addScoredWorker,
   addSources,
   daysAfter,
   enough,
@@ -12,7 +13,6 @@ import {
   forgetEvents,
   score,
   scoredAt,
-  scoredPerson,
 } from '../../test/support/build/scores.ts'
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import fc from '../../test/support/oracle/fc.ts'
@@ -24,9 +24,12 @@ const { db } = registry
 after(() => registry.drop())
 await addSources(db)
 
-/** Has five items of evidence, named here by their places, and a score of them; its event is out of the way. */
-async function personWithScore() {
-  const person = await scoredPerson(db, { items: [...enough, { value: 500 }] })
+/**
+ * Creates a worker with a score of five items, named here by their positions, and discards its
+ * event.
+ */
+async function workerWithScore() {
+  const person = await addScoredWorker(db, { items: [...enough, { value: 500 }] })
   await forgetEvents(db, person.workerId)
   return person
 }
@@ -35,14 +38,14 @@ async function personWithScore() {
 const groupOf = ['board', 'board', 'acme', 'acme', 'board']
 const all = new Set([0, 1, 2, 3, 4])
 
-/** What two disputes are about: they share two items. */
+/** Items of two disputes, which share two of them. */
 const slots = { a: [0, 1, 2], b: [1, 2, 3] } as const
 type Slot = keyof typeof slots
 
 type Step =
   | { step: 'open'; slot: Slot; exclude: boolean; restricted: boolean }
   | { step: 'review'; slot: Slot }
-  /** `part`: which of the items, where it is partly upheld; a bit each. */
+  /** `part` is a bit set of the items that are upheld if the dispute is partly upheld. */
   | { step: 'end'; slot: Slot; ending: Ending; part: number }
   | { step: 'score' }
 
@@ -76,15 +79,15 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 interface Expected {
   outcome: string
-  /** The types, in order. */
+  /** Types in order. */
   events: string[]
 }
 
-/** What should come of it, by plain sets. */
+/** Computes the expected outcome with plain sets. */
 class Oracle {
   readonly excluded = new Set<number>()
   readonly revoked = new Set<number>()
-  /** Every score ever issued: what it counted, and whether its credential is valid. */
+  /** Every score issued, with the items it counted and whether its credential is valid. */
   readonly scores = [{ items: new Set(all), isValid: true }]
   scored: Set<number> | null = new Set(all)
   readonly open = new Map<Slot, { isReviewed: boolean; restricted: boolean; excluded: number[] }>()
@@ -105,7 +108,7 @@ class Oracle {
   openOne({ slot, exclude, restricted }: Step & { step: 'open' }): Expected {
     const items = slots[slot]
     if (items.some((item) => this.revoked.has(item))) return { outcome: 'revoked', events: [] }
-    // Both are about two items that are the same.
+    // Both disputes are about two common items.
     if (this.open.size > 0) return { outcome: 'already_open', events: [] }
     const excluded = exclude ? [...items] : []
     for (const item of excluded) this.excluded.add(item)
@@ -123,7 +126,7 @@ class Oracle {
     for (const item of upheld) this.revoked.add(item)
     this.open.delete(slot)
     const isRescored = upheld.length > 0 || excluded.length > 0
-    // One for each credential that rested on the item; one in any case.
+    // One for each credential whose score counted the item, and at least one.
     const lost = upheld.flatMap((item) => {
       const rested = this.scores.filter(({ isValid, items }) => isValid && items.has(item))
       return rested.length === 0 ? ['evidence.revoked'] : rested.map(() => 'evidence.revoked')
@@ -137,7 +140,7 @@ class Oracle {
     return { outcome: 'ended', events: [...lost, ...scored, 'dispute.resolved'] }
   }
 
-  /** `revised`: the score that receivers have, if the dispute was upheld about something that had counted. */
+  /** `revised` is the last score sent, if the dispute was upheld about an item that had counted. */
   rescore(revised?: { isValid: boolean }): string[] {
     const before = this.scored
     const active = all.difference(this.revoked).difference(this.excluded)
@@ -158,10 +161,10 @@ function partOf(slot: Slot, part: number): number[] {
   return slots[slot].filter((_, i) => (part & (1 << i)) !== 0)
 }
 
-test('any sequence of moves of two disputes that share evidence ends as the oracle says, each event once', async () => {
+test('any sequence of moves of two disputes that share evidence ends as the oracle says, with each event once', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
-      const { workerId, evidence } = await personWithScore()
+      const { workerId, evidence } = await workerWithScore()
       const oracle = new Oracle()
       const ids: Partial<Record<Slot, string>> = {}
       const expectedEvents: string[] = []
@@ -232,9 +235,9 @@ test('any sequence of moves of two disputes that share evidence ends as the orac
 interface Found {
   evidence: Record<string, string>
   restricted: boolean
-  /** Of the score that stands, in the order of ids. */
+  /** Items of the active score, in order of id. */
   scored: string[] | null
-  /** Credentials that are valid and rest on revoked evidence. */
+  /** Valid credentials of scores that counted revoked evidence. */
   openWrong: string[]
   active: string | null
 }
@@ -261,7 +264,7 @@ async function stateOf(workerId: string): Promise<Found> {
   return found
 }
 
-/** All that a dispute can write, of this worker. */
+/** Returns every row that a dispute can write about this worker. */
 async function everythingOf(workerId: string): Promise<string> {
   const rows = await db.rows(sql`
     select
@@ -291,8 +294,8 @@ async function cutOff(workerId: string, work: (from: Db) => Promise<unknown>): P
 }
 
 for (const ending of endings)
-  test(`cut off at every boundary of each move, to the end as ${ending}: all is as before, until all is done`, async () => {
-    const { workerId, evidence } = await personWithScore()
+  test(`each move up to ${ending}, interrupted at any boundary, changes nothing until all is done`, async () => {
+    const { workerId, evidence } = await workerWithScore()
     const evidenceIds = evidence.slice(0, 2)
     const wish = {
       workerId,
@@ -322,8 +325,8 @@ for (const ending of endings)
   })
 
 for (const kind of ['score', 'identity'] as const)
-  test(`cut off at every boundary of upholding a dispute about the ${kind}: nothing by halves`, async () => {
-    const { workerId } = await personWithScore()
+  test(`upholding a dispute about the ${kind}, interrupted at any boundary, is never done in part`, async () => {
+    const { workerId } = await workerWithScore()
     const { id } = await opened(db, { workerId, kind })
     await review(db, id)
     await addEvidence(db, workerId, [{ value: 100 }], daysAfter(2))

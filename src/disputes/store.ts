@@ -1,8 +1,11 @@
-/** All SQL of disputes, dispute_targets and dispute_changes. */
+/** SQL of the tables `disputes`, `dispute_targets` and `dispute_changes`. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Dispute, DisputeState, Resolution } from './dispute.ts'
 
-/** In the order of their due dates. Under the workers' locks, what is found stays so until the transaction ends. */
+/**
+ * Returns disputes in order of due date. Under the workers' locks they stay the same until the
+ * transaction ends.
+ */
 export function findDisputes(db: Queryable, ids: readonly string[]): Promise<Dispute[]> {
   return db.rows<Dispute>(sql`
     select d.id, d.worker_id as "workerId", d.kind, d.state, d.resolution, d.restricted,
@@ -15,29 +18,32 @@ export function findDisputes(db: Queryable, ids: readonly string[]): Promise<Dis
     from disputes d where d.id = any(${ids}::uuid[]) order by d.due_at, d.id`)
 }
 
-/** Which are open or under review, the first due first. */
+/** Returns the disputes that are open or under review, first due first. */
 export async function findOpenDisputeIds(db: Queryable, limit: number): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(sql`
     select id from disputes where state in ('open', 'under_review') order by due_at, id limit ${limit}`)
   return rows.map(({ id }) => id)
 }
 
-/** Open and ended. */
+/** Returns the ids of the worker's disputes, open and ended. */
 export async function findWorkerDisputeIds(db: Queryable, workerId: string): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(sql`
     select id from disputes where worker_id = ${workerId}`)
   return rows.map(({ id }) => id)
 }
 
-/** The last ones opened, open and ended. */
+/** Returns the most recently opened disputes, open and ended. */
 export async function findLatestDisputeIds(db: Queryable, limit: number): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(sql`
     select id from disputes order by id desc limit ${limit}`)
   return rows.map(({ id }) => id)
 }
 
-/** An open dispute of the worker about the same: for evidence, about any of the items. */
-export async function findRival(
+/**
+ * Returns an open dispute of the worker about the same subject; for evidence, about any of the
+ * items.
+ */
+export async function findOpenDisputeAbout(
   db: Queryable,
   { workerId, kind, evidenceIds }: Pick<NewDispute, 'workerId' | 'kind' | 'evidenceIds'>,
 ): Promise<string | null> {
@@ -49,7 +55,7 @@ export async function findRival(
   return row?.id ?? null
 }
 
-/** Which of these items are disputed now, by whomever. */
+/** Returns the open dispute of each item, of any worker. */
 export async function findDisputed(
   db: Queryable,
   evidenceIds: readonly string[],
@@ -66,11 +72,11 @@ export interface NewDispute
     'id' | 'workerId' | 'kind' | 'restricted' | 'snapshotId' | 'openedAt' | 'dueAt'
   > {
   evidenceIds: readonly string[]
-  /** Those of them that are set aside. */
+  /** Those of `evidenceIds` that are excluded. */
   excludedIds: readonly string[]
 }
 
-/** Called under the worker's lock. */
+/** The caller holds the worker's lock. */
 export async function insertDispute(tx: Tx, dispute: NewDispute): Promise<void> {
   const { id, workerId, kind, restricted, snapshotId, openedAt, dueAt } = dispute
   const snapshot = snapshotId === null ? null : Buffer.from(snapshotId, 'hex')
@@ -86,21 +92,21 @@ export async function insertDispute(tx: Tx, dispute: NewDispute): Promise<void> 
     from unnest(${targets}::uuid[]) as target`)
 }
 
-/** Called under the worker's lock. */
+/** The caller holds the worker's lock. */
 export async function markUnderReview(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update disputes set state = 'under_review' where id = ${id}`)
 }
 
 export interface EndedDispute {
   id: string
-  /** Null: withdrawn. */
+  /** Null if the dispute was withdrawn. */
   resolution: Resolution | null
   upheldIds: readonly string[]
   resultingSnapshotId: string | null
   endedAt: Date
 }
 
-/** Called under the worker's lock. */
+/** The caller holds the worker's lock. */
 export async function markEnded(tx: Tx, ended: EndedDispute): Promise<void> {
   const { id, resolution, upheldIds, resultingSnapshotId, endedAt } = ended
   const state = resolution === null ? 'withdrawn' : 'resolved'
@@ -120,7 +126,7 @@ export interface DisputeChange {
   actor: string
 }
 
-/** The state that the dispute has now. Called under the worker's lock. */
+/** Records the new state of the dispute. The caller holds the worker's lock. */
 export async function insertChange(
   tx: Tx,
   disputeId: string,
@@ -131,7 +137,7 @@ export async function insertChange(
     values (${disputeId}, ${state}, ${changedAt}, ${actor})`)
 }
 
-/** The first one first. */
+/** Returns the changes, oldest first. */
 export function findChanges(db: Queryable, disputeId: string): Promise<DisputeChange[]> {
   return db.rows<DisputeChange>(sql`
     select state, changed_at as "changedAt", actor from dispute_changes

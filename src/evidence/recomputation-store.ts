@@ -69,7 +69,11 @@ export async function deleteRecomputations(tx: Tx, workerIds: readonly string[])
 }
 
 /** Marks every worker with evidence. Returns the number of new marks. */
-export function markEverybody(tx: Tx, reason: RecomputationReason, now: Date): Promise<number> {
+export function markWorkersWithEvidence(
+  tx: Tx,
+  reason: RecomputationReason,
+  now: Date,
+): Promise<number> {
   return tx.run(sql`
     insert into score_recomputations (worker_id, since, reason)
     select distinct worker_id, ${now}::timestamptz, ${reason}::text from evidence order by worker_id

@@ -193,7 +193,7 @@ export function findEvidence(db: Queryable, ids: readonly string[]): Promise<Own
 }
 
 /** Returns the ids of the worker's evidence that is not revoked. */
-export async function findStandingEvidenceIds(db: Queryable, workerId: string): Promise<string[]> {
+export async function findUnrevokedEvidenceIds(db: Queryable, workerId: string): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(sql`
     select evidence_id as id from evidence
     where worker_id = ${workerId} and state <> 'revoked' order by evidence_id`)
@@ -201,7 +201,11 @@ export async function findStandingEvidenceIds(db: Queryable, workerId: string): 
 }
 
 /** Moves items to another worker. The caller holds the locks of the rows and of both workers. */
-export async function setOwner(tx: Tx, ids: readonly string[], workerId: string): Promise<void> {
+export async function moveToWorker(
+  tx: Tx,
+  ids: readonly string[],
+  workerId: string,
+): Promise<void> {
   await tx.run(sql`
     update evidence set worker_id = ${workerId} where evidence_id = any(${ids}::uuid[])`)
 }

@@ -1,6 +1,7 @@
 /**
- * The scoring core as one file, so that one SHA-256 names exactly what computed a score, and every engine that ever issued one can be kept
- * and run again. Made of the sources alone: types taken out, imports within the room taken out, files in the order they need each other.
+ * Builds the engine: the scoring core as one file. One SHA-256 then names exactly the code that
+ * computed a score, and every released engine can be kept and run again. The file is made of the
+ * sources alone, in the order of their imports, without types and imports.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
@@ -8,7 +9,10 @@ import { join } from 'node:path'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { engineId, engineVersion } from '../scoring-core/parameters.ts'
 
-/** `directory` is the room `scoring-core`, wherever it lies. The same sources give the same text. */
+/**
+ * Builds the bundle of the module `scoring-core` in `directory`. The same sources give the same
+ * text in any directory.
+ */
 export function coreBundle(directory: string): string {
   const names = readdirSync(directory).filter(
     (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
@@ -22,7 +26,7 @@ export function coreBundle(directory: string): string {
   return `// ${engineId} ${engineVersion}: made from src/scoring-core by \`npm run generate\`. Never edited, never deleted once released.\n\n${parts.join('\n')}`
 }
 
-/** `hsc-1.0.0-<first 12 digits of the SHA-256>.mjs` */
+/** Returns `hsc-1.0.0-<first 12 digits of the SHA-256>.mjs`. */
 export function bundleName(text: string): string {
   return `${engineId}-${engineVersion}-${sha256Hex(text).slice(0, 12)}.mjs`
 }
@@ -36,7 +40,7 @@ function withoutTypes(source: string): string {
     .replace(/\n{3,}/g, '\n\n')
 }
 
-/** Each file after those it imports; otherwise by name. */
+/** Orders files so that each follows the files it imports, and otherwise by name. */
 function inOrder(sources: ReadonlyMap<string, string>): string[] {
   const ordered = new Set<string>()
   const add = (name: string): void => {

@@ -1,12 +1,12 @@
-/** Which workers have a computed score, for commands that issue scores from a file. */
+/** Lookup of computed scores, for commands that issue scores from a file. */
 import type { Queryable, Tx } from '../platform/db/db.ts'
 import { lockWorkers } from '../workers/store.ts'
 import { findUsernameOwners } from '../workers/worker-ids.ts'
 import { findWorkerCredentials } from './store.ts'
 
 /**
- * Returns those of `usernames` whose worker has a computed score, with the digest of its credential, or
- * null if the score has none. A username that the worker had before counts too.
+ * Returns those of `usernames` whose worker has a computed score, with the digest of its
+ * credential, or null if the score has none. A username that the worker had before counts too.
  */
 export async function findComputedScores(
   db: Queryable,
@@ -26,7 +26,10 @@ export async function findComputedScores(
   )
 }
 
-/** As `findComputedScores`. Locks the workers, so that none of them gets a computed score until the transaction ends. */
+/**
+ * Does the same as `findComputedScores` and locks the workers, so that none of them gets a computed
+ * score until the transaction ends.
+ */
 export async function lockComputedScores(
   tx: Tx,
   usernames: readonly string[],

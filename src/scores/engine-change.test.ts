@@ -12,7 +12,7 @@ const text = readFileSync(join(root, 'engines', name), 'utf8')
 const scratch = mkdtempSync(join(tmpdir(), 'assay-engine-change-'))
 after(() => rmSync(scratch, { recursive: true, force: true }))
 
-/** The project with engines of these versions besides its own, each the present one with a change. */
+/** Creates a project with its own engine and, for each given version, a changed copy of it. */
 function projectWith(past: Record<string, (engine: string) => string>): string {
   const project = mkdtempSync(join(scratch, 'p'))
   cpSync(join(root, 'engines'), join(project, 'engines'), { recursive: true })
@@ -29,11 +29,11 @@ const alike = (engine: string): string => `${engine}// a comment\n`
 const otherwise = (engine: string): string =>
   engine.replace('scorePrior: 100_000', 'scorePrior: 90_000')
 
-test('the first engine changed nothing', async () => {
+test('the change of the first engine is `none`', async () => {
   assert.deepEqual(await engineChange(projectWith({})), { previousVersion: null, change: 'none' })
 })
 
-test('an engine that computes as the one before is compatible with it, another is score changing', async () => {
+test('an engine is compatible if the one before computes the same scores, and otherwise score changing', async () => {
   assert.deepEqual(await engineChange(projectWith({ '0.9.0': alike })), {
     previousVersion: '0.9.0',
     change: 'compatible',
@@ -44,14 +44,14 @@ test('an engine that computes as the one before is compatible with it, another i
   })
 })
 
-test('the one before is the highest version below, by numbers, and never one above', async () => {
+test('the previous engine is the highest version below, compared as numbers', async () => {
   const project = projectWith({ '0.10.0': alike, '0.9.5': otherwise, '99.0.0': otherwise })
   assert.deepEqual(await engineChange(project), { previousVersion: '0.10.0', change: 'compatible' })
   const minor = projectWith({ '0.8.5': otherwise, '0.9.0': alike })
   assert.deepEqual(await engineChange(minor), { previousVersion: '0.9.0', change: 'compatible' })
 })
 
-test('an earlier engine whose bytes are altered is refused', async () => {
+test('a previous engine with altered bytes is refused', async () => {
   const project = projectWith({ '0.9.0': alike })
   const past = readdirSync(join(project, 'engines')).find((one) => one.includes('0.9.0')) ?? ''
   writeFileSync(join(project, 'engines', past), `${text} `)

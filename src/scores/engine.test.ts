@@ -31,7 +31,10 @@ const scratch = mkdtempSync(join(tmpdir(), 'assay-engine-'))
 after(() => rmSync(scratch, { recursive: true, force: true }))
 let roots = 0
 
-/** A project of its own with these engines, by name, and these golden vectors besides those of the oracle. */
+/**
+ * Creates a project with these engines, by name, and with these golden vectors besides those of the
+ * oracle.
+ */
 function projectWith(
   engines: Record<string, string | Buffer>,
   vectors: string | null = goldens,
@@ -46,12 +49,12 @@ function projectWith(
   return project
 }
 
-/** Under the name that its own bytes give. */
+/** Names a bundle by its own hash. */
 function named(bundle: string): Record<string, string> {
   return { [bundleName(bundle)]: bundle }
 }
 
-test('two folders give the same bytes, and they are the checked-in engine', () => {
+test('two directories give the same bytes, which are those of the checked-in engine', () => {
   const [one, other] = ['one', 'another folder'].map((name) => {
     const copy = join(scratch, name)
     cpSync(core, copy, { recursive: true })
@@ -62,13 +65,13 @@ test('two folders give the same bytes, and they are the checked-in engine', () =
   assert.equal(readFileSync(join(root, 'engines', bundleName(text)), 'utf8'), text)
 })
 
-test('the bundle imports nothing, and has no type left in it', () => {
+test('the bundle has no import and no type', () => {
   assert.doesNotMatch(text, /^\s*import\b/m)
   assert.doesNotMatch(text, /\bimport\s*\(/)
   assert.doesNotMatch(text, /^(export )?(interface|type)\b/m)
 })
 
-test('every engine ever kept has the name of its hash, and there is one of a version', () => {
+test('each kept engine has the name of its hash, and each version has one engine', () => {
   const names = readdirSync(join(root, 'engines'))
   assert.ok(names.length > 0)
   for (const name of names) {
@@ -79,7 +82,7 @@ test('every engine ever kept has the name of its hash, and there is one of a ver
   assert.equal(new Set(versions).size, versions.length, names.join(' '))
 })
 
-test('the engine is loaded with the hash of its bytes, and scores as the core does', async () => {
+test('the engine is loaded with the hash of its bytes and computes the scores of the core', async () => {
   const engine = await loadEngine()
   const { score: _, explain: __, ...told } = engine
   assert.deepEqual(told, {
@@ -90,7 +93,7 @@ test('the engine is loaded with the hash of its bytes, and scores as the core do
     goldenSha256: readGoldens(root).sha256,
     size: Buffer.byteLength(text),
     parameters,
-    // As the text of the algorithm has it.
+    // As in the text of the algorithm.
     tableSha256: '676f678d86d37db4805f134a64fcd1b370d7fe59651755978fae503123897ba6',
   })
   fc.assert(
@@ -116,7 +119,7 @@ test('one flipped bit anywhere in the bundle is refused as altered', async () =>
   }
 })
 
-test('an engine that computes otherwise is refused, also under the name of its own hash', async () => {
+test('an engine with wrong results is refused, even under the name of its own hash', async () => {
   const changed = text.replace('scorePrior: 100_000', 'scorePrior: 100_001')
   assert.notEqual(changed, text)
   await refused(loadEngine(projectWith(named(changed))), 'wrong_result', /golden vector \d+/)
@@ -127,7 +130,7 @@ test('an engine that computes otherwise is refused, also under the name of its o
   await refused(loadEngine(projectWith(named(throwing))), 'wrong_result', /golden vector \d+ of/)
 })
 
-test('golden vectors that are altered, empty or not there load no engine', async () => {
+test('no engine is loaded if the golden vectors are altered, empty or missing', async () => {
   const altered = goldens.replace('"score":635', '"score":636')
   assert.notEqual(altered, goldens)
   await refused(loadEngine(projectWith(named(text), altered)), 'wrong_result', /vector/)
@@ -136,7 +139,7 @@ test('golden vectors that are altered, empty or not there load no engine', async
   await refused(loadEngine(projectWith(named(text), null)), 'missing', /cannot be read/)
 })
 
-test('no engine, two of one version, or one that is none: each is told', async () => {
+test('a missing engine, two of one version and an unusable one: each has its own message', async () => {
   await refused(loadEngine(projectWith({})), 'missing', /no engine of version/)
   await refused(loadEngine(join(scratch, 'nowhere')), 'missing', /cannot be read/)
   const two = { ...named(text), ...named(`${text}\n`) }

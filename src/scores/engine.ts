@@ -1,6 +1,7 @@
 /**
- * The engine that computes scores: the checked-in bundle of the scoring core. Its hash is that of the bytes that are run, and the golden
- * vectors are run on that very code before it may score anyone, so that an altered file issues nothing.
+ * The engine that computes scores: the checked-in bundle of the scoring core. Its hash is that of
+ * the bytes that run. Before it computes any score, the same code has to pass the golden vectors,
+ * so an altered file issues nothing.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,41 +16,50 @@ import { firstWrong, type Goldens, readGoldens } from './goldens.ts'
 export interface Engine {
   id: typeof engineId
   version: string
-  /** Of the bytes of the bundle that runs, 64 lowercase digits. */
+  /** SHA-256 of the running bundle, 64 lowercase hex characters. */
   binarySha256: string
-  /** Of the golden vectors it was held against: over the lines that `sha256sum` prints for their files. */
+  /**
+   * SHA-256 of the golden vectors that the engine passed: over the lines that `sha256sum` prints
+   * for their files.
+   */
   goldenSha256: string
   /** Relative to the root of the project, with `/`. */
   path: string
-  /** Of the bundle, in bytes. */
+  /** Size of the bundle in bytes. */
   size: number
-  /** What it is tuned by, as the bundle itself has it. */
+  /** Parameters as the bundle exports them. */
   parameters: typeof parameters
-  /** Of the canonical JSON of its table of decay. */
+  /** SHA-256 of the canonical JSON of the decay table. */
   tableSha256: string
   score: (input: ScoreInput) => ScoreResult
   explain: (input: ScoreInput) => Explanation
 }
 
-/** An engine of an earlier release, to replay what it computed: its hash is what it is known by. */
+/** An engine of an earlier release, identified by its hash, for replaying its scores. */
 export type PastEngine = Omit<Engine, 'goldenSha256'>
 
-/** What this release runs, whether or not it can be loaded. */
+/** Engine of this release, even if it cannot be loaded. */
 export const releasedEngine = { id: engineId, version: engineVersion } as const
 
 export type EngineFault =
-  /** No bundle of that version or hash, more than one of a version, or no golden vectors. */
+  /**
+   * No bundle has this version or hash, two bundles have one version, or there are no golden
+   * vectors.
+   */
   | 'missing'
-  /** The bytes are not those its name or the credential tells. */
+  /** The bytes do not match the hash in the file name or in the credential. */
   | 'altered'
-  /** It cannot be run, or is another engine or version than its name tells. */
+  /** The bundle cannot be run, or its id or version differs from the file name. */
   | 'unusable'
-  /** A golden vector comes out differently. */
+  /** A golden vector has a different result. */
   | 'wrong_result'
-  /** The operator found it to be wrong. */
+  /** The operator recalled the engine. */
   | 'recalled'
 
-/** No score may be computed: issuing answers 503 and readiness turns red. The message is for the operator. */
+/**
+ * Thrown if no score may be computed. Issuing then answers 503 and readiness fails. The message is
+ * for the operator.
+ */
 export class EngineRefused extends Error {
   override readonly name = 'EngineRefused'
   readonly fault: EngineFault
@@ -60,18 +70,19 @@ export class EngineRefused extends Error {
   }
 }
 
-/** The root of the project. */
+/** Root of the project. */
 const ownRoot = join(import.meta.dirname, '../..')
 
 /**
- * The engine of this release, held against the golden vectors (some milliseconds).
+ * Loads the engine of this release and checks it against the golden vectors, which takes some
+ * milliseconds.
  * @throws EngineRefused
  */
 export async function loadEngine(root = ownRoot): Promise<Engine> {
   const start = `${engineId}-${engineVersion}-`
   const engine = await load(
     root,
-    bundleFound(root, (name) => name.startsWith(start), `version ${engineVersion}`),
+    findBundle(root, (name) => name.startsWith(start), `version ${engineVersion}`),
   )
   const goldens = goldensOf(root)
   const wrong = firstWrong(engine.score, goldens)
@@ -89,12 +100,12 @@ function goldensOf(root: string): Goldens {
 }
 
 /**
- * The engine whose bundle has this SHA-256 (64 lowercase digits), of whatever release.
+ * Loads the engine of any release by the SHA-256 of its bundle (64 lowercase hex characters).
  * @throws EngineRefused
  */
 export async function loadEngineOf(binarySha256: string, root = ownRoot): Promise<PastEngine> {
   const end = `-${binarySha256.slice(0, 12)}.mjs`
-  const path = bundleFound(root, (name) => name.endsWith(end), `SHA-256 ${binarySha256}`)
+  const path = findBundle(root, (name) => name.endsWith(end), `SHA-256 ${binarySha256}`)
   const engine = await load(root, path)
   if (engine.binarySha256 !== binarySha256)
     throw new EngineRefused(
@@ -105,7 +116,7 @@ export async function loadEngineOf(binarySha256: string, root = ownRoot): Promis
 }
 
 /**
- * The engine of the highest version below that of this release, or null.
+ * Loads the engine of the highest version below this release. Returns null if there is none.
  * @throws EngineRefused
  */
 export async function previousEngine(root = ownRoot): Promise<PastEngine | null> {
@@ -118,11 +129,14 @@ export async function previousEngine(root = ownRoot): Promise<PastEngine | null>
   const start = `${engineId}-${version}-`
   return load(
     root,
-    bundleFound(root, (name) => name.startsWith(start), `version ${version}`),
+    findBundle(root, (name) => name.startsWith(start), `version ${version}`),
   )
 }
 
-/** Every engine that lies in `engines/`, by the bytes of its file: none of them is run. Throws `EngineRefused`. */
+/**
+ * Lists every engine in `engines/` with the hash of its file. Runs none of them.
+ * @throws EngineRefused
+ */
 export function keptEngines(root = ownRoot): { version: string; binarySha256: string }[] {
   return namesIn(join(root, 'engines')).flatMap((name) => {
     const version = /-([^-]+)-[0-9a-f]{12}\.mjs$/.exec(name)?.[1]
@@ -132,7 +146,7 @@ export function keptEngines(root = ownRoot): { version: string; binarySha256: st
   })
 }
 
-/** By semantic versioning; engines have no pre-releases. */
+/** Compares by semantic versioning. Engines have no pre-releases. */
 function isBefore(version: string, other: string): boolean {
   const theirs = other.split('.').map(Number)
   for (const [at, number] of version.split('.').map(Number).entries()) {
@@ -142,7 +156,7 @@ function isBefore(version: string, other: string): boolean {
   return false
 }
 
-function bundleFound(root: string, fits: (name: string) => boolean, wanted: string): string {
+function findBundle(root: string, fits: (name: string) => boolean, wanted: string): string {
   const found = namesIn(join(root, 'engines')).filter((name) => name.endsWith('.mjs') && fits(name))
   const [name, another] = found
   if (name === undefined)
@@ -171,7 +185,10 @@ function read(root: string, path: string): Buffer {
   }
 }
 
-/** What is hashed is what is run: the bytes are read once and imported from memory. */
+/**
+ * Loads an engine. The bytes are read once and imported from memory, so the hashed bytes are the
+ * ones that run.
+ */
 async function load(root: string, path: string): Promise<PastEngine> {
   const bytes = read(root, path)
   const binarySha256 = sha256Hex(bytes)

@@ -12,12 +12,12 @@ import { firstWrong, readGoldens } from './goldens.ts'
 const root = join(import.meta.dirname, '../..')
 const goldens = readGoldens(root)
 
-/** The golden vectors of each version of the engine that was ever released. A row that is there is never changed. */
+/** SHA-256 of the golden vectors of each released engine version. Never change an existing row. */
 const recorded: Record<string, string> = {
   '1.0.0': '27797c38d61703cd0cda11841a4ec49230ca08ef242b592bb9446f3edd17d471',
 }
 
-test('golden vectors change with the version of the engine alone', () => {
+test('golden vectors change only with the version of the engine', () => {
   assert.equal(
     goldens.sha256,
     recorded[engineVersion],
@@ -25,7 +25,7 @@ test('golden vectors change with the version of the engine alone', () => {
   )
 })
 
-test('the golden vectors are what the oracle makes of their inputs, at least 200', () => {
+test('there are at least 200 golden vectors, and the oracle computes the same results', () => {
   assert.equal(
     readFileSync(join(root, goldensPath), 'utf8'),
     goldensText(),
@@ -37,11 +37,11 @@ test('the golden vectors are what the oracle makes of their inputs, at least 200
   assert.equal(names.size, cases.length)
 })
 
-test('the core gets every golden vector right', () => {
+test('the core computes every golden vector correctly', () => {
   assert.equal(firstWrong(score, goldens), null)
 })
 
-test('one point more in one skill of one vector is found, and so is a member out of order', () => {
+test('one point more in one skill of one vector, or one member out of order, is detected', () => {
   const { length } = goldens.files.flatMap(({ vectors }) => vectors.cases)
   for (const broken of [0, 100, length - 1]) {
     let calls = 0
@@ -57,7 +57,10 @@ test('one point more in one skill of one vector is found, and so is a member out
   }
 })
 
-/** What the oracle takes for all vectors where the engine's 50 ms were promised. */
+/**
+ * Milliseconds that the oracle takes for all vectors on the machine on which the engine's limit of
+ * 50 ms was set.
+ */
 const oracleMsThere = 12
 
 test('loading the engine with all its golden vectors takes less than 50 ms', async () => {
@@ -66,7 +69,7 @@ test('loading the engine with all its golden vectors takes less than 50 ms', asy
   assert.ok(ms < 50 * slower, `${ms} ms where all is ${slower} times slower`)
 })
 
-/** Of processor time, which others on the machine do not lengthen much; the best of ten. */
+/** Measures processor time, which depends little on other load. The best of ten runs counts. */
 async function leastMs(work: () => unknown): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < 10; run++) {

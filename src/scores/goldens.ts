@@ -1,19 +1,25 @@
-/** The golden vectors: what an engine must make of known evidence before it may score anyone. Read from the files that are there. */
+/**
+ * Golden vectors: evidence with its known result. An engine has to compute all of them correctly
+ * before it may compute a score.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import type { ScoreInput, Vocabulary } from '../scoring-core/evidence.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 
-/** Relative to the root of the project, sorted. The first were made from the core's prototype, the second by the oracle of the tests. */
+/**
+ * Relative to the root of the project, sorted. The first file was made by the core's prototype, the
+ * second by the oracle of the tests.
+ */
 const goldensPaths = ['vectors/scoring-goldens.json', 'vectors/scoring.json'] as const
 
-/** The root of the project. */
+/** Root of the project. */
 const ownRoot = join(import.meta.dirname, '../..')
 
 export interface Goldens {
   files: readonly { path: string; vectors: Vectors }[]
-  /** Over the lines that `sha256sum` prints for the files, in the order of their paths. */
+  /** SHA-256 over the lines that `sha256sum` prints for the files, in order of path. */
   sha256: string
 }
 
@@ -23,7 +29,10 @@ interface Vectors {
   cases: readonly { evidence: ScoreInput['evidence']; expected: ScoreResult }[]
 }
 
-/** Throws, with the path in the message, where a file is missing, is no JSON or holds no vector. */
+/**
+ * Reads the golden vectors. Throws an error that names the path if a file is missing, is not JSON
+ * or holds no vector.
+ */
 export function readGoldens(root = ownRoot): Goldens {
   const read = goldensPaths.map((path) => ({ path, bytes: bytesOf(root, path) }))
   const lines = read.map(({ path, bytes }) => `${sha256Hex(bytes)}  ${path}\n`)
@@ -33,7 +42,10 @@ export function readGoldens(root = ownRoot): Goldens {
   }
 }
 
-/** Where the first result differs, by as much as the order of members: `vector 3 of vectors/scoring.json`. Null where none does. */
+/**
+ * Returns the place of the first result that differs, such as `vector 3 of vectors/scoring.json`,
+ * or null. The order of members counts too.
+ */
 export function firstWrong(score: (input: ScoreInput) => ScoreResult, goldens: Goldens) {
   for (const { path, vectors } of goldens.files) {
     const { cases, vocabulary, asOfDay } = vectors

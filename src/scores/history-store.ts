@@ -1,4 +1,7 @@
-/** Every score ever issued, with what it takes to compute it again. Reads alone: `store.ts` writes. */
+/**
+ * Reads of every score ever issued, with the inputs that recompute it. `store.ts` writes the
+ * tables.
+ */
 import { type Queryable, sql } from '../platform/db/db.ts'
 import type { Band } from '../scoring-core/parameters.ts'
 
@@ -24,7 +27,7 @@ export interface StoredSnapshot {
   sourceCount: number
 }
 
-/** In the order of ids, from the one given. */
+/** Returns scores in order of id, from the id `from` on. */
 export function findSnapshotsFrom(
   db: Queryable,
   from: Buffer,
@@ -50,14 +53,21 @@ export async function findSnapshot(
   return row?.snapshotId.equals(snapshotId) ? row : undefined
 }
 
-export interface GoneSnapshot {
+export interface ErasedSnapshot {
   snapshotId: Buffer
   workerId: string
 }
 
-/** Those that cannot be computed again, for what they were made of is gone. In the order of ids, from the one given. */
-export function findGoneFrom(db: Queryable, from: Buffer, limit: number): Promise<GoneSnapshot[]> {
-  return db.rows<GoneSnapshot>(sql`
+/**
+ * Returns the scores that cannot be recomputed, because their inputs were erased, in order of id
+ * from the id `from` on.
+ */
+export function findErasedFrom(
+  db: Queryable,
+  from: Buffer,
+  limit: number,
+): Promise<ErasedSnapshot[]> {
+  return db.rows<ErasedSnapshot>(sql`
     select s.snapshot_id as "snapshotId", s.worker_id as "workerId"
     from score_snapshots s
     where s.snapshot_id >= ${from}
@@ -65,7 +75,7 @@ export function findGoneFrom(db: Queryable, from: Buffer, limit: number): Promis
     order by s.snapshot_id limit ${limit}`)
 }
 
-/** The least bytes above these. */
+/** Returns the smallest byte string that sorts after `id`. */
 export function bytesAfter(id: Buffer): Buffer {
   return Buffer.concat([id, Buffer.alloc(1)])
 }
@@ -76,7 +86,7 @@ export async function countSnapshots(db: Queryable): Promise<number> {
   return row?.count ?? 0
 }
 
-/** The rules of a vocabulary as canonical JSON, or undefined. */
+/** Returns the rules of a vocabulary as canonical JSON, or undefined. */
 export async function findRules(db: Queryable, sha256: Buffer): Promise<string | undefined> {
   const [row] = await db.rows<{ rules: string }>(sql`
     select rules from scoring_vocabularies where vocabulary_sha256 = ${sha256}`)
@@ -97,11 +107,11 @@ export interface ScoreInHistory {
   engineVersion: string
   issuedAt: Date
   endedAt: Date | null
-  /** Null where it has no credential. */
+  /** Null if the score has no credential. */
   vcSha256: Buffer | null
 }
 
-/** The newest first. */
+/** Returns all scores of a worker, newest first. */
 export function findHistory(db: Queryable, workerId: string): Promise<ScoreInHistory[]> {
   return db.rows<ScoreInHistory>(sql`
     select snapshot_id as "snapshotId", state, change, reason, score, confidence_low as low,

@@ -58,7 +58,7 @@ const table: readonly [what: string, held: Held | null, fresh: Fresh, Decision][
 for (const [what, before, after, decision] of table)
   test(`${what}: ${decision}`, () => assert.equal(decide(before, after, rule), decision))
 
-test('claims that nobody vouches for are not in the set', () => {
+test('unvouched claims are not among the scored ids', () => {
   const items = [
     { id: 'a', assurance: 700 },
     { id: 'b', assurance: 0 },
@@ -72,7 +72,7 @@ const freshResults = fc
   .map((result) => ({ ...result, band: bandOf(result.score) }))
 const idSets = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd')).map((list) => new Set(list))
 
-test('for any evidence: what has just been issued is kept, so the rule comes to rest', () => {
+test('for any evidence, a score that was just issued is kept, so the rule is stable', () => {
   fc.assert(
     fc.property(freshResults, idSets, fc.boolean(), (result, evidenceIds, isCorrection) => {
       const after = { evidenceIds, result, isCorrection, now }
@@ -86,7 +86,7 @@ test('for any evidence: what has just been issued is kept, so the rule comes to 
   )
 })
 
-test('for any evidence: there is a score afterwards exactly where there is enough', () => {
+test('for any evidence, a score exists afterwards exactly if there is enough evidence', () => {
   fc.assert(
     fc.property(freshResults, fc.boolean(), (result, hasScore) => {
       const decision = decide(hasScore ? held : null, fresh(result), rule)

@@ -1,43 +1,47 @@
 /**
- * Pure: whether a computed score becomes the worker's score. Scores move a little every day, for evidence decays: a new one is issued where
- * it says something new, so that credentials do not churn.
+ * Pure: decides if a computed score becomes the worker's score. Scores change a little every day,
+ * because evidence decays. A new score is issued only for a notable change, so that credentials are
+ * not replaced every day.
  */
 import type { Band } from '../scoring-core/parameters.ts'
 
 export interface IssueRule {
-  /** Items and independent groups that a score needs. */
+  /** Minimum numbers of items and of independent groups for a score. */
   evidenceMin: number
   groupsMin: number
-  /** An unchanged score is issued anew at this age, before its credential expires. */
+  /** Age in days at which an unchanged score is issued anew, before its credential expires. */
   renewAfterDays: number
 }
 
-/** The score that the worker has. */
+/** Current score of the worker. */
 export interface Held {
   evidenceIds: ReadonlySet<string>
   score: number
   band: Band
   issuedAt: Date
-  /** It is replaced even if the evidence comes to the same: a recalled engine made it, or a correction demands it. */
+  /**
+   * If true, the score is replaced even by an equal one, because a recalled engine made it or a
+   * correction demands it.
+   */
   mustReplace: boolean
 }
 
-/** What the evidence comes to now. */
+/** Score that the current evidence gives. */
 export interface Fresh {
   evidenceIds: ReadonlySet<string>
-  /** Null where the engine refuses the evidence. */
+  /** Null if the engine rejects the evidence. */
   result: { score: number; band: Band; evidenceCount: number; sourceCount: number } | null
-  /** Whether the score held was wrong: it rests on what has been revoked, or was found wrong. */
+  /** True if the current score is wrong: it counts revoked evidence or was found wrong. */
   isCorrection: boolean
   now: Date
 }
 
-/** `none`: there is no score, and none is made. */
+/** `none`: there is no score, and none is issued. */
 export type Decision = 'none' | 'keep' | 'issue' | 'withdraw'
 
 export function decide(held: Held | null, fresh: Fresh, rule: IssueRule): Decision {
   const { result } = fresh
-  // Who cannot be scored keeps what they have, unless that is known to be wrong.
+  // A worker that cannot be scored keeps the current score, unless this is known to be wrong.
   if (result === null) return held === null ? 'none' : fresh.isCorrection ? 'withdraw' : 'keep'
   const isEnough = result.evidenceCount >= rule.evidenceMin && result.sourceCount >= rule.groupsMin
   if (held === null) return isEnough ? 'issue' : 'none'
@@ -51,14 +55,17 @@ export function decide(held: Held | null, fresh: Fresh, rule: IssueRule): Decisi
   return saysNew ? 'issue' : 'keep'
 }
 
-/** Points by which a score must have moved. */
+/** Minimum change in points for a new score. */
 const differenceMin = 5
 
 function isSameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return a.size === b.size && a.isSubsetOf(b)
 }
 
-/** The items by which a score is told from another: a claim that nobody vouches for counts for nothing, so it makes no new score. */
+/**
+ * Returns the ids that distinguish one score from another. Items with assurance 0 do not count, so
+ * they cause no new score.
+ */
 export function scoredIds(items: Iterable<{ id: string; assurance: number }>): Set<string> {
   const ids = new Set<string>()
   for (const { id, assurance } of items) if (assurance > 0) ids.add(id)

@@ -4,12 +4,12 @@ import { issueOne, testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
+  addScoredWorker,
   addSources,
   daysAfter,
   eventsOf,
   isMarked,
   score,
-  scoredPerson,
   scoresOf,
 } from '../../test/support/build/scores.ts'
 import { publicLine, registrationOf } from '../../test/support/build/workers.ts'
@@ -26,8 +26,8 @@ await addSources(db)
 
 const by = { by: 'test', at: daysAfter(2) }
 
-async function personWithScore(over: Record<string, unknown> = {}) {
-  const { workerId } = await scoredPerson(db, { over })
+async function workerWithScore(over: Record<string, unknown> = {}) {
+  const { workerId } = await addScoredWorker(db, { over })
   const [person] = await findWorkerFacts(db, [workerId])
   assert.ok(person !== undefined)
   return person
@@ -38,7 +38,7 @@ function consent(username: string, permission: Permission, granted: boolean, fro
   return from.transaction((tx) => changeConsent(tx, username, wish))
 }
 
-/** Of every credential that the worker's scores ever had, by the subject. */
+/** Counts the unrevoked credentials that the worker's scores ever had, by subject. */
 async function openCredentials(username: string): Promise<number> {
   const rows = await db.rows(sql`
     select from score_credentials
@@ -46,7 +46,7 @@ async function openCredentials(username: string): Promise<number> {
   return rows.length
 }
 
-/** When the one that is not revoked was issued. */
+/** Returns the issue time of the unrevoked credential. */
 async function openSince(username: string): Promise<Date | undefined> {
   const [row] = await db.rows<{ issuedAt: Date }>(sql`
     select issued_at as "issuedAt" from score_credentials
@@ -55,8 +55,8 @@ async function openSince(username: string): Promise<Date | undefined> {
 }
 
 for (const permission of ['score_sharing', 'public_profile'] as const)
-  test(`consent to ${permission} withdrawn: every credential is revoked at once, the score stays; granted again, it is due for a new one`, async () => {
-    const { workerId, username } = await personWithScore()
+  test(`consent to ${permission} withdrawn: every credential is revoked at once and the score stays; granted again, a new credential is due`, async () => {
+    const { workerId, username } = await workerWithScore()
     await addEvidence(db, workerId, [{ value: 300, type: 'work_product' }])
     await score(db, workerId, { at: daysAfter(1) })
     assert.equal(await openCredentials(username), 2)
@@ -94,8 +94,8 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
     })
   })
 
-test('allowed again, and scored by a correction that comes to the same: the score is kept, and its new credential told as score.updated', async () => {
-  const { workerId, username } = await personWithScore()
+test('consent granted again, then a correction with an equal result: the score is kept, and its new credential is sent as score.updated', async () => {
+  const { workerId, username } = await workerWithScore()
   for (const granted of [false, true]) await consent(username, 'score_sharing', granted)
   const correction = { reason: 'dispute_upheld', disputeId: null } as const
   const scored = await score(db, workerId, { at: daysAfter(3), correction })
@@ -107,8 +107,8 @@ test('allowed again, and scored by a correction that comes to the same: the scor
   )
 })
 
-test('allowed already, or of nobody we know: nothing is done', async () => {
-  const { workerId, username } = await personWithScore()
+test('a consent that was granted already, or of an unknown worker, changes nothing', async () => {
+  const { workerId, username } = await workerWithScore()
   await consent(username, 'score_sharing', true)
   assert.equal((await consent(username, 'score_sharing', true)).outcome, 'unchanged')
   assert.equal((await consent('nobody-at-all', 'score_sharing', true)).outcome, 'unknown_worker')
@@ -116,22 +116,22 @@ test('allowed already, or of nobody we know: nothing is done', async () => {
   assert.equal(await isMarked(db, workerId), false)
 })
 
-test('consent to search_listing bears on no credential', async () => {
-  const { workerId, username } = await personWithScore()
+test('consent to search_listing has no effect on a credential', async () => {
+  const { workerId, username } = await workerWithScore()
   await consent(username, 'search_listing', false)
   assert.equal(await openCredentials(username), 1)
   assert.equal(await isMarked(db, workerId), false)
 })
 
-test('identity revoked takes the credential back; an identity that ran out does not', async () => {
-  const { workerId, username } = await personWithScore()
+test('a revoked identity revokes the credential; an expired identity does not', async () => {
+  const { workerId, username } = await workerWithScore()
   await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'revoke' }, by))
   assert.equal(await openCredentials(username), 0)
   const until = daysAfter(300)
   await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'verify', until }, by))
   assert.equal(await isMarked(db, workerId), true)
 
-  const ranOut = await personWithScore({ identity: { verifiedUntil: '2026-05-15T00:00:00Z' } })
+  const ranOut = await workerWithScore({ identity: { verifiedUntil: '2026-05-15T00:00:00Z' } })
   await consent(ranOut.username, 'search_listing', false)
   assert.equal(await openCredentials(ranOut.username), 1)
   await addEvidence(db, ranOut.workerId, [{ value: 300 }])
@@ -142,8 +142,11 @@ test('identity revoked takes the credential back; an identity that ran out does 
   ])
 })
 
-/** Registered, with three credentials by hand: of a name that is no more, and two of the present one. A fourth is somebody else's. */
-async function personByHand() {
+/**
+ * Registers a worker with three credentials issued by hand: one under a previous username and two
+ * under the current one. A fourth belongs to another worker.
+ */
+async function workerWithManualCredentials() {
   const [workerId = ''] = await addPeople(db, 1)
   const [before] = await findWorkerFacts(db, [workerId])
   assert.ok(before !== undefined)
@@ -168,8 +171,8 @@ async function standing(digests: readonly string[]): Promise<number> {
 const othersStanding = async (username: string) => openCredentials(`${username}-too`)
 
 for (const permission of ['score_sharing', 'public_profile'] as const)
-  test(`consent to ${permission} withdrawn: what was issued by hand under any name of the person is revoked; granted again, it stays so`, async () => {
-    const { username, digests } = await personByHand()
+  test(`consent to ${permission} withdrawn: credentials issued by hand under any name of the worker are revoked and stay so after a new grant`, async () => {
+    const { username, digests } = await workerWithManualCredentials()
     assert.equal(await standing(digests), 3)
     await consent(username, permission, false)
     assert.deepEqual([await standing(digests), await othersStanding(username)], [0, 1])
@@ -179,7 +182,7 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
     assert.equal(await standing([vcSha256]), 1)
   })
 
-test('consent that was never granted is refused: what was issued by hand is revoked', async () => {
+test('a refusal of a consent that was never granted revokes credentials issued by hand', async () => {
   const [workerId = ''] = await addPeople(db, 1, { consents: [], identity: undefined })
   const [person] = await findWorkerFacts(db, [workerId])
   assert.ok(person !== undefined)
@@ -191,14 +194,14 @@ test('consent that was never granted is refused: what was issued by hand is revo
   assert.equal(await standing([vcSha256]), 0)
 })
 
-test('identity revoked: what was issued by hand is revoked', async () => {
-  const { workerId, username, digests } = await personByHand()
+test('a revoked identity revokes credentials issued by hand', async () => {
+  const { workerId, username, digests } = await workerWithManualCredentials()
   await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'revoke' }, by))
   assert.deepEqual([await standing(digests), await othersStanding(username)], [0, 1])
 })
 
-test('what was issued by hand stands where nothing is taken back: no consent to be listed, an edit of who never consented', async () => {
-  const { username, digests } = await personByHand()
+test('credentials issued by hand survive a withdrawn search listing, and an edit of a worker that never consented', async () => {
+  const { username, digests } = await workerWithManualCredentials()
   await consent(username, 'search_listing', false)
   assert.equal(await standing(digests), 3)
 
@@ -214,8 +217,8 @@ test('what was issued by hand stands where nothing is taken back: no consent to 
   assert.equal(await standing([vcSha256]), 1)
 })
 
-test('an import that brings the missing consent or identity makes the score due for its credential', async () => {
-  const { workerId, username } = await personWithScore({ identity: undefined })
+test('an import that adds the missing consent or identity marks the score for its credential', async () => {
+  const { workerId, username } = await workerWithScore({ identity: undefined })
   assert.equal(await openCredentials(username), 0)
   const [row] = await db.rows<{ externalId: string }>(
     sql`select external_id as "externalId" from workers where id = ${workerId}`,
@@ -227,8 +230,8 @@ test('an import that brings the missing consent or identity makes the score due 
   assert.equal(await openCredentials(username), 1)
 })
 
-test('cut off at every boundary of a withdrawal: consent, credential and event change together', async () => {
-  const { workerId, username } = await personWithScore()
+test('a withdrawal interrupted at any boundary changes consent, credential and event together or not at all', async () => {
+  const { workerId, username } = await workerWithScore()
   const cut = await cutOffEverywhere(
     db,
     (from) => consent(username, 'score_sharing', false, from),

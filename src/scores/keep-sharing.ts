@@ -1,6 +1,7 @@
 /**
- * The verbs by which consent and identity are changed: those of the room people, and what follows for the score, in one transaction. Nobody
- * calls the verbs of the room people beside them (test/modules.test.ts), so that a withdrawal cannot leave a credential standing.
+ * Changes of consent and identity together with their effect on credentials, in one transaction.
+ * All other modules use these functions and not those of the module `workers`
+ * (test/modules.test.ts), so that a withdrawal cannot leave a credential valid.
  */
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import type { Tx } from '../platform/db/db.ts'
@@ -17,10 +18,10 @@ import { findUsernameDigests } from '../workers/personal-store.ts'
 import { type Registered, registerOrEditWorkers } from '../workers/register.ts'
 import type { Registration } from '../workers/registration.ts'
 import { findWorkerFacts, lockWorkers } from '../workers/store.ts'
-import { endsSharing, mayShare, mustTakeBack } from './sharing.ts'
+import { endsSharing, mayShare, mustRevokeCredentials } from './sharing.ts'
 import { clearCredentials, findWorkerCredentials } from './store.ts'
 
-/** Grants or withdraws a permission; see the room people for what comes of it there. */
+/** Grants or withdraws a permission with `recordConsent` and updates the worker's credentials. */
 export async function changeConsent(
   tx: Tx,
   username: string,
@@ -29,7 +30,7 @@ export async function changeConsent(
   const changed = await recordConsent(tx, username, wish)
   if (changed.outcome !== 'changed') return changed
   const { workerId } = changed.change
-  if (endsSharing(wish)) await takeBackAll(tx, workerId, wish.at)
+  if (endsSharing(wish)) await revokeAllCredentials(tx, workerId, wish.at)
   await keepSharing(tx, [workerId], wish.at)
   return changed
 }
@@ -42,18 +43,21 @@ export async function moveIdentity(
   const moved = await recordIdentityMove(tx, move, attribution)
   if (moved.outcome !== 'changed') return moved
   const { workerId } = move
-  if (moved.to === 'revoked') await takeBackAll(tx, workerId, attribution.at)
+  if (moved.to === 'revoked') await revokeAllCredentials(tx, workerId, attribution.at)
   await keepSharing(tx, [workerId], attribution.at)
   return moved
 }
 
-/** What was issued by hand, too, under any name that the person had: an operator need not have asked for consent here, but was told of its end. */
-async function takeBackAll(tx: Tx, workerId: string, now: Date): Promise<void> {
+/**
+ * Revokes the worker's credentials that were issued by hand too, under every name the worker had.
+ * An operator may issue them without a recorded consent, but must honour its withdrawal.
+ */
+async function revokeAllCredentials(tx: Tx, workerId: string, now: Date): Promise<void> {
   const standing = await findUnrevokedDigests(tx, await findUsernameDigests(tx, workerId))
   if (standing.length > 0) await revokeDigests(tx, standing, now)
 }
 
-/** Registers people or brings them up to date. */
+/** Registers workers or edits their profiles, and updates their credentials. */
 export async function registerWorkers(
   tx: Tx,
   registrations: readonly Registration[],
@@ -68,8 +72,9 @@ export async function registerWorkers(
 }
 
 /**
- * Brings credentials in line with what these people allow: taken back, every credential that any of their scores had is revoked, and the
- * scores stay; allowed again, who has a score without a credential is due for one.
+ * Makes credentials agree with consent and identity. If sharing ended, every credential of any of
+ * the worker's scores is revoked and the scores stay. If sharing is allowed again, a worker whose
+ * score has no credential is marked for one.
  */
 async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Promise<void> {
   if (workerIds.length === 0) return
@@ -77,13 +82,13 @@ async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Pro
   const credentials = await findWorkerCredentials(tx, workerIds)
   if (credentials.length === 0) return
   const people = await findWorkerFacts(tx, [...new Set(credentials.map((one) => one.workerId))])
-  const takenBack = new Set(people.filter(mustTakeBack).map(({ workerId }) => workerId))
+  const revoked = new Set(people.filter(mustRevokeCredentials).map(({ workerId }) => workerId))
   const allowed = new Set(people.filter((one) => mayShare(one, now)).map((one) => one.workerId))
   const wrong = credentials.flatMap(({ workerId, vcSha256 }) =>
-    takenBack.has(workerId) && vcSha256 !== null ? vcSha256 : [],
+    revoked.has(workerId) && vcSha256 !== null ? vcSha256 : [],
   )
   if (wrong.length > 0) {
-    await clearCredentials(tx, [...takenBack])
+    await clearCredentials(tx, [...revoked])
     await revokeDigests(tx, wrong, now)
   }
   const due = credentials.filter(

@@ -1,4 +1,4 @@
-/** All that this room keeps of one person, to give it out and to erase it. */
+/** Export and erasure of the data of this module about one worker. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 export interface ScoreRecord {
@@ -18,7 +18,7 @@ export interface ScoreRecord {
   issuedAt: Date
   endedAt: Date | null
   vcSha256: string | null
-  /** As the engine was given it, and what it made of it: JSON text; null where erased. */
+  /** Input and result of the engine as JSON text, or null if they were erased. */
   evidence: string | null
   result: string | null
 }
@@ -36,8 +36,8 @@ export function findScoreRecords(db: Queryable, workerId: string): Promise<Score
 }
 
 /**
- * No score of the worker is active any more, and none can be computed again: what it was computed from and the nonce are gone. The rows
- * stay, so that an id that was given out is still known as one of ours.
+ * Ends the worker's active score and erases evidence, result and nonce of all scores, so that none
+ * can be recomputed. The rows of the scores stay, so that a published id remains known.
  */
 export async function eraseWorkings(tx: Tx, workerId: string, at: Date): Promise<void> {
   await tx.run(sql`

@@ -36,8 +36,8 @@ function score(workerId: string, at = scoredAt) {
   return db.transaction((tx) => scoreWorkers(tx, scoring, [{ workerId, correction: null }], at))
 }
 
-/** Somebody with a score, of which nobody is told any more. */
-async function scoredPerson(over: Record<string, unknown> = {}) {
+/** Creates a worker with a score and discards its events. */
+async function workerWithScore(over: Record<string, unknown> = {}) {
   const [workerId = ''] = await addPeople(db, 1, over)
   const evidence = await addEvidence(db, workerId, enough)
   await score(workerId)
@@ -55,8 +55,8 @@ async function evidenceOf(workerId: string): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-test('one record of two people: both scores were wrong, both credentials are revoked, both are told of as identity_change', async () => {
-  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+test('one record that mixed two workers: both scores were wrong, both credentials are revoked, and both are revised with identity_change', async () => {
+  const [giver, taker] = [await workerWithScore(), await workerWithScore()]
   const [id = ''] = giver.evidence
   const answer = await reassign([id], taker.workerId)
   assert.partialDeepStrictEqual(answer, {
@@ -95,8 +95,8 @@ test('one record of two people: both scores were wrong, both credentials are rev
   }
 })
 
-test('two records of one person: everything goes over, the score of the one is withdrawn with its credential, that of the other revised', async () => {
-  const [twin, person] = [await scoredPerson(), await scoredPerson()]
+test('two records of one worker: all evidence moves, the first score is withdrawn with its credential, and the second is revised', async () => {
+  const [twin, person] = [await workerWithScore(), await workerWithScore()]
   const [old = ''] = await addEvidence(db, twin.workerId, [{ value: 100 }])
   const revocation = { reason: 'policy', actor: 'test', now: scoredAt } as const
   await db.transaction((tx) => revokeAndRescore(tx, scoring, [old], revocation))
@@ -112,8 +112,8 @@ test('two records of one person: everything goes over, the score of the one is w
   ])
 })
 
-test('everything of a person: what has expired goes along, and what is set aside keeps all of it where it is', async () => {
-  const [twin, person] = [await scoredPerson(), await scoredPerson()]
+test('all evidence of a worker includes expired items; one excluded item blocks the whole reassignment', async () => {
+  const [twin, person] = [await workerWithScore(), await workerWithScore()]
   const [over = ''] = await addEvidence(db, twin.workerId, [{ expiresOn: '2026-05-10' }])
   const [first = ''] = twin.evidence
   await db.transaction((tx) => excludeEvidence(tx, [first], scoredAt))
@@ -127,8 +127,8 @@ test('everything of a person: what has expired goes along, and what is set aside
   assert.ok((await evidenceOf(person.workerId)).includes(over))
 })
 
-test('who had no score gets a first one', async () => {
-  const giver = await scoredPerson()
+test('a worker without a score gets a first one', async () => {
+  const giver = await workerWithScore()
   const [workerId = ''] = await addPeople(db, 1)
   await reassign({ allOf: giver.workerId }, workerId)
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
@@ -140,8 +140,8 @@ test('who had no score gets a first one', async () => {
   )
 })
 
-test('an earlier credential is revoked where its score rested on what was never theirs', async () => {
-  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+test('an earlier credential is revoked if its score counted evidence of another worker', async () => {
+  const [giver, taker] = [await workerWithScore(), await workerWithScore()]
   const [late = ''] = await addEvidence(db, giver.workerId, [{ value: 950 }])
   await score(giver.workerId, daysAfter(0.25))
   await addEvidence(db, giver.workerId, [{ value: 960 }])
@@ -153,8 +153,8 @@ test('an earlier credential is revoked where its score rested on what was never 
   )
 })
 
-test('what counts for nothing changes its owner, and no score', async () => {
-  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+test('an item that counts for nothing moves without changing a score', async () => {
+  const [giver, taker] = [await workerWithScore(), await workerWithScore()]
   const [claim = ''] = await addEvidence(db, giver.workerId, [{ sourceId: 'self' }])
   await reassign([claim], taker.workerId)
   assert.ok((await evidenceOf(taker.workerId)).includes(claim))
@@ -166,8 +166,8 @@ test('what counts for nothing changes its owner, and no score', async () => {
   }
 })
 
-test('what had not counted yet is nobody’s mistake: the score of who loses it is updated, and its credential stays true of its date', async () => {
-  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+test("an item that never counted corrects nothing: the losing worker's score is updated, and its credential stays valid for its date", async () => {
+  const [giver, taker] = [await workerWithScore(), await workerWithScore()]
   const [kept = '', lost = ''] = await addEvidence(db, giver.workerId, [{ value: 950 }, {}])
   await reassign([lost], taker.workerId)
   assert.ok((await evidenceOf(giver.workerId)).includes(kept))
@@ -181,8 +181,8 @@ test('what had not counted yet is nobody’s mistake: the score of who loses it 
   )
 })
 
-test('what is theirs already, and a second time: nothing changes', async () => {
-  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+test('a reassignment to the same worker, or a repeated one, changes nothing', async () => {
+  const [giver, taker] = [await workerWithScore(), await workerWithScore()]
   await reassign(giver.evidence.slice(3), taker.workerId)
   const before = [await scoresOf(db, taker.workerId), await eventsOf(db, taker.workerId)]
   assert.deepEqual(await reassign(giver.evidence.slice(3), taker.workerId), {
@@ -193,9 +193,9 @@ test('what is theirs already, and a second time: nothing changes', async () => {
   assert.deepEqual([await scoresOf(db, taker.workerId), await eventsOf(db, taker.workerId)], before)
 })
 
-test('who does not share the score is corrected, and nobody is told', async () => {
+test('a worker that does not share its score is corrected without an event', async () => {
   const consents = [{ permission: 'public_profile', textVersion: '1' }]
-  const [giver, taker] = [await scoredPerson({ consents }), await scoredPerson()]
+  const [giver, taker] = [await workerWithScore({ consents }), await workerWithScore()]
   await reassign(giver.evidence.slice(3), taker.workerId)
   assert.partialDeepStrictEqual((await scoresOf(db, giver.workerId)).at(-1), {
     reason: 'identity_change',
@@ -204,8 +204,8 @@ test('who does not share the score is corrected, and nobody is told', async () =
   assert.deepEqual(await eventsOf(db, giver.workerId), [])
 })
 
-test('refused as a whole: an item that is not there, is revoked or set aside, and a person who was erased', async () => {
-  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+test('a reassignment is refused as a whole for an unknown, revoked or excluded item, or an erased worker', async () => {
+  const [giver, taker] = [await workerWithScore(), await workerWithScore()]
   const [first = '', second = '', third = ''] = giver.evidence
   const nowhere = '00000000-0000-7000-8000-000000000000'
   const revocation = { reason: 'policy', actor: 'test', now: scoredAt } as const
@@ -221,7 +221,7 @@ test('refused as a whole: an item that is not there, is revoked or set aside, an
       outcome,
       evidenceIds: [wrong],
     })
-  const gone = await scoredPerson({ username: 'gone-by-now' })
+  const gone = await workerWithScore({ username: 'gone-by-now' })
   for (const permission of ['public_profile', 'search_listing', 'score_sharing'] as const)
     await db.transaction((tx) =>
       changeConsent(tx, 'gone-by-now', { permission, textVersion: null, by: 'test', at: now }),
@@ -233,8 +233,8 @@ test('refused as a whole: an item that is not there, is revoked or set aside, an
   assert.deepEqual(await evidenceOf(giver.workerId), before)
 })
 
-test('evidence revoked at the same time is taken from whose it is by then', async () => {
-  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+test('evidence that is revoked concurrently is taken from its current worker', async () => {
+  const [giver, taker] = [await workerWithScore(), await workerWithScore()]
   const [id = ''] = giver.evidence
   const revocation = { reason: 'policy', actor: 'test', now: daysAfter(2) } as const
   await whileReassigning([id], taker.workerId, () =>
@@ -250,8 +250,8 @@ test('evidence revoked at the same time is taken from whose it is by then', asyn
   )
 })
 
-test('evidence that changed hands before it is revoked: its owner by then is locked, even where nobody is scored', async () => {
-  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+test('revoking evidence locks the worker that it moved to meanwhile, even if no score is computed', async () => {
+  const [giver, taker] = [await workerWithScore(), await workerWithScore()]
   const [id = ''] = giver.evidence
   const revocation = { reason: 'policy', actor: 'test', now: daysAfter(2) } as const
   const free = await whileReassigning([id], taker.workerId, () =>
@@ -263,8 +263,12 @@ test('evidence that changed hands before it is revoked: its owner by then is loc
   assert.deepEqual(free, [])
 })
 
-test('everything of a person is what is still theirs once it is moved: what went to somebody else meanwhile stays there', async () => {
-  const [giver, taker, other] = [await scoredPerson(), await scoredPerson(), await scoredPerson()]
+test('allOf moves only the evidence that still belongs to the worker; items that moved meanwhile stay', async () => {
+  const [giver, taker, other] = [
+    await workerWithScore(),
+    await workerWithScore(),
+    await workerWithScore(),
+  ]
   const [id = ''] = giver.evidence
   await whileReassigning([id], other.workerId, () =>
     reassign({ allOf: giver.workerId }, taker.workerId),
@@ -274,8 +278,8 @@ test('everything of a person is what is still theirs once it is moved: what went
 })
 
 for (const everything of [true, false])
-  test(`${everything ? 'everything of a person' : 'an item'}, and somebody who changes both meanwhile: they wait for each other, and do not deadlock`, async () => {
-    const [taker, giver] = [await scoredPerson(), await scoredPerson()].sort((a, b) =>
+  test(`a reassignment of ${everything ? 'all evidence' : 'an item'} and a concurrent change of both workers wait for each other and do not deadlock`, async () => {
+    const [taker, giver] = [await workerWithScore(), await workerWithScore()].sort((a, b) =>
       a.workerId < b.workerId ? -1 : 1,
     )
     assert.ok(taker !== undefined && giver !== undefined)
@@ -289,7 +293,7 @@ for (const everything of [true, false])
     assert.equal(moved.outcome, 'reassigned')
   })
 
-/** What `next` gives, which has to wait until the items are the other person's. */
+/** Returns the result of `next`, which has to wait until the items belong to the other worker. */
 async function whileReassigning<Result>(
   what: readonly string[],
   toWorkerId: string,
@@ -299,8 +303,8 @@ async function whileReassigning<Result>(
   return (await inTurn(db, first, next))[1]
 }
 
-test('scores of before come out again as they were made', async () => {
-  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+test('earlier scores replay with the same result', async () => {
+  const [giver, taker] = [await workerWithScore(), await workerWithScore()]
   await reassign({ allOf: giver.workerId }, taker.workerId)
   const makersOf = openMakers(db)
   const stored = await findSnapshotsFrom(db, Buffer.alloc(0), 1_000)
@@ -324,8 +328,8 @@ async function stateOf(workerIds: readonly string[]): Promise<string> {
   return JSON.stringify(rows)
 }
 
-test('cut off at every boundary: all is as before, until all is done, each event once', async () => {
-  const [giver, taker] = [await scoredPerson(), await scoredPerson()]
+test('a reassignment interrupted at any boundary changes nothing until all is done, and sends each event once', async () => {
+  const [giver, taker] = [await workerWithScore(), await workerWithScore()]
   const workers = [giver.workerId, taker.workerId]
   const before = await stateOf(workers)
   const boundaries = await cutOffEverywhere(

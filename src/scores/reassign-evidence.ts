@@ -1,29 +1,30 @@
 /**
- * Evidence that turns out to be another person's: two records were of one person, or one was of two. In one transaction the items change
- * their owner and everybody concerned is scored anew. A score that was made of somebody else's evidence, or without one's own, was wrong:
- * its credential is revoked, and `score.revised` says `identity_change`.
+ * Reassignment of evidence to another worker, after two records turned out to be of one worker, or
+ * one record of two. In one transaction the items move and all workers involved are scored again. A
+ * score that counted another worker's evidence, or missed its own, was wrong: its credential is
+ * revoked, and `score.revised` has the reason `identity_change`.
  */
 import {
   type EvidenceInState,
-  findStandingEvidenceIds,
+  findUnrevokedEvidenceIds,
   lockEvidence,
-  setOwner,
+  moveToWorker,
 } from '../evidence/store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { lockWorkers } from '../workers/store.ts'
 import { holdWorkers } from '../workers/worker-ids.ts'
 import {
-  earlierRestingOn,
-  lockOwners,
+  findAffectedScores,
+  findEarlierAffected,
+  lockEvidenceWorkers,
   revokeCredentialsOf,
-  scoresRestingOn,
   workersOf,
-} from './owners.ts'
+} from './affected-scores.ts'
 import { type ScoredWorker, scoreWorkers } from './score-workers.ts'
 import type { Scoring } from './scoring.ts'
 
 export interface Reassignment {
-  /** Ids in lowercase, each once; or everything of one worker that is not revoked. */
+  /** Ids in lowercase, each once, or all unrevoked evidence of one worker. */
   what: readonly string[] | { allOf: string }
   toWorkerId: string
   now: Date
@@ -32,33 +33,41 @@ export interface Reassignment {
 export type Reassigned =
   | {
       outcome: 'reassigned'
-      /** Whose each was; what was theirs already is left out. */
+      /**
+       * Previous worker of each moved item. Items that belonged to `toWorkerId` already are left
+       * out.
+       */
       moved: { evidenceId: string; fromWorkerId: string }[]
-      /** Who lost evidence, and last who got it. */
+      /** The workers that lost evidence, then the worker that received it. */
       scored: ScoredWorker[]
     }
   | { outcome: 'unknown_worker' }
-  /** Nothing is done: evidence that is not there, that counts for nothing any more, or that is set aside by a dispute. */
+  /** Nothing is changed. The ids are unknown, revoked, or excluded by a dispute. */
   | { outcome: 'not_found' | 'revoked' | 'excluded'; evidenceIds: string[] }
 
-/** That none of it is disputed is for the caller to see to, within the transaction. */
+/**
+ * Moves evidence and scores the workers again. The caller makes sure, in the same transaction, that
+ * no item is disputed.
+ */
 export async function reassignEvidence(
   tx: Tx,
   scoring: Scoring,
   { what, toWorkerId, now }: Reassignment,
 ): Promise<Reassigned> {
   const ids = 'allOf' in what ? await lockAllOf(tx, what.allOf, toWorkerId) : what
-  const items = await lockOwners(tx, ids, [toWorkerId])
+  const items = await lockEvidenceWorkers(tx, ids, [toWorkerId])
   const there = await holdWorkers(tx, [toWorkerId])
   if (!there.has(toWorkerId)) return { outcome: 'unknown_worker' }
   const refused = refusalOf(ids, await lockEvidence(tx, ids))
   if (refused !== null) return refused
   const lost = items.filter(({ workerId }) => workerId !== toWorkerId)
   if (lost.length === 0) return { outcome: 'reassigned', moved: [], scored: [] }
-  const wrong = new Set([...(await scoresRestingOn(tx, lost)).values()].map((one) => one.workerId))
-  const earlier = await earlierRestingOn(tx, lost)
+  const wrong = new Set(
+    [...(await findAffectedScores(tx, lost)).values()].map((one) => one.workerId),
+  )
+  const earlier = await findEarlierAffected(tx, lost)
   const moved = lost.map(({ evidenceId, workerId }) => ({ evidenceId, fromWorkerId: workerId }))
-  await setOwner(
+  await moveToWorker(
     tx,
     moved.map(({ evidenceId }) => evidenceId),
     toWorkerId,
@@ -78,10 +87,13 @@ export async function reassignEvidence(
   return { outcome: 'reassigned', moved, scored }
 }
 
-/** What is taken in for them after this stays with them. */
+/**
+ * Locks both workers and returns the evidence of the first. Evidence imported later stays with its
+ * worker.
+ */
 async function lockAllOf(tx: Tx, workerId: string, toWorkerId: string): Promise<string[]> {
   await lockWorkers(tx, [workerId, toWorkerId])
-  return findStandingEvidenceIds(tx, workerId)
+  return findUnrevokedEvidenceIds(tx, workerId)
 }
 
 function refusalOf(ids: readonly string[], found: readonly EvidenceInState[]): Reassigned | null {

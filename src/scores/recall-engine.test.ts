@@ -4,6 +4,7 @@ import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
+  addScoredWorker,
   addSources,
   daysAfter,
   enough,
@@ -11,7 +12,6 @@ import {
   isMarked,
   score,
   scoredAt,
-  scoredPerson,
   scoresOf,
   scoring,
   scoringWrongly,
@@ -36,14 +36,14 @@ await addSources(db)
 const now = daysAfter(1)
 let releases = 0
 
-/** A release of its own for each test: what is recalled stays so. */
+/** Returns a release of its own for each test, because a recall cannot be undone. */
 function wrongRelease(): Scoring {
   return scoringWrongly(`0.9.${releases++}`)
 }
 
-/** Somebody with a score of that release. */
+/** Creates a worker with a score of that release. */
 function scoredBy(release: Scoring, over: Record<string, unknown> = {}) {
-  return scoredPerson(db, { over, by: release })
+  return addScoredWorker(db, { over, by: release })
 }
 
 function recall({ engine }: Scoring, from: Db = db) {
@@ -64,7 +64,7 @@ async function recallAndRecompute(release: Scoring): Promise<void> {
   await recompute()
 }
 
-test('each score that stands is made again: score.revised with engine_correction, the old credential revoked, nobody waits', async () => {
+test('each active score is recomputed: score.revised has the reason engine_correction, the old credential is revoked, and the queue is empty', async () => {
   const release = wrongRelease()
   const { workerId } = await scoredBy(release)
   await recallAndRecompute(release)
@@ -95,7 +95,7 @@ test('each score that stands is made again: score.revised with engine_correction
   assert.equal(await isMarked(db, workerId), false)
 })
 
-test('also where the right engine comes to the same: the credential names the wrong one', async () => {
+test('an equal result of the right engine replaces the score too, because the credential names the recalled engine', async () => {
   const release = wrongRelease()
   const same = { ...release, engine: { ...release.engine, score: scoring.engine.score } }
   const { workerId } = await scoredBy(same)
@@ -121,7 +121,7 @@ test('scores of other engines stay, with their credentials; a second recall chan
   assert.deepEqual([await scoresOf(db, theirs), await eventsOf(db, theirs)], before)
 })
 
-test('more people than one page holds: everybody whose score stands is marked, and nobody else', async () => {
+test('more workers than one page holds: exactly the workers with an active score of the engine are marked', async () => {
   const [release, other] = [wrongRelease(), wrongRelease()]
   const { workerId: first } = await scoredBy(release)
   const { workerId: elsewhere } = await scoredBy(other)
@@ -145,7 +145,10 @@ test('more people than one page holds: everybody whose score stands is marked, a
   await forgetCopies()
 })
 
-/** The active score of a worker, without its credential, for as many new workers, who have nothing else. */
+/**
+ * Copies the worker's active score, without its credential, to `count` new workers that have
+ * nothing else.
+ */
 async function copyScore(workerId: string, count: number): Promise<void> {
   await db.run(sql`
     insert into workers (id, registered_at)
@@ -163,7 +166,7 @@ async function forgetCopies(): Promise<void> {
   await db.run(sql`delete from score_recomputations where worker_id::text like 'c0c0c0c0-%'`)
 }
 
-test('a score of before that the engine made: its credential is revoked, and the one that stands is not touched', async () => {
+test('the credential of an earlier score by the engine is revoked, and the active score stays', async () => {
   const release = wrongRelease()
   const { workerId } = await scoredBy(release)
   await addEvidence(db, workerId, [{ value: 950 }])
@@ -180,7 +183,7 @@ test('a score of before that the engine made: its credential is revoked, and the
   )
 })
 
-test('too little evidence by now: the score is withdrawn with its credential, and nothing is told of a new one', async () => {
+test('if too little evidence is left, the score is withdrawn with its credential, and no new score is sent', async () => {
   const release = wrongRelease()
   const { workerId } = await scoredBy(release)
   await recall(release)
@@ -192,7 +195,7 @@ test('too little evidence by now: the score is withdrawn with its credential, an
   assert.equal((await eventsOf(db, workerId)).length, 1)
 })
 
-test('who does not share the score, or took that back: it is made again, and nobody is told', async () => {
+test('a worker that does not share its score is scored again without an event', async () => {
   const release = wrongRelease()
   const consents = [{ permission: 'public_profile', textVersion: '1' }]
   const never = await scoredBy(release, { consents })
@@ -211,7 +214,7 @@ test('who does not share the score, or took that back: it is made again, and nob
   }
 })
 
-test('whoever scores first corrects: evidence revoked before the recomputation came round', async () => {
+test('the first scoring run corrects the score, even if a revocation comes before the recomputation', async () => {
   const release = wrongRelease()
   const { workerId, evidence } = await scoredBy(release)
   await recall(release)
@@ -229,7 +232,7 @@ test('whoever scores first corrects: evidence revoked before the recomputation c
   )
 })
 
-test('the engine that runs: from the recall on it scores nobody, and what it scored stands until another engine comes', async () => {
+test('a recalled engine computes no more scores, and its scores stay active until another engine is installed', async () => {
   const release = wrongRelease()
   const { workerId, evidence } = await scoredBy(release)
   await recall(release)
@@ -253,7 +256,7 @@ test('the engine that runs: from the recall on it scores nobody, and what it sco
   ])
 })
 
-test('a recall waits for whoever is scoring, so that nothing the engine makes is missed', async () => {
+test('a recall waits for running scoring transactions, so that it covers every score of the engine', async () => {
   const release = wrongRelease()
   const [workerId = ''] = await addPeople(db, 1)
   await addEvidence(db, workerId, enough)
@@ -269,7 +272,7 @@ test('a recall waits for whoever is scoring, so that nothing the engine makes is
   assert.equal((await scoresOf(db, workerId)).at(-1)?.reason, 'engine_correction')
 })
 
-test('what was recalled stays so: no statement takes it back, or gives it another reason', async () => {
+test('no statement undoes a recall or changes its reason', async () => {
   const release = wrongRelease()
   await recall(release)
   const sha256 = Buffer.from(release.engine.binarySha256, 'hex')
@@ -286,7 +289,7 @@ test('what was recalled stays so: no statement takes it back, or gives it anothe
   )
 })
 
-test('cut off at every boundary of a recall: it is there whole or not at all', async () => {
+test('a recall interrupted at any boundary exists completely or not at all', async () => {
   const release = wrongRelease()
   const count = async () => (await findRecalls(db)).length
   const before = await count()
@@ -298,7 +301,7 @@ test('cut off at every boundary of a recall: it is there whole or not at all', a
   assert.ok(boundaries >= 3, `${boundaries} boundaries`)
 })
 
-test('cut off at every boundary of the marking and of the recomputation, and gone on with: the same as undisturbed', async () => {
+test('marking and recomputation interrupted at any boundary and continued give the undisturbed result', async () => {
   let boundaries = 0
   for (let cutAt = 0; ; cutAt++) {
     const release = wrongRelease()

@@ -1,10 +1,12 @@
 /**
- * The recall of an engine that was found to be wrong. Everything it scored was wrong: each score that stands is computed again by the
- * engine of the day as a correction, its credential revoked with it, and credentials of the scores before are revoked as well.
+ * Recall of an engine that was found to be wrong. Every active score of the engine is recomputed by
+ * the current engine as a correction, with its credential revoked. The credentials of the engine's
+ * earlier scores are revoked too.
  *
- * The recall itself is one row. From its commit on nothing is scored by that engine, in no process: whoever scores holds the recalls
- * (`holdRecalls`), and a recall waits for them. Then whom it concerns is marked, page by page; a run that is cut off is begun again, here
- * or by any worker, until `marked_at` is there. The scores follow from the queue, like any other recomputation.
+ * The recall is one row. From its commit on, no process computes a score with that engine: scoring
+ * transactions hold `holdRecalls`, and a recall waits for them. Then the affected workers are
+ * marked, page by page. If a run is interrupted, any process starts it again until `marked_at` is
+ * set. The queue of recomputations does the rest.
  */
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
@@ -20,7 +22,10 @@ import {
   setMarked,
 } from './recall-store.ts'
 
-/** False where it was recalled before. `markRecalled` is to follow. */
+/**
+ * Records a recall. Returns false if the engine was recalled before. The caller then calls
+ * `markRecalled`.
+ */
 export async function recallEngine(tx: Tx, recall: EngineRecall, actor: string): Promise<boolean> {
   await lockRecalls(tx)
   return insertRecall(tx, recall, actor)
@@ -28,7 +33,10 @@ export async function recallEngine(tx: Tx, recall: EngineRecall, actor: string):
 
 const batch = 1_000
 
-/** Everybody with a score of a recalled engine is due, and credentials of what these engines scored before are revoked. */
+/**
+ * Marks every worker with an active score of a recalled engine, and revokes the credentials of
+ * earlier scores of these engines.
+ */
 export async function markRecalled(db: Db, now: Date): Promise<void> {
   for (const engineSha256 of await findUnmarkedRecalls(db)) {
     for (let after: Buffer | null = Buffer.alloc(0); after !== null; ) {
@@ -39,7 +47,7 @@ export async function markRecalled(db: Db, now: Date): Promise<void> {
   }
 }
 
-/** Gives the id that the next page comes after, or null where there is none. */
+/** Marks one page. Returns the id to continue after, or null after the last page. */
 async function markPage(
   tx: Tx,
   engineSha256: Buffer,
@@ -48,7 +56,7 @@ async function markPage(
   const made = await findSnapshotsOf(tx, engineSha256, { after, limit: batch })
   const due = made.filter(({ active }) => active).map(({ workerId }) => workerId)
   await markForRecomputation(tx, due, { reason: 'engine_recalled', now })
-  // Of the one that is active the correction revokes it, and tells of it.
+  // The correction revokes the credential of the active score itself and sends the event for it.
   const before = made.flatMap(({ active, vcSha256 }) =>
     active || vcSha256 === null ? [] : vcSha256,
   )
@@ -56,13 +64,14 @@ async function markPage(
   return made.length < batch ? null : (made.at(-1)?.snapshotId ?? null)
 }
 
-/** The SHA-256s, 64 lowercase digits, of the engines that were recalled. */
+/** Returns the SHA-256 of each recalled engine, 64 lowercase hex characters. */
 export async function recalledEngines(db: Queryable): Promise<Set<string>> {
   return new Set((await findRecalls(db)).map(({ engineSha256 }) => engineSha256.toString('hex')))
 }
 
 /**
- * @throws EngineRefused where it was recalled
+ * Checks that the engine was not recalled.
+ * @throws EngineRefused if the engine was recalled
  */
 export function refuseRecalled(engine: Engine, recalled: ReadonlySet<string>): void {
   if (!recalled.has(engine.binarySha256)) return

@@ -1,9 +1,10 @@
-/** All SQL of engine_recalls, and which engine made which scores. */
+/** SQL of the table `engine_recalls`, and reads of scores by engine. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 /**
- * Why an engine is recalled. `wrong_result`: it does not compute what the published algorithm says. `wrong_algorithm`: the algorithm
- * itself was wrong. `unfair`: it treats some people worse than others. `compromised`: its bytes are not those that were reviewed.
+ * Reasons for a recall. `wrong_result`: the engine does not follow the published algorithm.
+ * `wrong_algorithm`: the algorithm itself is wrong. `unfair`: the engine treats some people worse
+ * than others. `compromised`: the bytes are not the reviewed ones.
  */
 export const recallReasons = ['wrong_result', 'wrong_algorithm', 'unfair', 'compromised'] as const
 export type RecallReason = (typeof recallReasons)[number]
@@ -15,7 +16,7 @@ export interface EngineRecall {
   recalledAt: Date
 }
 
-/** The first one first. */
+/** Returns all recalls, oldest first. */
 export function findRecalls(db: Queryable): Promise<EngineRecall[]> {
   return db.rows<EngineRecall>(sql`
     select engine_sha256 as "engineSha256", engine_version as "engineVersion", reason,
@@ -23,17 +24,20 @@ export function findRecalls(db: Queryable): Promise<EngineRecall[]> {
     from engine_recalls order by recalled_at, engine_sha256`)
 }
 
-/** Until the end of the transaction no engine is recalled: whoever recalls one waits. */
+/** Prevents recalls until the transaction ends; a recall waits. */
 export async function holdRecalls(tx: Tx): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock_shared(hashtext('engine_recalls'))`)
 }
 
-/** Waits for every transaction that scores: those after it see what is recalled. */
+/** Waits for every running scoring transaction. Later ones see the recall. */
 export async function lockRecalls(tx: Tx): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('engine_recalls'))`)
 }
 
-/** False where it was recalled before: the first recall stands. Called under the lock. */
+/**
+ * Returns false if the engine was recalled before; the first recall stays. Called under
+ * `lockRecalls`.
+ */
 export async function insertRecall(
   tx: Tx,
   { engineSha256, engineVersion, reason, recalledAt }: EngineRecall,
@@ -46,7 +50,7 @@ export async function insertRecall(
   return inserted === 1
 }
 
-/** Recalled engines of whose scores not everybody is marked yet. */
+/** Returns the recalled engines whose workers are not all marked yet. */
 export async function findUnmarkedRecalls(db: Queryable): Promise<Buffer[]> {
   const rows = await db.rows<{ engineSha256: Buffer }>(sql`
     select engine_sha256 as "engineSha256" from engine_recalls where marked_at is null`)
@@ -63,11 +67,11 @@ export interface MadeSnapshot {
   snapshotId: Buffer
   workerId: string
   active: boolean
-  /** Null where it has no credential. */
+  /** Null if the score has no credential. */
   vcSha256: Buffer | null
 }
 
-/** What the engine made, in the order of ids, after the one given. */
+/** Returns the scores of an engine in order of id, after the id `after`. */
 export function findSnapshotsOf(
   db: Queryable,
   engineSha256: Buffer,
@@ -88,7 +92,7 @@ export interface EngineScores {
   active: number
 }
 
-/** Of every engine that ever made a score. Reads them all. */
+/** Counts the scores of every engine. Scans the whole table. */
 export function countScoresByEngine(db: Queryable): Promise<EngineScores[]> {
   return db.rows<EngineScores>(sql`
     select engine_sha256 as "engineSha256", engine_version as "engineVersion", count(*) as scores,

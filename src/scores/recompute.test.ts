@@ -23,13 +23,7 @@ import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import { registerSource } from '../evidence/register-source.ts'
 import { sql, type Tx } from '../platform/db/db.ts'
 import { lockWorkers } from '../workers/store.ts'
-import {
-  countDue,
-  markFaded,
-  markOutdated,
-  recomputeEverybody,
-  recomputeSome,
-} from './recompute.ts'
+import { countDue, markEveryWorker, markFaded, markOutdated, recomputeSome } from './recompute.ts'
 import { type Scoring, scoringRulesOf } from './scoring.ts'
 
 const registry = await testRegistry()
@@ -47,7 +41,7 @@ async function peopleWithEvidence(count: number): Promise<string[]> {
   return workerIds
 }
 
-test('who is due is scored once, a batch at a time, until nobody is', async () => {
+test('each due worker is scored once, in batches, until none is due', async () => {
   const workerIds = await peopleWithEvidence(5)
   assert.equal(await countDue(db), 5)
   assert.equal((await recompute(3)).length, 3)
@@ -56,7 +50,7 @@ test('who is due is scored once, a batch at a time, until nobody is', async () =
   for (const workerId of workerIds) assert.equal((await eventsOf(db, workerId)).length, 1)
 })
 
-test('several processes share the queue: each worker is scored by one of them, and nobody waits', async () => {
+test('several processes share the queue: each worker is scored by one process, and no process waits', async () => {
   const workerIds = await peopleWithEvidence(12)
   const lanes = await Promise.all(
     [1, 2, 3, 4].map(async () => {
@@ -70,7 +64,7 @@ test('several processes share the queue: each worker is scored by one of them, a
   for (const workerId of workerIds) assert.equal((await scoresOf(db, workerId)).length, 1)
 })
 
-test('a worker whom somebody is changing is left for later, and stays due', async () => {
+test('a worker locked by another transaction is skipped and stays due', async () => {
   const [held = '', free = ''] = await peopleWithEvidence(2)
   await db.transaction(async (tx) => {
     await lockWorkers(tx, [held])
@@ -84,7 +78,7 @@ test('a worker whom somebody is changing is left for later, and stays due', asyn
   assert.equal((await recompute()).length, 1)
 })
 
-test('who is due while evidence is taken in or a source is trusted otherwise is scored with that, not without it', async () => {
+test('a score that runs during an import or a change of a source includes that change', async () => {
   const slow = { ...examiner, id: 'slow', group: 'slow' }
   await addSource(db, slow)
   const [workerId = ''] = await peopleWithEvidence(1)
@@ -106,7 +100,7 @@ test('who is due while evidence is taken in or a source is trusted otherwise is 
   assert.deepEqual(counts, [[6], [6]])
 })
 
-test('every score is looked at again after 30 days, and a fading one is issued where it says something new', async () => {
+test('every score is evaluated again after 30 days, and issued anew if it faded enough', async () => {
   await addSource(db, { id: 'peer-1', kind: 'verified_peer', group: 'peer-1' })
   await addSource(db, { id: 'peer-2', kind: 'verified_peer', group: 'peer-2' })
   const [workerId = ''] = await addPeople(db, 1)
@@ -134,7 +128,7 @@ test('every score is looked at again after 30 days, and a fading one is issued w
   assert.ok(scores.every(({ vcRevokedAt }) => vcRevokedAt === null))
 })
 
-test('another vocabulary: everybody is looked at once more; who scores the same keeps score and credential', async () => {
+test('after a change of the vocabulary each worker is evaluated once, and an equal score keeps its credential', async () => {
   const [same = '', moved = ''] = await addPeople(db, 2)
   const welding = { skillId: 'hss:welding', type: 'credential' }
   await addEvidence(db, same, [welding, welding, { ...welding, sourceId: 'employer' }])
@@ -162,7 +156,7 @@ test('another vocabulary: everybody is looked at once more; who scores the same 
   assert.equal(row?.count, 2, 'both vocabularies are kept')
 })
 
-test('more people than one page holds: everybody evaluated under other rules is due, and nobody else', async () => {
+test('more workers than one page holds: exactly the workers evaluated under other rules are marked', async () => {
   const [present = '', outdated = ''] = await addPeople(db, 2)
   await recompute(1_000)
   await db.run(sql`
@@ -185,7 +179,7 @@ test('more people than one page holds: everybody evaluated under other rules is 
   await db.run(sql`delete from score_recomputations`)
 })
 
-test('at most as many fading scores are looked at as were asked for, the longest ago first', async () => {
+test('at most `limit` fading scores are evaluated, the longest unevaluated first', async () => {
   const people = await addPeople(db, 3)
   await db.run(sql`delete from score_evaluations`)
   for (const [i, workerId] of people.entries())
@@ -201,12 +195,12 @@ test('at most as many fading scores are looked at as were asked for, the longest
   await db.run(sql`delete from score_recomputations`)
 })
 
-test('everybody with evidence is due when the operator says so, whoever was already is once', async () => {
+test('an operator can mark every worker with evidence; a worker that was due already is scored once', async () => {
   const [first = ''] = await peopleWithEvidence(2)
   const [nobody = ''] = await addPeople(db, 1)
   await recompute()
   await addEvidence(db, first, [{ value: 500 }])
-  const due = await db.transaction((tx) => recomputeEverybody(tx, daysAfter(1)))
+  const due = await db.transaction((tx) => markEveryWorker(tx, daysAfter(1)))
   assert.equal(await countDue(db), due + 1)
   assert.equal(await isMarked(db, nobody), false)
 })

@@ -1,12 +1,13 @@
 /**
- * Recomputation: score_recomputations is the queue. Whatever a score rests on marks its workers there, in its own transaction; any number of
- * processes take from it, a batch a transaction, and a batch that is cut off is taken again.
+ * Recomputation from the queue `score_recomputations`. A change of a score's inputs marks its
+ * workers in the same transaction. Any number of processes take batches from the queue, one batch a
+ * transaction. An interrupted batch is taken again.
  */
 import {
   countRecomputations,
   lockRecomputations,
-  markEverybody,
   markForRecomputation,
+  markWorkersWithEvidence,
 } from '../evidence/recomputation-store.ts'
 import { type Db, planAnew, type Queryable, type Tx } from '../platform/db/db.ts'
 import { tryLockWorkers } from '../workers/store.ts'
@@ -15,8 +16,9 @@ import type { Scoring, ScoringRules } from './scoring.ts'
 import { findEvaluatedBefore, findEvaluatedUnderOthers } from './store.ts'
 
 /**
- * Scores the longest waiting workers, at most `limit`, within the caller's transaction. Never waits: whom somebody else is changing is left
- * for later. None: nobody waits, or all that do are being changed.
+ * Scores at most `limit` marked workers, oldest mark first, within the caller's transaction. Never
+ * waits: a worker locked by another transaction is skipped. An empty result means that no worker is
+ * due, or that all due workers are locked.
  */
 export async function recomputeSome(
   tx: Tx,
@@ -38,15 +40,18 @@ export function countDue(db: Queryable): Promise<number> {
   return countRecomputations(db)
 }
 
-/** Everybody who has evidence is due; gives how many were not before. */
-export function recomputeEverybody(tx: Tx, now: Date): Promise<number> {
-  return markEverybody(tx, 'operator', now)
+/** Marks every worker with evidence. Returns the number of new marks. */
+export function markEveryWorker(tx: Tx, now: Date): Promise<number> {
+  return markWorkersWithEvidence(tx, 'operator', now)
 }
 
-/** Scores fade as evidence does: each is looked at again after so many days. */
+/** Days after which a score is evaluated again, because evidence decays. */
 const evaluatedEveryDays = 30
 
-/** Marks those who were not looked at for a month, at most `limit`: the longest ago first, and again until they are. */
+/**
+ * Marks at most `limit` workers that were not evaluated for 30 days, the longest unevaluated first.
+ * They stay candidates until they are evaluated.
+ */
 export async function markFaded(db: Db, now: Date, limit = 1_000): Promise<void> {
   const before = new Date(now.getTime() - evaluatedEveryDays * 86_400_000)
   await db.transaction(async (tx) => {
@@ -57,7 +62,10 @@ export async function markFaded(db: Db, now: Date, limit = 1_000): Promise<void>
 
 const batch = 1_000
 
-/** Marks everybody who was last evaluated by another engine, vocabulary or minimum. A run that is cut off is run again. */
+/**
+ * Marks every worker that was last evaluated with another engine, vocabulary or issue rule. An
+ * interrupted run can be repeated.
+ */
 export async function markOutdated(db: Db, rules: ScoringRules, now: Date): Promise<void> {
   for (let after: string | null = null; ; ) {
     const ids: string[] = await db.transaction(async (tx) => {

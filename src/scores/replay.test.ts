@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { testRegistry } from '../../test/support/build/registry.ts'
-import { addEvidence, addSources, score, scoredPerson } from '../../test/support/build/scores.ts'
+import { addEvidence, addScoredWorker, addSources, score } from '../../test/support/build/scores.ts'
 import {
   bytesAfter,
   findHistory,
@@ -16,7 +16,7 @@ const { db } = registry
 after(() => registry.drop())
 await addSources(db)
 
-await scoredPerson(db)
+await addScoredWorker(db)
 const [stored] = await findSnapshotsFrom(db, Buffer.alloc(0), 1)
 assert.ok(stored !== undefined)
 const makersOf = openMakers(db)
@@ -45,33 +45,33 @@ const altered: readonly [over: Partial<StoredSnapshot>, difference: RegExp][] = 
   [{ vocabularySha256: Buffer.alloc(32, 1) }, /no vocabulary has the SHA-256 01/],
 ]
 
-test('a score that is as it was made comes out again', async () => {
+test('an unaltered score replays with the same result', async () => {
   assert.deepEqual(await replay(stored, makersOf), { outcome: 'agrees' })
 })
 
-test('a score whose engine is missing does not differ: it cannot be computed again', async () => {
+test('a score whose engine is missing does not differ: it cannot be recomputed', async () => {
   const result = await replay({ ...stored, engineSha256: Buffer.alloc(32, 1) }, makersOf)
   assert.ok(result.outcome === 'engine unavailable')
   assert.match(result.reason, /no engine of SHA-256 01/)
 })
 
 for (const [over, difference] of altered)
-  test(`a changed ${Object.keys(over)[0]} is told: ${difference.source}`, async () => {
+  test(`a changed ${Object.keys(over)[0]} is reported: ${difference.source}`, async () => {
     const result = await replay({ ...stored, ...over }, makersOf)
     assert.ok(result.outcome === 'differs')
     assert.match(result.difference, difference)
   })
 
-test('a score is found by its whole id, and by no other', async () => {
+test('a score is found by its whole id only', async () => {
   const { snapshotId } = stored
   assert.deepEqual(await findSnapshot(db, snapshotId), stored)
   assert.equal(await findSnapshot(db, snapshotId.subarray(0, 31)), undefined)
   assert.equal(await findSnapshot(db, bytesAfter(snapshotId)), undefined)
 })
 
-test('of scores of one moment the one that stands comes first', async () => {
+test('among scores of one moment the active one comes first', async () => {
   for (let person = 0; person < 6; person++) {
-    const { workerId } = await scoredPerson(db)
+    const { workerId } = await addScoredWorker(db)
     await addEvidence(db, workerId, [{ value: 300 }])
     await score(db, workerId)
     const states = (await findHistory(db, workerId)).map(({ state }) => state)

@@ -1,6 +1,6 @@
 /**
- * A score once more: under the engine and the rules that made it, from the evidence as it was then. Nothing of today goes in, so that
- * neither a release nor a corrected source changes what an old score comes to.
+ * Replay of a score with the engine, rules and evidence that made it. No current data is used, so
+ * neither a release nor a corrected source changes the result of an old score.
  */
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import type { Queryable } from '../platform/db/db.ts'
@@ -11,20 +11,21 @@ import { EngineRefused, loadEngineOf, type PastEngine } from './engine.ts'
 import { findRules, type StoredSnapshot } from './history-store.ts'
 import { evidenceRootOf, evidenceTexts, snapshotId } from './snapshot-id.ts'
 
-/** What made a score. */
+/** Engine and vocabulary that made a score. */
 export interface Makers {
   engine: PastEngine
   vocabulary: Vocabulary
 }
 
-/** The engine or the rules of a score are missing, or are not as they were. */
+/** Thrown if the vocabulary of a score is missing or altered. */
 export class MakersMissing extends Error {
   override readonly name = 'MakersMissing'
 }
 
 /**
- * Engines and vocabularies are few: each is loaded once. `root` is the folder that holds `engines/`. The function that is returned throws
- * `EngineRefused` for the file of an engine and `MakersMissing` for a vocabulary.
+ * Returns a function that loads the engine and the vocabulary of a score, each of them once. `root`
+ * is the folder that holds `engines/`. The function throws `EngineRefused` for the file of an
+ * engine and `MakersMissing` for a vocabulary.
  */
 export function openMakers(
   db: Queryable,
@@ -41,10 +42,16 @@ export function openMakers(
 export type Replayed =
   | { outcome: 'agrees' }
   | { outcome: 'differs'; difference: string }
-  /** The score can be neither confirmed nor contradicted: `reason` says what is wrong with the file of the engine. */
+  /**
+   * The score can be neither confirmed nor contradicted. `reason` describes the fault of the
+   * engine's file.
+   */
   | { outcome: 'engine unavailable'; reason: string }
 
-/** Computes a score again and compares. Rules that are missing or altered are a difference: they are in the database, as the score is. */
+/**
+ * Computes a score again and compares. A missing or altered vocabulary is a difference, because it
+ * is in the database like the score.
+ */
 export async function replay(
   stored: StoredSnapshot,
   makersOf: (stored: StoredSnapshot) => Promise<Makers>,
@@ -77,7 +84,7 @@ function differenceOf(stored: StoredSnapshot, { engine, vocabulary }: Makers): s
   return id.equals(stored.snapshotId) ? null : 'the id differs'
 }
 
-/** What the engine was given. */
+/** Returns the input that the engine received. */
 export function inputOf({ evidence, asOf }: StoredSnapshot, vocabulary: Vocabulary): ScoreInput {
   const asOfDay = Date.parse(asOf) / 86_400_000
   return { evidence: JSON.parse(evidence) as Evidence[], vocabulary, asOfDay }

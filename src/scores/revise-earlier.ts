@@ -1,4 +1,4 @@
-/** The correction of a score that is not the active one any more: another score stands already. */
+/** Correction of a score that another score has replaced since. */
 import type { Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
@@ -10,8 +10,8 @@ import type { EarlierSnapshot, SharedSnapshot, Snapshot } from './snapshot.ts'
 import { findActiveSnapshots } from './store.ts'
 
 /**
- * Revokes the credential of `earlier` and publishes `score.revised` from it to the score that stands. Without
- * a score that stands, or consent, there is no such event. Called under the worker's lock.
+ * Revokes the credential of `earlier` and publishes `score.revised` from it to the active score. If
+ * there is no active score, or no consent, no event is sent. Called under the worker's lock.
  */
 export async function reviseEarlier(
   tx: Tx,

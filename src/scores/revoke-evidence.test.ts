@@ -4,6 +4,7 @@ import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
   addPeople,
+  addScoredWorker,
   addSources,
   daysAfter,
   enough,
@@ -12,7 +13,6 @@ import {
   isMarked,
   type StoredScore,
   score,
-  scoredPerson,
   scoresOf,
   scoring,
 } from '../../test/support/build/scores.ts'
@@ -28,8 +28,8 @@ await addSources(db)
 
 const now = daysAfter(1)
 
-async function personWithScore(over: Record<string, unknown> = {}) {
-  const person = await scoredPerson(db, { over })
+async function workerWithScore(over: Record<string, unknown> = {}) {
+  const person = await addScoredWorker(db, { over })
   await forgetEvents(db, person.workerId)
   return person
 }
@@ -54,8 +54,8 @@ async function tokenOf(score: StoredScore | undefined) {
   return row?.token
 }
 
-test('one item: its credential revoked, a new score, evidence.revoked and then score.revised, and nobody waits', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('one item: its credential is revoked and a new score issued, evidence.revoked comes before score.revised, and the queue is empty', async () => {
+  const { workerId, evidence } = await workerWithScore()
   const [id = ''] = evidence
   const { revoked, scored } = await revoke([id])
   assert.deepEqual(revoked, [id])
@@ -95,8 +95,8 @@ test('one item: its credential revoked, a new score, evidence.revoked and then s
   assert.equal(await isMarked(db, workerId), false)
 })
 
-test('an earlier credential is revoked where its score rested on the item, and stays valid of its date where it did not', async () => {
-  const { workerId } = await personWithScore()
+test('an earlier credential is revoked if its score counted the item, and otherwise stays valid for its date', async () => {
+  const { workerId } = await workerWithScore()
   const [late = ''] = await addEvidence(db, workerId, [{ type: 'work_product', value: 900 }])
   await score(db, workerId, { at: daysAfter(0.25) })
   await addEvidence(db, workerId, [{ value: 950 }])
@@ -115,8 +115,8 @@ test('an earlier credential is revoked where its score rested on the item, and s
 })
 
 for (const reason of ['source_removed', 'worker_request', 'dispute_upheld', 'policy'] as const)
-  test(`${reason}: the word of evidence.revoked; score.revised says evidence_revoked`, async () => {
-    const { workerId, evidence } = await personWithScore()
+  test(`${reason}: evidence.revoked carries the reason; score.revised says evidence_revoked`, async () => {
+    const { workerId, evidence } = await workerWithScore()
     await revoke(evidence.slice(3), { reason })
     const events = await eventsOf(db, workerId)
     assert.deepEqual(
@@ -125,16 +125,16 @@ for (const reason of ['source_removed', 'worker_request', 'dispute_upheld', 'pol
     )
   })
 
-test('by an upheld dispute: score.revised names it', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('after an upheld dispute score.revised names the dispute', async () => {
+  const { workerId, evidence } = await workerWithScore()
   const disputeId = '5b0e7a31-2c94-4d68-8e1f-7a6b5c4d3e2f'
   await revoke(evidence.slice(3), { reason: 'dispute_upheld', disputeId })
   const [, revised] = await eventsOf(db, workerId)
   assert.partialDeepStrictEqual(revised?.data, { reason: 'dispute_upheld', disputeId })
 })
 
-test('several items of several workers: each worker is scored once, with every evidence.revoked before', async () => {
-  const [a, b] = [await personWithScore(), await personWithScore()]
+test('several items of several workers: each worker is scored once, and every evidence.revoked comes first', async () => {
+  const [a, b] = [await workerWithScore(), await workerWithScore()]
   await addEvidence(db, a.workerId, [{ value: 333 }])
   const { revoked } = await revoke([...a.evidence.slice(0, 2), ...b.evidence.slice(0, 1)])
   assert.equal(revoked.length, 3)
@@ -148,8 +148,8 @@ test('several items of several workers: each worker is scored once, with every e
     assert.equal(data.evidenceCount, 3)
 })
 
-test('below the minimum: the score is withdrawn with its credential, and evidence.revoked tells of both', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('below the minimum the score is withdrawn with its credential, and evidence.revoked names both', async () => {
+  const { workerId, evidence } = await workerWithScore()
   await revoke(evidence.slice(0, 2))
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
     { state: 'withdrawn', vcRevokedAt: now },
@@ -157,8 +157,8 @@ test('below the minimum: the score is withdrawn with its credential, and evidenc
   assert.deepEqual(await typesOf(workerId), ['evidence.revoked', 'evidence.revoked'])
 })
 
-test('evidence that no score rests on: told without a score, and nothing is revised', async () => {
-  const { workerId } = await personWithScore()
+test('evidence that no score counted: the event names no score, and nothing is revised', async () => {
+  const { workerId } = await workerWithScore()
   const [id = ''] = await addEvidence(db, workerId, [{ value: 10 }])
   await revoke([id])
   const [told, ...more] = await eventsOf(db, workerId)
@@ -172,9 +172,9 @@ test('evidence that no score rests on: told without a score, and nothing is revi
   ])
 })
 
-test('a claim that nobody vouches for stood beside the score, not under it: revoked, it takes no credential with it', async () => {
+test('a revoked claim with assurance 0 never counted, so no credential is revoked', async () => {
   for (const by of [scoring, null]) {
-    const { workerId, evidence } = await scoredPerson(db, { items: [...enough, claim] })
+    const { workerId, evidence } = await addScoredWorker(db, { items: [...enough, claim] })
     await addEvidence(db, workerId, [{ value: 950 }])
     await score(db, workerId, { at: daysAfter(0.5) })
     await forgetEvents(db, workerId)
@@ -191,8 +191,8 @@ test('a claim that nobody vouches for stood beside the score, not under it: revo
 
 const claim = { sourceId: 'self' }
 
-test('an upheld dispute of what had not counted yet corrects nothing: the score is updated, its credential stays', async () => {
-  const { workerId } = await personWithScore()
+test('an upheld dispute of evidence that never counted corrects nothing: the score is updated, and its credential stays', async () => {
+  const { workerId } = await workerWithScore()
   const [, disputed = ''] = await addEvidence(db, workerId, [{ value: 950 }, {}])
   const disputeId = '5b0e7a31-2c94-4d68-8e1f-7a6b5c4d3e2f'
   await revoke([disputed], { reason: 'dispute_upheld', disputeId })
@@ -203,8 +203,8 @@ test('an upheld dispute of what had not counted yet corrects nothing: the score 
   assert.deepEqual(await typesOf(workerId), ['evidence.revoked', 'score.updated'])
 })
 
-test('a second time changes nothing and tells nothing', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('a repeated revocation changes nothing and sends no event', async () => {
+  const { workerId, evidence } = await workerWithScore()
   await revoke(evidence.slice(3))
   const before = [await scoresOf(db, workerId), await eventsOf(db, workerId)]
   const { revoked, alreadyRevoked } = await revoke(evidence.slice(3), { reason: 'policy' })
@@ -212,9 +212,9 @@ test('a second time changes nothing and tells nothing', async () => {
   assert.deepEqual([await scoresOf(db, workerId), await eventsOf(db, workerId)], before)
 })
 
-test('who does not share the score: all is done, and nothing is told', async () => {
+test('a worker that does not share its score: everything is revoked, and no event is sent', async () => {
   const consents = [{ permission: 'public_profile', textVersion: '1' }]
-  const { workerId, evidence } = await personWithScore({ consents })
+  const { workerId, evidence } = await workerWithScore({ consents })
   await revoke(evidence.slice(3))
   assert.deepEqual(
     (await scoresOf(db, workerId)).map(({ state }) => state),
@@ -223,9 +223,9 @@ test('who does not share the score: all is done, and nothing is told', async () 
   assert.deepEqual(await eventsOf(db, workerId), [])
 })
 
-test('without an engine: evidence and credential are revoked at once, and the score follows as revised when there is one', async () => {
-  const { workerId, evidence } = await personWithScore()
-  // Counts for nothing, and is not counted.
+test('without an engine: evidence and credential are revoked at once, and the score is revised once an engine is there', async () => {
+  const { workerId, evidence } = await workerWithScore()
+  // Has assurance 0, so it is not counted.
   await addEvidence(db, workerId, [{ sourceId: 'self' }])
   await revoke(evidence.slice(3), {}, { by: null })
   const [wrong] = await scoresOf(db, workerId)
@@ -245,8 +245,8 @@ test('without an engine: evidence and credential are revoked at once, and the sc
   assert.equal(await isMarked(db, workerId), false)
 })
 
-test('without an engine, of several workers: each is told what is left of their own evidence', async () => {
-  const [a, b] = [await personWithScore(), await personWithScore()]
+test('without an engine, several workers: each event counts the remaining evidence of its own worker', async () => {
+  const [a, b] = [await workerWithScore(), await workerWithScore()]
   await revoke([...a.evidence.slice(2), ...b.evidence.slice(3)], {}, { by: null })
   const left = async (workerId: string) =>
     (await eventsOf(db, workerId)).map(({ data }) => [data.evidenceCount, data.sourceCount])
@@ -257,8 +257,8 @@ test('without an engine, of several workers: each is told what is left of their 
   assert.deepEqual(await left(b.workerId), [[3, 2]])
 })
 
-test('whose evidence the engine refuses is told what is left of it all the same, and loses the score that rested on it', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('if the engine rejects the remaining evidence, the event still counts it, and the wrong score is withdrawn', async () => {
+  const { workerId, evidence } = await workerWithScore()
   const engine = {
     ...scoring.engine,
     score: () => {
@@ -275,7 +275,7 @@ test('whose evidence the engine refuses is told what is left of it all the same,
   ])
 })
 
-/** All that scoring and revoking write, of these workers. */
+/** Returns every row that scoring and revoking write about these workers. */
 async function stateOf(workerIds: readonly string[]): Promise<string> {
   const rows = await db.rows(sql`
     select
@@ -293,8 +293,8 @@ async function stateOf(workerIds: readonly string[]): Promise<string> {
   return JSON.stringify(rows)
 }
 
-test('cut off at every boundary of a revocation: all is as before, until all is done, each event once', async () => {
-  const [a, b] = [await personWithScore(), await personWithScore()]
+test('a revocation interrupted at any boundary changes nothing until all is done, and sends each event once', async () => {
+  const [a, b] = [await workerWithScore(), await workerWithScore()]
   const ids = [...a.evidence.slice(2), ...b.evidence.slice(3)]
   const workers = [a.workerId, b.workerId]
   const before = await stateOf(workers)
@@ -317,7 +317,7 @@ test('cut off at every boundary of a revocation: all is as before, until all is 
   )
 })
 
-test('cut off at every boundary of scoring: the mark stays, until score, credential and event are there', async () => {
+test('scoring interrupted at any boundary keeps the mark until score, credential and event are stored', async () => {
   const [workerId = ''] = await addPeople(db, 1)
   await addEvidence(db, workerId, enough)
   const before = await stateOf([workerId])

@@ -1,6 +1,7 @@
 /**
- * Revoking evidence, with all that follows, in one transaction: the evidence, the scores that rested on it, their credentials, and the events
- * in causal order: `evidence.revoked` for each item, then `score.revised`.
+ * Revocation of evidence with its consequences in one transaction: the evidence, the affected
+ * scores, their credentials and the events. The events are in causal order: `evidence.revoked` for
+ * each item, then `score.revised`.
  */
 import { type Revocation, revokeEvidence } from '../evidence/revoke-evidence.ts'
 import type { RevocationReason } from '../evidence/schema.ts'
@@ -11,37 +12,38 @@ import { revokeDigests } from '../score-credentials/revoke.ts'
 import { type NewEvent, publishEvents } from '../webhooks/events/outbox.ts'
 import { findWorkerFacts } from '../workers/store.ts'
 import {
-  earlierRestingOn,
-  lockOwners,
-  type RestedOn,
-  type RestingSnapshot,
+  type AffectedScores,
+  type EarlierAffectedSnapshot,
+  findAffectedScores,
+  findEarlierAffected,
+  lockEvidenceWorkers,
   revokeCredentialsOf,
-  scoresRestingOn,
   workersOf,
-} from './owners.ts'
+} from './affected-scores.ts'
 import { rescore, type ScoredWorker } from './score-workers.ts'
 import type { Scoring } from './scoring.ts'
+import type { DueWorker } from './scoring-inputs.ts'
 import { mayPublish } from './sharing.ts'
 import type { Snapshot } from './snapshot.ts'
-import type { DueWorker } from './standings.ts'
 
 export interface ScoredRevocation extends Revocation {
-  /** The dispute that was upheld, where that is why: `score.revised` names it. */
+  /** The upheld dispute that caused the revocation, if any. `score.revised` names it. */
   disputeId?: string
 }
 
 export interface RevokedWithScores {
-  /** Ids that were revoked now, and those that had been before: these keep their first reason. */
+  /** Ids revoked by this call. Ids in `alreadyRevoked` keep their first reason. */
   revoked: string[]
   alreadyRevoked: string[]
   notFound: string[]
-  /** One for each worker that lost evidence; none where `scoring` is null. */
+  /** One entry for each worker that lost evidence; empty if `scoring` is null. */
   scored: ScoredWorker[]
 }
 
 /**
- * `ids` in lowercase, each once; of any number of workers. `scoring` is null where nothing can be computed or issued now: evidence and
- * credentials are revoked all the same, and the workers stay marked for recomputation.
+ * Revokes evidence of any number of workers and scores them again. `ids` are in lowercase, each
+ * once. If `scoring` is null, no score can be computed now: evidence and credentials are still
+ * revoked, and the workers stay marked for recomputation.
  */
 export async function revokeAndRescore(
   tx: Tx,
@@ -49,22 +51,22 @@ export async function revokeAndRescore(
   ids: readonly string[],
   revocation: ScoredRevocation,
 ): Promise<RevokedWithScores> {
-  const asked = await lockOwners(tx, ids)
+  const asked = await lockEvidenceWorkers(tx, ids)
   const answer = await revokeEvidence(tx, ids, revocation)
   const lost = asked.filter(({ evidenceId }) => answer.revoked.includes(evidenceId))
   if (lost.length === 0) return { ...answer, scored: [] }
-  const restedOn = await scoresRestingOn(tx, lost)
-  const earlier = await earlierRestingOn(tx, lost)
+  const affected = await findAffectedScores(tx, lost)
+  const earlier = await findEarlierAffected(tx, lost)
   const { scored, events, remaining } =
     scoring === null
-      ? await revokeWithoutScoring(tx, lost, restedOn, revocation.now)
-      : await scoreWithout(tx, scoring, { lost, restedOn, earlier, revocation })
+      ? await revokeWithoutScoring(tx, lost, affected, revocation.now)
+      : await scoreWithout(tx, scoring, { lost, affected, earlier, revocation })
   await revokeCredentialsOf(tx, earlier, revocation.now)
-  const sharing = await whoShares(tx, lost)
+  const sharing = await findSharingWorkers(tx, lost)
   const told = lost
     .filter(({ workerId }) => sharing.has(workerId))
     .flatMap((item) =>
-      snapshotsToName(item, restedOn, earlier).map((snapshot) =>
+      snapshotsToName(item, affected, earlier).map((snapshot) =>
         evidenceRevoked(item, { snapshot, remaining, revocation }),
       ),
     )
@@ -72,7 +74,7 @@ export async function revokeAndRescore(
   return { ...answer, scored }
 }
 
-/** By worker: what still counts. */
+/** Worker id to the evidence that still counts. */
 type Remaining = ReadonlyMap<string, { evidenceCount: number; sourceCount: number }>
 
 interface Outcome {
@@ -83,25 +85,26 @@ interface Outcome {
 
 interface Loss {
   lost: readonly OwnedEvidence[]
-  restedOn: RestedOn
-  earlier: readonly RestingSnapshot[]
+  affected: AffectedScores
+  earlier: readonly EarlierAffectedSnapshot[]
   revocation: ScoredRevocation
 }
 
 async function scoreWithout(
   tx: Tx,
   scoring: Scoring,
-  { lost, restedOn, earlier, revocation }: Loss,
+  { lost, affected, earlier, revocation }: Loss,
 ): Promise<Outcome> {
   const { disputeId, now } = revocation
-  const wrong = new Set([...restedOn.values()].map(({ workerId }) => workerId))
+  const wrong = new Set([...affected.values()].map(({ workerId }) => workerId))
   const wasWrong = new Set(earlier.map(({ workerId }) => workerId))
   const due = workersOf(lost).map((workerId): DueWorker => {
-    // Without a dispute the scoring sees by itself that the score rests on what is revoked now.
+    // Without a dispute, the scoring run itself finds that the score counts revoked evidence.
     if (disputeId === undefined) return { workerId, correction: null }
     const correction = { reason: 'dispute_upheld', disputeId } as const
     if (wrong.has(workerId)) return { workerId, correction }
-    // The score of today does without the item already, which was set aside when the dispute was opened.
+    // The active score no longer counts the item, because the dispute excluded it when it was
+    // opened.
     return {
       workerId,
       correction: wasWrong.has(workerId) ? { ...correction, isForced: true } : null,
@@ -117,19 +120,22 @@ function unscorable(scored: readonly ScoredWorker[]): string[] {
   return scored.filter(({ result }) => result === null).map(({ workerId }) => workerId)
 }
 
-/** The wrong scores stay active for now, but nothing vouches for them any more. */
+/**
+ * Revokes the credentials of the affected scores. The scores stay active until the next
+ * recomputation.
+ */
 async function revokeWithoutScoring(
   tx: Tx,
   lost: readonly OwnedEvidence[],
-  restedOn: RestedOn,
+  affected: AffectedScores,
   now: Date,
 ): Promise<Outcome> {
-  const wrong = [...new Set(restedOn.values())].flatMap(({ vcSha256 }) => vcSha256 ?? [])
+  const wrong = [...new Set(affected.values())].flatMap(({ vcSha256 }) => vcSha256 ?? [])
   if (wrong.length > 0) await revokeDigests(tx, wrong, now)
   return { scored: [], events: [], remaining: await remainingEvidence(tx, workersOf(lost)) }
 }
 
-/** Counted without the engine: what is active and of a source that is trusted with anything. */
+/** Counts remaining evidence without the engine: active items with an assurance above 0. */
 async function remainingEvidence(tx: Tx, workerIds: readonly string[]): Promise<Remaining> {
   if (workerIds.length === 0) return new Map()
   const items = await findWorkerEvidence(tx, workerIds)
@@ -144,24 +150,24 @@ async function remainingEvidence(tx: Tx, workerIds: readonly string[]): Promise<
   )
 }
 
-/** Of whom anything but consent may be told. */
-async function whoShares(tx: Tx, lost: readonly OwnedEvidence[]): Promise<Set<string>> {
+/** Returns the workers about which events may be published. */
+async function findSharingWorkers(tx: Tx, lost: readonly OwnedEvidence[]): Promise<Set<string>> {
   const people = await findWorkerFacts(tx, workersOf(lost))
   const sharing = people.filter(mayPublish)
   return new Set(sharing.map(({ workerId }) => workerId))
 }
 
 /**
- * Returns the scores whose credentials are revoked with the item, for one event each; else the score that
- * the item was part of, if any.
+ * Returns the scores whose credentials are revoked with the item, for one event each; else the
+ * score that the item was part of, if any.
  */
 function snapshotsToName(
   { evidenceId }: OwnedEvidence,
-  restedOn: RestedOn,
-  earlier: readonly RestingSnapshot[],
+  affected: AffectedScores,
+  earlier: readonly EarlierAffectedSnapshot[],
 ): (Snapshot | undefined)[] {
-  const active = restedOn.get(evidenceId)
-  const ended = earlier.filter((snapshot) => snapshot.restedOn.has(evidenceId))
+  const active = affected.get(evidenceId)
+  const ended = earlier.filter((snapshot) => snapshot.countedIds.has(evidenceId))
   const hasCredential = active !== undefined && active.vcSha256 !== null
   return hasCredential || ended.length === 0 ? [active, ...ended] : ended
 }

@@ -1,4 +1,4 @@
-/** Pure: what becomes of one worker's score, from what stands and what the evidence comes to now. */
+/** Pure: the change of one worker's score that follows from its scoring inputs. */
 
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Evidence } from '../scoring-core/evidence.ts'
@@ -10,66 +10,69 @@ import { mayShare } from './sharing.ts'
 import type { ActiveSnapshot, NewSnapshot, RevisionReason, Snapshot } from './snapshot.ts'
 import { evidenceRootOf, evidenceTexts, snapshotId } from './snapshot-id.ts'
 
-/** Why the score held is known to be wrong. */
+/** Reason why the current score is known to be wrong. */
 export interface Correction {
   reason: RevisionReason
-  /** The dispute that led to it, if one did. */
+  /** Dispute that led to the correction, if any. */
   disputeId: string | null
   /**
-   * An earlier score was wrong, and the one held is not: a score is issued all the same if it may be shared,
-   * so that receivers learn that the dispute was upheld.
+   * True if an earlier score was wrong and the current one is right. A score is then issued even if
+   * it is equal, if the worker shares its score, so that receivers learn that the dispute was
+   * upheld.
    */
   isForced?: true
 }
 
-/** Everything about one worker that bears on the score. */
-export interface Standing {
+/** Every fact about one worker that its score depends on. */
+export interface ScoringInputs {
   workerId: string
-  /** Null of who has no profile. */
+  /** Null if the worker has no profile. */
   person: WorkerFacts | null
   active: ActiveSnapshot | null
   /**
-   * The last score that receivers of events were told: the active one, or an earlier one whose credential
-   * is still valid if the active one has none. Null if there is none.
+   * The last score that was sent in events: the active one, or an earlier one whose credential is
+   * still valid if the active one has none. Null if there is none.
    */
-  told: Snapshot | null
-  /** As the engine is given it. */
+  lastSent: Snapshot | null
+  /** In the form that the engine receives. */
   evidence: readonly Evidence[]
-  /** Ids. */
+  /** Ids of the worker's revoked evidence. */
   revoked: ReadonlySet<string>
-  /** The engine that made the score held was recalled since. */
+  /** True if the engine of the current score was recalled since. */
   isRecalled: boolean
-  /** Told by the caller; that the score held rests on revoked evidence, or on a recalled engine, is seen here. */
+  /**
+   * Set by the caller. Revoked evidence and recalled engines are detected from the other inputs.
+   */
   correction: Correction | null
 }
 
 export interface ScoreChange {
   decision: Decision
-  /** Where the decision is to issue; without a credential yet. */
+  /** New score without a credential, if the decision is `issue`. */
   snapshot: NewSnapshot | null
-  /** Of the score held, where it is wrong. */
+  /** Correction of the current score, if it is wrong. */
   correction: Correction | null
-  /** What the evidence comes to; null where the engine refuses it. */
+  /** Null if the engine rejects the evidence. */
   result: ScoreResult | null
 }
 
 export interface Moment {
   now: Date
-  /** 32 random bytes, of this score alone. */
+  /** 32 random bytes, for this score only. */
   nonce: Buffer
 }
 
 const dayMs = 86_400_000
 
 export function scoreChangeOf(
-  standing: Standing,
+  inputs: ScoringInputs,
   rules: ScoringRules,
   { now, nonce }: Moment,
 ): ScoreChange {
-  const { evidence } = standing
-  const evidenceIds = scoredIdsOf(standing.active)
-  const correction = correctionOf(standing, evidenceIds, now)
-  const held = heldOf(standing, evidenceIds, correction)
+  const { evidence } = inputs
+  const evidenceIds = scoredIdsOf(inputs.active)
+  const correction = correctionOf(inputs, evidenceIds, now)
+  const held = heldOf(inputs, evidenceIds, correction)
   const result = resultOf(rules, evidence, Math.floor(now.getTime() / dayMs))
   const fresh = {
     evidenceIds: scoredIds(evidence),
@@ -80,18 +83,18 @@ export function scoreChangeOf(
   const decision = decide(held, fresh, rules.issueRule)
   const snapshot =
     decision === 'issue' && result !== null
-      ? snapshotOf({ ...standing, correction }, { rules, result, now, nonce })
+      ? snapshotOf({ ...inputs, correction }, { rules, result, now, nonce })
       : null
   return { decision, snapshot, correction, result }
 }
 
 function scoredIdsOf(active: ActiveSnapshot | null): Set<string> {
-  // Our own canonical JSON of exactly such items.
+  // The column holds canonical JSON that this module wrote.
   return scoredIds(active === null ? [] : (JSON.parse(active.evidence) as Evidence[]))
 }
 
 function heldOf(
-  { active, isRecalled }: Standing,
+  { active, isRecalled }: ScoringInputs,
   evidenceIds: ReadonlySet<string>,
   correction: Correction | null,
 ) {
@@ -101,19 +104,25 @@ function heldOf(
   return { evidenceIds, score, band, issuedAt, mustReplace }
 }
 
-/** A score that rests on what has been revoked or recalled was wrong, whoever notices. */
+/**
+ * Returns the reason why the current score is wrong, or null. A score that counts revoked evidence,
+ * or that a recalled engine made, is wrong even if the caller names no correction.
+ */
 function correctionOf(
-  { correction, told, person, revoked, isRecalled }: Standing,
+  { correction, lastSent, person, revoked, isRecalled }: ScoringInputs,
   held: ReadonlySet<string>,
   now: Date,
 ): Correction | null {
-  const isUntold = correction?.isForced && (person === null || !mayShare(person, now))
-  if (told !== null && correction !== null && !isUntold) return correction
+  const isUnsent = correction?.isForced && (person === null || !mayShare(person, now))
+  if (lastSent !== null && correction !== null && !isUnsent) return correction
   if (!held.isDisjointFrom(revoked)) return { reason: 'evidence_revoked', disputeId: null }
   return isRecalled ? { reason: 'engine_correction', disputeId: null } : null
 }
 
-/** Null where the engine refuses the evidence: one such worker must not stand in the way of the others. */
+/**
+ * Returns null if the engine rejects the evidence, so that one such worker does not block the
+ * others.
+ */
 function resultOf(
   { engine, vocabulary }: ScoringRules,
   evidence: readonly Evidence[],
@@ -133,11 +142,11 @@ interface Computed extends Moment {
 }
 
 function snapshotOf(
-  { workerId, active, told, evidence, correction }: Standing,
+  { workerId, active, lastSent, evidence, correction }: ScoringInputs,
   { rules, result, now, nonce }: Computed,
 ): NewSnapshot {
   const { engine, vocabularySha256 } = rules
-  const previous = correction === null ? active : told
+  const previous = correction === null ? active : lastSent
   const asOf = now.toISOString().slice(0, 10)
   const texts = evidenceTexts(evidence)
   const evidenceRoot = evidenceRootOf(texts, nonce)

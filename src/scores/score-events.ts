@@ -1,10 +1,10 @@
-/** Pure: the events of a score, from the score that is sent and the one before it. */
+/** Pure: builds the events of a score from the new score and the one before it. */
 import { wireTime } from '../platform/clock.ts'
 import type { NewEvent } from '../webhooks/events/outbox.ts'
 import type { Correction } from './score-change.ts'
 import type { SharedSnapshot, Snapshot } from './snapshot.ts'
 
-/** `now`: when its credential was issued. */
+/** Builds `score.updated`. `now` is the issue time of the credential. */
 export function scoreUpdated(snapshot: SharedSnapshot, now: Date): NewEvent {
   const { workerId } = snapshot
   return { type: 'score.updated', workerId, data: newScore(snapshot, now) }
@@ -12,7 +12,7 @@ export function scoreUpdated(snapshot: SharedSnapshot, now: Date): NewEvent {
 
 export interface Revision extends Correction {
   previous: Snapshot
-  /** When the credential of the score that is right was issued. */
+  /** Issue time of the new score's credential. */
   issuedAt: Date
   revisedAt: Date
 }

@@ -5,6 +5,7 @@ import { issuer, liveVerdict, testRegistry } from '../../test/support/build/regi
 import {
   addEvidence,
   addPeople,
+  addScoredWorker,
   addSources,
   daysAfter,
   enough,
@@ -13,7 +14,6 @@ import {
   isMarked,
   score,
   scoredAt,
-  scoredPerson,
   scoresOf,
   scoring,
   scoringBy,
@@ -30,9 +30,9 @@ const { db } = registry
 after(() => registry.drop())
 await addSources(db)
 
-/** Somebody public with a score, and its events forgotten. */
-async function personWithScore() {
-  const person = await scoredPerson(db)
+/** Creates a public worker with a score and discards its events. */
+async function workerWithScore() {
+  const person = await addScoredWorker(db)
   await forgetEvents(db, person.workerId)
   return person
 }
@@ -44,7 +44,7 @@ async function revoke(ids: readonly string[], now: Date) {
 
 const hex64 = /^[0-9a-f]{64}$/
 
-test('enough evidence makes a first score: snapshot, credential and score.updated with the same values, and nobody waits', async () => {
+test('enough evidence makes a first score: snapshot, credential and score.updated have the same values, and the queue is empty', async () => {
   const [workerId = ''] = await addPeople(db, 1)
   await addEvidence(db, workerId, enough)
   assert.equal((await score(db, workerId))?.outcome, 'issued')
@@ -78,7 +78,7 @@ test('enough evidence makes a first score: snapshot, credential and score.update
   assert.equal(await isMarked(db, workerId), false)
 })
 
-test('too little evidence, or of one group alone, makes no score and no event', async () => {
+test('too little evidence, or evidence of one group only, makes no score and no event', async () => {
   const [few = '', alone = ''] = await addPeople(db, 2)
   await addEvidence(db, few, enough.slice(2))
   await addEvidence(db, alone, [{}, { value: 710 }, { value: 720 }, { value: 730 }])
@@ -89,16 +89,16 @@ test('too little evidence, or of one group alone, makes no score and no event', 
   }
 })
 
-test('the same evidence a day later keeps score, credential and silence', async () => {
-  const { workerId } = await personWithScore()
+test('the same evidence a day later keeps score and credential, without an event', async () => {
+  const { workerId } = await workerWithScore()
   const before = await scoresOf(db, workerId)
   assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'kept')
   assert.deepEqual(await scoresOf(db, workerId), before)
   assert.deepEqual(await eventsOf(db, workerId), [])
 })
 
-test('new evidence updates: the score before is superseded, its credential stays true of its date', async () => {
-  const { workerId } = await personWithScore()
+test('new evidence updates the score: the one before is superseded, and its credential stays valid for its date', async () => {
+  const { workerId } = await workerWithScore()
   await addEvidence(db, workerId, [{ value: 400, type: 'work_product' }])
   await score(db, workerId, { at: daysAfter(1) })
   const [first, second] = await scoresOf(db, workerId)
@@ -113,7 +113,7 @@ test('new evidence updates: the score before is superseded, its credential stays
 })
 
 test('SUPERSEDE_REVOKES: an updated score revokes the credential before it', async () => {
-  const { workerId } = await personWithScore()
+  const { workerId } = await workerWithScore()
   await addEvidence(db, workerId, [{ value: 400, type: 'work_product' }])
   const by = scoringBy({ ...issuer, supersedeRevokes: true })
   await score(db, workerId, { at: daysAfter(1), by })
@@ -122,9 +122,9 @@ test('SUPERSEDE_REVOKES: an updated score revokes the credential before it', asy
 })
 
 for (const supersedeRevokes of [false, true])
-  test(`a credential under the name before counts as the person’s older one, SUPERSEDE_REVOKES=${supersedeRevokes}`, async () => {
+  test(`a credential under a previous username is replaced as the worker's older one, SUPERSEDE_REVOKES=${supersedeRevokes}`, async () => {
     const username = supersedeRevokes ? 'grace' : 'ada'
-    const { workerId } = await scoredPerson(db, {
+    const { workerId } = await addScoredWorker(db, {
       over: { username: `${username}-before`, externalId: username },
     })
     await register(db, [publicLine({ username, externalId: username })])
@@ -143,8 +143,8 @@ for (const supersedeRevokes of [false, true])
     )
   })
 
-test('a score that rests on revoked evidence is revised, whoever has it scored: its credential is revoked', async () => {
-  const { workerId, evidence } = await personWithScore()
+test('a score that counts revoked evidence is revised by any scoring run, and its credential is revoked', async () => {
+  const { workerId, evidence } = await workerWithScore()
   await revoke(evidence.slice(3), daysAfter(1))
   await score(db, workerId, { at: daysAfter(2) })
   const [first, second] = await scoresOf(db, workerId)
@@ -173,7 +173,7 @@ test('a score that rests on revoked evidence is revised, whoever has it scored: 
 })
 
 test('evidence that was revoked before it ever counted corrects nothing: the score is updated', async () => {
-  const { workerId } = await personWithScore()
+  const { workerId } = await workerWithScore()
   const [wrong = ''] = await addEvidence(db, workerId, [{ value: 10 }])
   await revoke([wrong], daysAfter(1))
   assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'kept')
@@ -182,8 +182,8 @@ test('evidence that was revoked before it ever counted corrects nothing: the sco
   assert.equal((await scoresOf(db, workerId)).at(-1)?.change, 'updated')
 })
 
-test('a correction told by the caller goes into snapshot and event with its dispute', async () => {
-  const { workerId } = await personWithScore()
+test('a correction by the caller stands in snapshot and event with its dispute', async () => {
+  const { workerId } = await workerWithScore()
   await addEvidence(db, workerId, [{ value: 100 }])
   const disputeId = '5b0e7a31-2c94-4d68-8e1f-7a6b5c4d3e2f'
   const correction = { reason: 'dispute_upheld', disputeId } as const
@@ -199,8 +199,8 @@ test('a correction told by the caller goes into snapshot and event with its disp
   assert.deepEqual(kept, [{ disputeId }])
 })
 
-test('below the minimum the score is withdrawn: without an event, and with its credential only where it was wrong', async () => {
-  const [expired, wrong] = [await personWithScore(), await personWithScore()]
+test('below the minimum the score is withdrawn without an event, and its credential is revoked only if the score was wrong', async () => {
+  const [expired, wrong] = [await workerWithScore(), await workerWithScore()]
   await db.transaction((tx) => excludeEvidence(tx, expired.evidence.slice(1), daysAfter(1)))
   await revoke(wrong.evidence.slice(1), daysAfter(1))
   for (const { workerId } of [expired, wrong])
@@ -217,7 +217,7 @@ test('below the minimum the score is withdrawn: without an event, and with its c
   assert.equal((await scoresOf(db, expired.workerId)).at(-1)?.change, 'first')
 })
 
-test('who does not let the score be shared has one without credential, and nothing of it is published', async () => {
+test('a worker that does not share its score has one without credential, and no event is published', async () => {
   const consentsWithout = (missing: string) => ({
     consents: ['public_profile', 'search_listing', 'score_sharing']
       .filter((permission) => permission !== missing)
@@ -243,7 +243,7 @@ test('who does not let the score be shared has one without credential, and nothi
   }
 })
 
-test('who has no profile has a score without credential, and nothing of it is published', async () => {
+test('a worker without a profile has a score without credential, and no event is published', async () => {
   const workerId = workerIdOf(1)
   await addWorkers(db, 1)
   await addEvidence(db, workerId, enough)
@@ -252,13 +252,13 @@ test('who has no profile has a score without credential, and nothing of it is pu
   assert.deepEqual(await eventsOf(db, workerId), [])
 })
 
-test('a score is issued anew before its credential runs out', async () => {
-  const { workerId } = await personWithScore()
+test('a score is issued anew before its credential expires', async () => {
+  const { workerId } = await workerWithScore()
   assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'kept')
   assert.equal((await score(db, workerId, { at: daysAfter(274) }))?.outcome, 'issued')
 })
 
-test('many in one call: each gets what alone they would get; an unknown worker is left out', async () => {
+test('several workers in one call are scored independently; an unknown worker is left out', async () => {
   const workerIds = await addPeople(db, 40)
   for (const workerId of workerIds) await addEvidence(db, workerId, enough)
   const unknown = '00000000-0000-7000-8000-000000000000'
@@ -276,8 +276,8 @@ test('many in one call: each gets what alone they would get; an unknown worker i
   assert.equal(row?.nonces, 40, 'what salts one score tells nothing of another')
 })
 
-test('one whose evidence the engine refuses stands in nobody’s way', async () => {
-  const [broken, sound] = [await personWithScore(), await personWithScore()]
+test('a worker whose evidence the engine rejects does not block the others', async () => {
+  const [broken, sound] = [await workerWithScore(), await workerWithScore()]
   await addEvidence(db, sound.workerId, [{ value: 100 }])
   const engine = {
     ...scoring.engine,
@@ -297,8 +297,8 @@ test('one whose evidence the engine refuses stands in nobody’s way', async () 
   assert.partialDeepStrictEqual(await scoresOf(db, broken.workerId), [{ state: 'active' }])
 })
 
-test('the database lets nobody have two active scores, and no score come back', async () => {
-  const { workerId } = await personWithScore()
+test('the database prevents two active scores of one worker and the reactivation of a score', async () => {
+  const { workerId } = await workerWithScore()
   await addEvidence(db, workerId, [{ value: 400 }])
   await score(db, workerId, { at: daysAfter(1) })
   const revive = sql`

@@ -1,7 +1,10 @@
 /**
- * From evidence to scores. The room's verbs write score_snapshots, score_workings and score_evaluations, and in the same transaction the
- * credentials and the events that follow: a crash before the commit leaves all as it was, after it all is there. Whoever changes what a
- * score rests on holds the worker's lock first (`lockWorkers`), so that a worker has one change at a time and events keep their order.
+ * From evidence to scores. Scoring writes `score_snapshots`, `score_workings` and
+ * `score_evaluations`, and in the same transaction the credentials and events that follow. A crash
+ * before the commit changes nothing.
+ *
+ * Every change of a score's inputs locks the worker first (`lockWorkers`). So a worker has one
+ * change at a time, and its events keep their order.
  */
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '../platform/db/db.ts'
@@ -13,13 +16,13 @@ import {
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 import { type NewEvent, publishEvents } from '../webhooks/events/outbox.ts'
-import { type ScoreChange, type Standing, scoreChangeOf } from './score-change.ts'
+import { type ScoreChange, type ScoringInputs, scoreChangeOf } from './score-change.ts'
 import { scoreRevised, scoreUpdated } from './score-events.ts'
 import type { Scoring } from './scoring.ts'
+import { type DueWorker, readScoringInputs } from './scoring-inputs.ts'
 import { mayShare } from './sharing.ts'
 import type { NewSnapshot, SharedSnapshot, Snapshot } from './snapshot.ts'
 import { nonceBytes } from './snapshot-id.ts'
-import { type DueWorker, standingsOf } from './standings.ts'
 import {
   endSnapshots,
   insertSnapshots,
@@ -30,19 +33,20 @@ import {
 
 export interface ScoredWorker {
   workerId: string
-  /** `unscorable`: the engine refuses the evidence, and what was there stays. */
+  /** `unscorable`: the engine rejects the evidence, and the current score stays. */
   outcome: 'none' | 'kept' | 'issued' | 'withdrawn' | 'unscorable'
-  /** The score that is active now, and the one that was before: the same where it was kept. */
+  /** The active score after and before the call. Both are the same if the score was kept. */
   snapshot: Snapshot | null
   previous: Snapshot | null
-  /** What the evidence comes to now; null where the engine refuses it. */
+  /** Null if the engine rejects the evidence. */
   result: ScoreResult | null
 }
 
 /**
- * Scores the workers, each named once, from their evidence as it is now: issues what the issue rule lets through, ends what it replaces,
- * and publishes the events. They no longer wait for recomputation. Up to some hundreds a call. A worker that is not there is left out.
- * @throws EngineRefused where the engine was recalled
+ * Scores workers from their current evidence, each named once and at most some hundreds a call.
+ * Issues, keeps or ends scores by the issue rule, publishes the events and removes the marks for
+ * recomputation. Unknown workers are left out.
+ * @throws EngineRefused if the engine was recalled
  */
 export async function scoreWorkers(
   tx: Tx,
@@ -55,25 +59,28 @@ export async function scoreWorkers(
   return scored
 }
 
-/** The same, and the events are the caller's to publish: for who has others that come before. */
+/**
+ * Does the same as `scoreWorkers`, but returns the events. The caller publishes them after earlier
+ * events of its own.
+ */
 export async function rescore(
   tx: Tx,
   scoring: Scoring,
   due: readonly DueWorker[],
   now: Date,
 ): Promise<{ scored: ScoredWorker[]; events: NewEvent[] }> {
-  const standings = await standingsOf(tx, scoring.engine, due)
-  if (standings.length === 0) return { scored: [], events: [] }
-  const nonces = randomBytes(nonceBytes * standings.length)
-  const steps = standings.map((standing, i): Step => {
+  const allInputs = await readScoringInputs(tx, scoring.engine, due)
+  if (allInputs.length === 0) return { scored: [], events: [] }
+  const nonces = randomBytes(nonceBytes * allInputs.length)
+  const steps = allInputs.map((inputs, i): Step => {
     const nonce = nonces.subarray(nonceBytes * i, nonceBytes * (i + 1))
-    return { standing, change: scoreChangeOf(standing, scoring, { now, nonce }) }
+    return { inputs, change: scoreChangeOf(inputs, scoring, { now, nonce }) }
   })
   await endReplaced(tx, steps, now)
   const shared = await issueShared(tx, scoring, steps, now)
   await insertIssued(tx, scoring, steps, now)
   await revokeWrong(tx, steps, { shared, now })
-  const workerIds = standings.map(({ workerId }) => workerId)
+  const workerIds = allInputs.map(({ workerId }) => workerId)
   await markEvaluated(tx, workerIds, { rulesSha256: scoring.sha256, now })
   return {
     scored: steps.map(scoredOf),
@@ -81,14 +88,14 @@ export async function rescore(
   }
 }
 
-/** One worker on the way. */
+/** State of one worker between the steps. */
 interface Step {
-  standing: Standing
+  inputs: ScoringInputs
   change: ScoreChange
 }
 
 async function endReplaced(tx: Tx, steps: readonly Step[], now: Date): Promise<void> {
-  const ended = steps.flatMap(({ standing: { active }, change: { decision } }) => {
+  const ended = steps.flatMap(({ inputs: { active }, change: { decision } }) => {
     if (active === null || decision === 'keep') return []
     const to = decision === 'issue' ? ('superseded' as const) : ('withdrawn' as const)
     return { snapshotId: active.snapshotId, to }
@@ -96,12 +103,15 @@ async function endReplaced(tx: Tx, steps: readonly Step[], now: Date): Promise<v
   if (ended.length > 0) await endSnapshots(tx, ended, now)
 }
 
-/** A step whose score has its credential now. */
+/** A step whose score now has a credential. */
 interface SharedStep extends Step {
   snapshot: SharedSnapshot
 }
 
-/** Credentials for every score that may be shared and has none: the new ones, and those kept whose person allows it again. */
+/**
+ * Issues a credential for every score that may be shared and has none: new scores, and kept ones if
+ * sharing is allowed again.
+ */
 async function issueShared(
   tx: Tx,
   scoring: Scoring,
@@ -110,7 +120,7 @@ async function issueShared(
 ): Promise<SharedStep[]> {
   const wanted = steps.flatMap((step) => {
     const snapshot = snapshotAfter(step)
-    const { person } = step.standing
+    const { person } = step.inputs
     if (snapshot === null || snapshot.vcSha256 !== null || person === null) return []
     return mayShare(person, now) ? { step, snapshot, username: person.username } : []
   })
@@ -119,8 +129,8 @@ async function issueShared(
     scoring.issuer,
     wanted.map(({ step, snapshot, username }) => ({
       ...credentialOf(snapshot, username, now),
-      // The person, or the issuer, may have had another name then.
-      replaces: step.standing.told?.vcSha256 ?? null,
+      // The worker, or the issuer, may have had another name at that time.
+      replaces: step.inputs.lastSent?.vcSha256 ?? null,
     })),
   )
   const shared = wanted.map(({ step, snapshot }, i): SharedStep => {
@@ -140,9 +150,9 @@ async function issueShared(
   return shared
 }
 
-/** The score that is active when all is done. */
-function snapshotAfter({ standing, change }: Step): Snapshot | null {
-  return change.decision === 'keep' ? standing.active : change.snapshot
+/** Returns the score that is active after the change. */
+function snapshotAfter({ inputs, change }: Step): Snapshot | null {
+  return change.decision === 'keep' ? inputs.active : change.snapshot
 }
 
 function credentialOf(snapshot: Snapshot, username: string, now: Date): NewCredential {
@@ -176,27 +186,29 @@ async function insertIssued(
 }
 
 /**
- * The credential of a score that was wrong is revoked with it; that of a score that was right stays true of
- * its date (decision D28). So is the one that receivers have, if they are told that it was revised.
+ * Revokes the credential of each score that was wrong; a score that was right keeps its credential,
+ * which stays valid for its date (decision D28). If an event reports the revision, the credential
+ * that receivers have is revoked too.
  */
 async function revokeWrong(
   tx: Tx,
   steps: readonly Step[],
   { shared, now }: { shared: readonly SharedStep[]; now: Date },
 ): Promise<void> {
-  const told = new Set(shared.map(({ standing }) => standing))
-  const wrong = steps.flatMap(({ standing, change: { decision, correction } }) => {
+  const sent = new Set(shared.map(({ inputs }) => inputs))
+  const wrong = steps.flatMap(({ inputs, change: { decision, correction } }) => {
     if (correction === null || decision === 'keep') return []
-    // Without another score to tell of, a forced correction changes nothing: the score held was right.
-    if (correction.isForced && !told.has(standing)) return []
-    const replaced = told.has(standing) ? [standing.active, standing.told] : [standing.active]
+    // If no new score is sent, a forced correction changes nothing, because the current score was
+    // right.
+    if (correction.isForced && !sent.has(inputs)) return []
+    const replaced = sent.has(inputs) ? [inputs.active, inputs.lastSent] : [inputs.active]
     return replaced.flatMap((snapshot) => snapshot?.vcSha256 ?? [])
   })
   if (wrong.length > 0) await revokeDigests(tx, wrong, now)
 }
 
-function eventOf({ standing, change, snapshot }: SharedStep, now: Date): NewEvent {
-  const { told: previous } = standing
+function eventOf({ inputs, change, snapshot }: SharedStep, now: Date): NewEvent {
+  const { lastSent: previous } = inputs
   const { correction, decision } = change
   return decision === 'issue' && previous !== null && correction !== null
     ? scoreRevised(snapshot, { ...correction, previous, issuedAt: now, revisedAt: now })
@@ -211,14 +223,14 @@ const outcomes = {
 } as const
 
 function scoredOf(step: Step): ScoredWorker {
-  const { standing, change } = step
+  const { inputs, change } = step
   const { result, decision } = change
   const isLeft = decision === 'keep' || decision === 'none'
   return {
-    workerId: standing.workerId,
+    workerId: inputs.workerId,
     outcome: result === null && isLeft ? 'unscorable' : outcomes[decision],
     snapshot: snapshotAfter(step),
-    previous: standing.active,
+    previous: inputs.active,
     result,
   }
 }

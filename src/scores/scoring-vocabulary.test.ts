@@ -8,7 +8,7 @@ import { scoringVocabulary } from './scoring-vocabulary.ts'
 
 const { records } = loadVocabulary(join(import.meta.dirname, '../../vocabulary'))
 
-test('every published record becomes a rule whose weights are whole and sum to 1,000', () => {
+test('every published record becomes a rule with integer weights that sum to 1,000', () => {
   const vocabulary = scoringVocabulary(records)
   assert.equal(Object.keys(vocabulary).length, records.length)
   for (const { id, evidence_types, decay_half_life_months } of records) {
@@ -39,7 +39,7 @@ test('a weight of four decimals is refused', () => {
   assert.throws(() => scoringVocabulary([record]), /hss:x: the weight 0\.3333/)
 })
 
-test('every weight in thousandths is the whole number it stands for, and the rules stand in the order of ids', () => {
+test('every weight in thousandths becomes its exact integer, and the rules are in order of id', () => {
   const all = Array.from({ length: 1_001 }, (_, permille) => ({
     id: `hss:${String(1_000 - permille).padStart(4, '0')}`,
     decay_half_life_months: 1,

@@ -1,12 +1,13 @@
-/** Pure: what the engine needs of the skill standard, in whole numbers: it knows no fractions. */
+/** Pure: converts the skill standard into the integers that the engine computes with. */
 import type { SkillRule, Vocabulary } from '../scoring-core/evidence.ts'
 import type { SkillRecord } from '../skill-standard/schema.ts'
 
 type ScoredRecord = Pick<SkillRecord, 'id' | 'evidence_types' | 'decay_half_life_months'>
 
 /**
- * By skill id, in the order of the ids.
- * @throws RangeError on a weight of more than three decimals: the check of the vocabulary lets none through.
+ * Returns the rules by skill id, in order of id.
+ * @throws RangeError for a weight of more than three decimals, which the check of the vocabulary
+ * already rejects
  */
 export function scoringVocabulary(records: readonly ScoredRecord[]): Vocabulary {
   const rules = records.map((record) => [record.id, ruleOf(record)] as const)

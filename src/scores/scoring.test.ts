@@ -4,7 +4,7 @@ import { scoring } from '../../test/support/build/scores.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { issueRuleOf, scoringRulesOf } from './scoring.ts'
 
-test('another engine, vocabulary or minimum is another set of rules, and the same is the same', () => {
+test('the rules hash changes with engine, vocabulary or minimum, and only with these', () => {
   const { engine, vocabulary, issueRule } = scoring
   const [rule] = Object.values(vocabulary)
   assert.ok(rule !== undefined)

@@ -1,4 +1,4 @@
-/** Pure: what scores are computed and issued by. */
+/** Pure: the rules under which scores are computed and issued. */
 import { sha256, sha256Hex } from '../platform/crypto/bytes.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Issuer } from '../score-credentials/issue.ts'
@@ -6,7 +6,7 @@ import type { Vocabulary } from '../scoring-core/evidence.ts'
 import type { Engine } from './engine.ts'
 import type { IssueRule } from './issue-rule.ts'
 
-/** The same for every worker, until the next release or a change of the settings. */
+/** Rules for all workers. They change with a release or a setting. */
 export interface ScoringRules {
   engine: Engine
   vocabulary: Vocabulary
@@ -14,11 +14,11 @@ export interface ScoringRules {
   vocabularyText: string
   vocabularySha256: string
   issueRule: IssueRule
-  /** Over all of it: a worker who was evaluated under other rules is due. */
+  /** SHA-256 over all rules. A worker that was evaluated under other rules is due. */
   sha256: Buffer
 }
 
-/** Rules, and who issues what is computed under them: the active key may change between two batches. */
+/** Rules together with the issuer. The active signing key may change between two batches. */
 export interface Scoring extends ScoringRules {
   issuer: Issuer
 }
@@ -41,7 +41,10 @@ export function scoringRulesOf(
   }
 }
 
-/** The settings that bear on it. A score whose credential has used up three quarters of its validity is issued anew. */
+/**
+ * Returns the issue rule of the settings. A score is issued anew once three quarters of its
+ * credential's validity have passed.
+ */
 export function issueRuleOf(settings: {
   scoreEvidenceMin: number
   scoreGroupsMin: number

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { StoredIdentity } from '../workers/identity-state.ts'
-import { mayShare, mustTakeBack } from './sharing.ts'
+import { mayShare, mustRevokeCredentials } from './sharing.ts'
 
 const now = new Date('2026-05-14T09:00:00Z')
 const later = new Date('2027-05-14T09:00:00Z')
@@ -16,7 +16,7 @@ const identities: readonly [name: string, identity: StoredIdentity | null][] = [
 ]
 const either = [true, false]
 
-test('over every combination: shared with everything granted and checked; taken back for what the person or the operator took back', () => {
+test('all combinations: a score is shared only with every consent and a valid identity, and taken back if a consent or the identity is withdrawn', () => {
   let shared = 0
   for (const onboarded of either)
     for (const public_profile of either)
@@ -28,7 +28,7 @@ test('over every combination: shared with everything granted and checked; taken 
             const may = onboarded && public_profile && score_sharing && name === 'verified'
             assert.equal(mayShare(facts, now), may)
             const must = !public_profile || !score_sharing || name === 'revoked'
-            assert.equal(mustTakeBack(facts), must)
+            assert.equal(mustRevokeCredentials(facts), must)
             assert.ok(!(may && must), 'nothing is issued that had to be taken back at once')
             if (may) shared++
           }

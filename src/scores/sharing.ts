@@ -1,4 +1,7 @@
-/** Pure: whether a person's score may leave the house as a credential and in events (decisions D28, D33). */
+/**
+ * Pure: decides if a worker's score may leave the service in a credential and in events (decisions
+ * D28, D33).
+ */
 import type { ConsentRequest } from '../workers/consent.ts'
 import { readable, type WorkerFacts } from '../workers/gate.ts'
 import { isIdentityActive } from '../workers/identity-state.ts'
@@ -8,27 +11,33 @@ const needed: readonly Permission[] = ['public_profile', 'score_sharing']
 
 type SharingFacts = Omit<WorkerFacts, 'workerId' | 'username'>
 
-/** A credential may be issued. A dispute only restricts what is read meanwhile. */
+/**
+ * Returns whether a credential may be issued. A dispute does not matter, because it only hides the
+ * score from reads.
+ */
 export function mayShare({ onboarded, consents, identity }: SharingFacts, now: Date): boolean {
   const identityActive = isIdentityActive(identity, now)
   return readable({ onboarded, consents, identityActive, snapshotActive: true, restricted: false })
     .score
 }
 
-/** Events about the person may be sent, besides those of consent itself. */
+/** Returns whether events about the worker may be sent. Consent events are sent in any case. */
 export function mayPublish({ consents }: Pick<SharingFacts, 'consents'>): boolean {
   return needed.every((permission) => consents[permission])
 }
 
 /**
- * The credentials that the person has must not stand any longer. An identity check that ran out is no reason: they stay true of their
- * date.
+ * Returns whether the worker's credentials must be revoked. An expired identity check is no reason,
+ * because a credential stays valid for its date.
  */
-export function mustTakeBack({ consents, identity }: SharingFacts): boolean {
+export function mustRevokeCredentials({ consents, identity }: SharingFacts): boolean {
   return !mayPublish({ consents }) || identity?.state === 'revoked'
 }
 
-/** The person does not want to be scored in public any more; whether they are listed has nothing to do with it. */
+/**
+ * Returns whether a change of consent ends sharing. The consent to be listed in search does not
+ * matter.
+ */
 export function endsSharing({ permission, textVersion }: ConsentRequest): boolean {
   return textVersion === null && needed.includes(permission)
 }

@@ -56,7 +56,7 @@ test('the evidence root is SHA-256 over the sorted SHA-256 of nonce and item', (
   assert.deepEqual(facts.evidenceRoot, root)
 })
 
-test('every fact is in the id: another one gives another id', () => {
+test('a change of any fact changes the id', () => {
   const others: SnapshotFacts[] = [
     { ...facts, workerId: '1d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f' },
     { ...facts, asOf: '2026-05-15' },
@@ -72,7 +72,7 @@ test('every fact is in the id: another one gives another id', () => {
   assert.equal(new Set(ids).size, ids.length)
 })
 
-test('what is kept of the evidence stands in the order of ids', () => {
+test('the stored evidence is in order of id', () => {
   const ids = evidenceTexts([item(2), item(0), item(1)]).map((text) => JSON.parse(text).id)
   assert.deepEqual(
     ids,
@@ -80,7 +80,7 @@ test('what is kept of the evidence stands in the order of ids', () => {
   )
 })
 
-test('the root does not depend on the order of the evidence, and on everything else of it', () => {
+test('the root depends on every field of the evidence, but not on its order', () => {
   const items = fc.uniqueArray(fc.nat(50), { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(items, fc.infiniteStream(fc.nat()), (numbers, randoms) => {

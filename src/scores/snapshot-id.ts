@@ -1,6 +1,7 @@
 /**
- * Pure: the id of a score. It commits to everything the score was made of: given the nonce, the evidence and the rules, the operator
- * arrives at it again. Without the nonce nobody can try guesses of somebody's evidence against it.
+ * Pure: the id of a score. The id commits to all inputs: with the nonce, the evidence and the
+ * rules, the operator computes the same id again. Without the nonce, a guess of the evidence cannot
+ * be tested against the id.
  */
 import { sha256 } from '../platform/crypto/bytes.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
@@ -10,7 +11,7 @@ import type { ScoreResult } from '../scoring-core/score.ts'
 
 export interface SnapshotFacts {
   workerId: string
-  /** `YYYY-MM-DD`: the day the score is of, UTC. */
+  /** `YYYY-MM-DD`: the day of the score in UTC. */
   asOf: string
   /** 32 random bytes. */
   nonce: Buffer
@@ -25,7 +26,7 @@ export const nonceBytes = 32
 
 const prefix = `${schemaVersion('score_snapshot')}\n`
 
-/** 32 bytes; 64 lowercase hex characters on the wire. */
+/** Returns 32 bytes, which are 64 lowercase hex characters on the wire. */
 export function snapshotId({ nonce, evidenceRoot, ...facts }: SnapshotFacts): Buffer {
   const { workerId, asOf, engine, vocabularySha256, result } = facts
   const { id, version, binarySha256 } = engine
@@ -43,12 +44,15 @@ export function snapshotId({ nonce, evidenceRoot, ...facts }: SnapshotFacts): Bu
   )
 }
 
-/** Evidence as it goes into a score: canonical JSON of each item, in the order of ids. */
+/** Returns the canonical JSON of each item, in order of id, as it is scored and stored. */
 export function evidenceTexts(items: readonly Evidence[]): string[] {
   return [...items].sort((a, b) => (a.id < b.id ? -1 : 1)).map(canonicalJson)
 }
 
-/** SHA-256 over the items' salted digests in their order: SHA-256 of nonce and text. Whatever order the items come in. */
+/**
+ * Returns SHA-256 over the sorted digests of the items. The digest of an item is SHA-256 over nonce
+ * and text, so the order of `texts` does not matter.
+ */
 export function evidenceRootOf(texts: readonly string[], nonce: Buffer): Buffer {
   const digests = texts.map((text) => sha256(Buffer.concat([nonce, Buffer.from(text)])))
   return sha256(Buffer.concat(digests.sort(Buffer.compare)))

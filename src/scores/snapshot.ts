@@ -1,7 +1,7 @@
-/** Pure: a score as it was computed and stands. */
+/** Pure: a computed score as it is stored. */
 import type { Band } from '../scoring-core/parameters.ts'
 
-/** Why a score is known to have been wrong: the word that `score.revised` carries. */
+/** Reasons for revising a score. `score.revised` carries them. */
 export type RevisionReason =
   | 'correction'
   | 'evidence_revoked'
@@ -9,7 +9,7 @@ export type RevisionReason =
   | 'engine_correction'
   | 'identity_change'
 
-/** What a score says, and by what it was computed. */
+/** Values of a score and the engine that computed it. */
 export interface Snapshot {
   snapshotId: Buffer
   workerId: string
@@ -22,16 +22,16 @@ export interface Snapshot {
   evidenceCount: number
   sourceCount: number
   issuedAt: Date
-  /** Null where it has no credential. */
+  /** Null if the score has no credential. */
   vcSha256: Buffer | null
   statusToken: Buffer | null
 }
 
-/** A score with its credential: without one there is nothing to tell the outside. */
+/** A score with its credential. Scores without one are never published. */
 export type SharedSnapshot = Snapshot & { vcSha256: Buffer; statusToken: Buffer }
 
 export interface ActiveSnapshot extends Snapshot {
-  /** The evidence as scored: canonical JSON. */
+  /** Evidence as it was scored, in canonical JSON. */
   evidence: string
 }
 
@@ -41,7 +41,7 @@ export type EarlierSnapshot = SharedSnapshot & Pick<ActiveSnapshot, 'evidence'>
 export interface NewSnapshot extends Snapshot {
   previousId: Buffer | null
   change: 'first' | 'updated' | 'revised'
-  /** Set exactly where the change is `revised`. */
+  /** Set exactly if the change is `revised`. */
   reason: RevisionReason | null
   disputeId: string | null
   /** `YYYY-MM-DD`. */

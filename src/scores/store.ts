@@ -1,4 +1,7 @@
-/** All SQL of score_snapshots, score_workings, scoring_vocabularies and score_evaluations. */
+/**
+ * SQL of the tables `score_snapshots`, `score_workings`, `scoring_vocabularies` and
+ * `score_evaluations`.
+ */
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { ActiveSnapshot, EarlierSnapshot, NewSnapshot } from './snapshot.ts'
 
@@ -8,7 +11,10 @@ const scoredColumns = fragment`
   s.evidence_count as "evidenceCount", s.source_count as "sourceCount", s.issued_at as "issuedAt",
   s.vc_sha256 as "vcSha256", s.status_token as "statusToken", w.evidence`
 
-/** Under the workers' locks, what is found stays so until the transaction ends. */
+/**
+ * Returns the active scores. Under the workers' locks they stay the same until the transaction
+ * ends.
+ */
 export function findActiveSnapshots(
   db: Queryable,
   workerIds: readonly string[],
@@ -19,7 +25,10 @@ export function findActiveSnapshots(
     where s.worker_id = any(${workerIds}::uuid[]) and s.state = 'active'`)
 }
 
-/** With what it takes to compute them again. The vocabulary and the credentials are there already; nobody has an active one. */
+/**
+ * Inserts active scores with the inputs that recompute them. Their vocabulary and credentials are
+ * stored already, and their workers have no active score.
+ */
 export async function insertSnapshots(tx: Tx, rows: readonly NewSnapshot[]): Promise<void> {
   const column = <Name extends keyof NewSnapshot>(name: Name) => rows.map((row) => row[name])
   await tx.run(sql`
@@ -51,7 +60,7 @@ export interface EndedSnapshot {
   to: 'superseded' | 'withdrawn'
 }
 
-/** Called under the workers' locks. */
+/** The caller holds the workers' locks. */
 export async function endSnapshots(
   tx: Tx,
   ended: readonly EndedSnapshot[],
@@ -70,7 +79,7 @@ export interface SnapshotCredential {
   statusToken: Buffer
 }
 
-/** Called under the workers' locks. */
+/** The caller holds the workers' locks. */
 export async function setCredentials(tx: Tx, rows: readonly SnapshotCredential[]): Promise<void> {
   await tx.run(sql`
     update score_snapshots s set vc_sha256 = new.vc, status_token = new.token
@@ -80,7 +89,7 @@ export async function setCredentials(tx: Tx, rows: readonly SnapshotCredential[]
     where s.snapshot_id = new.id`)
 }
 
-/** The scores that are active no longer have a credential. Called under the workers' locks. */
+/** Removes the credentials from the active scores. The caller holds the workers' locks. */
 export async function clearCredentials(tx: Tx, workerIds: readonly string[]): Promise<void> {
   await tx.run(sql`
     update score_snapshots set vc_sha256 = null, status_token = null
@@ -89,12 +98,12 @@ export async function clearCredentials(tx: Tx, workerIds: readonly string[]): Pr
 
 export interface WorkerCredential {
   workerId: string
-  /** Null of an active score without a credential. */
+  /** Null only for an active score without a credential. */
   vcSha256: Buffer | null
   active: boolean
 }
 
-/** Of every score that these workers have and had. */
+/** Returns the credentials of all scores that these workers have or had. */
 export function findWorkerCredentials(
   db: Queryable,
   workerIds: readonly string[],
@@ -118,7 +127,7 @@ export function findEarlierSnapshots(
     order by s.ended_at desc, s.issued_at desc`)
 }
 
-/** Keeps a vocabulary that scores are computed under. */
+/** Stores the vocabulary of scores, unless it is stored already. */
 export async function keepVocabulary(
   tx: Tx,
   { sha256, rules }: { sha256: Buffer; rules: string },
@@ -130,7 +139,10 @@ export async function keepVocabulary(
     on conflict do nothing`)
 }
 
-/** In the order of ids. */
+/**
+ * Records the time and the rules of an evaluation. Rows are written in order of worker id, against
+ * deadlocks.
+ */
 export async function markEvaluated(
   tx: Tx,
   workerIds: readonly string[],
@@ -144,7 +156,7 @@ export async function markEvaluated(
       rules_sha256 = excluded.rules_sha256`)
 }
 
-/** The longest ago first. */
+/** Returns workers last evaluated before `before`, the longest unevaluated first. */
 export async function findEvaluatedBefore(
   db: Queryable,
   before: Date,
@@ -156,7 +168,7 @@ export async function findEvaluatedBefore(
   return rows.map(({ workerId }) => workerId)
 }
 
-/** In the order of ids, after the one given. */
+/** Returns workers last evaluated under other rules, in order of id, after the id `after`. */
 export async function findEvaluatedUnderOthers(
   db: Queryable,
   rulesSha256: Buffer,

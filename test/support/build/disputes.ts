@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import type { Dispute, Ending } from '../../../src/disputes/dispute.ts'
 import { type Ended, endDispute } from '../../../src/disputes/end-dispute.ts'
 import {
+  type DisputeRequest,
   type Opening,
   openDispute,
   type Reviewing,
   reviewDispute,
-  type Wish,
 } from '../../../src/disputes/open-dispute.ts'
 import type { Db, Tx } from '../../../src/platform/db/db.ts'
 import type { Scoring } from '../../../src/scores/scoring.ts'
@@ -15,7 +15,7 @@ import { daysAfter, scoring } from './scores.ts'
 
 export function tryToOpen(
   db: Db,
-  wish: Pick<Wish, 'workerId'> & Partial<Wish>,
+  wish: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),
 ): Promise<Opening> {
   return db.transaction((tx) => tryInside(tx, wish, now))
@@ -24,17 +24,17 @@ export function tryToOpen(
 /** Opens a dispute within the caller's transaction. */
 export function tryInside(
   tx: Tx,
-  wish: Pick<Wish, 'workerId'> & Partial<Wish>,
+  wish: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),
 ): Promise<Opening> {
   const asked = { kind: 'score', evidenceIds: [], restricted: false, exclude: false, ...wish }
   const circumstances = { actor: 'ada', now, dueAt: daysAfter(30, now) }
-  return openDispute(tx, asked as Wish, circumstances)
+  return openDispute(tx, asked as DisputeRequest, circumstances)
 }
 
 export async function opened(
   db: Db,
-  wish: Pick<Wish, 'workerId'> & Partial<Wish>,
+  wish: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),
 ): Promise<Dispute> {
   const opening = await tryToOpen(db, wish, now)
@@ -65,7 +65,7 @@ export function end(
 /** Opens, reviews and ends a dispute. */
 export async function resolved(
   db: Db,
-  wish: Pick<Wish, 'workerId'> & Partial<Wish>,
+  wish: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   ending: EndingWish,
 ) {
   const dispute = await opened(db, wish)

@@ -11,7 +11,7 @@ import type { Issuer } from '../../../src/score-credentials/issue.ts'
 import { type Engine, loadEngine } from '../../../src/scores/engine.ts'
 import { type ScoredWorker, scoreWorkers } from '../../../src/scores/score-workers.ts'
 import { type Scoring, scoringRulesOf } from '../../../src/scores/scoring.ts'
-import type { DueWorker } from '../../../src/scores/standings.ts'
+import type { DueWorker } from '../../../src/scores/scoring-inputs.ts'
 import { bandOf } from '../../../src/scoring-core/parameters.ts'
 import { addSource, smallVocabulary } from './evidence.ts'
 import { issuer } from './registry.ts'
@@ -145,7 +145,7 @@ export interface ScoredPerson {
  * Registers a worker with the evidence `items` and scores it. By default everything about the
  * worker is public.
  */
-export async function scoredPerson(
+export async function addScoredWorker(
   db: Db,
   {
     over = {},

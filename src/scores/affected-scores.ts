@@ -1,4 +1,4 @@
-/** Whose evidence it is, and which scores rest on it: for whoever takes it away from them. */
+/** Scores affected by the loss of evidence, by revocation or by reassignment. */
 import { findEvidence, type OwnedEvidence } from '../evidence/store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
@@ -8,8 +8,11 @@ import { scoredIds } from './issue-rule.ts'
 import type { ActiveSnapshot, EarlierSnapshot } from './snapshot.ts'
 import { findActiveSnapshots, findEarlierSnapshots } from './store.ts'
 
-/** The items, under the locks of their owners and of `others`. Evidence may change its owner until its owner is locked. */
-export async function lockOwners(
+/**
+ * Returns the items under the locks of their workers and of `others`. An item may move to another
+ * worker until its worker is locked, so the lookup repeats until all workers are locked.
+ */
+export async function lockEvidenceWorkers(
   tx: Tx,
   ids: readonly string[],
   others: readonly string[] = [],
@@ -22,10 +25,13 @@ export async function lockOwners(
   }
 }
 
-/** By the id of the evidence: the active score that it counts in, as it stands before. */
-export type RestedOn = ReadonlyMap<string, ActiveSnapshot>
+/** Evidence id to the active score that counts the item, as it was before the change. */
+export type AffectedScores = ReadonlyMap<string, ActiveSnapshot>
 
-export async function scoresRestingOn(tx: Tx, items: readonly OwnedEvidence[]): Promise<RestedOn> {
+export async function findAffectedScores(
+  tx: Tx,
+  items: readonly OwnedEvidence[],
+): Promise<AffectedScores> {
   const active = await findActiveSnapshots(tx, workersOf(items))
   const byWorker = new Map(
     active.map((snapshot) => [
@@ -42,27 +48,28 @@ export async function scoresRestingOn(tx: Tx, items: readonly OwnedEvidence[]): 
 }
 
 /**
- * Returns the scores before the active ones that counted one of the items and whose credentials are valid,
- * the latest first. Such a credential is good of its date (decision D28), unless it rests on what is lost.
+ * Returns the scores before the active ones that counted one of the items and whose credentials are
+ * valid, the latest first. Such a credential remains valid for its date (decision D28), unless its
+ * score counted lost evidence.
  */
-export async function earlierRestingOn(
+export async function findEarlierAffected(
   tx: Tx,
   lost: readonly OwnedEvidence[],
-): Promise<RestingSnapshot[]> {
+): Promise<EarlierAffectedSnapshot[]> {
   const ids = new Set(lost.map(({ evidenceId }) => evidenceId))
   const earlier = (await findEarlierSnapshots(tx, workersOf(lost)))
-    .map((snapshot) => ({ ...snapshot, restedOn: scoredIds(JSON.parse(snapshot.evidence)) }))
-    .filter(({ restedOn }) => !restedOn.isDisjointFrom(ids))
+    .map((snapshot) => ({ ...snapshot, countedIds: scoredIds(JSON.parse(snapshot.evidence)) }))
+    .filter(({ countedIds }) => !countedIds.isDisjointFrom(ids))
   return unrevoked(tx, earlier)
 }
 
-export interface RestingSnapshot extends EarlierSnapshot {
+export interface EarlierAffectedSnapshot extends EarlierSnapshot {
   /** Ids of the evidence that counted. */
-  restedOn: ReadonlySet<string>
+  countedIds: ReadonlySet<string>
 }
 
 /** Returns the last score before the active one whose credential is valid, by worker. */
-export async function lastValid(
+export async function findLastValid(
   tx: Tx,
   workerIds: readonly string[],
 ): Promise<Map<string, EarlierSnapshot>> {
@@ -88,7 +95,7 @@ export async function revokeCredentialsOf(
   if (digests.length > 0) await revokeDigests(tx, digests, now)
 }
 
-/** Each once. */
+/** Returns the workers of the items, each once. */
 export function workersOf(items: readonly OwnedEvidence[]): string[] {
   return [...new Set(items.map(({ workerId }) => workerId))]
 }
