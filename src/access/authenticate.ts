@@ -83,19 +83,23 @@ export function openKeyAuthenticator({
     run: (presented) => findEach(db, presented, clock()),
     deadlineMs: answerWithinMs,
   })
+  const readRing = async (): Promise<OpenRing> => {
+    const opened = await openRing(db, await peppers(), clock())
+    missing = opened.missing
+    return opened
+  }
+  /** The same for callers that wait. */
   const ringNow = coalesce<void, OpenRing>({
     name: 'peppers of API keys',
     run: async (callers) => {
-      const opened = await openRing(db, await peppers(), clock())
-      missing = opened.missing
+      const opened = await readRing()
       return callers.map(() => opened)
     },
     deadlineMs: answerWithinMs,
   })
 
-  /** Reads the peppers again. If they differ from `before`, uses the new ones and returns true. */
-  async function hasChanged(before: OpenRing): Promise<boolean> {
-    const now = await ringNow()
+  /** Uses the peppers of `now` if they differ from those of `before`, and returns whether they do. */
+  function adopt(before: OpenRing, now: OpenRing): boolean {
     if (namesOf(now) === namesOf(before)) return false
     ring = now
     // Their digests were made with the pepper that was present before.
@@ -109,7 +113,8 @@ export function openKeyAuthenticator({
    * that pepper. Both get 503, so that no client discards a valid key after a 401.
    */
   async function refuseUncertain(before: OpenRing): Promise<void> {
-    if (await hasChanged(before)) throw new UnavailableError('the peppers of API keys have changed')
+    if (adopt(before, await ringNow()))
+      throw new UnavailableError('the peppers of API keys have changed')
     const [first] = missing
     if (first !== undefined) throw new UnavailableError(first.message)
   }
@@ -177,8 +182,8 @@ export function openKeyAuthenticator({
     },
 
     async examinePeppers() {
-      if (ring === undefined) await ringNow()
-      else await hasChanged(ring)
+      const now = await readRing()
+      if (ring !== undefined) adopt(ring, now)
     },
 
     missingPeppers: () => missing,
