@@ -27,7 +27,7 @@ export const accountActions = {
     subject: uuid,
     details: Type.Object({ eventId: Type.String({ pattern: '^evt_[0-9a-f]{32}$' }) }, closed),
   }),
-  'webhooks.recovered': facts({
+  'webhooks.replayed': facts({
     meaning: 'A batch of events that a webhook endpoint missed is sent to it.',
     subject: uuid,
     details: Type.Object({ count }, closed),
@@ -43,7 +43,7 @@ export const accountActions = {
     subject: uuid,
     details: Type.Object({}, closed),
   }),
-  'webhooks.promoted': facts({
+  'webhooks.secret_activated': facts({
     meaning: 'The announced secret of a webhook endpoint signs from now on.',
     subject: uuid,
     details: Type.Object({}, closed),
@@ -144,7 +144,7 @@ export const accountActions = {
       closed,
     ),
   }),
-  'webhooks.rewrapped': facts({
+  'webhooks.reencrypted': facts({
     meaning: 'A batch of webhook secrets was sealed under the first key of the ring.',
     subject: uuid,
     details: Type.Object({ count }, closed),

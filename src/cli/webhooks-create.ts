@@ -4,7 +4,7 @@ import { openSecretsKeyring } from '../app/secrets-keyring.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { createEndpointInside } from '../webhooks/endpoints/create.ts'
+import { createEndpoint } from '../webhooks/endpoints/create.ts'
 import { readEndpointRequest } from '../webhooks/endpoints/request.ts'
 import { wireEndpoint } from '../webhooks/endpoints/routes.ts'
 import { accountNamed } from './accounts.ts'
@@ -35,7 +35,7 @@ export function createEndpointCommand(
     const wish = { userId, request: read.request, idempotencyKey: null, now }
     const limits = { ring, activeMax: config.webhookEndpointsMax }
     const creation = await db.transaction(async (tx) => {
-      const made = await createEndpointInside(tx, limits, wish)
+      const made = await createEndpoint(tx, limits, wish)
       if (made.outcome === 'created') {
         const subjects = [made.endpoint.id]
         const entry = {

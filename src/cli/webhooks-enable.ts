@@ -1,8 +1,8 @@
-/** `assay webhooks enable`, `pause`, `resume` and `promote`: one endpoint, one change. */
+/** `assay webhooks enable`, `pause`, `resume` and `activate-secret`: one change of one endpoint. */
 import type { Config } from '../config/config.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { enableEndpoint, pauseEndpoint } from '../webhooks/endpoints/enable.ts'
-import { promoteSecret } from '../webhooks/endpoints/rotate-secret.ts'
+import { activateSecret } from '../webhooks/endpoints/rotate-secret.ts'
 import type { Outcome } from './output.ts'
 import { type Changed, changeEndpoint, refusal, refusalOf } from './webhook-endpoint.ts'
 
@@ -10,7 +10,7 @@ type EndpointAction =
   | 'webhooks.enabled'
   | 'webhooks.paused'
   | 'webhooks.resumed'
-  | 'webhooks.promoted'
+  | 'webhooks.secret_activated'
 
 function changed(action: EndpointAction, id: string, isChanged: boolean, now: string): Changed {
   return {
@@ -47,10 +47,10 @@ async function pausing(tx: Tx, id: string, at: Date | null): Promise<Changed> {
   return changed('webhooks.paused', id, before.pausedAt === null, 'is paused: deliveries wait')
 }
 
-export function promoteCommand(config: Config, endpoint: string): Promise<Outcome> {
+export function activateSecretCommand(config: Config, endpoint: string): Promise<Outcome> {
   return changeEndpoint(config, endpoint, async (tx, id, at) =>
-    (await promoteSecret(tx, id, at))
-      ? changed('webhooks.promoted', id, true, 'signs with its announced secret now')
+    (await activateSecret(tx, id, at))
+      ? changed('webhooks.secret_activated', id, true, 'signs with its announced secret now')
       : refusal('No secret of such an endpoint is announced.'),
   )
 }

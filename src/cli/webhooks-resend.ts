@@ -1,7 +1,7 @@
-/** `assay webhooks resend` and `recover`: one event once more, or every event an endpoint missed since a time. */
+/** `assay webhooks resend` and `replay`: sends one event again, or every event that an endpoint missed. */
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { recoverSince, recoveryDaysMax, resendEvent } from '../webhooks/delivery/resend.ts'
+import { replayDaysMax, replaySince, resendEvent } from '../webhooks/delivery/resend.ts'
 import { done, type Outcome } from './output.ts'
 import { UsageError } from './run.ts'
 import { changeEndpoint, refusalOf } from './webhook-endpoint.ts'
@@ -21,7 +21,7 @@ export function resendCommand(config: Config, endpoint: string, eventId: string)
 const dayMs = 86_400_000
 
 /** Batch by batch, each with its entry: what is queued stays queued, whatever ends the command. */
-export async function recoverCommand(
+export async function replayCommand(
   config: Config,
   endpoint: string,
   flags: { since: string },
@@ -31,14 +31,14 @@ export async function recoverCommand(
   for (;;) {
     let more = false
     const outcome = await changeEndpoint(config, endpoint, async (tx, endpointId, at) => {
-      const recovered = await recoverSince(tx, { endpointId, since, at })
-      if (recovered.outcome !== 'queued') return refusalOf(recovered.outcome)
-      const { count } = recovered
-      more = recovered.more
+      const replayed = await replaySince(tx, { endpointId, since, at })
+      if (replayed.outcome !== 'queued') return refusalOf(replayed.outcome)
+      const { count } = replayed
+      more = replayed.more
       total += count
       const subjects = [endpointId]
       return {
-        entry: count > 0 ? { action: 'webhooks.recovered', subjects, details: { count } } : null,
+        entry: count > 0 ? { action: 'webhooks.replayed', subjects, details: { count } } : null,
         result: {},
         lines: [],
       }
@@ -53,7 +53,7 @@ function sinceOf(text: string, now: Date): Date {
   const since = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z)?$/.test(text) ? new Date(text) : null
   if (since === null || Number.isNaN(since.getTime()))
     throw new UsageError('--since is a day or a time in UTC: 2026-05-14 or 2026-05-14T09:00:00Z.')
-  if (since.getTime() < now.getTime() - recoveryDaysMax * dayMs)
-    throw new UsageError(`--since reaches back ${recoveryDaysMax} days at most.`)
+  if (since.getTime() < now.getTime() - replayDaysMax * dayMs)
+    throw new UsageError(`--since reaches back ${replayDaysMax} days at most.`)
   return since
 }

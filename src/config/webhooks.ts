@@ -24,7 +24,7 @@ export const webhooksSettings = {
     default: 'with the embedded database a file in the data directory',
     unit: 'kid:key pairs, comma-separated; each key 32 bytes in base64',
     effect:
-      'Encrypts the signing secrets of webhooks: the first key encrypts, all keys decrypt. Every process on the database needs the same keys. To replace a key, put a new one first, restart every process, run `assay webhooks rewrap`, then remove the old one. Without a key, no webhook endpoint can be created. If a key is lost, its secrets are lost. Keep the keys apart from the database backups.',
+      'Encrypts the signing secrets of webhooks: the first key encrypts, all keys decrypt. Every process on the database needs the same keys. To replace a key, put a new one first, restart every process, run `assay webhooks reencrypt`, then remove the old one. Without a key, no webhook endpoint can be created. If a key is lost, its secrets are lost. Keep the keys apart from the database backups.',
     confidential: true,
     parse: parseKeyring,
   }),

@@ -15,7 +15,7 @@ import type { Db, Tx } from '../platform/db/db.ts'
 import { type Egress, openEgress } from '../platform/egress/client.ts'
 import { type EgressRules, strangerRules } from '../platform/egress/rules.ts'
 import { verifySignature } from '../webhooks/delivery/signature.ts'
-import { createEndpointInside } from '../webhooks/endpoints/create.ts'
+import { createEndpoint } from '../webhooks/endpoints/create.ts'
 import { disableEndpoint } from '../webhooks/endpoints/disable.ts'
 import { readEndpointRequest } from '../webhooks/endpoints/request.ts'
 import { findActiveIds, findEndpoints } from '../webhooks/endpoints/store.ts'
@@ -89,7 +89,7 @@ async function register(
   const read = readEndpointRequest({ url, events: [...eventTypeNames], description }, rules)
   if ('fault' in read) throw new Error(`the demo's receiver: ${read.fault}`)
   const wish = { userId: account.id, request: read.request, idempotencyKey: null, now }
-  const creation = await createEndpointInside(tx, { ring, activeMax }, wish)
+  const creation = await createEndpoint(tx, { ring, activeMax }, wish)
   const entry = { actor: operator(), details: {} }
   for (const id of left)
     await recordAction(tx, { ...entry, action: 'webhooks.disabled', subjects: [id] }, now)

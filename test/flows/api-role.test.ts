@@ -11,7 +11,7 @@ import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
 import { requestUnlockReview } from '../../src/agent-decisions/unlock.ts'
 import { apiRights } from '../../src/database/api-role.ts'
 import { openDb, sql } from '../../src/platform/db/db.ts'
-import { createEndpoint } from '../../src/webhooks/endpoints/create.ts'
+import { createOrReplayEndpoint } from '../../src/webhooks/endpoints/create.ts'
 import { disableEndpoint } from '../../src/webhooks/endpoints/disable.ts'
 import { readFeed } from '../../src/webhooks/events/feed.ts'
 import { giveScore, indexed } from '../support/build/candidates.ts'
@@ -144,9 +144,9 @@ test('the role may do everything that the routes of webhooks and agent decisions
     description: null,
   }
   const wish = { userId, request, idempotencyKey: randomUUID(), now: new Date() }
-  const created = await createEndpoint(asServer, rules, wish)
+  const created = await createOrReplayEndpoint(asServer, rules, wish)
   assert.ok('endpoint' in created)
-  assert.equal((await createEndpoint(asServer, rules, wish)).outcome, 'replayed')
+  assert.equal((await createOrReplayEndpoint(asServer, rules, wish)).outcome, 'replayed')
   const endpointId = created.endpoint.id
   const disabling = { endpointId, userId, reason: 'owner', now: new Date() } as const
   const disabled = await asServer.transaction((tx) => disableEndpoint(tx, disabling))

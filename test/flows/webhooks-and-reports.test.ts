@@ -89,14 +89,17 @@ test('a missing account, a private host, a missing key ring and an unknown endpo
 test('re-encryption needs the old key, and afterwards the new key alone is enough', async () => {
   const account = await newAccount()
   await create(account.id)
-  const lost = await report(['webhooks', 'rewrap'], ringOf('k9'))
+  const lost = await report(['webhooks', 'reencrypt'], ringOf('k9'))
   assert.equal(lost.code, 1)
   assert.match(lost.message, /k1 is not on the key ring/)
-  const done = await report(['webhooks', 'rewrap'], ringOf('k2', 'k1'))
+  const done = await report(['webhooks', 'reencrypt'], ringOf('k2', 'k1'))
   assert.equal(done.kid, 'k2')
-  assert.ok(done.rewrapped >= 1)
-  assert.equal(JSON.parse((await lastEntry('webhooks.rewrapped')).details).count, done.rewrapped)
-  assert.equal((await report(['webhooks', 'rewrap'], ringOf('k2'))).rewrapped, 0)
+  assert.ok(done.reencrypted >= 1)
+  assert.equal(
+    JSON.parse((await lastEntry('webhooks.reencrypted')).details).count,
+    done.reencrypted,
+  )
+  assert.equal((await report(['webhooks', 'reencrypt'], ringOf('k2'))).reencrypted, 0)
 })
 
 function contentOf(username: string) {

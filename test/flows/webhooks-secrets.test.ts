@@ -144,7 +144,7 @@ test('no secret of an endpoint is in the database, debug logs, metrics or comman
   await publishBatch(db, noneYet(), { count: 5, isRolledBack: false })
   await eventually('they arrive', { see: async () => receiver.received.length >= 10 })
   await ask(servers[0].base, { method: 'DELETE', path: `${path}/${named}`, headers: key.headers })
-  await report(['webhooks', 'rewrap'], env)
+  await report(['webhooks', 'reencrypt'], env)
 
   const told: string[] = []
   for (const words of [

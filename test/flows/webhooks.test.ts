@@ -95,7 +95,7 @@ test('a signed event arrives within a second of its commit; commands show delive
   const announced = await arrived(4)
   assert.ok(verifies(announced, signingSecret))
   assert.ok(verifies(announced, rotated.signingSecret, 'signature-next'))
-  await command('promote', endpoint.id)
+  await command('activate-secret', endpoint.id)
   await happen()
   assert.ok(verifies(await arrived(5), rotated.signingSecret))
 
@@ -109,13 +109,13 @@ test('a signed event arrives within a second of its commit; commands show delive
   await happen()
   // Otherwise the event could be fanned out after the endpoint is enabled, and be sent in the
   // ordinary way.
-  await eventually('it is placed', {
+  await eventually('the event is fanned out', {
     see: async () =>
       (await db.rows(sql`select from webhook_events where position is null`)).length === 0,
   })
   await command('enable', endpoint.id)
-  const recovered = await command('recover', endpoint.id, '--since', since)
-  assert.equal(recovered.queued, 1)
+  const replayed = await command('replay', endpoint.id, '--since', since)
+  assert.equal(replayed.queued, 1)
   await arrived(6)
 
   const { deliveries } = await command('deliveries', endpoint.id)
@@ -131,10 +131,10 @@ test('a signed event arrives within a second of its commit; commands show delive
     'paused',
     'resumed',
     'rotated',
-    'promoted',
+    'secret_activated',
     'limited',
     'enabled',
-    'recovered',
+    'replayed',
   ])
     assert.ok(told.includes(`webhooks.${action}`), action)
   assert.equal((await report(['audit', 'verify'], env)).ok, true)
@@ -146,10 +146,10 @@ test('webhook commands name the error: no id, no endpoint, a time too far back',
     [['pause', 'nonsense'], 2, /UUID/],
     [['pause', nobody], 1, /no such webhook endpoint/],
     [['resend', nobody, 'evt_1'], 1, /no such webhook endpoint/],
-    [['recover', nobody, '--since', 'yesterday'], 2, /--since/],
-    [['recover', nobody, '--since', '2020-01-01'], 2, /14 days/],
+    [['replay', nobody, '--since', 'yesterday'], 2, /--since/],
+    [['replay', nobody, '--since', '2020-01-01'], 2, /14 days/],
     [['rotate-secret', nobody, '--hours', '169'], 2, /--hours/],
-    [['promote', nobody], 1, /announced/],
+    [['activate-secret', nobody], 1, /announced/],
     [['limit', nobody, '--per-second', '5'], 1, /no such webhook endpoint/],
     [['limit', nobody], 2, /--per-second/],
     [['limit', nobody, '--per-second', '1001'], 2, /1 to 1000/],

@@ -52,12 +52,12 @@ export function webhooksCommands(program: Command): void {
       ),
     )
 
-  command(webhooks, 'recover', 'Send an endpoint what it missed since a time')
+  command(webhooks, 'replay', 'Send an endpoint the events it missed since a time')
     .argument('<id>')
     .requiredOption('--since <time>', 'UTC, at most 14 days ago, such as 2026-05-14T09:00:00Z')
     .action((id, flags) =>
       act(flags, async () =>
-        (await import('../webhooks-resend.ts')).recoverCommand(settings(), id, flags),
+        (await import('../webhooks-resend.ts')).replayCommand(settings(), id, flags),
       ),
     )
 
@@ -100,16 +100,19 @@ export function webhooksCommands(program: Command): void {
       ),
     )
 
-  command(webhooks, 'promote', 'Let the announced secret sign from now on')
+  command(webhooks, 'activate-secret', 'Let the announced secret sign from now on')
     .argument('<id>')
     .action((id, flags) =>
       act(flags, async () =>
-        (await import('../webhooks-enable.ts')).promoteCommand(settings(), id),
+        (await import('../webhooks-enable.ts')).activateSecretCommand(settings(), id),
       ),
     )
 
-  command(webhooks, 'rewrap', 'Seal every secret under the first key of SECRETS_KEYRING').action(
-    (flags) =>
-      act(flags, async () => (await import('../webhooks-rewrap.ts')).rewrapCommand(settings())),
+  command(
+    webhooks,
+    'reencrypt',
+    'Encrypt every secret under the first key of SECRETS_KEYRING',
+  ).action((flags) =>
+    act(flags, async () => (await import('../webhooks-reencrypt.ts')).reencryptCommand(settings())),
   )
 }

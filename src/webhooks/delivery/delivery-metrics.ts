@@ -92,7 +92,7 @@ function watchCounts(metrics: Metrics): Pick<DeliveryMeter, 'surveyed' | 'watch'
     () => oldestSeconds,
   )
   metrics.gauge(
-    'webhook_outbox_unfanned',
+    'webhook_outbox_undispatched',
     'Events that wait for their deliveries.',
     () => counts?.unplaced ?? 0,
   )

@@ -22,7 +22,7 @@ import { enableEndpoint } from '../endpoints/enable.ts'
 import { eventTypes } from '../events/event-types.ts'
 import { placeWaiting } from '../events/place.ts'
 import { findAttempts } from './delivery-store.ts'
-import { queueTestEvent, recoverSince, resendEvent } from './resend.ts'
+import { queueTestEvent, replaySince, resendEvent } from './resend.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -32,8 +32,8 @@ beforeEach(() => forgetWebhooks(db))
 const resend = (endpointId: string, eventId: string) =>
   db.transaction((tx) => resendEvent(tx, { endpointId, eventId, at: began }))
 
-const recover = (endpointId: string, at = began) =>
-  db.transaction((tx) => recoverSince(tx, { endpointId, since: began, at }))
+const replay = (endpointId: string, at = began) =>
+  db.transaction((tx) => replaySince(tx, { endpointId, since: began, at }))
 
 test('a test event is sent once through the same queue, marked as a test; one a minute', async () => {
   const { url, received } = await receiver(failing)
@@ -108,8 +108,8 @@ test('a replay sends every missed event since the given time, each once', async 
   await db.transaction((tx) =>
     enableEndpoint(tx, { endpointId: id, activeMax: 20, at: worker.now() }),
   )
-  assert.deepEqual(await recover(id, worker.now()), { outcome: 'queued', count: 3, more: false })
-  assert.deepEqual(await recover(id, worker.now()), { outcome: 'queued', count: 0, more: false })
+  assert.deepEqual(await replay(id, worker.now()), { outcome: 'queued', count: 3, more: false })
+  assert.deepEqual(await replay(id, worker.now()), { outcome: 'queued', count: 0, more: false })
   worker.moveBy(1)
   await worker.deliver()
   assert.equal(received.length, 5)
@@ -121,7 +121,7 @@ test('a delivery in flight is not replayed beside it', async () => {
   await happen(db)
   await placeWaiting(db)
   await lease(db, id)
-  assert.deepEqual(await recover(id), { outcome: 'queued', count: 0, more: false })
+  assert.deepEqual(await replay(id), { outcome: 'queued', count: 0, more: false })
 })
 
 test('an event that may no longer be sent is neither resent nor replayed', async () => {
@@ -131,5 +131,5 @@ test('an event that may no longer be sent is neither resent nor replayed', async
   const [event] = await db.rows<{ id: string }>(sql`
     update webhook_events set withheld_at = ${began} returning id`)
   assert.equal(await resend(id, event?.id ?? ''), 'no such event')
-  assert.deepEqual(await recover(id), { outcome: 'queued', count: 0, more: false })
+  assert.deepEqual(await replay(id), { outcome: 'queued', count: 0, more: false })
 })

@@ -27,7 +27,7 @@ export async function resendEvent(
   return count > 0 ? 'queued' : 'no such event'
 }
 
-export const recoveryDaysMax = 14
+export const replayDaysMax = 14
 
 export type Recovered =
   | { outcome: 'queued'; count: number; more: boolean }
@@ -38,7 +38,7 @@ export type Recovered =
  * in this call; call again while more are left. Events with a pending delivery are left out. Due
  * times are spread, so that the endpoint is not flooded.
  */
-export async function recoverSince(
+export async function replaySince(
   tx: Tx,
   { endpointId, since, at, limit = 1_000 }: Recovery,
 ): Promise<Recovered> {

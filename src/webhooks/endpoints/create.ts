@@ -38,7 +38,7 @@ export type Creation =
   | { outcome: 'at_maximum' }
 
 /** A replay answers as the creation did, also at the maximum and with an endpoint that was disabled since. */
-export async function createEndpoint(
+export async function createOrReplayEndpoint(
   db: Db,
   rules: CreationRules,
   wish: CreationWish,
@@ -46,11 +46,11 @@ export async function createEndpoint(
   // Without the lock: repeats of what is there wait for nobody.
   const replay = await replayed(db, rules, wish)
   if (replay !== null) return replay
-  return db.transaction((tx) => createEndpointInside(tx, rules, wish))
+  return db.transaction((tx) => createEndpoint(tx, rules, wish))
 }
 
 /** For a caller that has a transaction. */
-export async function createEndpointInside(
+export async function createEndpoint(
   tx: Tx,
   rules: CreationRules,
   wish: CreationWish,

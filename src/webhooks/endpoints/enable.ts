@@ -10,7 +10,7 @@ import { countActiveEndpoints, lockCreating } from './store.ts'
 
 export type Enabled = 'enabled' | 'active already' | 'no such endpoint' | 'at maximum'
 
-/** Active again, from the next event on; what it missed is sent by `recoverSince`. No way around the maximum of its user (decision D39). */
+/** Active again, from the next event on; what it missed is sent by `replaySince`. No way around the maximum of its user (decision D39). */
 export async function enableEndpoint(
   tx: Tx,
   { endpointId, activeMax, at }: { endpointId: string; activeMax: number; at: Date },

@@ -8,10 +8,10 @@ import { sql } from '../../platform/db/db.ts'
 import { findSecrets } from '../delivery/endpoint-store.ts'
 import { openSecret, secretPrefix } from '../delivery/secret.ts'
 import { signingSecrets } from '../delivery/signing-secrets.ts'
-import { type Creation, type CreationWish, createEndpoint } from './create.ts'
+import { type Creation, type CreationWish, createOrReplayEndpoint } from './create.ts'
 import { disableEndpoint } from './disable.ts'
 import { enableEndpoint } from './enable.ts'
-import { rewrapSecrets } from './rewrap.ts'
+import { reencryptSecrets } from './reencrypt.ts'
 import { rotateSecret } from './rotate-secret.ts'
 import type { EndpointRequest } from './schema.ts'
 import { findActiveIds, findEndpoints } from './store.ts'
@@ -39,7 +39,7 @@ function made(creation: Creation) {
   return creation
 }
 
-const create = (wish: CreationWish) => createEndpoint(db, rules, wish)
+const create = (wish: CreationWish) => createOrReplayEndpoint(db, rules, wish)
 const disable = (endpointId: string, userId: string | null, at = later) =>
   db.transaction((tx) => disableEndpoint(tx, { endpointId, userId, reason: 'owner', now: at }))
 const activeOf = async (userId: string) => findEndpoints(db, await findActiveIds(db, userId), now)
@@ -121,12 +121,12 @@ test('20 parallel creations at the maximum less one leave exactly the maximum; a
 test('a disabled endpoint makes room, and a refused creation has not used its key', async () => {
   const userId = randomUUID()
   const tight = { ring, activeMax: 1 }
-  const { endpoint } = made(await createEndpoint(db, tight, wishOf({ userId })))
+  const { endpoint } = made(await createOrReplayEndpoint(db, tight, wishOf({ userId })))
   const second = wishOf({ userId })
-  assert.deepEqual(await createEndpoint(db, tight, second), { outcome: 'at_maximum' })
+  assert.deepEqual(await createOrReplayEndpoint(db, tight, second), { outcome: 'at_maximum' })
   await disable(endpoint.id, userId)
   const other = { ...second, request: { ...request, description: 'changed since' } }
-  assert.equal((await createEndpoint(db, tight, other)).outcome, 'created')
+  assert.equal((await createOrReplayEndpoint(db, tight, other)).outcome, 'created')
 })
 
 test('disabling sets its time once; the creation’s repeat tells it, with the secret', async () => {
@@ -220,24 +220,24 @@ test('no secret is in the database, in any encoding; and a row’s secret opens 
   await db.run(sql`delete from webhook_secrets where endpoint_id = ${one}`)
 })
 
-test('rewrapping seals everything under the first key; afterwards the old key can go, and the secrets are the same', async () => {
+test('reencryption covers every secret under the first key; afterwards the old key can go, and the secrets are the same', async () => {
   const wish = wishOf()
   const { signingSecret } = made(await create(wish))
   const both = new Map([['k2', randomBytes(32)], ...ring])
-  const rewrap = () => db.transaction((tx) => rewrapSecrets(tx, both, 3))
-  let rewrapped = 0
-  for (let count = 3; count === 3; rewrapped += count) count = await rewrap()
-  assert.ok(rewrapped > 3)
-  assert.equal(await rewrap(), 0)
+  const reencrypt = () => db.transaction((tx) => reencryptSecrets(tx, both, 3))
+  let reencrypted = 0
+  for (let count = 3; count === 3; reencrypted += count) count = await reencrypt()
+  assert.ok(reencrypted > 3)
+  assert.equal(await reencrypt(), 0)
   const [[first, key]] = [...both] as [[string, Buffer]]
   const alone = { ring: new Map([[first, key]]), activeMax: 20 }
-  assert.equal(made(await createEndpoint(db, alone, wish)).signingSecret, signingSecret)
+  assert.equal(made(await createOrReplayEndpoint(db, alone, wish)).signingSecret, signingSecret)
   const lost = new Map([['k3', randomBytes(32)]])
   await assert.rejects(
-    db.transaction((tx) => rewrapSecrets(tx, lost, 3)),
+    db.transaction((tx) => reencryptSecrets(tx, lost, 3)),
     /k2 is not on the key ring/,
   )
-  assert.equal(made(await createEndpoint(db, alone, wish)).signingSecret, signingSecret)
+  assert.equal(made(await createOrReplayEndpoint(db, alone, wish)).signingSecret, signingSecret)
 })
 
 test('while a new secret is announced an endpoint is shown with the old one’s prefix, then with its own', async () => {

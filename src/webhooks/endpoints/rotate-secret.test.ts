@@ -21,7 +21,7 @@ import { sql } from '../../platform/db/db.ts'
 import { lockEndpoint } from '../delivery/endpoint-store.ts'
 import { secretPrefix } from '../delivery/secret.ts'
 import { placeWaiting } from '../events/place.ts'
-import { promoteSecret, replaceSecret, rotateSecret } from './rotate-secret.ts'
+import { activateSecret, replaceSecret, rotateSecret } from './rotate-secret.ts'
 import { findEndpoints } from './store.ts'
 
 const database = await testDatabase()
@@ -71,7 +71,7 @@ test('an announced secret is promoted on request', async () => {
     rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
   )
   assert.ok(rotated.outcome === 'rotated')
-  const promote = () => db.transaction((tx) => promoteSecret(tx, id, worker.now()))
+  const promote = () => db.transaction((tx) => activateSecret(tx, id, worker.now()))
   assert.equal(await promote(), true)
   assert.equal(await promote(), false)
   await happen(db)

@@ -97,7 +97,7 @@ async function addSecret(
 }
 
 /** The announced secret signs from now on. False where none is announced. */
-export async function promoteSecret(tx: Tx, endpointId: string, at: Date): Promise<boolean> {
+export async function activateSecret(tx: Tx, endpointId: string, at: Date): Promise<boolean> {
   const endpoint = await lockEndpoint(tx, { endpointId, userId: null })
   if (endpoint === undefined) return false
   const newest = (await findSecrets(tx, [endpointId], at)).at(-1)

@@ -19,7 +19,7 @@ import { untilNothingStarts } from '../delivery/start-window.ts'
 import type { EventType } from '../events/event-types.ts'
 import { exampleCreated, exampleEndpoint, exampleFeed, exampleRequest } from '../events/examples.ts'
 import { eventFeed, feedQuery, readFeed } from '../events/feed.ts'
-import { type Creation, createEndpoint } from './create.ts'
+import { type Creation, createOrReplayEndpoint } from './create.ts'
 import { disableEndpoint } from './disable.ts'
 import { readEndpointRequest } from './request.ts'
 import {
@@ -224,7 +224,7 @@ export async function createFor(
   const read = readEndpointRequest(body, rules)
   if ('fault' in read) return refuse('invalid_field', { message: read.fault })
   const wish = { userId, request: read.request, idempotencyKey, now: clock() }
-  const creation = await createEndpoint(db, { ring, activeMax }, wish)
+  const creation = await createOrReplayEndpoint(db, { ring, activeMax }, wish)
   if (creation.outcome === 'replayed') onSecretShown(creation.endpoint.id)
   return creationAnswer(creation)
 }

@@ -1,10 +1,10 @@
-/** `assay webhooks rewrap`: every secret sealed under the first key of the ring, so that an older key can leave it. */
+/** `assay webhooks reencrypt`: every secret sealed under the first key of the ring, so that an older key can leave it. */
 
 import { openSecretsKeyring } from '../app/secrets-keyring.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { rewrapSecrets } from '../webhooks/endpoints/rewrap.ts'
+import { reencryptSecrets } from '../webhooks/endpoints/reencrypt.ts'
 import { done, type Outcome } from './output.ts'
 import { CommandError } from './run.ts'
 import { withDatabase } from './with-database.ts'
@@ -12,28 +12,28 @@ import { withDatabase } from './with-database.ts'
 const batchMax = 500
 
 /** In batches, each with its entry: a run that was cut off can be run again. */
-export function rewrapCommand(config: Config): Promise<Outcome> {
+export function reencryptCommand(config: Config): Promise<Outcome> {
   return withDatabase(config, async (db) => {
     const ring = await openSecretsKeyring(config)
     const [kid] = ring?.keys() ?? []
     if (ring === null || kid === undefined)
       throw new CommandError('There is no key ring: set SECRETS_KEYRING.')
-    let rewrapped = 0
-    for (let count = batchMax; count === batchMax; rewrapped += count)
+    let reencrypted = 0
+    for (let count = batchMax; count === batchMax; reencrypted += count)
       count = await db.transaction(async (tx) => {
-        const sealed = await rewrapSecrets(tx, ring, batchMax)
+        const sealed = await reencryptSecrets(tx, ring, batchMax)
         const details = { count: sealed }
         const entry = {
           actor: operator(),
-          action: 'webhooks.rewrapped',
+          action: 'webhooks.reencrypted',
           subjects: [],
           details,
         } as const
         if (sealed > 0) await recordAction(tx, entry, systemClock())
         return sealed
       })
-    return done({ ok: true, kid, rewrapped }, [
-      `${rewrapped} secrets were sealed anew: all are under ${kid}.`,
+    return done({ ok: true, kid, reencrypted }, [
+      `${reencrypted} secrets were sealed anew: all are under ${kid}.`,
     ])
   })
 }

@@ -6,7 +6,7 @@ import { openSecret, sealSecret } from '../delivery/secret.ts'
 import { lockSecretsNotUnder, updateSealed } from './store.ts'
 
 /** At most `limit` secrets; how many: fewer than `limit` when no more are left. Throws where one does not open, and changes nothing. */
-export async function rewrapSecrets(tx: Tx, ring: Keyring, limit: number): Promise<number> {
+export async function reencryptSecrets(tx: Tx, ring: Keyring, limit: number): Promise<number> {
   const [kid] = ring.keys()
   if (kid === undefined) throw new Error('the key ring is empty')
   const rows = await lockSecretsNotUnder(tx, kid, limit)
