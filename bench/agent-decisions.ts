@@ -12,7 +12,7 @@ import { openReporting } from '../src/agent-decisions/report.ts'
 import { readReportRequest } from '../src/agent-decisions/report-request.ts'
 import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
-import { coalesce } from '../src/platform/coalesce.ts'
+import { batched } from '../src/platform/batching.ts'
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { median, report } from './measure.ts'
@@ -83,7 +83,7 @@ try {
   const db = openDb({ url: server.url, ...options })
   await db.run(sql`create table bare_reports (like agent_decision_reports including all)`)
   const reporting = openReporting(db, 'unlocked')
-  const grouped = coalesce({
+  const grouped = batched({
     name: 'bare',
     run: (userIds: readonly string[]) => groupedInsert(db, userIds),
   })

@@ -6,7 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { candidateSearch } from '../src/candidates/search.ts'
 import type { SkillNames } from '../src/candidates/skill-names.ts'
-import { coalesce } from '../src/platform/coalesce.ts'
+import { batched } from '../src/platform/batching.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
 import { found } from '../test/support/build/candidates.ts'
 import type { Finding } from './measure.ts'
@@ -38,7 +38,7 @@ export async function throughput(
   const shown = new Map<string, string[]>()
   for (const q of asked.flatMap(({ prefixes }) => prefixes))
     shown.set(q, await found(lookUp, q, 18))
-  const cards = coalesce<readonly string[], unknown>({
+  const cards = batched<readonly string[], unknown>({
     name: 'cards alone',
     batchMax: 32,
     batchesMax: 2,

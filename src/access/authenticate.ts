@@ -13,8 +13,8 @@
  * Crash: at most half a minute of uses is lost.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
+import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
-import { coalesce } from '../platform/coalesce.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Authenticate, SeenKey } from '../platform/http/admission.ts'
@@ -78,7 +78,7 @@ export function openKeyAuthenticator({
   let uses = new Map<string, Date>()
   let pendingMoves = new Map<string, PendingMove>()
   const cachedKeys = new RecentMap<CachedKey>(cachedKeysMax)
-  const lookUp = coalesce<readonly string[], ValidKey | undefined>({
+  const lookUp = batched<readonly string[], ValidKey | undefined>({
     name: 'API keys',
     run: (presented) => findEach(db, presented, clock()),
     deadlineMs: answerWithinMs,
@@ -89,7 +89,7 @@ export function openKeyAuthenticator({
     return opened
   }
   /** The same for callers that wait. */
-  const ringNow = coalesce<void, OpenRing>({
+  const ringNow = batched<void, OpenRing>({
     name: 'peppers of API keys',
     run: async (callers) => {
       const opened = await readRing()

@@ -5,8 +5,9 @@
  * Tables: reads `sessions`, `memberships` and `users`; updates `sessions.last_seen_at`, which is kept in memory and written every half
  * minute by `recordLastSeen`. A crash loses at most that half minute.
  */
+
+import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
-import { coalesce } from '../platform/coalesce.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { AuthenticateSession } from '../platform/http/admission.ts'
@@ -54,7 +55,7 @@ const answerWithinMs = 450
 export function openSessions({ db, clock, publicUrl, rules }: SessionsOptions): Sessions {
   const cookieName = sessionCookieName(publicUrl)
   let lastSeen = new Map<string, Date>()
-  const lookUp = coalesce<string, ValidSession | undefined>({
+  const lookUp = batched<string, ValidSession | undefined>({
     name: 'sessions',
     run: async (digests) => {
       const rows = await findValidSessions(db, [...new Set(digests)], sessionTimes(rules, clock()))

@@ -2,7 +2,7 @@
  * Takes in reports, each Idempotency-Key once (decisions D40, D43). Writes agent_decision_keys and agent_decision_reports, many reports
  * with one statement: it either stands whole or not at all, so that after a crash a repeat finds its report or makes it.
  */
-import { coalesce } from '../platform/coalesce.ts'
+import { batched } from '../platform/batching.ts'
 import type { Db } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { type ReportContent, reportFingerprint } from './report-request.ts'
@@ -35,7 +35,7 @@ export function openReporting(
   db: Db,
   stateUnlessSet: ReportingState,
 ): (wish: ReportWish) => Promise<Reported> {
-  const report = coalesce<NewReport, Reported>({
+  const report = batched<NewReport, Reported>({
     name: 'agent decision reports',
     run: (reports) => takeIn(db, reports, stateUnlessSet),
   })

@@ -1,6 +1,7 @@
 /** The public reads of real people. Look-ups of one turn of the event loop are one statement. A hidden row is not read at all. */
+
+import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
-import { coalesce } from '../platform/coalesce.ts'
 import type { Db } from '../platform/db/db.ts'
 import { type Credential, convertProof } from '../score-credentials/convert-proof.ts'
 import type { Origin } from '../score-credentials/payload.ts'
@@ -40,7 +41,7 @@ export interface ReadsOptions {
 
 export function candidateReads(options: ReadsOptions): CandidateReads {
   const { db, names, origin, formerOrigins, signers, clock } = options
-  const byUsername = coalesce<string, PublicRow | undefined>({
+  const byUsername = batched<string, PublicRow | undefined>({
     name: 'candidates',
     run: async (usernames) => {
       const rows = await findByUsername(db, [...new Set(usernames)], clock())
@@ -48,7 +49,7 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
       return usernames.map((username) => found.get(username))
     },
   })
-  const bySnapshot = coalesce<string, ScoreRow | undefined>({
+  const bySnapshot = batched<string, ScoreRow | undefined>({
     name: 'scores',
     run: async (ids) => {
       const rows = await findBySnapshot(db, [...new Set(ids)], clock())

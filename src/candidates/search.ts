@@ -3,7 +3,7 @@
  * the next time the same is asked, the database says in that statement whether it still stands, and looks it up only where it does not.
  */
 
-import { coalesce } from '../platform/coalesce.ts'
+import { batched } from '../platform/batching.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 import type { Card, Search } from './card.ts'
@@ -42,7 +42,7 @@ export function candidateSearch(
       candidates.length + seen.snapshot.length + key.length + entrySize,
   )
   let epoch: string | undefined
-  const find = coalesce<Asked, Found>({
+  const find = batched<Asked, Found>({
     name: 'candidate search',
     batchMax: 32,
     batchesMax: 2,

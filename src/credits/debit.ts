@@ -4,8 +4,8 @@
  * send their own.
  */
 import { setImmediate as turn } from 'node:timers/promises'
+import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
-import { coalesce } from '../platform/coalesce.ts'
 import type { Db, Queryable } from '../platform/db/db.ts'
 import { answerWithinMs } from '../platform/db/impatient-db.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
@@ -31,7 +31,7 @@ export interface Debits {
 
 export function openDebits(db: Db, clock: Clock): Debits {
   let latest: Promise<unknown> = Promise.resolve()
-  const debit = coalesce<Debit, Debited>({
+  const debit = batched<Debit, Debited>({
     name: 'credits',
     run(debits) {
       const batch = debitBatch(db, debits, clock())

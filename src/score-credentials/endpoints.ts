@@ -1,5 +1,5 @@
 /** The endpoints of score credentials. */
-import { coalesce } from '../platform/coalesce.ts'
+import { batched } from '../platform/batching.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Endpoint } from '../platform/http/endpoint.ts'
 import { keyEndpoints } from './key-endpoints.ts'
@@ -26,7 +26,7 @@ export function scoreCredentialEndpoints({
   formerPublicUrls = [],
   ...options
 }: ScoreCredentialsOptions): Endpoint[] {
-  const askStatus = coalesce<StatusQuestion, RegisteredStatus>({
+  const askStatus = batched<StatusQuestion, RegisteredStatus>({
     name: 'credential status',
     run: (questions) => findStatuses(db, questions),
     deadlineMs: answerWithinMs,

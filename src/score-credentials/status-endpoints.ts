@@ -1,8 +1,9 @@
 /**
  * The endpoints of revocation: the status of one credential by its token, and signed status lists.
  */
+
+import { batched } from '../platform/batching.ts'
 import { type Clock, wireTime } from '../platform/clock.ts'
-import { coalesce } from '../platform/coalesce.ts'
 import { type Answer, commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { refuse, UnavailableError } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
@@ -34,7 +35,7 @@ const ldJson = 'application/ld+json'
 
 export function statusEndpoints(parts: StatusParts): Endpoint[] {
   const { registryCache, origin, clock, askStatus, answerWithinMs } = parts
-  const refreshCache = coalesce<string, void>({
+  const refreshCache = batched<string, void>({
     name: 'status list',
     run: async (listIds) => {
       await registryCache.refresh()

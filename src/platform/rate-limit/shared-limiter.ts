@@ -8,7 +8,7 @@
  * cannot be granted; the fallback, which decides while the database does not answer.
  */
 
-import { coalesce } from '../coalesce.ts'
+import { batched } from '../batching.ts'
 import { sha256Hex } from '../crypto/bytes.ts'
 import { type Db, type Queryable, sql, sqlState, type Tx } from '../db/db.ts'
 import { tokenArray } from '../db/sql-arrays.ts'
@@ -45,7 +45,7 @@ const answerWithinMs = 400
 
 export function databaseRateLimiter(options: DatabaseRateLimiterOptions): RateLimiter {
   const { db, fallback, onOutage, refusalsMax = 100_000, now = () => performance.now() } = options
-  const ask = coalesce<Call, Decision>({
+  const ask = batched<Call, Decision>({
     name: 'rate limiter',
     run: (calls) => decideBatch(db, calls),
     deadlineMs: answerWithinMs,

@@ -5,8 +5,8 @@
  * deliveries are due again, so an event is delivered at least once, always under the same event id.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { batched } from '../../platform/batching.ts'
 import { type Bell, createBell } from '../../platform/bell.ts'
-import { coalesce } from '../../platform/coalesce.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { UnavailableError } from '../../platform/http/errors.ts'
 import type { Log } from '../../platform/observability/log.ts'
@@ -55,7 +55,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
   const { db, clock, slotsMax = 256, meter, bell = createBell() } = parts
   const underWay = new Set<Promise<void>>()
   const acknowledge = patiently(
-    coalesce<AttemptEnd, void>({
+    batched<AttemptEnd, void>({
       name: 'acknowledge deliveries',
       run: async (ends) => {
         meter.fenced(await acknowledgeBatch(parts, ends, clock()))

@@ -1,6 +1,7 @@
 /** Sends one leased delivery: its request, the time until which it may begin, and its outcome. */
+
+import { batched } from '../../platform/batching.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { coalesce } from '../../platform/coalesce.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { Egress } from '../../platform/egress/client.ts'
@@ -36,7 +37,7 @@ export interface Leased {
 export function sender(parts: SenderParts) {
   const { clock, meter, chance = Math.random } = parts
   const waits = parts.retryWaitsSeconds ?? retryWaitsSeconds
-  const leaseSecrets = coalesce<ClaimedDelivery, readonly DatedSecret[] | null>({
+  const leaseSecrets = batched<ClaimedDelivery, readonly DatedSecret[] | null>({
     name: 'ask for leases',
     run: async (deliveries) => {
       const secrets = await findLeaseSecrets(parts.db, deliveries, clock())

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from '../../test/support/oracle/fc.ts'
-import { coalesce } from './coalesce.ts'
+import { batched } from './batching.ts'
 import { UnavailableError } from './http/errors.ts'
 
 /** Makes batches that end when the test ends them, or by themselves once it has let go. */
@@ -45,7 +45,7 @@ const manyTurns = async () => {
 
 test('a single call is a batch of its own and waits for no other', async () => {
   const { batches, run } = held()
-  const result = coalesce({ name: 'double', run })(21)
+  const result = batched({ name: 'double', run })(21)
   await nextTurn()
   assert.deepEqual(
     batches.map(({ items }) => items),
@@ -57,7 +57,7 @@ test('a single call is a batch of its own and waits for no other', async () => {
 
 test('calls of one turn go out together; calls that come meanwhile wait and form the next batch', async () => {
   const { batches, run } = held()
-  const double = coalesce({ name: 'double', run })
+  const double = batched({ name: 'double', run })
   const first = Promise.all([double(1), double(2)])
   await manyTurns()
   const second = [double(3)]
@@ -89,7 +89,7 @@ test('on every schedule each call gets its own answer, in batches of at most bat
     fc.asyncProperty(turns, small, small, async (callsOfTurn, batchMax, batchesMax) => {
       let out = 0
       const seen: number[] = []
-      const double = coalesce<number, number>({
+      const double = batched<number, number>({
         name: 'double',
         batchMax,
         ...(batchesMax > 1 && { batchesMax }),
@@ -119,7 +119,7 @@ test('on every schedule each call gets its own answer, in batches of at most bat
 
 test('if two batches may be out, calls that arrive while one is out leave as the second, and later ones wait', async () => {
   const { batches, run } = held()
-  const double = coalesce({ name: 'double', batchesMax: 2, run })
+  const double = batched({ name: 'double', batchesMax: 2, run })
   const results: Promise<number>[] = []
   for (const item of [1, 2, 3]) {
     results.push(double(item))
@@ -137,7 +137,7 @@ test('if two batches may be out, calls that arrive while one is out leave as the
 
 test('a failed batch fails its calls with the same error, and the next batch leaves', async () => {
   const { batches, run } = held()
-  const double = coalesce({ name: 'double', run })
+  const double = batched({ name: 'double', run })
   const failing = [double(1), double(2)]
   await nextTurn()
   const next = double(3)
@@ -150,7 +150,7 @@ test('a failed batch fails its calls with the same error, and the next batch lea
 })
 
 test('a batch that throws at once, or loses a result, fails its calls', async () => {
-  const throwing = coalesce<number, number>({
+  const throwing = batched<number, number>({
     name: 'double',
     run: () => {
       throw new Error('at once')
@@ -158,7 +158,7 @@ test('a batch that throws at once, or loses a result, fails its calls', async ()
   })
   await assert.rejects(throwing(1), /at once/)
   await assert.rejects(throwing(2), /at once/)
-  const losing = coalesce<number, number>({
+  const losing = batched<number, number>({
     name: 'double',
     run: (items) => Promise.resolve(items.slice(1)),
   })
@@ -167,7 +167,7 @@ test('a batch that throws at once, or loses a result, fails its calls', async ()
 
 test('503: one call more than may wait is refused at once, and those before it are answered', async () => {
   const { batches, run } = held()
-  const double = coalesce({ name: 'double', run, waitingMax: 3, batchMax: 2 })
+  const double = batched({ name: 'double', run, waitingMax: 3, batchMax: 2 })
   const first = double(0)
   await nextTurn()
   const waiting = [double(1), double(2), double(3)]
@@ -181,7 +181,7 @@ test('503: one call more than may wait is refused at once, and those before it a
 
 test('503: a call without an answer is refused at its deadline, sent or waiting; later calls are served', async () => {
   const { run, letGo } = held()
-  const double = coalesce({ name: 'double', run, deadlineMs: 40 })
+  const double = batched({ name: 'double', run, deadlineMs: 40 })
   const started = performance.now()
   const stuck = double(1)
   await nextTurn()
@@ -194,7 +194,7 @@ test('503: a call without an answer is refused at its deadline, sent or waiting;
 
 test('the answer of a batch that comes after the deadline is dropped', async () => {
   const { batches, run, letGo } = held()
-  const double = coalesce({ name: 'double', run, deadlineMs: 10 })
+  const double = batched({ name: 'double', run, deadlineMs: 10 })
   const late = double(1)
   await assert.rejects(late, UnavailableError)
   batches[0]?.end([7])

@@ -8,7 +8,7 @@
 import { UnavailableError } from './http/errors.ts'
 import { patient } from './patience.ts'
 
-export interface CoalesceOptions<Item, Result> {
+export interface BatchOptions<Item, Result> {
   /** Named in errors. */
   name: string
   /** Answers a batch: one result for each item, in the order of the items. */
@@ -32,8 +32,8 @@ interface Call<Item, Result> {
   settled: boolean
 }
 
-export function coalesce<Item, Result>(
-  options: CoalesceOptions<Item, Result>,
+export function batched<Item, Result>(
+  options: BatchOptions<Item, Result>,
 ): (item: Item) => Promise<Result> {
   const { name, run, batchMax = 256, batchesMax = 1, waitingMax = 8_192 } = options
   const deadlineMs = patient(options.deadlineMs ?? 800)
