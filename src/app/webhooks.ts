@@ -1,7 +1,6 @@
 /** The part of a worker that brings events to the feed and to whoever subscribed: its client, its deliverer and its jobs. */
 import { recordAction, theService } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
-import { type Bell, createBell } from '../platform/bell.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
@@ -9,6 +8,7 @@ import { type Egress, openEgress } from '../platform/egress/client.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
+import { createWakeUp, type WakeUp } from '../platform/wake-up.ts'
 import { type DelivererParts, openDeliverer } from '../webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../webhooks/delivery/delivery-metrics.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
@@ -41,14 +41,14 @@ export interface Delivering {
 export async function openDelivering(parts: DeliveringParts): Promise<Delivering> {
   const { db, log, clock, ring, metrics } = parts
   const meter = deliveryMeter(metrics)
-  const bell = createBell()
+  const wakeUp = createWakeUp()
   const notices = openNotices({ log, metrics, record: enterGaveUp })
   const sender =
-    ring === null ? null : await openSender({ ...parts, ring }, { meter, bell, notices })
+    ring === null ? null : await openSender({ ...parts, ring }, { meter, wakeUp, notices })
   const jobs: Job[] = [
     placer(db, (event) => {
       meter.placed(event.type)
-      bell.ring()
+      wakeUp.notify()
     }),
     ...(sender === null ? [] : [sender.job]),
     {
@@ -94,7 +94,7 @@ function placer(db: Db, onPlaced: (event: PlacedEvent) => void): Job {
 
 async function openSender(
   parts: DeliveringParts & { ring: Keyring },
-  shared: Pick<DelivererParts, 'meter' | 'notices'> & { bell: Bell },
+  shared: Pick<DelivererParts, 'meter' | 'notices'> & { wakeUp: WakeUp },
 ): Promise<{ job: Job; close(): Promise<void> }> {
   const { db, log, clock, ring, around = (usual) => usual } = parts
   const { rules, proxyUrl, caFile, retryWaitsSeconds } = parts.config.webhooks
@@ -108,7 +108,7 @@ async function openSender(
       get everyMs() {
         return deliverer.restMs()
       },
-      bell: shared.bell,
+      wakeUp: shared.wakeUp,
       run: (signal) => deliverer.work(signal),
     },
     async close() {

@@ -3,15 +3,16 @@
  * logged and the job goes on. Every job is a transaction that a crash leaves undone or done, so any
  * number of processes may run the same jobs.
  */
-import { type Bell, createBell } from './bell.ts'
+
 import type { Log } from './observability/log.ts'
+import { createWakeUp, type WakeUp } from './wake-up.ts'
 
 export interface Job {
   name: string
   /** Read after each run. */
   everyMs: number
-  /** Ends the pause early. */
-  bell?: Bell
+  /** Ends the wait between two runs early. */
+  wakeUp?: WakeUp
   /** A long run ends early, at the next safe point, when the signal comes. */
   run(signal: AbortSignal): Promise<unknown>
 }
@@ -22,7 +23,7 @@ export async function runJobs(jobs: readonly Job[], log: Log, signal: AbortSigna
 }
 
 async function runJob(job: Job, log: Log, signal: AbortSignal): Promise<void> {
-  const { bell = createBell() } = job
+  const { wakeUp = createWakeUp() } = job
   let failing = false
   while (!signal.aborted) {
     try {
@@ -34,6 +35,6 @@ async function runJob(job: Job, log: Log, signal: AbortSignal): Promise<void> {
       if (!failing) log.error('a job fails', error, { job: job.name })
       failing = true
     }
-    await bell.pause(job.everyMs, signal)
+    await wakeUp.wait(job.everyMs, signal)
   }
 }

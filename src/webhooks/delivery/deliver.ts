@@ -6,10 +6,10 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { batched } from '../../platform/batching.ts'
-import { type Bell, createBell } from '../../platform/bell.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { UnavailableError } from '../../platform/http/errors.ts'
 import type { Log } from '../../platform/observability/log.ts'
+import { createWakeUp, type WakeUp } from '../../platform/wake-up.ts'
 import { type AttemptEnd, acknowledgeBatch } from './acknowledge.ts'
 import type { SigningSecrets } from './attempt-request.ts'
 import { returnUnused, withinRates } from './keep-rates.ts'
@@ -21,8 +21,8 @@ import { dealSlots, type Grant } from './slots.ts'
 
 export interface DelivererParts extends SenderParts {
   log: Log
-  /** Rung when a delivery may have become due. */
-  bell?: Bell
+  /** Notified when a delivery may have become due. */
+  wakeUp?: WakeUp
   /** Notices of endpoints that were disabled. */
   notices?: Notices
   /** Maximum of attempts in flight. */
@@ -34,7 +34,7 @@ export interface Deliverer {
   pass(): Promise<number>
   /** Runs passes until nothing is due and nothing is in flight, or until the signal. */
   work(signal: AbortSignal): Promise<void>
-  /** Returns the milliseconds to wait before the next pass, unless the bell rings. */
+  /** Returns the milliseconds to wait before the next pass, unless `wakeUp` is notified. */
   restMs(): number
   /** Resolves when every attempt in flight has been acknowledged, within 30 seconds. */
   finish(): Promise<void>
@@ -52,7 +52,7 @@ const restMsMax = 250
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
 export function openDeliverer(parts: DelivererParts): Deliverer {
-  const { db, clock, slotsMax = 256, meter, bell = createBell() } = parts
+  const { db, clock, slotsMax = 256, meter, wakeUp = createWakeUp() } = parts
   const underWay = new Set<Promise<void>>()
   const acknowledge = patiently(
     batched<AttemptEnd, void>({
@@ -155,7 +155,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
         underWay.delete(sending)
         if (isFailing) failingUnderWay--
         // An attempt that ends frees a slot and room at its endpoint.
-        bell.ring()
+        wakeUp.notify()
       })
     underWay.add(sending)
   }
@@ -167,7 +167,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
         const begun = await pass()
         if (begun > 0 && underWay.size < slotsMax) continue
         if (underWay.size === 0) return
-        await bell.pause(restMs(), signal)
+        await wakeUp.wait(restMs(), signal)
       }
     },
     restMs,
