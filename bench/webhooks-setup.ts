@@ -9,8 +9,8 @@ import { eventTypeNames, eventTypes } from '../src/webhooks/events/event-types.t
 import { type NewEvent, publishEvents } from '../src/webhooks/events/outbox.ts'
 import { createEndpoint, testRing } from '../test/support/build/webhooks.ts'
 import { onceMessage } from './serving.ts'
+import type { JobsOrder, JobsReport } from './webhooks-jobs.ts'
 import type { Arrival, ReceiverReport } from './webhooks-receiver.ts'
-import type { WorkerOrder, WorkerReport } from './webhooks-worker.ts'
 
 export const fanOut = 10
 /** Ten endpoints subscribe to each type. */
@@ -41,16 +41,16 @@ export async function startBenchReceiver(certificate: ServerCertificate): Promis
   }
 }
 
-export interface BenchWorker {
-  report(): Promise<WorkerReport>
+export interface BenchJobs {
+  report(): Promise<JobsReport>
   stop(): Promise<void>
 }
 
-export async function startBenchWorker(order: Omit<WorkerOrder, 'ring'>): Promise<BenchWorker> {
-  const child = fork(join(import.meta.dirname, 'webhooks-worker.ts'))
-  child.send({ ...order, ring: ringText } satisfies WorkerOrder)
+export async function startBenchJobs(order: Omit<JobsOrder, 'ring'>): Promise<BenchJobs> {
+  const child = fork(join(import.meta.dirname, 'webhooks-jobs.ts'))
+  child.send({ ...order, ring: ringText } satisfies JobsOrder)
   await onceMessage(child)
-  return { report: () => ask<WorkerReport>(child), stop: () => ended(child) }
+  return { report: () => ask<JobsReport>(child), stop: () => ended(child) }
 }
 
 export async function ask<Answer>(child: ChildProcess, question: object = {}): Promise<Answer> {

@@ -23,7 +23,7 @@ import { databaseSeconds } from './serving.ts'
 import { installPeer, peerDrained, peerLags } from './webhooks-peer.ts'
 import {
   addEndpoints,
-  type BenchWorker,
+  type BenchJobs,
   fanOut,
   fresh,
   type Lags,
@@ -33,8 +33,8 @@ import {
   resumeAll,
   ringText,
   someEvent,
+  startBenchJobs,
   startBenchReceiver,
-  startBenchWorker,
   statementsToPublish,
   steadily,
   until,
@@ -126,7 +126,7 @@ async function bare(count: number, path: string): Promise<Rate> {
 }
 
 /** Drains a backlog of `count` events, from the first lease to the last acknowledgement. */
-async function drained(worker: BenchWorker, path: string, count = eventCount): Promise<Rate> {
+async function drained(jobs: BenchJobs, path: string, count = eventCount): Promise<Rate> {
   await fresh(db, receiver, path)
   await publish(db, count / 10)
   await untilDelivered(db)
@@ -135,7 +135,7 @@ async function drained(worker: BenchWorker, path: string, count = eventCount): P
   await untilPlaced(db)
   const rate = await measured(
     count * fanOut,
-    () => worker.report(),
+    () => jobs.report(),
     async () => {
       await resumeAll(db)
       await untilDelivered(db)
@@ -153,7 +153,7 @@ async function drained(worker: BenchWorker, path: string, count = eventCount): P
  * commit to arrival at the healthy endpoints, where no attempt may fail.
  */
 async function lags(perSecond: number, bad: readonly string[]): Promise<Lags> {
-  const worker = await startBenchWorker({ url: server.url, caFile, sends: true })
+  const jobs = await startBenchJobs({ url: server.url, caFile, sends: true })
   await fresh(db, receiver, '/hook')
   await addEndpoints(db, bad)
   await publish(db, 50)
@@ -169,7 +169,7 @@ async function lags(perSecond: number, bad: readonly string[]): Promise<Lags> {
   const rows = await db.rows<{ id: string; workerId: string }>(
     sql`select id, worker_id as "workerId" from webhook_events`,
   )
-  await worker.stop()
+  await jobs.stop()
   const byId = new Map(
     rows.flatMap(({ id, workerId }): [string, number][] => {
       const at = committed.get(workerId)
@@ -207,7 +207,7 @@ async function residentWaiting(): Promise<number> {
   const env = {
     ...process.env,
     DATABASE_URL: server.url,
-    ASSAY_DATA_DIR: join(folder, 'worker'),
+    ASSAY_DATA_DIR: join(folder, 'jobs'),
     SECRETS_KEYRING: ringText,
     WEBHOOK_PORTS: 'any',
     WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
@@ -217,7 +217,7 @@ async function residentWaiting(): Promise<number> {
   }
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'worker'],
+    ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'jobs'],
     { env, stdio: ['ignore', 'ignore', 'inherit'], cwd: join(import.meta.dirname, '..') },
   )
   await untilPlaced(db)
@@ -244,14 +244,14 @@ function told(name: string, rate: Rate): Finding[] {
 
 async function rates(): Promise<number> {
   const raw = await bare(eventCount * fanOut, '/hook')
-  const idle = await startBenchWorker({ url: server.url, caFile, sends: false })
+  const idle = await startBenchJobs({ url: server.url, caFile, sends: false })
   const leasing = await drained(idle, '/hook')
   await idle.stop()
-  const worker = await startBenchWorker({ url: server.url, caFile, sends: true })
-  const warm = await drained(worker, '/hook')
+  const jobs = await startBenchJobs({ url: server.url, caFile, sends: true })
+  const warm = await drained(jobs, '/hook')
   const rawCold = await bare(1_500, '/cold')
-  const cold = await drained(worker, '/cold', 150)
-  await worker.stop()
+  const cold = await drained(jobs, '/cold', 150)
+  await jobs.stop()
   // The rate that is left if one machine does both, one after the other.
   const both = 1 / (1 / raw.perSecond + 1 / leasing.perSecond)
   report(`webhooks: rates, ${eventCount} events to ${fanOut} endpoints each`, [
@@ -346,7 +346,7 @@ try {
   const pace = Number(process.env.WEBHOOK_PACE ?? warm / 4 / fanOut)
   if (parts.has('lags')) await reportLags(pace)
   if (parts.has('memory'))
-    report('webhooks: memory of a worker', [
+    report('webhooks: memory of a jobs process', [
       {
         name: `most resident, ${waitingCount / 1_000} thousand deliveries waiting`,
         value: await residentWaiting(),

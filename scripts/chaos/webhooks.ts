@@ -8,7 +8,7 @@ await runRounds(
     'src/webhooks/events/feed.test.ts',
   ],
   {
-    CHAOS_WORKER_KILLS: '10',
+    CHAOS_JOBS_KILLS: '10',
     CHAOS_DELIVERING_POSTGRES_KILLS: '5',
     CHAOS_LOAD_SECONDS: '60',
     CHAOS_FEED_EVENTS: '100000',

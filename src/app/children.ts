@@ -97,7 +97,7 @@ function order(child: Worker, message: Order): void {
 let questions = 0
 const answerWithinMs = 1_000
 
-/** Summed over the children and this process, where the worker runs; a child that does not answer in time is left out. */
+/** Summed over the children and this process, which runs the jobs; a child that does not answer in time is left out. */
 async function gathered(children: readonly Worker[], own: Pick<Metrics, 'json'>): Promise<string> {
   const answers = await Promise.all([own.json(), ...children.map(metricsOf)])
   return AggregatorRegistry.aggregate(answers.filter((answer) => answer.length > 0)).metrics()

@@ -46,14 +46,14 @@ export function paymentsState(x402: X402): string | { degraded: string } {
   return fitness === 'ok' ? fitness : { degraded: fitness }
 }
 
-/** Of every process that takes payments. */
+/** Jobs of every process that takes payments. */
 export function servingPaymentJobs(x402: X402 | null | undefined): Job[] {
   if (x402 == null) return []
   return [{ name: 'examine payments', everyMs: 30_000, run: () => x402.examine() }]
 }
 
-/** Of a worker. */
-export function workerPaymentJobs(x402: X402 | null | undefined): Job[] {
+/** Jobs of the jobs process. */
+export function backgroundPaymentJobs(x402: X402 | null | undefined): Job[] {
   if (x402 == null) return []
   return [
     { name: 'reconcile payments', everyMs: 10_000, run: () => x402.reconcile() },

@@ -1,6 +1,6 @@
 /**
- * The serving process: settings → database → service → listen; on a signal drain, stop the worker, stop what was started.
- * With several processes the first one owns database and worker, and the others answer requests on one shared port.
+ * The serving process: settings → database → service → listen; on a signal drain, stop the jobs, stop what was started.
+ * With several processes the first one owns database and jobs, and the others answer requests on one shared port.
  */
 import cluster from 'node:cluster'
 import { type Config, readConfig } from '../config/config.ts'
@@ -14,7 +14,7 @@ import { leaveParent, reportFailedStart, untilParentLeaves } from './children.ts
 import { openParts, refuseUnfitDatabase, schemaJob } from './context.ts'
 import { demoHere, demoReceiver, demoSignInLink } from './demo.ts'
 import { createService } from './http-app.ts'
-import { workerJobs } from './jobs/all.ts'
+import { backgroundJobs } from './jobs/all.ts'
 import { type Listener, listen, type ServingParts, startMetrics, startServing } from './listener.ts'
 import { mailJobs } from './mails.ts'
 import { leaveServerMark } from './server-mark.ts'
@@ -24,8 +24,8 @@ import { openDelivering } from './webhooks.ts'
 export interface ServeOptions {
   /** Prepares the demo and prints its commands. */
   demo: boolean
-  /** Where background work runs: in this process, in another one; `alone`: here, and no request is answered. */
-  worker: 'here' | 'elsewhere' | 'alone'
+  /** Where the jobs run. `alone`: in this process, which then answers no requests. */
+  jobs: 'here' | 'elsewhere' | 'alone'
   /** The process that started this one and waits for it. */
   launcherPid?: number | undefined
 }
@@ -59,8 +59,8 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     schemaJob(parts),
     ...reviveJobs(database, service.registryCache.ageMs),
   ]
-  if (options.worker !== 'elsewhere') {
-    jobs.push(...workerJobs(parts, service))
+  if (options.jobs !== 'elsewhere') {
+    jobs.push(...backgroundJobs(parts, service))
     const around = hasDemo ? await demoReceiver(parts, closing, say) : undefined
     const delivering = await openDelivering({ ...parts, ring: parts.secrets, metrics, around })
     closing.defer(() => delivering.close())
@@ -69,7 +69,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   stopJobsAtEnd(jobs, log, closing)
 
   if (stopping.asked.aborted) return
-  if (options.worker === 'alone') {
+  if (options.jobs === 'alone') {
     const metricsPort = await startMetrics(config, { metrics }, closing)
     log.info('working', { metricsPort })
     await untilAborted(stopping.asked)

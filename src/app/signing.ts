@@ -58,7 +58,7 @@ export function signingHere({ config, registryCache, signers }: SigningParts): S
   }
 }
 
-/** Of a worker. A process that cannot sign leaves them to one that can. */
+/** Jobs of the jobs process. A process that cannot sign leaves them to one that can. */
 export function statusListJobs(
   db: Db,
   clock: Clock,

@@ -1,4 +1,4 @@
-/** The part of a worker that brings events to the feed and to whoever subscribed: its client, its deliverer and its jobs. */
+/** Brings events to the feed and to subscribed endpoints: client, deliverer and jobs. */
 import { recordAction, theService } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'

@@ -49,16 +49,16 @@ const program = new Command('assay')
 command(program, 'serve', 'Answer requests until Ctrl-C or SIGTERM')
   .option('--demo', 'issue demo credentials first, and print commands to try')
   .option('--processes <n>', 'serving processes that share the port (setting PROCESSES)')
-  .option('--no-worker', 'do no background work; another process of this database must')
+  .option('--no-jobs', 'run no background jobs; another process of this database must run them')
   .action((flags) =>
     act(flags, async () => (await import('./serve.ts')).serveCommand(settings(), flags)),
   )
 
 command(
   program,
-  'worker',
-  'Do the background work alone, until Ctrl-C or SIGTERM: for servers that run with --no-worker',
-).action((flags) => act(flags, async () => (await import('./serve.ts')).workerCommand(settings())))
+  'jobs',
+  'Run the background jobs and answer no requests, until Ctrl-C or SIGTERM',
+).action((flags) => act(flags, async () => (await import('./serve.ts')).jobsCommand(settings())))
 
 command(program, 'migrate', 'Bring the database to the shape of this release')
   .option('--status', 'change nothing; list what is pending, and end with 1 if anything is')

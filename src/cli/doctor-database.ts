@@ -117,7 +117,7 @@ async function lists(db: Queryable, config: Config): Promise<Finding> {
   if (first === undefined) return ok(check, 'none yet')
   const hoursLeft = (first.getTime() - systemClock().getTime()) / 3_600_000
   const told = `${ends.length}, the first ends ${wireTime(first)}`
-  const todo = 'start `assay serve`, with its worker, where the active key is.'
+  const todo = 'start `assay serve` or `assay jobs` where the active key is.'
   if (hoursLeft <= 0) return fail(check, `${told}: verifiers refuse it; ${todo}`)
   return hoursLeft < 12 ? warn(check, `${told}: nobody renews them; ${todo}`) : ok(check, told)
 }

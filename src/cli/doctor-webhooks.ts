@@ -1,4 +1,4 @@
-/** What `assay doctor` says of webhooks: whether a worker sends them, and whether receivers take them. */
+/** What `assay doctor` says of webhooks: whether a jobs process sends them, and whether receivers take them. */
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
@@ -7,7 +7,7 @@ import { findOldestUnplaced } from '../webhooks/events/store.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
 const check = 'webhooks'
-/** A worker places an event within a second. */
+/** A jobs process fans an event out within a second. */
 const unplacedMsMax = 60_000
 
 export async function webhookFinding(db: Queryable): Promise<Finding> {
@@ -16,7 +16,7 @@ export async function webhookFinding(db: Queryable): Promise<Finding> {
   if (unplacedSince !== null && now.getTime() - unplacedSince.getTime() > unplacedMsMax)
     return warn(
       check,
-      `events wait since ${wireTime(unplacedSince)}: start \`assay serve\` or \`assay worker\`, with SECRETS_KEYRING.`,
+      `events wait since ${wireTime(unplacedSince)}: start \`assay serve\` or \`assay jobs\`, with SECRETS_KEYRING.`,
     )
   const { active, failing } = await countDeliveries(db, now)
   const [longest] = await findFailingNow(db, { userId: null, limit: 1 })

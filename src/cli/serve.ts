@@ -1,4 +1,4 @@
-/** `assay serve` and `worker`: the settings, with what the command line changes of them, to the serving process. */
+/** `assay serve` and `jobs`: the settings, with what the command line changes of them, to the serving process. */
 import { type Config, readConfig } from '../config/config.ts'
 import { servingSettings } from '../config/serving.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
@@ -8,8 +8,8 @@ import { UsageError } from './run.ts'
 export interface ServeFlags {
   demo?: boolean
   processes?: string
-  /** False with --no-worker. */
-  worker: boolean
+  /** False with --no-jobs. */
+  jobs: boolean
 }
 
 export async function serveCommand(given: Config, flags: ServeFlags): Promise<Outcome> {
@@ -22,7 +22,7 @@ export async function serveCommand(given: Config, flags: ServeFlags): Promise<Ou
     { ...config, processes, logLevel },
     {
       demo: flags.demo ?? false,
-      worker: flags.worker ? 'here' : 'elsewhere',
+      jobs: flags.jobs ? 'here' : 'elsewhere',
       launcherPid: launcherPidOf(process.env),
     },
   )
@@ -42,11 +42,11 @@ function launcherPidOf({ ASSAY_LAUNCHER_PID }: NodeJS.ProcessEnv): number | unde
   return launcherPid === process.ppid ? launcherPid : undefined
 }
 
-/** `assay worker`: the background work alone. */
-export async function workerCommand(config: Config): Promise<Outcome> {
+/** `assay jobs`: the background work alone. */
+export async function jobsCommand(config: Config): Promise<Outcome> {
   keepMemoryFlat()
   const { serve } = await import('../app/serve.ts')
-  await serve(config, { demo: false, worker: 'alone' })
+  await serve(config, { demo: false, jobs: 'alone' })
   return done({ ok: true }, [])
 }
 

@@ -30,11 +30,11 @@ test('a month after their end deliveries, attempts and then events are forgotten
   await createEndpoint(db, url)
   await happen(db, 'score.updated')
   await happen(db, 'dispute.opened')
-  const worker = startDelivering(db)
-  await worker.deliver()
-  assert.equal(await forgetOldDeliveries(db, worker.now()), 0)
-  worker.moveBy(31 * 86_400)
-  assert.equal(await forgetOldDeliveries(db, worker.now()), 2)
+  const deliverer = startDelivering(db)
+  await deliverer.deliver()
+  assert.equal(await forgetOldDeliveries(db, deliverer.now()), 0)
+  deliverer.moveBy(31 * 86_400)
+  assert.equal(await forgetOldDeliveries(db, deliverer.now()), 2)
   assert.deepEqual(await statusesIn(db), ['pending'])
   const [left] = await db.rows(sql`
     select (select count(*)::int from webhook_events) as events,
@@ -42,14 +42,14 @@ test('a month after their end deliveries, attempts and then events are forgotten
   assert.deepEqual(left, { events: 1, attempts: 1 })
 })
 
-test('an event that was never placed is kept, however old, and delivered once there is a worker again', async () => {
+test('an event that was never placed is kept, however old, and delivered once a jobs process runs again', async () => {
   const { url, received } = await receiver(ok)
   await createEndpoint(db, url)
   await happen(db)
-  const worker = startDelivering(db)
-  worker.moveBy(31 * 86_400)
-  assert.equal(await forgetOldDeliveries(db, worker.now()), 0)
-  await worker.deliver()
+  const deliverer = startDelivering(db)
+  deliverer.moveBy(31 * 86_400)
+  assert.equal(await forgetOldDeliveries(db, deliverer.now()), 0)
+  await deliverer.deliver()
   assert.equal(received.length, 1)
 })
 
@@ -68,14 +68,14 @@ test('an endpoint that was disabled a month ago is forgotten with its secrets; o
   const { url } = await receiver(ok)
   const [old, active] = [await createEndpoint(db, url), await createEndpoint(db, url)]
   await happen(db)
-  const worker = startDelivering(db)
-  await worker.deliver()
+  const deliverer = startDelivering(db)
+  await deliverer.deliver()
   await disable(db, old.id, began)
-  worker.moveBy(29 * 86_400)
-  const later = await createEndpoint(db, url, { at: worker.now() })
-  await disable(db, later.id, worker.now())
-  worker.moveBy(2 * 86_400)
-  await forgetOldDeliveries(db, worker.now())
+  deliverer.moveBy(29 * 86_400)
+  const later = await createEndpoint(db, url, { at: deliverer.now() })
+  await disable(db, later.id, deliverer.now())
+  deliverer.moveBy(2 * 86_400)
+  await forgetOldDeliveries(db, deliverer.now())
   const left = await db.rows<{ id: string }>(sql`
     select n.id from webhook_endpoints n join webhook_secrets s on s.endpoint_id = n.id`)
   assert.deepEqual(left.map(({ id }) => id).sort(), [active.id, later.id].sort())

@@ -376,9 +376,9 @@ test('202: an endpoint gets at most one test event a minute across two nodes; th
     update webhook_endpoints set tested_at = tested_at - interval '1 second' where id = ${id}`)
   assert.equal((await ask(other.base, question)).status, 202)
 
-  const worker = startDelivering(db)
-  worker.moveTo(new Date(Date.now() + 1_000))
-  await worker.deliver()
+  const deliverer = startDelivering(db)
+  deliverer.moveTo(new Date(Date.now() + 1_000))
+  await deliverer.deliver()
   const ids = received.map(({ headers }) => headers['service-webhook-id'])
   assert.ok(ids.includes(eventId))
   const listed = await ask(other.base, {
@@ -404,11 +404,11 @@ test('deliveries are listed newest first, up to `limit`, 20 by default', async (
   const session = await newSession(db)
   const { url } = await receiver(ok)
   const { id } = await createEndpoint(db, url, { userId: session.accountId })
-  const worker = startDelivering(db)
+  const deliverer = startDelivering(db)
   for (let i = 0; i < 3; i++) {
-    await happen(db, 'score.updated', { count: 35, at: worker.now() })
-    await worker.deliver()
-    worker.moveBy(1)
+    await happen(db, 'score.updated', { count: 35, at: deliverer.now() })
+    await deliverer.deliver()
+    deliverer.moveBy(1)
   }
   const list = async (query: string) => {
     const path = `${endpointsPath}/${id}/deliveries${query}`

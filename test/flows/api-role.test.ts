@@ -186,7 +186,7 @@ async function endedWell(server: ServerProcess): Promise<void> {
 }
 
 const startAsRole = (): Promise<ServerProcess> =>
-  startServer({ ...owner, DATABASE_URL: role.url, API_KEY_PEPPERS: testPeppers }, ['--no-worker'])
+  startServer({ ...owner, DATABASE_URL: role.url, API_KEY_PEPPERS: testPeppers }, ['--no-jobs'])
 
 test('a server with the role counts and charges every paid read, with and without an Idempotency-Key', async () => {
   await register(indexed(db), [publicLine()])

@@ -109,7 +109,7 @@ test('a server without one pepper serves the keys under its other peppers, stays
     API_KEY_PEPPERS: testPeppers,
     PUBLIC_URL: 'https://scores.example.org',
   }
-  const server = await startServer(operatorEnv, ['--no-worker'])
+  const server = await startServer(operatorEnv, ['--no-jobs'])
   after(async () => {
     server.signal('SIGINT')
     await server.ended

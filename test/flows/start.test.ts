@@ -80,7 +80,7 @@ test('unreadable or invalid certificates for webhooks stop the start, and the me
   }
   assert.equal((await assay(['migrate'], env)).ended, 0)
   for (const WEBHOOK_CA_FILE of [join(folder, 'nowhere.pem'), folder, noCertificate]) {
-    const { ended, err } = await assay(['worker'], { ...env, WEBHOOK_CA_FILE })
+    const { ended, err } = await assay(['jobs'], { ...env, WEBHOOK_CA_FILE })
     assert.equal(ended, 1)
     assert.match(err, /^assay: WEBHOOK_CA_FILE must name a file of certificates in PEM \(/m)
   }

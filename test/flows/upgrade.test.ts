@@ -129,7 +129,7 @@ test('503: a node that is older than the schema says so, serves public documents
     assert.equal((await get(server.base, path)).status, 200, path)
 
   const words = new RegExp(`needs a release that knows migration ${number}`)
-  for (const args of [['serve'], ['worker'], ['migrate'], ['workers', 'show', username]]) {
+  for (const args of [['serve'], ['jobs'], ['migrate'], ['workers', 'show', username]]) {
     const { ended, err } = await assay(args, env)
     assert.deepEqual([args, ended], [args, 1])
     assert.match(err, words)
@@ -149,7 +149,7 @@ test('a readiness probe detects a newer schema even if no statement has failed',
   after(() => database.drop())
   const folder = temporaryFolder()
   const env = { DATABASE_URL: database.url, ASSAY_DATA_DIR: folder, PUBLIC_URL: publicUrl }
-  const server = await startServer(env, ['--no-worker'])
+  const server = await startServer(env, ['--no-jobs'])
   const { directory } = oneMore(folder, (own) => `-- contract: nodes that know ${own} or later`)
   await migrate(database.url, directory, new Date())
   assert.equal((await get(server.base, '/readyz')).status, 503)

@@ -33,7 +33,7 @@ import {
 import { testAuthority } from '../support/start/receiver.ts'
 import { testPeppers } from '../support/start/service.ts'
 
-const workerKills = roundsOf('CHAOS_WORKER_KILLS', 3)
+const jobsKills = roundsOf('CHAOS_JOBS_KILLS', 3)
 const postgresKills = roundsOf('CHAOS_DELIVERING_POSTGRES_KILLS', 1)
 const endpointCount = 10
 /** With ten endpoints, a thousand deliveries a second. */
@@ -69,16 +69,16 @@ before(async () => {
   db = openDb({ url: postgres.url, statementTimeoutMs: 30_000, ...options })
 })
 
-function startWorker(): Child {
-  const worker = spawnAssay(['worker'], env)
-  worker.stdout.resume()
-  worker.stderr.resume()
-  return worker
+function startJobs(): Child {
+  const jobs = spawnAssay(['jobs'], env)
+  jobs.stdout.resume()
+  jobs.stderr.resume()
+  return jobs
 }
 
-async function endOf(worker: Child, signal: NodeJS.Signals): Promise<void> {
-  const ended = once(worker, 'exit')
-  worker.kill(signal)
+async function endOf(jobs: Child, signal: NodeJS.Signals): Promise<void> {
+  const ended = once(jobs, 'exit')
+  jobs.kill(signal)
   await ended
 }
 
@@ -121,27 +121,27 @@ test('SIGKILL of the jobs process: every committed event reaches every endpoint,
   const load = eventLoad(db, arrivals, eventsASecond)
   let interrupted = 0
   let livedMs = 0
-  for (let round = 0; round < workerKills; round++) {
+  for (let round = 0; round < jobsKills; round++) {
     const before = arrivals.count()
-    const worker = startWorker()
+    const jobs = startJobs()
     await eventually('it delivers', { see: async () => arrivals.count() > before })
     const began = performance.now()
     await arrivalsBeforeKill(arrivals, round)
     livedMs += performance.now() - began
-    await endOf(worker, 'SIGKILL')
+    await endOf(jobs, 'SIGKILL')
     interrupted += await letLeasesRunOut()
   }
   const perSecond = (arrivals.count() / livedMs) * 1_000
   load.stop()
   await load.ended
-  const last = startWorker()
+  const last = startJobs()
   await drained()
   await endOf(last, 'SIGTERM')
   const { repeats, told } = await assertArrived(db, load.published, arrivals)
   assert.ok(repeats <= interrupted, `${repeats} repeats of ${interrupted} interrupted attempts`)
   await clean()
   t.diagnostic(
-    `${workerKills} times SIGKILL of the worker at ${perSecond.toFixed(0)} deliveries a second; ` +
+    `${jobsKills} times SIGKILL of the jobs process at ${perSecond.toFixed(0)} deliveries a second; ` +
       `${interrupted} attempts were under way. ${told}`,
   )
 })
@@ -150,7 +150,7 @@ test('SIGKILL of PostgreSQL: every committed event reaches every endpoint, and t
   const arrivals = await startArrivals(db, endpointCount)
   after(() => arrivals.close())
   const load = eventLoad(db, arrivals, eventsASecond)
-  const worker = startWorker()
+  const jobs = startJobs()
   const began = performance.now()
   for (let round = 0; round < postgresKills; round++) {
     await arrivalsBeforeKill(arrivals, round)
@@ -160,11 +160,11 @@ test('SIGKILL of PostgreSQL: every committed event reaches every endpoint, and t
   load.stop()
   await load.ended
   const perSecond = (arrivals.count() / (performance.now() - began)) * 1_000
-  await endOf(worker, 'SIGTERM')
+  await endOf(jobs, 'SIGTERM')
   // Orphaned leases: the connection broke during the commit of the claim, so the process does not
   // know that it holds them.
   const orphaned = await letLeasesRunOut()
-  const last = startWorker()
+  const last = startJobs()
   await drained()
   await endOf(last, 'SIGTERM')
   const { told } = await assertArrived(db, load.published, arrivals)

@@ -163,14 +163,14 @@ test('webhook commands name the error: no id, no endpoint, a time too far back',
 
 test('a separate jobs process delivers for servers without jobs and ends on SIGTERM', async () => {
   const before = receiver.received.length
-  const server = await startServer(env, ['--no-worker'])
+  const server = await startServer(env, ['--no-jobs'])
   await happen()
-  const worker = spawnAssay(['worker'], env)
-  const ended = new Promise((resolve) => worker.once('exit', resolve))
+  const jobs = spawnAssay(['jobs'], env)
+  const ended = new Promise((resolve) => jobs.once('exit', resolve))
   await eventually('the event arrives', {
     see: async () => receiver.received.length > before,
   })
-  worker.kill('SIGTERM')
+  jobs.kill('SIGTERM')
   assert.equal(await ended, 0)
   server.signal('SIGTERM')
   assert.equal(await server.ended, 0)

@@ -1,4 +1,4 @@
-/** What a worker does in the background, webhooks apart: those are `delivering.ts`. */
+/** The background jobs, except those of webhooks (`../webhooks.ts`). */
 import { deleteEndedSessions } from '../../accounts/session-store.ts'
 import { sessionTimes } from '../../accounts/sessions.ts'
 import { sweepReports } from '../../agent-decisions/retention.ts'
@@ -10,13 +10,13 @@ import { issueRuleOf, scoringRulesOf } from '../../scores/scoring.ts'
 import { scoringVocabulary } from '../../scores/scoring-vocabulary.ts'
 import { loadReleasedVocabulary } from '../../skill-standard/vocabulary.ts'
 import type { Service, ServiceParts } from '../http-app.ts'
-import { workerPaymentJobs } from '../payments.ts'
+import { backgroundPaymentJobs } from '../payments.ts'
 import { signingHere, statusListJobs } from '../signing.ts'
 import { keyJobs } from './api-keys.ts'
 import { creditJobs } from './credits.ts'
 import { scoreJobs } from './scores.ts'
 
-export function workerJobs(
+export function backgroundJobs(
   { config, db, log, clock, x402, signers, engine: { engine } }: ServiceParts,
   { registryCache }: Service,
 ): Job[] {
@@ -46,6 +46,6 @@ export function workerJobs(
       everyMs: 3_600_000,
       run: () => deleteEndedSessions(db, sessionTimes(config.sessions, clock())),
     },
-    ...workerPaymentJobs(x402),
+    ...backgroundPaymentJobs(x402),
   ]
 }

@@ -1,4 +1,4 @@
-/** What a worker does for API keys. */
+/** Background jobs for API keys. */
 import { moveKeys } from '../../access/move-keys.ts'
 import { presentPepper } from '../../access/peppers.ts'
 import { operator, recordAction } from '../../audit/record.ts'

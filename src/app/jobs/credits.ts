@@ -1,4 +1,4 @@
-/** What a worker does for the books of credits. */
+/** Background jobs for the credit books. */
 import { makeCreditMonths } from '../../credits/archive.ts'
 import { auditBooks } from '../../credits/audit-books.ts'
 import { purchasesEnd } from '../../credits/metering.ts'

@@ -87,17 +87,17 @@ test('a failing receiver is tried ten times over 75 h 35 m: same id and bytes, f
   const { url, received } = await receiver(failing)
   const { id, secret } = await createEndpoint(db, url)
   await happen(db)
-  const worker = delivering()
-  await worker.deliver()
+  const deliverer = delivering()
+  await deliverer.deliver()
   for (const wait of retryWaitsSeconds) {
-    worker.moveBy(wait - 1)
-    await worker.deliver()
+    deliverer.moveBy(wait - 1)
+    await deliverer.deliver()
     const before = received.length
-    worker.moveBy(1)
-    await worker.deliver()
+    deliverer.moveBy(1)
+    await deliverer.deliver()
     assert.equal(received.length, before + 1, `after ${wait} s`)
   }
-  assert.equal(worker.now().getTime() - began.getTime(), (75 * 60 + 35) * 60_000 + 5_000)
+  assert.equal(deliverer.now().getTime() - began.getTime(), (75 * 60 + 35) * 60_000 + 5_000)
   assert.equal(received.length, 10)
   const of = (name: string) => new Set(received.map(({ headers }) => headers[name]))
   assert.equal(of('service-webhook-id').size, 1)
@@ -107,8 +107,8 @@ test('a failing receiver is tried ten times over 75 h 35 m: same id and bytes, f
   assert.equal(new Set(received.map(({ body }) => body)).size, 1)
   for (const one of received) assert.ok(verifies(one, secret))
   assert.deepEqual(await statusesIn(db), ['exhausted'])
-  worker.moveBy(1_000_000)
-  await worker.deliver()
+  deliverer.moveBy(1_000_000)
+  await deliverer.deliver()
   assert.equal(received.length, 10)
   const attempts = await attemptsAt(id, 100)
   assert.deepEqual(
@@ -126,18 +126,18 @@ test('each wait is up to a fifth shorter or longer than the schedule, and nothin
   const { url, received } = await receiver(failing)
   await createEndpoint(db, url)
   await happen(db)
-  const worker = delivering({ chance: Math.random })
-  await worker.deliver()
+  const deliverer = delivering({ chance: Math.random })
+  await deliverer.deliver()
   for (const [i, wait] of retryWaitsSeconds.entries()) {
     const [row] = await deliveriesIn(db)
     assert.ok(row !== undefined)
-    const share = (row.dueAt.getTime() - worker.now().getTime()) / (wait * 1_000)
+    const share = (row.dueAt.getTime() - deliverer.now().getTime()) / (wait * 1_000)
     assert.ok(share >= 0.8 && share <= 1.2, `wait ${i + 1} is ${share} of the schedule`)
-    worker.moveTo(new Date(row.dueAt.getTime() - 1))
-    await worker.deliver()
+    deliverer.moveTo(new Date(row.dueAt.getTime() - 1))
+    await deliverer.deliver()
     assert.equal(received.length, i + 1)
-    worker.moveTo(row.dueAt)
-    await worker.deliver()
+    deliverer.moveTo(row.dueAt)
+    await deliverer.deliver()
     assert.equal(received.length, i + 2)
   }
   assert.deepEqual(await statusesIn(db), ['exhausted'])
@@ -148,18 +148,18 @@ test('an attempt names the time of the next one until its delivery has ended', a
   const { url } = await receiver((response) => response.writeHead(answers.shift() ?? 500).end())
   const { id } = await createEndpoint(db, url)
   await happen(db)
-  const worker = delivering()
+  const deliverer = delivering()
   const following = async () => (await attemptsAt(id, 10)).map((one) => one.nextAttemptAt)
   assert.deepEqual(await following(), [])
-  await worker.deliver()
+  await deliverer.deliver()
   assert.deepEqual(await following(), [new Date(began.getTime() + 5_000)])
-  worker.moveBy(5)
-  await worker.deliver()
+  deliverer.moveBy(5)
+  await deliverer.deliver()
   assert.deepEqual(await following(), [null, null])
-  await happen(db, 'score.updated', { at: worker.now() })
-  await worker.deliver()
+  await happen(db, 'score.updated', { at: deliverer.now() })
+  await deliverer.deliver()
   assert.notEqual((await following())[0], null)
-  await disable(db, id, worker.now())
+  await disable(db, id, deliverer.now())
   assert.deepEqual(await following(), [null, null, null])
 })
 
@@ -169,10 +169,10 @@ test('a receiver that fails once and then succeeds gets two attempts and is no l
   )
   await createEndpoint(db, url)
   await happen(db)
-  const worker = delivering()
-  await worker.deliver()
-  worker.moveBy(5)
-  await worker.deliver()
+  const deliverer = delivering()
+  await deliverer.deliver()
+  deliverer.moveBy(5)
+  await deliverer.deliver()
   assert.deepEqual(await statusesIn(db), ['succeeded'])
   assert.equal(received.length, 2)
   const [endpoint] = await db.rows(sql`
@@ -213,14 +213,14 @@ test('Retry-After of a 429 parks the whole endpoint until then, at most for a da
   )
   await createEndpoint(db, url)
   await happen(db)
-  const worker = delivering()
-  await worker.deliver()
-  worker.moveBy(60)
-  await happen(db, 'score.updated', { at: worker.now() })
-  await worker.deliver()
+  const deliverer = delivering()
+  await deliverer.deliver()
+  deliverer.moveBy(60)
+  await happen(db, 'score.updated', { at: deliverer.now() })
+  await deliverer.deliver()
   assert.equal(received.length, 1)
-  worker.moveBy(60)
-  await worker.deliver()
+  deliverer.moveBy(60)
+  await deliverer.deliver()
   assert.equal(received.length, 3)
 })
 
@@ -229,28 +229,28 @@ test('the deliverer rests until the next due delivery: at least 25 ms, and at mo
     response.writeHead(429, { 'Retry-After': '120' }).end(),
   )
   await createEndpoint(db, url)
-  const worker = delivering()
-  await worker.deliver()
-  assert.equal(worker.restMs(), 250)
+  const deliverer = delivering()
+  await deliverer.deliver()
+  assert.equal(deliverer.restMs(), 250)
   await happen(db)
-  await worker.deliver()
-  assert.equal(worker.restMs(), 250)
-  worker.moveBy(119.9)
-  assert.equal(worker.restMs(), 100)
-  worker.moveBy(0.09)
-  assert.equal(worker.restMs(), 25)
+  await deliverer.deliver()
+  assert.equal(deliverer.restMs(), 250)
+  deliverer.moveBy(119.9)
+  assert.equal(deliverer.restMs(), 100)
+  deliverer.moveBy(0.09)
+  assert.equal(deliverer.restMs(), 25)
 })
 
 test('a blocked address is a failure like any other, and nothing is sent', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db)
-  const worker = delivering({ egress: { resolve: () => Promise.resolve(['10.0.0.1']) } })
-  await worker.deliver()
+  const deliverer = delivering({ egress: { resolve: () => Promise.resolve(['10.0.0.1']) } })
+  await deliverer.deliver()
   assert.equal(received.length, 0)
   const [attempt] = await attemptsAt(id, 1)
   assert.deepEqual([attempt?.errorCode, attempt?.responseStatus], ['blocked_address', null])
-  assert.match(await worker.metrics.text(), /webhook_blocked_total 1\n/)
+  assert.match(await deliverer.metrics.text(), /webhook_blocked_total 1\n/)
 })
 
 test('after an endpoint is disabled no delivery of it is leased; once enabled it gets later events', async () => {
@@ -259,13 +259,13 @@ test('after an endpoint is disabled no delivery of it is leased; once enabled it
   await happen(db, 'score.updated', { count: 3 })
   await placeWaiting(db)
   await disable(db, id, began)
-  const worker = delivering()
-  await worker.deliver()
+  const deliverer = delivering()
+  await deliverer.deliver()
   assert.equal(received.length, 0)
   assert.deepEqual(await statusesIn(db), ['cancelled', 'cancelled', 'cancelled'])
   await db.transaction((tx) => enableEndpoint(tx, { endpointId: id, activeMax: 20, at: began }))
   await happen(db)
-  await worker.deliver()
+  await deliverer.deliver()
   assert.equal(received.length, 1)
 })
 
@@ -274,12 +274,12 @@ test('an endpoint that is disabled under full load soon gets nothing', async () 
   const { id } = await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 3_000 })
   await placeWaiting(db)
-  const worker = delivering()
-  const working = worker.keepWorking()
+  const deliverer = delivering()
+  const working = deliverer.keepWorking()
   while (received.length < 50) await pause(2)
   await disable(db, id, began)
   const atReturn = received.length
-  assert.equal(await worker.pass(), 0, 'a pass after that leases nothing')
+  assert.equal(await deliverer.pass(), 0, 'a pass after that leases nothing')
   await working.end()
   // Only deliveries that were leased before: at most as many as the endpoint may have in flight.
   assert.ok(received.length <= atReturn + 16, `${received.length - atReturn} more`)
@@ -291,11 +291,11 @@ test('a paused endpoint gets nothing until it is resumed, and then everything', 
   const { id } = await createEndpoint(db, url)
   await db.transaction((tx) => pauseEndpoint(tx, id, began))
   await happen(db, 'score.updated', { count: 3 })
-  const worker = delivering()
-  await worker.deliver()
+  const deliverer = delivering()
+  await deliverer.deliver()
   assert.equal(received.length, 0)
   await db.transaction((tx) => pauseEndpoint(tx, id, null))
-  await worker.deliver()
+  await deliverer.deliver()
   assert.equal(received.length, 3)
 })
 
@@ -304,8 +304,8 @@ for (const permission of ['public_profile', 'score_sharing'] as const)
     const { url, received } = await receiver(failing)
     await createEndpoint(db, url)
     await happen(db)
-    const worker = delivering()
-    await worker.deliver()
+    const deliverer = delivering()
+    await deliverer.deliver()
     const [event] = await db.rows<{ workerId: string }>(
       sql`select worker_id as "workerId" from webhook_events`,
     )
@@ -315,11 +315,11 @@ for (const permission of ['public_profile', 'score_sharing'] as const)
       workerId,
       permission,
     }
-    worker.moveBy(5)
+    deliverer.moveBy(5)
     await db.transaction((tx) =>
-      publishEvents(tx, [{ type: 'candidate.consent_changed', workerId, data }], worker.now()),
+      publishEvents(tx, [{ type: 'candidate.consent_changed', workerId, data }], deliverer.now()),
     )
-    await worker.deliver()
+    await deliverer.deliver()
     assert.deepEqual(
       received.map(({ headers }) => headers['service-webhook-event']),
       ['score.updated', 'candidate.consent_changed'],
@@ -333,14 +333,14 @@ test('after a process died its leases expire, and its deliveries are sent again 
   await happen(db)
   await placeWaiting(db)
   assert.equal((await lease(db, id)).length, 1)
-  const worker = delivering()
-  worker.moveBy(59)
-  assert.equal(await reapLeases(db, worker.now()), 0)
-  await worker.deliver()
+  const deliverer = delivering()
+  deliverer.moveBy(59)
+  assert.equal(await reapLeases(db, deliverer.now()), 0)
+  await deliverer.deliver()
   assert.equal(received.length, 0)
-  worker.moveBy(2)
-  assert.equal(await reapLeases(db, worker.now()), 1)
-  await worker.deliver()
+  deliverer.moveBy(2)
+  assert.equal(await reapLeases(db, deliverer.now()), 1)
+  await deliverer.deliver()
   assert.equal(received.length, 1)
   assert.equal(received[0]?.headers['service-webhook-attempt'], '1')
   const attempts = await attemptsAt(id, 10)
@@ -400,8 +400,8 @@ test('an endpoint never has more deliveries in flight than it may, and a failing
   })
   await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 60 })
-  const worker = delivering()
-  await worker.deliver()
+  const deliverer = delivering()
+  await deliverer.deliver()
   assert.ok(most >= 4 && most <= 16, `${most} at once`)
   const [grown] = await db.rows<{ concurrency: number }>(
     sql`select concurrency from webhook_endpoints`,
@@ -416,16 +416,16 @@ test('failing endpoints together use at most a quarter of the slots, over any nu
   await db.run(sql`update webhook_endpoints set consecutive_failures = 3`)
   await happen(db)
   await placeWaiting(db)
-  const worker = delivering({ slotsMax: 8 })
-  assert.equal(await worker.pass(), 2)
-  assert.equal(await worker.pass(), 0)
+  const deliverer = delivering({ slotsMax: 8 })
+  assert.equal(await deliverer.pass(), 2)
+  assert.equal(await deliverer.pass(), 0)
   while (held.length < 2) await pause(2)
   for (const response of held) response.writeHead(500).end()
-  await worker.finish()
-  assert.equal(await worker.pass(), 1)
+  await deliverer.finish()
+  assert.equal(await deliverer.pass(), 1)
   while (held.length < 3) await pause(2)
   held[2]?.end()
-  await worker.finish()
+  await deliverer.finish()
 })
 
 test('the backlog of one endpoint and a slow endpoint delay no other endpoint', async () => {
@@ -437,8 +437,8 @@ test('the backlog of one endpoint and a slow endpoint delay no other endpoint', 
   await happen(db, 'score.updated', { count: 400 })
   await happen(db, 'dispute.opened', { count: 40 })
   await placeWaiting(db)
-  const worker = delivering({ slotsMax: 16, egress: { deadlines: { totalMs: 20_000 } } })
-  const working = worker.keepWorking()
+  const deliverer = delivering({ slotsMax: 16, egress: { deadlines: { totalMs: 20_000 } } })
+  const working = deliverer.keepWorking()
   while (quick.received.length < 40) await pause(2)
   assert.ok(slow.received.length <= 4)
   const releasing = setInterval(() => {
@@ -452,18 +452,18 @@ test('two deliverers send each delivery once', async () => {
   const { url, received } = await receiver(ok)
   for (let i = 0; i < 5; i++) await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 100 })
-  const workers = [delivering(), delivering()]
-  await Promise.all(workers.map(() => placeWaiting(db)))
+  const deliverers = [delivering(), delivering()]
+  await Promise.all(deliverers.map(() => placeWaiting(db)))
   const { signal } = new AbortController()
   // Either may find nothing for a moment, because the other has leased everything that fits.
   for (let rounds = 0; rounds < 200 && received.length < 500; rounds++)
     await Promise.all(
-      workers.map(async (worker) => {
-        await worker.work(signal)
-        await worker.finish()
+      deliverers.map(async (deliverer) => {
+        await deliverer.work(signal)
+        await deliverer.finish()
         // On a machine that connects too slowly, deliveries that could not begin are due again
         // later.
-        worker.moveBy(1)
+        deliverer.moveBy(1)
       }),
     )
   assert.equal(received.length, 500)
@@ -481,16 +481,16 @@ test('deliveries whose secret cannot be opened wait without an attempt, others a
   await happen(db)
   let lines = 0
   const log = openLog({ level: 'error', to: { write: () => void lines++ } })
-  const worker = delivering({ log })
+  const deliverer = delivering({ log })
   const told = async () => {
-    await worker.deliver()
+    await deliverer.deliver()
     log.flush()
     return lines
   }
   assert.equal(await told(), 1)
-  worker.moveBy(59)
+  deliverer.moveBy(59)
   assert.equal(await told(), 1)
-  worker.moveBy(1)
+  deliverer.moveBy(1)
   assert.equal(await told(), 2)
   assert.equal(received.length, 1)
   const rows = await deliveriesIn(db)
@@ -504,7 +504,7 @@ test('a connection that takes too long again and again is no failure of the rece
   await happen(db)
   let late = 5
   const error = new Error('connected too late')
-  const worker = delivering({
+  const deliverer = delivering({
     around: (usual) => ({
       ...usual,
       send: (request) =>
@@ -513,12 +513,12 @@ test('a connection that takes too long again and again is no failure of the rece
           : usual.send(request),
     }),
   })
-  await worker.deliver()
+  await deliverer.deliver()
   assert.equal(received.length, 1)
   const [delivery] = await deliveriesIn(db)
   assert.deepEqual([delivery?.status, delivery?.attempts], ['succeeded', 1])
   assert.match(
-    await worker.metrics.text(),
+    await deliverer.metrics.text(),
     /webhook_attempts_total\{code_class="2xx",error="none"\} 1\n/,
   )
 })
@@ -528,7 +528,7 @@ test('a delivery that is cancelled while its connection takes too long is not se
   const { id } = await createEndpoint(db, url)
   await happen(db)
   const error = new Error('connected too late')
-  const worker = delivering({
+  const deliverer = delivering({
     around: () => ({
       send: async () => {
         await disable(db, id, began)
@@ -537,7 +537,7 @@ test('a delivery that is cancelled while its connection takes too long is not se
       close: () => Promise.resolve(),
     }),
   })
-  await worker.deliver()
+  await deliverer.deliver()
   assert.equal(received.length, 0)
   assert.deepEqual(await statusesIn(db), ['cancelled'])
 })

@@ -44,7 +44,7 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
   })
   const interruptions = counter({
     name: 'webhook_interrupted_total',
-    help: 'Attempts that a worker did not bring to an end.',
+    help: 'Attempts that no process brought to an end.',
   })
   const late = counter({
     name: 'webhook_fenced_total',

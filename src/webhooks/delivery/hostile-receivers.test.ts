@@ -83,10 +83,10 @@ test('each hostile receiver gives its error code in bounded time and memory, and
 
   const rssBefore = process.memoryUsage().rss
   // Long enough for a slow machine to tell an answer from silence.
-  const worker = startDelivering(db, {
+  const deliverer = startDelivering(db, {
     egress: { deadlines: { connectMs: 4_000, totalMs: 6_000 } },
   })
-  await worker.deliver()
+  await deliverer.deliver()
   assert.ok(process.memoryUsage().rss - rssBefore < 200_000_000, 'it took too much memory')
 
   assert.equal(healthy.received.length, events)

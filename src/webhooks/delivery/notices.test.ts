@@ -73,12 +73,12 @@ const isActive = async (id: string) => {
 test('an endpoint without a success for one, three and five days gives one notice each, with any number of processes', async () => {
   const id = await failingEndpoint()
   const { notices, recorded, told, counted } = operator()
-  const worker = startDelivering(db, { notices })
+  const deliverer = startDelivering(db, { notices })
   await happen(db, 'score.updated', { count: 3 })
   for (let hour = 0; hour < 121; hour++) {
-    await worker.deliver()
-    await Promise.all([1, 2, 3].map(() => tendEndpoints(db, notices, worker.now())))
-    worker.moveBy(3_600)
+    await deliverer.deliver()
+    await Promise.all([1, 2, 3].map(() => tendEndpoints(db, notices, deliverer.now())))
+    deliverer.moveBy(3_600)
   }
   const fails = { level: 'warn', msg: 'a webhook endpoint fails', endpointId: id }
   assert.deepEqual(told(), [
@@ -100,9 +100,9 @@ test('410 to many deliveries at once gives one notice, recorded with the disabli
   const { url } = await receiver((response) => response.writeHead(410).end())
   const { id } = await createEndpoint(db, url)
   const { notices, recorded, told, counted } = operator()
-  const worker = startDelivering(db, { notices })
+  const deliverer = startDelivering(db, { notices })
   await happen(db, 'score.updated', { count: 20 })
-  await worker.deliver()
+  await deliverer.deliver()
   assert.deepEqual(recorded, [{ endpointIds: [id], reason: 'gone', at: began }])
   assert.deepEqual(
     told().map(({ msg }) => msg),
@@ -114,13 +114,13 @@ test('410 to many deliveries at once gives one notice, recorded with the disabli
 test('if a notice cannot be recorded, the endpoint stays active and no notice is given', async () => {
   const id = await failingEndpoint()
   const { notices, told } = operator(() => Promise.reject(new Error('no audit log')))
-  const worker = startDelivering(db)
+  const deliverer = startDelivering(db)
   await happen(db, 'score.updated', { count: 3 })
   for (let hour = 0; hour < 121; hour++) {
-    await worker.deliver()
-    worker.moveBy(3_600)
+    await deliverer.deliver()
+    deliverer.moveBy(3_600)
   }
-  await assert.rejects(tendEndpoints(db, notices, worker.now()), /no audit log/)
+  await assert.rejects(tendEndpoints(db, notices, deliverer.now()), /no audit log/)
   assert.equal(await isActive(id), true)
   assert.deepEqual(told(), [])
 })

@@ -36,45 +36,45 @@ test('at ten a second one delivery leaves each tenth of a second; without the ra
   const free = await receiver(ok)
   await createEndpoint(db, free.url)
   await happen(db, 'score.updated', { count: 20 })
-  const worker = startDelivering(db)
+  const deliverer = startDelivering(db)
   for (let tenth = 1; tenth <= 10; tenth++) {
-    await worker.deliver()
+    await deliverer.deliver()
     assert.equal(received.length, tenth)
-    worker.moveBy(0.05)
-    await worker.deliver()
+    deliverer.moveBy(0.05)
+    await deliverer.deliver()
     assert.equal(received.length, tenth, 'nothing in between')
-    assert.equal(worker.restMs(), 50, 'and the worker is back in time')
-    worker.moveBy(0.05)
+    assert.equal(deliverer.restMs(), 50, 'and the deliverer is back in time')
+    deliverer.moveBy(0.05)
   }
   assert.equal(free.received.length, 20)
   await limit(id, null)
-  await worker.deliver()
+  await deliverer.deliver()
   assert.equal(received.length, 20)
 })
 
 test('unused grants are there for the next pass', async () => {
   const { received } = await endpointOf(100)
-  const worker = startDelivering(db)
+  const deliverer = startDelivering(db)
   // The bucket holds ten; the endpoint has room for four.
   for (let i = 1; i <= 10; i++) {
     await happen(db, 'score.updated', { count: 1 })
-    await worker.deliver()
+    await deliverer.deliver()
     assert.equal(received.length, i)
   }
   await happen(db, 'score.updated', { count: 1 })
-  await worker.deliver()
+  await deliverer.deliver()
   assert.equal(received.length, 10)
-  worker.moveBy(0.01)
-  await worker.deliver()
+  deliverer.moveBy(0.01)
+  await deliverer.deliver()
   assert.equal(received.length, 11)
 })
 
 test('a rested endpoint has a tenth of a second saved up and no more', async () => {
   const { received } = await endpointOf(50)
-  const worker = startDelivering(db)
-  worker.moveBy(3_600)
+  const deliverer = startDelivering(db)
+  deliverer.moveBy(3_600)
   await happen(db, 'score.updated', { count: 30 })
-  await worker.deliver()
+  await deliverer.deliver()
   assert.equal(received.length, 5)
 })
 
@@ -118,12 +118,12 @@ test('two processes together keep one rate', async () => {
   const { received } = await endpointOf(20)
   await happen(db, 'score.updated', { count: 40 })
   await placeWaiting(db)
-  const workers = [startDelivering(db), startDelivering(db)]
+  const deliverers = [startDelivering(db), startDelivering(db)]
   for (let tick = 0; tick < 10; tick++) {
-    await Promise.all(workers.map((worker) => worker.deliver()))
+    await Promise.all(deliverers.map((deliverer) => deliverer.deliver()))
     // Two are saved up, then one each twentieth of a second.
     assert.equal(received.length, 2 + tick)
-    for (const worker of workers) worker.moveBy(0.05)
+    for (const deliverer of deliverers) deliverer.moveBy(0.05)
   }
 })
 

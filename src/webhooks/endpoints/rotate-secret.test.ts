@@ -32,31 +32,31 @@ beforeEach(() => forgetWebhooks(db))
 test('a rotation: announced beside the old secret, then the other way round, then alone; always one v1', async () => {
   const { url, received } = await receiver(ok)
   const { id, secret: old } = await createEndpoint(db, url)
-  const worker = startDelivering(db)
+  const deliverer = startDelivering(db)
   const rotated = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
+    rotateSecret(tx, { endpointId: id, ring: testRing, at: deliverer.now() }),
   )
   assert.ok(rotated.outcome === 'rotated')
   const again = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
+    rotateSecret(tx, { endpointId: id, ring: testRing, at: deliverer.now() }),
   )
   assert.equal(again.outcome, 'a rotation is under way')
   const next = rotated.secret
   const send = async (): Promise<Received> => {
-    await happen(db, 'score.updated', { at: worker.now() })
-    await worker.deliver()
+    await happen(db, 'score.updated', { at: deliverer.now() })
+    await deliverer.deliver()
     return received.at(-1) ?? assert.fail('nothing arrived')
   }
   const announced = await send()
   assert.ok(verifies(announced, old))
   assert.ok(verifies(announced, next, 'service-webhook-signature-next'))
   assert.equal(String(announced.headers['webhook-signature']).split(' ').length, 2)
-  worker.moveBy(86_400)
+  deliverer.moveBy(86_400)
   const promoted = await send()
   assert.ok(verifies(promoted, next))
   assert.ok(verifies(promoted, old, 'service-webhook-signature-previous'))
   assert.equal(promoted.headers['service-webhook-signature-next'], undefined)
-  worker.moveBy(86_400)
+  deliverer.moveBy(86_400)
   const alone = await send()
   assert.ok(verifies(alone, next))
   assert.equal(alone.headers['service-webhook-signature-previous'], undefined)
@@ -66,32 +66,32 @@ test('a rotation: announced beside the old secret, then the other way round, the
 test('an announced secret is promoted on request', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
-  const worker = startDelivering(db)
+  const deliverer = startDelivering(db)
   const rotated = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now() }),
+    rotateSecret(tx, { endpointId: id, ring: testRing, at: deliverer.now() }),
   )
   assert.ok(rotated.outcome === 'rotated')
-  const promote = () => db.transaction((tx) => activateSecret(tx, id, worker.now()))
+  const promote = () => db.transaction((tx) => activateSecret(tx, id, deliverer.now()))
   assert.equal(await promote(), true)
   assert.equal(await promote(), false)
   await happen(db)
-  await worker.deliver()
+  await deliverer.deliver()
   assert.ok(received[0] && verifies(received[0], rotated.secret))
 })
 
 test('a secret that has ended signs nothing again, whatever rotations follow', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
-  const worker = startDelivering(db)
+  const deliverer = startDelivering(db)
   const rotate = (announcedHours: number) =>
     db.transaction((tx) =>
-      rotateSecret(tx, { endpointId: id, ring: testRing, at: worker.now(), announcedHours }),
+      rotateSecret(tx, { endpointId: id, ring: testRing, at: deliverer.now(), announcedHours }),
     )
   await rotate(0)
-  worker.moveBy(86_400)
+  deliverer.moveBy(86_400)
   await rotate(24)
-  await happen(db, 'score.updated', { at: worker.now() })
-  await worker.deliver()
+  await happen(db, 'score.updated', { at: deliverer.now() })
+  await deliverer.deliver()
   const { headers } = received[0] ?? assert.fail('nothing arrived')
   assert.notEqual(headers['service-webhook-signature-next'], undefined)
   assert.equal(headers['service-webhook-signature-previous'], undefined)
@@ -103,8 +103,8 @@ const replace = (endpointId: string) =>
 test('a replaced secret signs nothing any more, nor does one that was announced: also where the clock of the sender is behind', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
-  const worker = startDelivering(db)
-  const dayAhead = new Date(worker.now().getTime() + 86_400_000)
+  const deliverer = startDelivering(db)
+  const dayAhead = new Date(deliverer.now().getTime() + 86_400_000)
   const rotated = await db.transaction((tx) =>
     rotateSecret(tx, { endpointId: id, ring: testRing, at: dayAhead }),
   )
@@ -112,17 +112,17 @@ test('a replaced secret signs nothing any more, nor does one that was announced:
   const replaced = await replace(id)
   assert.ok(replaced.outcome === 'replaced')
   for (let day = 0; day < 4; day++) {
-    await happen(db, 'score.updated', { at: worker.now() })
-    await worker.deliver()
+    await happen(db, 'score.updated', { at: deliverer.now() })
+    await deliverer.deliver()
     const last = received.at(-1) ?? assert.fail('nothing arrived')
     assert.equal(received.length, day + 1)
     assert.ok(verifies(last, replaced.secret))
     assert.equal(last.headers['service-webhook-signature-next'], undefined)
     assert.equal(last.headers['service-webhook-signature-previous'], undefined)
     assert.equal(String(last.headers['webhook-signature']).split(' ').length, 1)
-    const [shown] = await findEndpoints(db, [id], worker.now())
+    const [shown] = await findEndpoints(db, [id], deliverer.now())
     assert.equal(shown?.secretPrefix, secretPrefix(replaced.secret))
-    worker.moveBy(86_400)
+    deliverer.moveBy(86_400)
   }
 })
 
@@ -130,7 +130,7 @@ test('a delivery that was claimed before the replacement and begins after it is 
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   const secrets: string[] = []
-  const worker = startDelivering(db, {
+  const deliverer = startDelivering(db, {
     around: (usual) => ({
       ...usual,
       async send(request) {
@@ -144,7 +144,7 @@ test('a delivery that was claimed before the replacement and begins after it is 
     }),
   })
   await happen(db)
-  await worker.deliver()
+  await deliverer.deliver()
   assert.equal(received.length, 1)
   assert.ok(received[0] && verifies(received[0], secrets[0] ?? ''))
   assert.equal(String(received[0].headers['webhook-signature']).split(' ').length, 1)

@@ -226,13 +226,13 @@ test('200: DELETE disables once, whatever the case of the id; afterwards it is l
   assert.deepEqual(second.json, first.json)
 })
 
-test('200: once DELETE has answered, what a worker had leased before does not begin', async () => {
+test('200: once DELETE has answered, a delivery that was leased before does not begin', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createWebhook(db, url)
   await db.run(sql`
     update webhook_endpoints set user_id = ${uuidOf('stops')}::uuid where id = ${id}::uuid`)
   const mayBegin = Promise.withResolvers<void>()
-  const worker = startDelivering(db, {
+  const deliverer = startDelivering(db, {
     around: (usual) => ({
       ...usual,
       async send(request) {
@@ -243,10 +243,10 @@ test('200: once DELETE has answered, what a worker had leased before does not be
   })
   await happen(db)
   await placeWaiting(db)
-  assert.equal(await worker.pass(), 1)
+  assert.equal(await deliverer.pass(), 1)
   assert.equal((await remove('stops', id)).status, 200)
   mayBegin.resolve()
-  await worker.finish()
+  await deliverer.finish()
   assert.deepEqual(received, [])
 })
 

@@ -33,16 +33,16 @@ async function disabledAt(id: string): Promise<Date | null> {
 test('an endpoint that fails for five days is disabled, and not by one event, few attempts or a short time', async () => {
   const { url } = await receiver(failing)
   const { id } = await createEndpoint(db, url)
-  const worker = startDelivering(db)
+  const deliverer = startDelivering(db)
   await happen(db, 'score.updated', { count: 3 })
   for (let hour = 0; hour < 120; hour++) {
-    await worker.deliver()
-    await tendEndpoints(db, noNotices, worker.now())
+    await deliverer.deliver()
+    await tendEndpoints(db, noNotices, deliverer.now())
     assert.equal(await disabledAt(id), null, `after ${hour} hours`)
-    worker.moveBy(3_600)
+    deliverer.moveBy(3_600)
   }
-  await tendEndpoints(db, noNotices, worker.now())
-  assert.deepEqual(await disabledAt(id), worker.now())
+  await tendEndpoints(db, noNotices, deliverer.now())
+  assert.deepEqual(await disabledAt(id), deliverer.now())
 })
 
 test('of three events must be what failed since the last success: not before it, not interrupted, not as a test', async () => {

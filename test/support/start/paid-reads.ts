@@ -61,7 +61,7 @@ export async function preparePaidReads({ chain, database }: PaidLoop): Promise<P
   after(() => role.drop())
   await report(['migrate', '--api-role', role.name], env)
   const served = { ...env, DATABASE_URL: role.url }
-  return { start: (more = {}) => startServer({ ...served, ...more }, ['--no-worker']) }
+  return { start: (more = {}) => startServer({ ...served, ...more }, ['--no-jobs']) }
 }
 
 /** Returns the header of a version 1 payment of `amount` atomic units. */

@@ -13,7 +13,7 @@ import { openLog } from '../src/platform/observability/log.ts'
 import { createMetrics } from '../src/platform/observability/metrics.ts'
 import { retryWaitsSeconds } from '../src/webhooks/delivery/retry.ts'
 
-export interface WorkerOrder {
+export interface JobsOrder {
   url: string
   /** PEM file of the receiver's certificate authority. */
   caFile: string
@@ -22,7 +22,7 @@ export interface WorkerOrder {
   sends: boolean
 }
 
-export interface WorkerReport {
+export interface JobsReport {
   /** Microseconds since the start. */
   processorUs: number
   roundTrips: number
@@ -75,14 +75,14 @@ function residentBytesMost(): number {
   }
 }
 
-process.once('message', (order: WorkerOrder) => void work(order))
+process.once('message', (order: JobsOrder) => void work(order))
 
-async function work({ url, caFile, ring, sends }: WorkerOrder): Promise<void> {
+async function work({ url, caFile, ring, sends }: JobsOrder): Promise<void> {
   const db = openDb({
     url,
     connectionsMax: 10,
     connectionWaitMs: 30_000,
-    applicationName: 'bench worker',
+    applicationName: 'bench jobs',
     onError: () => {},
   })
   const log = openLog({ level: 'silent' })
@@ -107,7 +107,7 @@ async function work({ url, caFile, ring, sends }: WorkerOrder): Promise<void> {
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
     const told = { processorUs: user + system, roundTrips, residentBytesMost: residentBytesMost() }
-    process.send?.(told satisfies WorkerReport)
+    process.send?.(told satisfies JobsReport)
   })
   const leave = async (): Promise<void> => {
     ending.abort()
