@@ -3,12 +3,8 @@ import { type Static, Type } from 'typebox'
 import { type Clock, wireTime } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import { sessionOf } from '../platform/http/callers.ts'
-import {
-  crossOriginResponse,
-  type Endpoint,
-  endpoint,
-  sessionResponses,
-} from '../platform/http/endpoint.ts'
+import { crossOriginResponse, sessionResponses } from '../platform/http/contract.ts'
+import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { sessionList, sessionsEnded } from './schema.ts'

@@ -4,12 +4,8 @@ import { Compile } from 'typebox/compile'
 import { type Clock, wireTime } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import { sessionOf } from '../platform/http/callers.ts'
-import {
-  type Endpoint,
-  endpoint,
-  sessionBodyResponses,
-  sessionResponses,
-} from '../platform/http/endpoint.ts'
+import { sessionBodyResponses, sessionResponses } from '../platform/http/contract.ts'
+import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { cursorOf, cursorParameter, limitParameter, uuidOfCursor } from '../platform/http/page.ts'

@@ -1,6 +1,7 @@
 /** The paid reads (spec §4.4). Keys of the test environment reach fictional people alone, everybody else real ones alone. */
 import type { Caller } from '../platform/http/callers.ts'
-import { type Answer, type Endpoint, endpoint, type RateLimits } from '../platform/http/endpoint.ts'
+import type { RateLimits } from '../platform/http/contract.ts'
+import { type Answer, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { exampleCredential } from '../score-credentials/examples.ts'
 import type { Origin } from '../score-credentials/payload.ts'

@@ -1,6 +1,8 @@
 /** The routes of discovery, except the key document, which belongs to score credentials. */
+
+import { commonResponses } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
-import { commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { type ErrorName, errorTable, refuse } from '../platform/http/errors.ts'
 import { wellKnownPath } from '../platform/http/identifiers.ts'
 import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engine.ts'

@@ -1,5 +1,6 @@
 /** Pure: the admission rules of an operation as the contract states them. */
-import { type Endpoint, sessionLimits } from '../platform/http/endpoint.ts'
+import { sessionLimits } from '../platform/http/contract.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
 
 const key = { apiKey: [] }
 

@@ -1,7 +1,8 @@
 /**
  * Pure: the shared parts of all operations of the contract: error body, headers, authentication.
  */
-import { type Endpoint, idempotencyKeyPattern } from '../platform/http/endpoint.ts'
+import { idempotencyKeyPattern } from '../platform/http/contract.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
 import {
   creditsChargedHeader,
   creditsRemainingHeader,

@@ -4,7 +4,8 @@
  * sorted, so the checked-in contract can be compared.
  */
 import type { TObject } from 'typebox'
-import type { Endpoint, ResponseDeclaration } from '../platform/http/endpoint.ts'
+import type { ResponseDeclaration } from '../platform/http/contract.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
 import { paymentChallenge } from '../platform/http/payment-challenge.ts'
 import { admissionOf, securityOf } from './openapi-admission.ts'

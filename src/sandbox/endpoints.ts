@@ -12,12 +12,8 @@ import {
   usernamePath,
 } from '../candidates/schema.ts'
 import type { Clock } from '../platform/clock.ts'
-import {
-  commonResponses,
-  type Endpoint,
-  endpoint,
-  sessionResponses,
-} from '../platform/http/endpoint.ts'
+import { commonResponses, sessionResponses } from '../platform/http/contract.ts'
+import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { exampleCredential, exampleStatusList, examplesFor } from '../score-credentials/examples.ts'

@@ -1,7 +1,8 @@
 /** The endpoints of the public keys: the active key, and the issuer as a DID document. */
 import { Type } from 'typebox'
+import { commonResponses } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
-import { commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { examplesFor } from './examples.ts'
 import { didDocumentOf, publicKeyDocumentOf, publicKeyPath } from './key-documents.ts'

@@ -4,7 +4,8 @@
 
 import { batched } from '../platform/batching.ts'
 import { type Clock, wireTime } from '../platform/clock.ts'
-import { type Answer, commonResponses, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+import { commonResponses } from '../platform/http/contract.ts'
+import { type Answer, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { refuse, UnavailableError } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { exampleStatusList, examplesFor } from './examples.ts'

@@ -1,13 +1,8 @@
 /** The public verifier, and the document that describes how to call it. */
 import type { Clock } from '../platform/clock.ts'
+import { commonResponses, type RateLimits } from '../platform/http/contract.ts'
 import { publicDocument } from '../platform/http/document.ts'
-import {
-  type Answer,
-  commonResponses,
-  type Endpoint,
-  endpoint,
-  type RateLimits,
-} from '../platform/http/endpoint.ts'
+import { type Answer, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { exampleCredential, examplesFor } from './examples.ts'

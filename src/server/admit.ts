@@ -11,12 +11,12 @@ import type {
 } from '../platform/http/admission.ts'
 import type { PresentedKey, SessionCaller } from '../platform/http/callers.ts'
 import {
-  type Endpoint,
   idempotencyKeyPattern,
   type Policy,
   type RateLimits,
   sessionLimits,
-} from '../platform/http/endpoint.ts'
+} from '../platform/http/contract.ts'
+import type { Endpoint } from '../platform/http/endpoint.ts'
 import { errorTable, type Refusal, refuse } from '../platform/http/errors.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limit/limiter.ts'
 import { bucketName } from '../platform/rate-limit/window.ts'

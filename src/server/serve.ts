@@ -15,14 +15,8 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../platform/http/callers.ts'
-import {
-  type Answer,
-  anybody,
-  type Endpoint,
-  formType,
-  type Priority,
-  type Visitor,
-} from '../platform/http/endpoint.ts'
+import { formType, type Priority } from '../platform/http/contract.ts'
+import { type Answer, anybody, type Endpoint, type Visitor } from '../platform/http/endpoint.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { interfaceVersion, versionHeader } from '../platform/http/identifiers.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'

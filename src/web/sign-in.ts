@@ -21,14 +21,8 @@ import { findSignedIn } from '../accounts/store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Caller } from '../platform/http/callers.ts'
-import {
-  type Answer,
-  type Endpoint,
-  endpoint,
-  formType,
-  type RateLimits,
-  type Visitor,
-} from '../platform/http/endpoint.ts'
+import { formType, type RateLimits } from '../platform/http/contract.ts'
+import { type Answer, type Endpoint, endpoint, type Visitor } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { type Page, pageAnswer, redirect, renderPage } from './layout.ts'
 import {

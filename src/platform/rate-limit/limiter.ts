@@ -1,5 +1,5 @@
 /** The interface of a rate limiter for the HTTP edge (decision D11). */
-import type { RateLimits } from '../http/endpoint.ts'
+import type { RateLimits } from '../http/contract.ts'
 import type { ClientNetwork } from './client-network.ts'
 
 export type { ClientNetwork } from './client-network.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../../test/support/oracle/fc.ts'
-import type { RateLimits } from '../http/endpoint.ts'
+import type { RateLimits } from '../http/contract.ts'
 import { decide, emptyLog, fillOf, quarterMs, type RateLog, verdictOf } from './window.ts'
 
 const dayMs = 86_400_000

@@ -6,7 +6,7 @@
  * grant is never too early. `decide_rate` of the migrations decides by the same rules in the
  * database.
  */
-import type { RateLimits } from '../http/endpoint.ts'
+import type { RateLimits } from '../http/contract.ts'
 import type { ClientNetwork, RateVerdict, RateWindow } from './limiter.ts'
 
 export const minuteMs = 60_000

@@ -3,13 +3,8 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { wireTime } from '../../platform/clock.ts'
 import { sessionOf } from '../../platform/http/callers.ts'
-import {
-  type Answer,
-  type Endpoint,
-  endpoint,
-  sessionBodyResponses,
-  sessionResponses,
-} from '../../platform/http/endpoint.ts'
+import { sessionBodyResponses, sessionResponses } from '../../platform/http/contract.ts'
+import { type Answer, type Endpoint, endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import { schemaVersion } from '../../platform/http/identifiers.ts'
 import { limitParameter } from '../../platform/http/page.ts'

@@ -5,14 +5,12 @@ import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { EgressRules } from '../../platform/egress/rules.ts'
 import type { Caller } from '../../platform/http/callers.ts'
-import {
-  type Answer,
-  type BodyDeclaration,
-  type Endpoint,
-  endpoint,
-  type RateLimits,
-  type ResponseDeclaration,
-} from '../../platform/http/endpoint.ts'
+import type {
+  BodyDeclaration,
+  RateLimits,
+  ResponseDeclaration,
+} from '../../platform/http/contract.ts'
+import { type Answer, type Endpoint, endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import { schemaVersion } from '../../platform/http/identifiers.ts'
 import { untilNothingStarts } from '../delivery/start-window.ts'

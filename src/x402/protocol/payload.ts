@@ -4,7 +4,7 @@
  * the challenge asks for.
  */
 import { PaymentPayloadV1Schema, PaymentPayloadV2Schema, z } from '@x402/core/schemas'
-import { idempotencyKeyPattern } from '../../platform/http/endpoint.ts'
+import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import type { PaymentReason } from './reasons.ts'
 

@@ -4,7 +4,8 @@
  */
 import type { Authenticate, Metering } from '../../../src/platform/http/admission.ts'
 import type { Environment } from '../../../src/platform/http/callers.ts'
-import { endpoint, type Policy, type RateLimits } from '../../../src/platform/http/endpoint.ts'
+import type { Policy, RateLimits } from '../../../src/platform/http/contract.ts'
+import { endpoint } from '../../../src/platform/http/endpoint.ts'
 import { refuse } from '../../../src/platform/http/errors.ts'
 import type { PaymentPort } from '../../../src/platform/http/payments.ts'
 import { inProcessRateLimiter } from '../../../src/platform/rate-limit/process-limiter.ts'

@@ -1,0 +1,184 @@
+/**
+ * The declarations of endpoints, without their handlers. The server takes its checks from them; the
+ * OpenAPI document and the contract test take their texts. A contract is plain data, so it is read
+ * without opening anything.
+ */
+import type { TObject, TSchema } from 'typebox'
+import type { MeterName, Scope } from './callers.ts'
+import type { ErrorName } from './errors.ts'
+
+/** Base address in every example, in a domain reserved for examples (RFC 2606). */
+export const exampleUrl = 'https://scores.example.org'
+
+/** Limits of one caller in any minute and any day (decision D11). */
+export interface RateLimits {
+  perMinute: number
+  perDay: number
+}
+
+/** Limits that the operator sets. A contract names them; `operationsOf` puts the numbers in. */
+export interface OperatorLimits {
+  key: RateLimits
+  'agent reports': RateLimits
+}
+
+/** The callers of an endpoint, and the price of a call. `limits` are those of each API key. */
+export type Policy<Limits = RateLimits> =
+  /** No authentication. */
+  | { kind: 'open' }
+  /**
+   * Anonymous callers are limited by address. A presented API key succeeds or fails as a key
+   * (decision D17).
+   */
+  | {
+      kind: 'optional-key'
+      scope: Scope
+      meter: MeterName
+      /** Limits of each address. Test keys, which pay nothing, count against them as well. */
+      anonymous: RateLimits
+      limits: Limits
+    }
+  /** An API key of the live environment is required. */
+  | { kind: 'keyed'; scope: Scope; limits: Limits }
+  /** A paid read: an API key whose account has credits, or an x402 payment. */
+  | { kind: 'paid'; scope: Scope; meter: MeterName; limits: Limits }
+  /**
+   * The session of a signed-in user, limited as in `sessionLimits`. The server ignores
+   * `Authorization` and payments, and rejects a request that changes something unless it comes from
+   * our own origin (decision D49).
+   */
+  | { kind: 'session' }
+  /**
+   * A page of ours, for any browser: the caller is its session, or anonymous. `limits` are those of
+   * each address. A request that changes something must come from our own origin (decision D49).
+   */
+  | { kind: 'page'; limits: RateLimits }
+
+/** Calls of one session to all routes together. A day has no limit of its own. */
+export const sessionLimits: RateLimits = { perMinute: 300, perDay: 300 * 1_440 }
+
+/** The media type of a form. Its fields reach the handler as an object of texts. */
+export const formType = 'application/x-www-form-urlencoded'
+
+/**
+ * The media type of JSON-LD. Without parameters: a JSON-LD processor ignores a Link to a context
+ * unless the type is exactly this.
+ */
+export const jsonLdType = 'application/ld+json'
+
+export interface BodyDeclaration<Body extends TSchema = TSchema> {
+  mediaTypes: readonly string[]
+  /**
+   * Published in the contract. The handler gets the value that passed the strict JSON gate and must
+   * check its shape.
+   */
+  schema: Body
+  bytesMax: number
+  /**
+   * Whether JSON that is only ambiguous reaches the handler, as a finding of the verifier (decision
+   * D7).
+   */
+  ambiguousReachesHandler: boolean
+  examples: Record<string, unknown>
+}
+
+export interface ResponseDeclaration {
+  description: string
+  /** Absent on error statuses, which all have the closed error body. */
+  schema?: TSchema
+  /** `error` values of this status. By default all values of the status. */
+  errors?: readonly ErrorName[]
+  contentType?: string
+  /** The list comes in pages: a Link header with rel="next" leads to the next page. */
+  hasNextLink?: boolean
+  /** Absolute URLs begin with `exampleUrl`. */
+  example?: unknown
+}
+
+/** Form of the header Idempotency-Key and of every other name of a purchase. */
+export const idempotencyKeyPattern = '^[A-Za-z0-9._~:-]{16,128}$'
+
+/**
+ * Under overload each priority has slots and time of its own, so that none holds up the others
+ * (decision D12).
+ */
+export const priorities = ['public', 'write', 'read', 'search'] as const
+export type Priority = (typeof priorities)[number]
+
+export interface EndpointDeclaration<Limits = keyof OperatorLimits> {
+  method: 'GET' | 'POST' | 'DELETE'
+  /** With `{name}` for each path parameter. */
+  path: string
+  area: string
+  summary: string
+  description?: string
+  /** Not in the specification: marked so in the contract. */
+  extension?: boolean
+  policy: Policy<Limits>
+  /** Whether the Idempotency-Key header is required or optional. Paid routes always accept it. */
+  idempotencyKey?: 'required' | 'optional'
+  /** 200 is a public document with ETag, 304, HEAD and compressed bytes (decision D9). */
+  document?: boolean
+  priority: Priority
+  pathParameters?: TObject
+  queryParameters?: TObject
+  body?: BodyDeclaration
+  /** Every status that a caller can see, with 500 and 503 if they can occur. */
+  responses: Readonly<Record<number, ResponseDeclaration>>
+}
+
+/** Endpoints by `operationId`, which is unique over the service. */
+export type Contract = Readonly<Record<string, EndpointDeclaration>>
+
+/** A declared endpoint with its name and the limits of one deployment. */
+export interface Operation extends EndpointDeclaration<RateLimits> {
+  operationId: string
+}
+
+export function operationsOf(contract: Contract, limits: OperatorLimits): Operation[] {
+  return Object.entries(contract).map(([operationId, declaration]) => ({
+    ...declaration,
+    operationId,
+    policy: limited(declaration.policy, limits),
+  }))
+}
+
+function limited(policy: Policy<keyof OperatorLimits>, limits: OperatorLimits): Policy {
+  if (!('limits' in policy) || policy.kind === 'page') return policy
+  return { ...policy, limits: limits[policy.limits] }
+}
+
+/**
+ * Responses that every session route shares. A route that changes something also answers 403 to
+ * another origin.
+ */
+export const sessionResponses = {
+  400: { description: 'Unsupported version, or an invalid parameter.' },
+  401: { description: 'There is no session, or it has ended.' },
+  429: { description: 'Too many calls of this session; retry after Retry-After seconds.' },
+  500: { description: 'Unexpected error; nothing was changed.' },
+  503: { description: 'Sessions or the database are not available.' },
+} as const satisfies Record<number, ResponseDeclaration>
+
+export const crossOriginResponse = {
+  description: 'The request does not come from a page of this service.',
+} as const satisfies ResponseDeclaration
+
+/** Responses that session routes share whose body is JSON of at most `bytesMax` bytes. */
+export function sessionBodyResponses(bytesMax: number) {
+  return {
+    ...sessionResponses,
+    400: {
+      description: 'Unsupported version, or an invalid parameter or body.',
+      errors: ['unsupported_version', 'invalid_parameter', 'invalid_json', 'invalid_field'],
+    },
+    403: crossOriginResponse,
+    413: { description: `The body is larger than ${bytesMax} bytes.` },
+    415: { description: 'The content type is not JSON.' },
+  } as const satisfies Record<number, ResponseDeclaration>
+}
+
+/** Responses every open endpoint shares. */
+export const commonResponses = {
+  400: { description: 'Unsupported version, or an invalid parameter.' },
+} as const satisfies Record<number, ResponseDeclaration>
