@@ -200,6 +200,39 @@ test('a pure file imports no store, no server and no node module except crypto, 
   }
 })
 
+test('a contract imports only schemas, examples and declarations, and nothing that it reaches does I/O', () => {
+  const contracts = sources.filter((file) => file.endsWith('/contract.ts'))
+  assert.ok(contracts.length >= 2, `${contracts.length} contracts found`)
+  for (const file of contracts)
+    for (const imported of importsOf(file))
+      assert.match(
+        imported,
+        /\/(contract|schema|examples|callers|errors|identifiers|page)\.ts$/,
+        file,
+      )
+  const reached = new Set(contracts)
+  for (const file of reached) {
+    const { text, imports } = runtimeImportsOf(file)
+    for (const imported of imports) if (imported.startsWith('src/')) reached.add(imported)
+    const others = [...text.matchAll(/from '([^.'][^']*)'/g)].map((match) => match[1] as string)
+    for (const other of others)
+      assert.ok(
+        ['typebox', 'typebox/compile', 'node:crypto', 'node:zlib'].includes(other),
+        `${file} imports ${other}, and a contract reaches ${file}`,
+      )
+  }
+})
+
+/** Returns the source without its type imports, which do not exist at run time. */
+function runtimeImportsOf(file: string): { text: string; imports: string[] } {
+  const text = readFileSync(file, 'utf8').replaceAll(/import type [^;]*? from '[^']+'/g, '')
+  const imports = [...text.matchAll(/from '(\.[^']+)'/g)]
+  return {
+    text,
+    imports: imports.map((match) => normalize(join(dirname(file), match[1] as string))),
+  }
+}
+
 test('consent and identity are changed only by the functions that also update credentials', () => {
   const raw = /(?:recordConsents?|recordIdentityMove|verifyFirst|registerOrEditWorkers)\b/
   const home = 'src/scores/keep-sharing.ts'

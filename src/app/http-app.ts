@@ -12,7 +12,8 @@ import type { ReleaseFacts } from '../discovery/release-facts.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
-import type { Endpoint } from '../platform/http/endpoint.ts'
+import type { OperatorLimits } from '../platform/http/contract.ts'
+import { type Endpoint, endpointsOf } from '../platform/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { sandboxEndpoints } from '../sandbox/endpoints.ts'
@@ -26,7 +27,8 @@ import {
 } from '../score-credentials/registry-cache.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
-import { skillStandardEndpoints } from '../skill-standard/endpoints.ts'
+import { skillStandardContract } from '../skill-standard/contract.ts'
+import { skillStandardHandlers } from '../skill-standard/handlers.ts'
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { assetEndpoints } from '../web/assets.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
@@ -91,8 +93,16 @@ export function createService(parts: ServiceParts): Service {
     onSecretShown: (endpointId) =>
       log.info('a repeated creation showed its secret again', { endpointId }),
   }
+  const limits: OperatorLimits = {
+    key: config.keyLimits,
+    'agent reports': { ...config.keyLimits, perDay: config.agentReportsPerDay },
+  }
   const endpoints: Endpoint[] = [
-    ...skillStandardEndpoints({ publicUrl, formerPublicUrls, vocabulary }),
+    ...endpointsOf(
+      skillStandardContract,
+      skillStandardHandlers({ publicUrl, formerPublicUrls, vocabulary }),
+      limits,
+    ),
     ...scoreCredentialEndpoints({
       db,
       registryCache,

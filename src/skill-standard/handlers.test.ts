@@ -1,30 +1,27 @@
-/** The handlers of the four routes. The tests of the whole service cover them over HTTP. */
+/** Calls the handlers directly. The contract test calls them over HTTP. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Compile } from 'typebox/compile'
 import type { PublicDocument } from '../platform/http/document.ts'
-import { type Answer, anybody, type Endpoint } from '../platform/http/endpoint.ts'
-import { skillStandardEndpoints } from './endpoints.ts'
+import { type Answer, anybody } from '../platform/http/endpoint.ts'
+import { skillStandardContract } from './contract.ts'
+import { skillStandardHandlers } from './handlers.ts'
 import { loadVocabulary } from './vocabulary.ts'
 
 const publicUrl = 'https://scores.example.org'
 const vocabulary = loadVocabulary('vocabulary')
-const endpoints = skillStandardEndpoints({ publicUrl, vocabulary })
+const handlers = skillStandardHandlers({ publicUrl, vocabulary })
 
-function route(path: string, of: Endpoint[] = endpoints): Endpoint {
-  const found = of.find((candidate) => candidate.path === path)
-  assert.ok(found, path)
-  return found
-}
+type Handler = keyof typeof handlers
 
-async function answerOf(endpoint: Endpoint, path: Record<string, string> = {}): Promise<Answer> {
+function answerOf(name: Handler, id = 'typescript', of = handlers): Answer | Promise<Answer> {
   const request = { query: {}, body: undefined, bodyAmbiguity: null, requestId: 'r', ...anybody }
-  return endpoint.answer({ ...request, path })
+  return of[name]({ ...request, path: { id } })
 }
 
-function skill(id: string, of: Endpoint[] = endpoints): Promise<Answer> {
-  return answerOf(route('/standard/v1/skills/{id}', of), { id })
+async function skill(id: string, of = handlers): Promise<Answer> {
+  return answerOf('getSkill', id, of)
 }
 
 function documentOf(answer: Answer): PublicDocument {
@@ -38,43 +35,20 @@ function bodyOf(answer: Answer) {
   return JSON.parse(identity.bytes.toString('utf8'))
 }
 
-test('the four routes are open and have the priority of public documents', () => {
-  assert.deepEqual(
-    endpoints.map(({ method, path, policy, priority }) => [method, path, policy.kind, priority]),
-    [
-      ['GET', '/standard/v1/context.jsonld', 'open', 'public'],
-      ['GET', '/standard/v1/skills', 'open', 'public'],
-      ['GET', '/standard/v1/skills/{id}', 'open', 'public'],
-      ['GET', '/standard/v1/score-bands.jsonld', 'open', 'public'],
-    ],
-  )
-  assert.equal(new Set(endpoints.map(({ operationId }) => operationId)).size, 4)
-})
-
-test('every response has an example that fits its closed schema', () => {
-  for (const endpoint of endpoints) {
-    for (const [status, { schema, example }] of Object.entries(endpoint.responses)) {
-      if (schema === undefined) continue
-      assert.ok(example !== undefined, `${endpoint.path} ${status}`)
-      assert.ok(Compile(schema).Check(example), `${endpoint.path} ${status}`)
-    }
-  }
-})
-
 test('200: every document is application/ld+json without parameters, fresh for an hour, and fits its schema', async () => {
-  for (const endpoint of endpoints) {
-    const answer = await answerOf(endpoint, { id: 'typescript' })
+  for (const name of Object.keys(handlers) as Handler[]) {
+    const answer = await answerOf(name)
     const document = documentOf(answer)
     assert.equal(document.contentType, 'application/ld+json')
     assert.equal(document.cacheControl, 'public, max-age=3600')
     assert.equal(document.contextUrl, `${publicUrl}/standard/v1/context.jsonld`)
-    const schema = endpoint.responses[200]?.schema
-    assert.ok(schema && Compile(schema).Check(bodyOf(answer)), endpoint.path)
+    const { schema } = skillStandardContract[name].responses[200]
+    assert.ok(Compile(schema).Check(bodyOf(answer)), name)
   }
 })
 
 test('200: gzip and br hold the same bytes, each under its own ETag', async () => {
-  const { representations } = documentOf(await answerOf(route('/standard/v1/skills')))
+  const { representations } = documentOf(await answerOf('listSkills'))
   const [identity, br, gzip] = representations
   assert.ok(identity && br && gzip)
   assert.deepEqual(brotliDecompressSync(br.bytes), identity.bytes)
@@ -93,7 +67,7 @@ test('200: slug, slug.jsonld and hss:slug are one document, for each skill', asy
 })
 
 test('200: a record alone says the same as in the catalog', async () => {
-  const catalog = bodyOf(await answerOf(route('/standard/v1/skills')))
+  const catalog = bodyOf(await answerOf('listSkills'))
   assert.equal(catalog.skills.length, catalog.count)
   for (const record of catalog.skills) assert.deepEqual(bodyOf(await skill(record.id)), record)
 })
@@ -120,13 +94,13 @@ test('400: an id that cannot be a slug is an invalid parameter, never a 404 body
 
 test('200: a deprecated skill stays, and names its successor in a Link header', async () => {
   const deprecated = { 'hss:git': 'hss:sql' }
-  const changed = skillStandardEndpoints({ publicUrl, vocabulary: { ...vocabulary, deprecated } })
+  const changed = skillStandardHandlers({ publicUrl, vocabulary: { ...vocabulary, deprecated } })
   const document = documentOf(await skill('git', changed))
   assert.deepEqual(document.headers, {
     Link: `<${publicUrl}/standard/v1/skills/sql>; rel="successor-version"`,
   })
   assert.equal(bodyOf({ document }).id, 'hss:git')
   assert.deepEqual(documentOf(await skill('sql', changed)).headers, {})
-  const catalog = bodyOf(await answerOf(route('/standard/v1/skills', changed)))
+  const catalog = bodyOf(await answerOf('listSkills', undefined, changed))
   assert.deepEqual(catalog.deprecated, [{ id: 'hss:git', successor: 'hss:sql' }])
 })
