@@ -92,7 +92,8 @@ async function run(port: number, load: Load, on: (moment: 'started' | 'ended') =
     if (line === 'started' || line === 'ended') on(line)
     else return JSON.parse(line) as LoadReport
   }
-  throw new Error('the load generator has failed')
+  const { exitCode, signalCode } = child
+  throw new Error(`The load generator ended without a report (${signalCode ?? exitCode}).`)
 }
 
 function residentMiB(pid: number): number {
