@@ -367,10 +367,7 @@ CREATE OR REPLACE FUNCTION public.search_epoch_now()
  RETURNS text
  LANGUAGE sql
  STABLE
-AS $function$
-  select epoch || ' ' || pg_postmaster_start_time() || ' ' || (select oid from pg_database where datname = current_database())
-  from search_epoch
-$function$;
+AS $function$select null::text$function$;
 CREATE OR REPLACE FUNCTION public.search_forget(gone uuid[])
  RETURNS void
  LANGUAGE sql
@@ -445,25 +442,6 @@ AS $function$
   ) s
   order by s.rank, s.username limit step
 $function$;
-CREATE OR REPLACE FUNCTION public.search_note_changed()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare
-  people_max constant integer := 16;
-  touched text[] := '{""}';
-begin
-  if tg_op in ('INSERT', 'DELETE') then
-    if (select count(*) from changed) <= people_max then
-      touched := array(select distinct left(term, 2) from changed cross join unnest(changed.terms) as term);
-    end if;
-  end if;
-  insert into search_changes (letters, changed_in)
-  select t.letters, pg_current_xact_id() from unnest(touched) as t(letters)
-  on conflict do nothing;
-  return null;
-end
-$function$;
 CREATE OR REPLACE FUNCTION public.search_skills(one smallint, prefix text, labels text, step integer, few integer)
  RETURNS TABLE(rank smallint, username text)
  LANGUAGE sql
@@ -484,18 +462,7 @@ CREATE OR REPLACE FUNCTION public.search_stands(query text, akin text, seen pg_s
  RETURNS boolean
  LANGUAGE sql
  STABLE
-AS $function$
-  select seen is not null and since = search_epoch_now() and length(query) > 1 and (
-    select count(*) < 16 and coalesce(bool_and(pg_visible_in_snapshot(c.changed_in, seen)), true)
-    from (
-      select changed_in from search_changes
-      where letters = any(array(
-          select left(led || chr(1), 2) from string_to_table(query || E'\n' || akin, E'\n') as led union all select ''
-        )) and changed_in >= pg_snapshot_xmin(seen)
-      limit 16
-    ) c
-  )
-$function$;
+AS $function$select null::boolean$function$;
 CREATE OR REPLACE FUNCTION public.search_touch(touched uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1720,10 +1687,6 @@ CREATE TRIGGER readable_inserted AFTER INSERT ON public.score_snapshots REFERENC
 CREATE TRIGGER readable_updated AFTER UPDATE ON public.score_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
 CREATE TRIGGER score_snapshots_stay_ended BEFORE UPDATE ON public.score_snapshots FOR EACH ROW WHEN (((old.state <> 'active'::text) AND (new.state <> old.state))) EXECUTE FUNCTION keep_snapshot_ended();
 CREATE TRIGGER score_workings_stay BEFORE UPDATE ON public.score_workings FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER search_deleted AFTER DELETE ON public.search_entries REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
-CREATE TRIGGER search_inserted AFTER INSERT ON public.search_entries REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
-CREATE TRIGGER search_truncated AFTER TRUNCATE ON public.search_entries FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
-CREATE TRIGGER search_updated AFTER UPDATE ON public.search_entries FOR EACH STATEMENT EXECUTE FUNCTION search_note_changed();
 CREATE TRIGGER signing_keys_credentials_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.credentials_revoked_at IS NOT NULL) AND (new.credentials_revoked_at IS DISTINCT FROM old.credentials_revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
 CREATE TRIGGER source_changes_stay BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();

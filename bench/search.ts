@@ -51,7 +51,7 @@ async function benchOf(people: number): Promise<void> {
     server = await start()
     const findings: Finding[] = []
     await withDb(server.url, async (db) => {
-      const search = candidateSearch(db, names, 0)
+      const search = candidateSearch(db, names)
       const asked = prefixesOf(people)
       findings.push(...(await latencies(search, asked, 'cold')))
       findings.push(...(await latencies(search, asked, 'warm')))

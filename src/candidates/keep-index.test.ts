@@ -17,6 +17,8 @@ import {
   register,
 } from '../../test/support/build/workers.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { type Seeker, searchByHand } from '../../test/support/oracle/search-oracle.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql, type Tx } from '../platform/db/db.ts'
 import { recordConsent } from '../workers/consent.ts'
@@ -216,3 +218,67 @@ test('an index that was emptied grows again out of the queue, as docs/search.md 
   assert.deepEqual(await rows(), before)
   assert.deepEqual(await find('ada'), ['ada'])
 })
+
+const slot = fc.integer({ min: 0, max: 4 })
+const word = fc.constantFrom(
+  'java',
+  'javascript',
+  'js',
+  'jdk',
+  'c',
+  'ml',
+  'learning',
+  'aa',
+  'latin',
+)
+const skill = fc.oneof(word, fc.constantFrom(...records.map(({ label }) => label)))
+const profile = fc.record({
+  displayName: fc.constantFrom('Jan', 'Aaron', 'Carl Java'),
+  title: fc.option(fc.constantFrom('Java writer', 'Teacher')),
+  skills: fc.uniqueArray(fc.record({ name: skill, verified: fc.boolean() }), {
+    selector: ({ name }) => name.toLowerCase(),
+    maxLength: 4,
+  }),
+})
+type Step = { slot: number; profile: Omit<Seeker, 'username'> } | { slot: number; listed: boolean }
+const step = fc.oneof(fc.record({ slot, profile }), fc.record({ slot, listed: fc.boolean() }))
+const queries = ['ja', 'java', 'jd', 'js', 'ml', 'le', 'aa', 'c ', '@ja', 'java 1', 'teach']
+
+test('after any sequence of edits and consents, a search finds what a scan of all candidates finds', async () => {
+  const steps = fc.array(fc.tuple(step, fc.subarray(queries)), { minLength: 1, maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(steps, async (taken) => {
+      await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
+      const people = new Map<string, { seeker: Seeker; listed: boolean }>()
+      for (const [change, asked] of taken) {
+        await take(change, people)
+        const listed = [...people.values()].flatMap((one) => (one.listed ? [one.seeker] : []))
+        for (const q of asked) {
+          const expected = searchByHand(listed, records, { q, limit: 3 })
+          assert.deepEqual(await found(search, q, 3), expected, q)
+        }
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+async function take(
+  change: Step,
+  people: Map<string, { seeker: Seeker; listed: boolean }>,
+): Promise<void> {
+  const username = `java-${change.slot}`
+  const known = people.get(username)
+  if ('profile' in change) {
+    if (known?.listed === false) return
+    const seeker = { username, ...change.profile }
+    await register(kept, [publicLine({ ...seeker, externalId: username })])
+    people.set(username, { seeker, listed: true })
+    return
+  }
+  if (known === undefined) return
+  const textVersion = change.listed ? '1' : null
+  const wish = { permission: 'search_listing', textVersion, by: 'test', at: now } as const
+  await changeConsent(kept, username, wish)
+  people.set(username, { ...known, listed: change.listed })
+}

@@ -3,7 +3,6 @@
  * triggers that take the person out of the index and put them into search_queue. `keepingIndex` wraps the database of every command,
  * so that what a transaction has put there is in the index again when it commits. `indexLeftovers` is a worker's job: it takes up what
  * a transaction without that left behind, or a vocabulary with other names. After a crash the queue says what is left to do.
- * Whatever changes in the index is noted in search_changes by triggers, for those who keep what they found; `renewSearchEpoch` forgets it.
  */
 
 import { type Db, planAnew, type Tx } from '../platform/db/db.ts'
@@ -12,7 +11,6 @@ import { findWorkers, lockWorkers, type Worker } from '../workers/store.ts'
 import type { Card } from './card.ts'
 import type { SkillNames } from './skill-names.ts'
 import {
-  beginEpoch,
   type NewEntry,
   replaceEntries,
   replaceVocabulary,
@@ -66,16 +64,6 @@ export function searchIndexer(db: Db, names: SkillNames): () => Promise<unknown>
     adopted = true
     return indexLeftovers(db, names)
   }
-}
-
-/** A worker's job. How often it runs bounds how many notes of changes there are, and for how long answers stay with a process that is asked. */
-export async function renewSearchEpoch(db: Db): Promise<void> {
-  let haveAllGone = false
-  while (!haveAllGone)
-    haveAllGone = await db.transaction(async (tx) => {
-      await planAnew(tx)
-      return beginEpoch(tx)
-    })
 }
 
 async function indexWorkers(tx: Tx, workerIds: readonly string[], names: SkillNames) {

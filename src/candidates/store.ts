@@ -1,4 +1,4 @@
-/** All SQL of search_entries, search_terms, search_queue, search_vocabulary, search_changes and search_epoch. Triggers of the database write there too: see the migration. */
+/** All SQL of search_entries, search_terms, search_queue and search_vocabulary. Triggers of the database write there too: see the migration. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Card, Search } from './card.ts'
 import type { OtherLabels } from './skill-names.ts'
@@ -60,46 +60,16 @@ export async function replaceEntries(
 /** A search, and where else than under its own text the index has what it finds. */
 export interface Lookup extends Search, OtherLabels {}
 
-/** What a statement saw of the index: nothing that it can be asked for, but the database can say whether that still stands. */
-export interface Sight {
-  snapshot: string
-  epoch: string
-}
-
-export interface Asked extends Lookup {
-  /** In which the same search found what is kept of it. */
-  seen: Sight | null
-}
-
-export interface Found {
-  /** In order (decision D35); null where what was found in `seen` stands. */
-  cards: Card[] | null
-  /** Null where nothing that is found now may be kept. */
-  seen: Sight | null
-}
-
-export async function findCards(db: Queryable, asked: readonly Asked[]): Promise<Found[]> {
-  const rows = await db.rows<{ cards: string; snapshot: string; epoch: string | null }>(sql`
-    select search_cards(${asked.map(({ text }) => text)}::text[],
-        ${asked.map(({ handlesAlone }) => handlesAlone)}::boolean[], ${asked.map(({ limit }) => limit)}::int[],
-        ${asked.map(({ same }) => same.join('\n'))}::text[], ${asked.map(({ akin }) => akin.join('\n'))}::text[],
-        ${asked.map(({ seen }) => seen?.snapshot)}::pg_snapshot[], ${asked.map(({ seen }) => seen?.epoch)}::text[]) as cards,
-      (select pg_current_snapshot()::text) as snapshot, (select search_epoch_now()) as epoch`)
-  return rows.map(({ cards, snapshot, epoch }) => ({
-    cards: cards === '' ? null : JSON.parse(cards),
-    seen: epoch === null ? null : { snapshot, epoch },
-  }))
-}
-
-const changesForgottenMax = 100_000
-
-/** From now on nothing stands that was found before, so that notes of earlier changes can go. Says whether all of them have gone. */
-export async function beginEpoch(tx: Tx): Promise<boolean> {
-  await tx.run(sql`
-    insert into search_epoch default values on conflict (singleton) do update set epoch = excluded.epoch`)
-  const forgotten = await tx.run(sql`
-    delete from search_changes where ctid = any(array(select ctid from search_changes limit ${changesForgottenMax}))`)
-  return forgotten < changesForgottenMax
+/** Returns the cards of each search, best match first (decision D35). */
+export async function findCards(db: Queryable, lookups: readonly Lookup[]): Promise<Card[][]> {
+  const rows = await db.rows<{ cards: string }>(sql`
+    select search_cards(${lookups.map(({ text }) => text)}::text[],
+      ${lookups.map(({ handlesAlone }) => handlesAlone)}::boolean[],
+      ${lookups.map(({ limit }) => limit)}::int[],
+      ${lookups.map(({ same }) => same.join('\n'))}::text[],
+      ${lookups.map(({ akin }) => akin.join('\n'))}::text[],
+      ${lookups.map(() => null)}::pg_snapshot[], ${lookups.map(() => null)}::text[]) as cards`)
+  return rows.map(({ cards }) => JSON.parse(cards))
 }
 
 /** Says whether the index was built with other names than these, and from now on these count: everybody in it is put into the queue. */

@@ -2,7 +2,7 @@
 import { deleteEndedSessions } from '../../accounts/session-store.ts'
 import { sessionTimes } from '../../accounts/sessions.ts'
 import { sweepReports } from '../../agent-decisions/retention.ts'
-import { renewSearchEpoch, searchIndexer } from '../../candidates/keep-index.ts'
+import { searchIndexer } from '../../candidates/keep-index.ts'
 import { skillNames } from '../../candidates/skill-names.ts'
 import type { Job } from '../../platform/job-runner.ts'
 import { sweepRateWindows } from '../../platform/rate-limit/shared-limiter.ts'
@@ -32,7 +32,6 @@ export function backgroundJobs(
       everyMs: 1_000,
       run: searchIndexer(db, skillNames(vocabulary.records)),
     },
-    { name: 'renew search epoch', everyMs: 300_000, run: () => renewSearchEpoch(db) },
     ...scoreJobs({ db, clock, log, rules, issuer }),
     ...keyJobs({ config, db, log, clock }),
     ...creditJobs({ db, log, clock }),

@@ -2,12 +2,10 @@
  * A database in which every registered worker is indexed for search, as after registration by the
  * command line.
  */
-import assert from 'node:assert/strict'
 import { keepingIndex } from '../../../src/candidates/keep-index.ts'
 import type { SearchResult } from '../../../src/candidates/schema.ts'
-import { lookupOf, type SearchCandidates } from '../../../src/candidates/search.ts'
+import type { SearchCandidates } from '../../../src/candidates/search.ts'
 import { type NamedRecord, skillNames } from '../../../src/candidates/skill-names.ts'
-import { findCards, type Sight } from '../../../src/candidates/store.ts'
 import { type Db, sql } from '../../../src/platform/db/db.ts'
 import type { Seeker } from '../oracle/search-oracle.ts'
 import { now, publicLine, register } from './workers.ts'
@@ -38,16 +36,6 @@ export async function registerSeekers(db: Db, people: readonly Seeker[]): Promis
 export async function found(search: SearchCandidates, q: string, limit = 50): Promise<string[]> {
   const { candidates }: SearchResult = JSON.parse(await search(q, limit))
   return candidates.map(({ username }) => username)
-}
-
-/**
- * Repeats the search `q` with the state `seen` of an earlier search. `stands` is true if the
- * earlier result is still current; the returned `seen` is the state now.
- */
-export async function look(db: Db, q: string, seen: Sight | null = null) {
-  const [answer] = await findCards(db, [{ ...lookupOf(q, 18, names), seen }])
-  assert.ok(answer !== undefined)
-  return { stands: answer.cards === null, seen: answer.seen }
 }
 
 /** Stores an active score of a registered worker. `scoreId` has 64 hex characters. */
