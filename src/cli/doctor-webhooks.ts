@@ -19,7 +19,7 @@ export async function webhookFinding(db: Queryable): Promise<Finding> {
       `events wait since ${wireTime(unplacedSince)}: start \`assay serve\` or \`assay jobs\`, with SECRETS_KEYRING.`,
     )
   const { active, failing } = await countDeliveries(db, now)
-  const [longest] = await findFailingNow(db, { userId: null, limit: 1 })
+  const [longest] = await findFailingNow(db, { owner: 'any', limit: 1 })
   if (longest === undefined) return ok(check, `active endpoints: ${active}, none fails`)
   return warn(
     check,

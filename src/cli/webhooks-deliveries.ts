@@ -16,7 +16,7 @@ export function deliveriesCommand(
   const limit = /^\d{1,4}$/.test(flags.limit) ? Number(flags.limit) : 0
   if (limit < 1 || limit > 1_000) throw new UsageError('--limit is a number from 1 to 1000.')
   return withDatabase(config, async (db) => {
-    const deliveries = await findAttempts(db, { endpointId, userId: null, limit })
+    const deliveries = await findAttempts(db, { endpointId, owner: 'any', limit })
     if (deliveries === null) {
       const message = `There is no webhook endpoint ${endpointId}.`
       return done({ ok: false, message }, [message], 1)

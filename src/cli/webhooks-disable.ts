@@ -15,7 +15,7 @@ export function disableEndpointCommand(config: Config, endpointId: string): Prom
   return withDatabase(config, async (db) => {
     const now = systemClock()
     const disabled = await db.transaction(async (tx) => {
-      const wish = { endpointId, userId: null, reason: 'operator', now } as const
+      const wish = { endpointId, owner: 'any', reason: 'operator', now } as const
       const answer = await disableEndpoint(tx, wish)
       if (answer?.changed) {
         const subjects = [answer.endpoint.id]

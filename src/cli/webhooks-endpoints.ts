@@ -58,8 +58,8 @@ async function failingEndpoints(
   db: Db,
   { account, limit }: { account: string | undefined; limit: number },
 ): Promise<Outcome> {
-  const userId = account === undefined ? null : (await accountNamed(db, account)).id
-  const failing = await findFailingNow(db, { userId, limit })
+  const owner = account === undefined ? 'any' : { userId: (await accountNamed(db, account)).id }
+  const failing = await findFailingNow(db, { owner, limit })
   const ids = failing.map(({ id }) => id)
   const rows = new Map(
     (await findEndpoints(db, ids, systemClock())).map((row) => [row.id, row] as const),

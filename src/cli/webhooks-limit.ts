@@ -21,7 +21,7 @@ export function limitCommand(
 ): Promise<Outcome> {
   const limits = limitsOf(flags)
   return changeEndpoint(config, endpoint, async (tx, id) => {
-    if ((await lockEndpoint(tx, { endpointId: id, userId: null })) === undefined)
+    if ((await lockEndpoint(tx, { endpointId: id, owner: 'any' })) === undefined)
       return refusalOf('no such endpoint')
     await setLimits(tx, id, limits)
     return {

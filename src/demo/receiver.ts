@@ -85,7 +85,7 @@ async function register(
   const before = await findEndpoints(tx, await findActiveIds(tx, account.id), now)
   const left = before.filter((one) => one.description === description).map(({ id }) => id)
   for (const endpointId of left)
-    await disableEndpoint(tx, { endpointId, userId: account.id, reason: 'owner', now })
+    await disableEndpoint(tx, { endpointId, owner: { userId: account.id }, reason: 'owner', now })
   const read = readEndpointRequest({ url, events: [...eventTypeNames], description }, rules)
   if ('fault' in read) throw new Error(`the demo's receiver: ${read.fault}`)
   const wish = { userId: account.id, request: read.request, idempotencyKey: null, now }

@@ -148,7 +148,7 @@ test('the role may do everything that the routes of webhooks and agent decisions
   assert.ok('endpoint' in created)
   assert.equal((await createOrReplayEndpoint(asServer, rules, wish)).outcome, 'replayed')
   const endpointId = created.endpoint.id
-  const disabling = { endpointId, userId, reason: 'owner', now: new Date() } as const
+  const disabling = { endpointId, owner: { userId }, reason: 'owner', now: new Date() } as const
   const disabled = await asServer.transaction((tx) => disableEndpoint(tx, disabling))
   assert.equal(disabled?.changed, true)
   assert.deepEqual((await readFeed(asServer, { types: 'score.updated', after: '1' }))?.events, [])

@@ -136,7 +136,7 @@ function disabledAtWork(endpointId: string, now: Date): Promise<boolean> {
       where endpoint_id = ${endpointId} and finished_at is null and lease_id is null
       limit 1 for update skip locked`)
     if (waiting.length === 0) return false
-    await disableEndpoint(tx, { endpointId, userId: null, reason: 'owner', now })
+    await disableEndpoint(tx, { endpointId, owner: 'any', reason: 'owner', now })
     return true
   })
 }

@@ -36,7 +36,7 @@ async function underWay(count: number) {
 async function testEventUnderWay() {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await db.transaction((tx) =>
-    queueTestEvent(tx, { endpointId: id, userId: null, type: 'score.updated', at: began }),
+    queueTestEvent(tx, { endpointId: id, owner: 'any', type: 'score.updated', at: began }),
   )
   return { id, deliveries: await lease(db, id) }
 }

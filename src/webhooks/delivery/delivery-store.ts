@@ -1,7 +1,7 @@
 /** SQL of webhook_deliveries and webhook_attempts, except fan-out, leasing and acknowledging. */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { EventType } from '../events/event-types.ts'
-import type { EndpointOf } from './endpoint-store.ts'
+import { type EndpointOf, ownerId } from './endpoint-store.ts'
 import type { attemptResults, triggers } from './outcome.ts'
 
 /**
@@ -153,8 +153,9 @@ export interface AttemptsWanted extends EndpointOf {
  */
 export async function findAttempts(
   db: Queryable,
-  { endpointId, userId, limit }: AttemptsWanted,
+  { endpointId, owner, limit }: AttemptsWanted,
 ): Promise<ShownAttempt[] | null> {
+  const userId = ownerId(owner)
   const rows = await db.rows<ShownAttempt | { id: null }>(sql`
     select a.* from webhook_endpoints n left join lateral (
       select a.id, a.event_id as "eventId", a.event_type as "eventType", a.attempt, a.trigger,

@@ -97,13 +97,18 @@ export interface EndpointState {
   testedAt: Date | null
 }
 
-/**
- * An endpoint on behalf of a caller: `userId` is the account that must own it, or null for the
- * operator.
- */
+/** The account that must own an endpoint. `any` is for operators and jobs alone. */
+export type EndpointOwner = { userId: string } | 'any'
+
+/** An endpoint on behalf of a caller. */
 export interface EndpointOf {
   endpointId: string
-  userId: string | null
+  owner: EndpointOwner
+}
+
+/** Returns the owner for a statement: null for any. */
+export function ownerId(owner: EndpointOwner): string | null {
+  return owner === 'any' ? null : owner.userId
 }
 
 /**
@@ -112,8 +117,9 @@ export interface EndpointOf {
  */
 export async function lockEndpoint(
   tx: Tx,
-  { endpointId, userId }: EndpointOf,
+  { endpointId, owner }: EndpointOf,
 ): Promise<EndpointState | undefined> {
+  const userId = ownerId(owner)
   const [row] = await tx.rows<EndpointState>(sql`
     select id, user_id as "userId", url, event_types as "eventTypes", created_at as "createdAt",
       disabled_at as "disabledAt", disabled_reason as "disabledReason", paused_at as "pausedAt",
@@ -211,13 +217,13 @@ export interface FailingNow {
 }
 
 /**
- * Returns the failing endpoints of one account, or of all for null. The endpoint that has failed
- * longest comes first.
+ * Returns the failing endpoints of one owner. The endpoint that has failed longest comes first.
  */
 export function findFailingNow(
   db: Queryable,
-  { userId, limit }: { userId: string | null; limit: number },
+  { owner, limit }: { owner: EndpointOwner; limit: number },
 ): Promise<FailingNow[]> {
+  const userId = ownerId(owner)
   return db.rows<FailingNow>(sql`
     select n.id, n.failing_since as "failingSince",
       n.consecutive_failures as "consecutiveFailures", n.last_success_at as "lastSuccessAt",

@@ -40,7 +40,7 @@ test('a test event is sent once through the same queue, marked as a test; one a 
   const { id, userId, secret } = await createEndpoint(db, url, { types: ['score.updated'] })
   const queue = (at: Date) =>
     db.transaction((tx) =>
-      queueTestEvent(tx, { endpointId: id, userId, type: 'dispute.opened', at }),
+      queueTestEvent(tx, { endpointId: id, owner: { userId }, type: 'dispute.opened', at }),
     )
   const first = await queue(began)
   assert.equal(first.outcome, 'queued')
@@ -67,16 +67,16 @@ test("another account's endpoint is not found: nothing is queued, shown or disab
   const { userId } = await createEndpoint(db, 'https://hooks.example/')
   const type = 'score.updated'
   const queued = await db.transaction((tx) =>
-    queueTestEvent(tx, { endpointId, userId, type, at: began }),
+    queueTestEvent(tx, { endpointId, owner: { userId }, type, at: began }),
   )
   assert.deepEqual(queued, { outcome: 'no such endpoint' })
   assert.deepEqual(await statusesIn(db), [])
-  assert.equal(await findAttempts(db, { endpointId, userId, limit: 1 }), null)
+  assert.equal(await findAttempts(db, { endpointId, owner: { userId }, limit: 1 }), null)
   const disabled = await db.transaction((tx) =>
-    disableEndpoint(tx, { endpointId, userId, reason: 'owner', now: began }),
+    disableEndpoint(tx, { endpointId, owner: { userId }, reason: 'owner', now: began }),
   )
   assert.equal(disabled, null)
-  assert.deepEqual(await findAttempts(db, { endpointId, userId: null, limit: 1 }), [])
+  assert.deepEqual(await findAttempts(db, { endpointId, owner: 'any', limit: 1 }), [])
 })
 
 test('an event is sent again on request, as a delivery of its own', async () => {

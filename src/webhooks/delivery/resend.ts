@@ -19,7 +19,7 @@ export async function resendEvent(
   tx: Tx,
   { endpointId, eventId, at }: { endpointId: string; eventId: string; at: Date },
 ): Promise<Resent> {
-  const endpoint = await lockEndpoint(tx, { endpointId, userId: null })
+  const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return 'no such endpoint'
   if (endpoint.disabledAt !== null) return 'disabled'
   const ref = randomBytes(8).toString('hex')
@@ -42,7 +42,7 @@ export async function replaySince(
   tx: Tx,
   { endpointId, since, at, limit = 1_000 }: Recovery,
 ): Promise<Recovered> {
-  const endpoint = await lockEndpoint(tx, { endpointId, userId: null })
+  const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return { outcome: 'no such endpoint' }
   if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
   const ref = `recovery ${at.toISOString()}`
@@ -72,9 +72,9 @@ export type TestQueued =
  */
 export async function queueTestEvent(
   tx: Tx,
-  { endpointId, userId, type, at }: EndpointOf & { type: EventType; at: Date },
+  { endpointId, owner, type, at }: EndpointOf & { type: EventType; at: Date },
 ): Promise<TestQueued> {
-  const endpoint = await lockEndpoint(tx, { endpointId, userId })
+  const endpoint = await lockEndpoint(tx, { endpointId, owner })
   if (endpoint === undefined) return { outcome: 'no such endpoint' }
   if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
   const waitMs = (endpoint.testedAt?.getTime() ?? Number.NEGATIVE_INFINITY) + testPauseMs - +at

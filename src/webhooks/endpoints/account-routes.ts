@@ -86,11 +86,11 @@ export function accountWebhookEndpoints(options: AccountWebhooksOptions): Endpoi
       async answer({ caller, path: { endpointId }, body }) {
         const read = readTestRequest(body)
         if ('fault' in read) return refuse('invalid_field', { message: read.fault })
-        const { accountId: userId } = sessionOf(caller)
+        const owner = { userId: sessionOf(caller).accountId }
         const { eventType } = read
         const at = clock()
         const queued = await db.transaction((tx) =>
-          queueTestEvent(tx, { endpointId, userId, type: eventType, at }),
+          queueTestEvent(tx, { endpointId, owner, type: eventType, at }),
         )
         return testAnswer(queued, { endpointId, eventType, at })
       },
@@ -113,9 +113,9 @@ export function accountWebhookEndpoints(options: AccountWebhooksOptions): Endpoi
         404: notFoundResponse,
       },
       async answer({ caller, path: { endpointId }, query }) {
-        const { accountId: userId } = sessionOf(caller)
+        const owner = { userId: sessionOf(caller).accountId }
         const limit = Number(query.limit)
-        const attempts = await findAttempts(db, { endpointId, userId, limit })
+        const attempts = await findAttempts(db, { endpointId, owner, limit })
         return attempts === null
           ? refuse('webhook_endpoint_not_found')
           : { status: 200, body: wireList(attempts) }

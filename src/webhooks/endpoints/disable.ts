@@ -21,9 +21,9 @@ export interface Disabling extends EndpointOf {
  */
 export async function disableEndpoint(
   tx: Tx,
-  { endpointId, userId, reason, now }: Disabling,
+  { endpointId, owner, reason, now }: Disabling,
 ): Promise<{ endpoint: EndpointRow; changed: boolean } | null> {
-  if ((await lockEndpoint(tx, { endpointId, userId })) === undefined) return null
+  if ((await lockEndpoint(tx, { endpointId, owner })) === undefined) return null
   const disabled = await setDisabled(tx, [endpointId], { reason, at: now })
   await cancelDeliveries(tx, disabled, now)
   const [endpoint] = await findEndpoints(tx, [endpointId], now)

@@ -15,7 +15,7 @@ export async function enableEndpoint(
   tx: Tx,
   { endpointId, activeMax, at }: { endpointId: string; activeMax: number; at: Date },
 ): Promise<Enabled> {
-  const endpoint = await lockEndpoint(tx, { endpointId, userId: null })
+  const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return 'no such endpoint'
   if (endpoint.disabledAt === null) return 'active already'
   await lockCreating(tx, endpoint.userId)
@@ -30,7 +30,7 @@ export async function pauseEndpoint(
   id: string,
   at: Date | null,
 ): Promise<EndpointState | undefined> {
-  const endpoint = await lockEndpoint(tx, { endpointId: id, userId: null })
+  const endpoint = await lockEndpoint(tx, { endpointId: id, owner: 'any' })
   if (endpoint !== undefined && (endpoint.pausedAt === null) !== (at === null))
     await setPaused(tx, id, at)
   return endpoint

@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 import { everythingStored, formsOf } from '../../../test/support/oracle/everything-stored.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
-import { findSecrets } from '../delivery/endpoint-store.ts'
+import { type EndpointOwner, findSecrets } from '../delivery/endpoint-store.ts'
 import { openSecret, secretPrefix } from '../delivery/secret.ts'
 import { signingSecrets } from '../delivery/signing-secrets.ts'
 import { type Creation, type CreationWish, createOrReplayEndpoint } from './create.ts'
@@ -40,8 +40,8 @@ function made(creation: Creation) {
 }
 
 const create = (wish: CreationWish) => createOrReplayEndpoint(db, rules, wish)
-const disable = (endpointId: string, userId: string | null, at = later) =>
-  db.transaction((tx) => disableEndpoint(tx, { endpointId, userId, reason: 'owner', now: at }))
+const disable = (endpointId: string, owner: EndpointOwner, at = later) =>
+  db.transaction((tx) => disableEndpoint(tx, { endpointId, owner, reason: 'owner', now: at }))
 const activeOf = async (userId: string) => findEndpoints(db, await findActiveIds(db, userId), now)
 
 test('an endpoint is created with its secret, and listed for its user alone', async () => {
@@ -124,7 +124,7 @@ test('a disabled endpoint makes room, and a refused creation has not used its ke
   const { endpoint } = made(await createOrReplayEndpoint(db, tight, wishOf({ userId })))
   const second = wishOf({ userId })
   assert.deepEqual(await createOrReplayEndpoint(db, tight, second), { outcome: 'at_maximum' })
-  await disable(endpoint.id, userId)
+  await disable(endpoint.id, { userId })
   const other = { ...second, request: { ...request, description: 'changed since' } }
   assert.equal((await createOrReplayEndpoint(db, tight, other)).outcome, 'created')
 })
@@ -138,9 +138,12 @@ test('disabling sets its time once; the creation’s repeat tells it, with the s
     updatedAt: later,
     disabledReason: 'owner' as const,
   }
-  assert.deepEqual(await disable(endpoint.id, wish.userId), { endpoint: expected, changed: true })
+  assert.deepEqual(await disable(endpoint.id, { userId: wish.userId }), {
+    endpoint: expected,
+    changed: true,
+  })
   const muchLater = new Date(later.getTime() + 1_000)
-  assert.deepEqual(await disable(endpoint.id, wish.userId, muchLater), {
+  assert.deepEqual(await disable(endpoint.id, { userId: wish.userId }, muchLater), {
     endpoint: expected,
     changed: false,
   })
@@ -169,14 +172,14 @@ test('a process whose clock is behind repeats, lists and disables what another h
   assert.equal((await findSecrets(db, [id], behind)).length, 1)
   const secrets = signingSecrets(await findSecrets(db, [id], behind), ring, behind)
   assert.equal(secrets?.current, first.signingSecret)
-  assert.equal((await disable(id, wish.userId, behind))?.changed, true)
+  assert.equal((await disable(id, { userId: wish.userId }, behind))?.changed, true)
 })
 
 test('somebody else’s endpoint is as one that is not there', async () => {
   const wish = wishOf()
   const { endpoint } = made(await create(wish))
-  assert.equal(await disable(endpoint.id, randomUUID()), null)
-  assert.equal(await disable(randomUUID(), wish.userId), null)
+  assert.equal(await disable(endpoint.id, { userId: randomUUID() }), null)
+  assert.equal(await disable(randomUUID(), { userId: wish.userId }), null)
   assert.equal((await activeOf(wish.userId)).length, 1)
 })
 
@@ -187,7 +190,7 @@ test('disabling cancels what waits for the endpoint, and nothing of another', as
       insert into webhook_deliveries
         (endpoint_id, event_id, event_type, body, trigger, due_at, created_at)
       values (${endpoint.id}, 'evt_test', 'score.updated', '{}', 'test', ${now}, ${now})`)
-  await disable(one.endpoint.id, null)
+  await disable(one.endpoint.id, 'any')
   const rows = await db.rows<{ id: string; status: string }>(sql`
     select endpoint_id as id, status from webhook_deliveries`)
   assert.deepEqual(
@@ -266,7 +269,7 @@ test('enabled again, an endpoint has a clean slate: not paused, not parked, not 
     update webhook_endpoints set paused_at = ${now}, parked_until = ${later}, failing_since = ${now},
       consecutive_failures = 20, warned_hours = 72, concurrency = 1
     where id = ${id}`)
-  await disable(id, null)
+  await disable(id, 'any')
   await db.transaction((tx) => enableEndpoint(tx, { endpointId: id, activeMax: 20, at: later }))
   assert.deepEqual(await slate(), clean)
 })
@@ -278,7 +281,7 @@ test('enabling is no way around the active maximum, however many are enabled at 
   const ids = await Promise.all(
     Array.from({ length: 6 }, async () => made(await create(wishOf({ userId }))).endpoint.id),
   )
-  for (const id of ids.slice(1)) await disable(id, userId)
+  for (const id of ids.slice(1)) await disable(id, { userId })
   const outcomes = await Promise.all(ids.slice(1).map(enable))
   assert.deepEqual(outcomes.toSorted(), [
     'at maximum',

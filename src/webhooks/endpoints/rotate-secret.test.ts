@@ -170,7 +170,7 @@ test('of two operators who replace a secret at once one is shown a secret that s
     return row?.count ?? 0
   }
   const both = await db.transaction(async (tx) => {
-    await lockEndpoint(tx, { endpointId: id, userId: null })
+    await lockEndpoint(tx, { endpointId: id, owner: 'any' })
     const replacing = [replace(id), replace(id)]
     while ((await waiting()) < replacing.length) await pause(2)
     return { replacing }

@@ -33,7 +33,7 @@ export async function rotateSecret(
   tx: Tx,
   { endpointId, ring, at, announcedHours = 24 }: Rotation,
 ): Promise<Rotated> {
-  const endpoint = await lockEndpoint(tx, { endpointId, userId: null })
+  const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return { outcome: 'no such endpoint' }
   if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
   const known = await findSecrets(tx, [endpointId], at)
@@ -68,7 +68,7 @@ export async function replaceSecret(
   { endpointId, ring }: Pick<Rotation, 'endpointId' | 'ring'>,
 ): Promise<Replaced> {
   const before = await findNewestSecretVersion(tx, endpointId)
-  if ((await lockEndpoint(tx, { endpointId, userId: null })) === undefined)
+  if ((await lockEndpoint(tx, { endpointId, owner: 'any' })) === undefined)
     return { outcome: 'no such endpoint' }
   if ((await findNewestSecretVersion(tx, endpointId)) !== before)
     return { outcome: 'replaced by another operator' }
@@ -98,7 +98,7 @@ async function addSecret(
 
 /** The announced secret signs from now on. False where none is announced. */
 export async function activateSecret(tx: Tx, endpointId: string, at: Date): Promise<boolean> {
-  const endpoint = await lockEndpoint(tx, { endpointId, userId: null })
+  const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return false
   const newest = (await findSecrets(tx, [endpointId], at)).at(-1)
   if (newest === undefined || newest.signsFrom <= at) return false

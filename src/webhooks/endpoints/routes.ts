@@ -103,8 +103,8 @@ export function webhookEndpoints(options: WebhooksOptions): Endpoint[] {
         404: notFoundResponse,
       },
       async answer({ caller, path: { endpointId } }) {
-        const userId = accountOf(caller)
-        const wish = { endpointId, userId, reason: 'owner', now: clock() } as const
+        const owner = { userId: accountOf(caller) }
+        const wish = { endpointId, owner, reason: 'owner', now: clock() } as const
         const disabled = await db.transaction((tx) => disableEndpoint(tx, wish))
         if (disabled === null) return refuse('webhook_endpoint_not_found')
         const { endpoint } = disabled

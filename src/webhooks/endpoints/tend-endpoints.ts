@@ -30,7 +30,7 @@ function disableFailing(
 ): Promise<boolean> {
   const reason = 'failing'
   return db.transaction(async (tx) => {
-    const disabled = await disableEndpoint(tx, { endpointId, userId: null, reason, now })
+    const disabled = await disableEndpoint(tx, { endpointId, owner: 'any', reason, now })
     const changed = disabled?.changed ?? false
     if (changed) await notices.record(tx, { endpointIds: [endpointId], reason, at: now })
     return changed

@@ -76,7 +76,7 @@ export async function createEndpoint(
 }
 
 export const disable = (db: Db, endpointId: string, now: Date) =>
-  db.transaction((tx) => disableEndpoint(tx, { endpointId, userId: null, reason: 'owner', now }))
+  db.transaction((tx) => disableEndpoint(tx, { endpointId, owner: 'any', reason: 'owner', now }))
 
 /** Publishes `count` events of the type, each about another worker. */
 export function happen(db: Db, type: EventType = 'score.updated', { count = 1, at = began } = {}) {
