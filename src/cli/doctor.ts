@@ -37,6 +37,7 @@ async function examine(env: Record<string, string | undefined>): Promise<Finding
     ...developmentWarnings(config).map((told) => warn('settings', told)),
     await dataFolder(config.dataDir),
     files,
+    signInMail(config),
     signatureLibrary(),
     await scoringEngine(),
     ...(await database(config, signers)),
@@ -51,6 +52,12 @@ function settingsOf(env: Record<string, string | undefined>): Config | Finding[]
     if (!(error instanceof ConfigError)) throw error
     return error.problems.map((problem) => fail('settings', problem))
   }
+}
+
+function signInMail({ mail }: Config): Finding {
+  return mail === null
+    ? ok('mail', 'off, because SMTP_URL is not set: `assay users sign-in-link EMAIL` prints a link')
+    : ok('mail', `sign-in links are sent by ${new URL(mail.smtpUrl).host}`)
 }
 
 async function database(config: Config, signers: ReadonlyMap<string, Signer>): Promise<Finding[]> {

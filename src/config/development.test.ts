@@ -26,7 +26,10 @@ test('the defaults of a deployment with https cause no warning', () => {
 })
 
 for (const [env, told] of [
-  [{ PUBLIC_URL: 'http://localhost:8080' }, /^PUBLIC_URL with http is for development: .*https/],
+  [
+    { PUBLIC_URL: 'http://localhost:8080' },
+    /^PUBLIC_URL with http is for development: .*https.*lacks Secure/,
+  ],
   [{ LOG_LEVEL: 'debug' }, /^LOG_LEVEL=debug is for development: /],
   [{ WEBHOOK_ALLOW_HTTP: 'true' }, /^WEBHOOK_ALLOW_HTTP=true is for development: /],
   [{ WEBHOOK_PORTS: 'any' }, /^WEBHOOK_PORTS=any is for development: /],

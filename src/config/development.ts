@@ -15,7 +15,8 @@ const developmentSettings: readonly DevelopmentSetting[] = [
   {
     setting: 'PUBLIC_URL with http',
     isUsed: ({ publicUrl }) => publicUrl.startsWith('http://'),
-    consequence: 'did:web requires https, so no other verifier finds your keys',
+    consequence:
+      'did:web requires https, so no other verifier finds your keys, and the session cookie lacks Secure',
   },
   {
     setting: 'LOG_LEVEL=debug',

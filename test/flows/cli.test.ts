@@ -586,6 +586,7 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
   const keyed = await run(['doctor'])
   assert.match(keyed.out, /^ok +signing key/m)
   assert.match(keyed.out, /^ok +settings kept +all \d+ .*in force/m)
+  assert.match(keyed.out, /^ok +mail +off.*SMTP_URL.*sign-in-link/m)
   writeFileSync(join(keys, 'broken.pem'), 'no key')
   const broken = await run(['doctor'])
   assert.equal(broken.code, 1)
@@ -597,6 +598,7 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
   const elsewhere = await run(['doctor'])
   assert.equal(elsewhere.code, 0)
   assert.match(elsewhere.out, /^warn +status lists .*scores\.example\.org.*localhost%3A9000/m)
+  assert.match(elsewhere.out, /^warn +settings +PUBLIC_URL with http .*cookie lacks Secure/m)
   env.FORMER_PUBLIC_URLS = 'https://scores.example.org'
   assert.match((await run(['doctor'])).out, /^ok +status lists/m)
   env.NODES = '-1'
