@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { after, test } from 'node:test'
 import { newSession } from '../../test/support/build/sessions.ts'
+import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { type MailServer, startMailServer } from '../../test/support/start/mail-server.ts'
 import { freePort } from '../../test/support/start/processes.ts'
@@ -214,6 +215,28 @@ test('with open sign-up an unknown address gets one user and one account with cr
       ['accounts.created', 'service'],
     ],
   )
+})
+
+test('a sign-up that ends between two statements leaves no user and no account, and the next attempt makes both', async () => {
+  const address = 'interrupted@example.com'
+  const made = async () =>
+    (
+      await db.rows(sql`
+        select 1 from users u join memberships m on m.user_id = u.id
+        join credit_accounts c on c.account_id = m.account_id where u.email = ${address}`)
+    ).length
+  const accountsBefore = (await db.rows(sql`select 1 from accounts`)).length
+  const interrupted = await cutOffEverywhere(
+    db,
+    (bounded) =>
+      bounded.transaction((tx) => signUpUser(tx, { email: address, credits: 25 }, new Date(begun))),
+    async (cutOff) => {
+      assert.equal(await made(), cutOff ? 0 : 1)
+      const accounts = (await db.rows(sql`select 1 from accounts`)).length
+      assert.equal(accounts, accountsBefore + (cutOff ? 0 : 1))
+    },
+  )
+  assert.ok(interrupted >= 8, `${interrupted} boundaries`)
 })
 
 test('several processes send each due mail once', async () => {
