@@ -1,0 +1,166 @@
+/**
+ * Runs the commands of the docs as printed, page by page in the order of docs/README.md, on the
+ * database of one fresh demo.
+ *
+ * A fence `sh` is run. A fence `json` or `text` after it is the response, which must have the
+ * printed shape. A fence `ts` or `python` whose first line is a comment with a file name is saved
+ * under that name. `sh production` needs a deployment of its own, `sh python` needs PyNaCl, and
+ * `sh demo` ends or changes the demo itself: the first and the last are not run.
+ */
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { freePort, programs, startServer, temporaryFolder } from './support/start/processes.ts'
+
+interface Fence {
+  /** The words after the backticks. */
+  info: string
+  text: string
+  /** Line of the page at which the fence begins. */
+  line: number
+}
+
+const printedBase = 'localhost:8080'
+const separator = '\u001e'
+const hasPyNaCl = spawnSync('python3', ['-c', 'import nacl']).status === 0
+
+function fencesOf(page: string): Fence[] {
+  return [...page.matchAll(/^( *)```(\S[^\n]*)\n(.*?)^\1```$/gms)].map((match) => {
+    const [, , info = '', text = ''] = match
+    return { info, text, line: page.slice(0, match.index).split('\n').length }
+  })
+}
+
+/** Returns the pages in the order of their first link in docs/README.md. */
+function pagesInOrder(): string[] {
+  const links = readFileSync('docs/README.md', 'utf8').matchAll(/\]\(([a-z0-9-]+\.md)\)/g)
+  return [...new Set([...links].map(([, page = '']) => page))]
+}
+
+/** Returns a folder like a fresh clone, with the installation replaced by `bin/assay`. */
+function clone(): string {
+  const folder = temporaryFolder()
+  mkdirSync(join(folder, 'bin'))
+  cpSync('docs', join(folder, 'docs'), { recursive: true })
+  for (const name of ['vectors', 'vocabulary', 'engines', 'events'])
+    symlinkSync(resolve(name), join(folder, name))
+  const script = `#!/bin/sh\nexec '${process.execPath}' '${resolve('src/cli/assay.ts')}' "$@"\n`
+  writeFileSync(join(folder, 'bin/assay'), script, { mode: 0o755 })
+  return folder
+}
+
+function runs({ info }: Fence): boolean {
+  return info === 'sh' || (info === 'sh python' && hasPyNaCl)
+}
+
+/** Runs the commands of a page in one shell. Returns what each fence printed, by its line. */
+async function run(
+  fences: readonly Fence[],
+  { folder, env }: { folder: string; env: Record<string, string> },
+): Promise<Map<number, string>> {
+  const steps = fences.filter(runs).map((fence) => `printf '${separator}${fence.line}\\n'\n${fence.text}`)
+  const shell = spawn('/bin/sh', ['-e', '-c', `exec 2>&1\n${steps.join('')}printf '${separator}'`], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let out = ''
+  shell.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+  })
+  const [code] = await once(shell, 'close')
+  const parts = out.split(separator).slice(1)
+  assert.equal(code, 0, `the fence of line ${parts.at(-1)} ended with ${code}`)
+  return new Map(
+    parts.slice(0, -1).map((part) => {
+      const end = part.indexOf('\n')
+      return [Number(part.slice(0, end)), part.slice(end + 1)]
+    }),
+  )
+}
+
+/** Returns the JSON in an output, which may begin with headers. */
+function jsonIn(output: string): unknown {
+  return JSON.parse(output.slice(output.search(/^[{[]/m)))
+}
+
+/**
+ * Fails where the response lacks a printed member, has another type there, or another word. Texts
+ * with digits or `…` may differ.
+ */
+function assertShape(actual: unknown, printed: unknown, at = 'response'): void {
+  if (typeof printed === 'string' && /[\d…]/.test(printed)) {
+    assert.equal(typeof actual, 'string', at)
+  } else if (typeof printed === 'number') {
+    assert.equal(typeof actual, 'number', at)
+  } else if (Array.isArray(printed)) {
+    assert.ok(Array.isArray(actual), `${at} is an array`)
+    for (const [i, item] of printed.entries()) assertShape(actual[i], item, `${at}[${i}]`)
+  } else if (typeof printed === 'object' && printed !== null) {
+    assert.ok(typeof actual === 'object' && actual !== null, `${at} is an object`)
+    for (const [name, value] of Object.entries(printed))
+      assertShape((actual as Record<string, unknown>)[name], value, `${at}.${name}`)
+  } else assert.equal(actual, printed, at)
+}
+
+/** Removes from a line all that differs from run to run. */
+function constantPart(line: string): string {
+  return line
+    .replace(/[\w.:+-]*\d[\w.:+-]*/g, '0')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+function assertLines(actual: string, printed: string): void {
+  const lines = actual.split('\n').map(constantPart)
+  let from = 0
+  for (const line of printed.split('\n').filter((text) => text.trim() !== '' && text !== '…')) {
+    const [start = '', ...rest] = line.split('…').map(constantPart)
+    const found = lines.findIndex(
+      (one, i) => i >= from && one.startsWith(start) && rest.every((part) => one.includes(part)),
+    )
+    assert.ok(found >= 0, `printed is "${line}", but the output is:\n${actual}`)
+    from = found
+  }
+}
+
+test('the commands of every page run, in the order of docs/README.md, on one fresh database', async (t) => {
+  const folder = clone()
+  const port = await freePort()
+  const settings = {
+    ASSAY_DATA_DIR: join(folder, '.data'),
+    PUBLIC_URL: `http://localhost:${port}`,
+  }
+  const server = await startServer({ ...settings, PORT: String(port) }, ['--demo'])
+  const env = {
+    ...programs,
+    ...settings,
+    HOME: folder,
+    PATH: `${dirname(process.execPath)}:${programs.PATH}`,
+  }
+  for (const page of pagesInOrder())
+    await t.test(page, async (one) => {
+      const text = readFileSync(join('docs', page), 'utf8')
+      const fences = fencesOf(text.replaceAll(printedBase, `localhost:${port}`))
+      for (const { info, text } of fences) {
+        const [, name] = /^(?:\/\/|#) (\S+\.(?:ts|py))\n/.exec(text) ?? []
+        if (name !== undefined && /^(ts|python)$/.test(info)) writeFileSync(join(folder, name), text)
+      }
+      if (!hasPyNaCl && fences.some(({ info }) => info === 'sh python'))
+        one.diagnostic('PyNaCl is not installed: the Python program was NOT run')
+      const outputs = await run(fences, { folder, env })
+      let output: string | undefined
+      for (const fence of fences) {
+        if (fence.info.startsWith('sh')) output = outputs.get(fence.line)
+        if (output === undefined) continue
+        const place = `docs/${page}:${fence.line}`
+        if (fence.info === 'json') assertShape(jsonIn(output), JSON.parse(fence.text), place)
+        if (fence.info === 'text') assertLines(output, fence.text)
+      }
+    })
+  server.signal('SIGTERM')
+  await server.ended
+})
