@@ -61,12 +61,18 @@ async function run(
   fences: readonly Fence[],
   { folder, env }: { folder: string; env: Record<string, string> },
 ): Promise<Map<number, string>> {
-  const steps = fences.filter(runs).map((fence) => `printf '${separator}${fence.line}\\n'\n${fence.text}`)
-  const shell = spawn('/bin/sh', ['-e', '-c', `exec 2>&1\n${steps.join('')}printf '${separator}'`], {
-    cwd: folder,
-    env,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
+  const steps = fences
+    .filter(runs)
+    .map((fence) => `printf '${separator}${fence.line}\\n'\n${fence.text}`)
+  const shell = spawn(
+    '/bin/sh',
+    ['-e', '-c', `exec 2>&1\n${steps.join('')}printf '${separator}'`],
+    {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  )
   let out = ''
   shell.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text
@@ -147,7 +153,8 @@ test('the commands of every page run, in the order of docs/README.md, on one fre
       const fences = fencesOf(text.replaceAll(printedBase, `localhost:${port}`))
       for (const { info, text } of fences) {
         const [, name] = /^(?:\/\/|#) (\S+\.(?:ts|py))\n/.exec(text) ?? []
-        if (name !== undefined && /^(ts|python)$/.test(info)) writeFileSync(join(folder, name), text)
+        if (name !== undefined && /^(ts|python)$/.test(info))
+          writeFileSync(join(folder, name), text)
       }
       if (!hasPyNaCl && fences.some(({ info }) => info === 'sh python'))
         one.diagnostic('PyNaCl is not installed: the Python program was NOT run')

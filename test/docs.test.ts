@@ -34,7 +34,7 @@ import { readRegistration } from '../src/workers/registration.ts'
 import { registration } from '../src/workers/schema.ts'
 import { origin, signer } from './support/build/credentials.ts'
 
-const page = readFileSync('docs/verify-a-credential.md', 'utf8')
+const page = readFileSync('docs/verify-offline.md', 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'assay-docs-'))
 after(() => rmSync(folder, { recursive: true }))
 
@@ -199,8 +199,8 @@ test('the example workers are accepted as printed, and every field of a worker a
     assert.match(operate, new RegExp(`\`${name}\`|"${name}":`), name)
 })
 
-test('the page for receivers documents every member of every event and prints a body as it is sent', () => {
-  const receive = readFileSync('docs/receive-webhooks.md', 'utf8')
+test('the page of events documents every member of every event and prints a body as it is sent', () => {
+  const receive = readFileSync('docs/webhook-events.md', 'utf8')
   const { events } = JSON.parse(readFileSync('vectors/webhook-events.json', 'utf8'))
   assert.ok(receive.includes(`\n${events[0].body}\n`))
   assert.deepEqual(
