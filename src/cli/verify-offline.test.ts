@@ -12,7 +12,7 @@ import {
   signerOf,
   vectorCredentials,
 } from '../../test/support/build/credentials.ts'
-import { didDocumentOf, publicKeyDocumentOf } from '../score-credentials/key-documents.ts'
+import { didDocumentOf, publicKeyDocumentOf } from '../score-credentials/documents.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { bitsOf, statusListPayload, statusListProofs } from '../score-credentials/status-list.ts'

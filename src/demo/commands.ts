@@ -1,7 +1,7 @@
 /** What the operator is shown when the demo is ready: commands to paste. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { verifyPath } from '../score-credentials/verifier-endpoints.ts'
+import { verifyPath } from '../score-credentials/schema.ts'
 import { credentialFile, demoFolder } from './files.ts'
 
 interface Place {

@@ -1,13 +1,12 @@
-/**
- * Pure: examples for the contract with the deployment's own addresses. The signatures are
- * placeholders of the right form.
- */
+/** Pure: examples for the contract. The signatures are placeholders of the right form. */
+import { exampleUrl } from '../platform/http/contract.ts'
 import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
-import { didDocumentOf, publicKeyDocumentOf } from './key-documents.ts'
-import { credentialPayload, type Origin } from './payload.ts'
+import { didDocumentOf, publicKeyDocumentOf, verifierDescriptionOf } from './documents.ts'
+import { credentialPayload, type Origin, originOf } from './payload.ts'
 import { bitsOf, statusListPayload } from './status-list.ts'
 import type { SigningKey } from './trust.ts'
 
+const exampleOrigin = originOf(exampleUrl)
 const at = new Date('2026-05-14T09:00:00Z')
 const token = '1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62'
 const kid = 'z6MkvDqGT54cXesYGvABpF1UapVNwjCqRcafi4Px6Thv5T3Z'
@@ -33,7 +32,7 @@ const score = {
   engineBinarySha256: '51a1f05af85e342e3c849b47d387086476282d5f50dc240c19216d6edfb1eb5a',
 }
 
-export function exampleCredential(origin: Origin): Record<string, unknown> {
+export function exampleCredential(origin: Origin = exampleOrigin): Record<string, unknown> {
   const payload = credentialPayload(origin, score, {
     id: '6b1f6c1e-6e0a-4a52-9a55-5f1c1b3f1c1e',
     slot: { token, listId: 'k3x7qzm2ab', index: 94_567 },
@@ -52,7 +51,7 @@ export function exampleCredential(origin: Origin): Record<string, unknown> {
   }
 }
 
-export function exampleStatusList(origin: Origin): Record<string, unknown> {
+export function exampleStatusList(origin: Origin = exampleOrigin): Record<string, unknown> {
   const facts = { listId: 'k3x7qzm2ab', bits: bitsOf([]), publishedAt: at }
   return {
     ...statusListPayload(origin, facts),
@@ -67,48 +66,45 @@ export function exampleStatusList(origin: Origin): Record<string, unknown> {
   }
 }
 
-export function examplesFor(
-  origin: Origin,
-): Record<'publicKey' | 'did' | 'status' | 'verifyResult', unknown> {
-  return {
-    publicKey: publicKeyDocumentOf(origin, key),
-    did: didDocumentOf(origin, [key]),
-    status: {
-      schemaVersion: schemaVersion('score_vc_status'),
-      status: 'revoked',
-      revoked: true,
-      revokedAt: '2026-06-01T10:00:00Z',
-      checkedAt: '2026-06-02T08:30:00Z',
+export const examples = {
+  publicKey: publicKeyDocumentOf(exampleOrigin, key),
+  did: didDocumentOf(exampleOrigin, [key]),
+  status: {
+    schemaVersion: schemaVersion('score_vc_status'),
+    status: 'revoked',
+    revoked: true,
+    revokedAt: '2026-06-01T10:00:00Z',
+    checkedAt: '2026-06-02T08:30:00Z',
+  },
+  verifyResult: {
+    schemaVersion: schemaVersion('score_vc_verify'),
+    valid: false,
+    reason: 'revoked',
+    message: 'The issuer revoked this credential on 2026-06-01.',
+    signatureValid: true,
+    issuerMatch: true,
+    revocation: { checked: true, revoked: true, revokedAt: '2026-06-01T10:00:00Z' },
+    credential: {
+      issuer: exampleOrigin.issuer,
+      subject: `${exampleOrigin.url}/u/${score.username}`,
+      score: score.score,
+      scoreBand: score.scoreBand,
+      confidenceLow: score.confidenceLow,
+      confidenceHigh: score.confidenceHigh,
+      issuedAt: '2026-05-14T09:00:00Z',
+      engineId: `${exampleOrigin.url}/.well-known/service-engine.json`,
+      engineVersion: score.engineVersion,
+      engineBinarySha256: score.engineBinarySha256,
+      verificationMethod: `${exampleOrigin.issuer}#${kid}`,
     },
-    verifyResult: {
-      schemaVersion: schemaVersion('score_vc_verify'),
-      valid: false,
-      reason: 'revoked',
-      message: 'The issuer revoked this credential on 2026-06-01.',
-      signatureValid: true,
-      issuerMatch: true,
-      revocation: { checked: true, revoked: true, revokedAt: '2026-06-01T10:00:00Z' },
-      credential: {
-        issuer: origin.issuer,
-        subject: `${origin.url}/u/${score.username}`,
-        score: score.score,
-        scoreBand: score.scoreBand,
-        confidenceLow: score.confidenceLow,
-        confidenceHigh: score.confidenceHigh,
-        issuedAt: '2026-05-14T09:00:00Z',
-        engineId: `${origin.url}/.well-known/service-engine.json`,
-        engineVersion: score.engineVersion,
-        engineBinarySha256: score.engineBinarySha256,
-        verificationMethod: `${origin.issuer}#${kid}`,
-      },
-      presented: {
-        issuer: origin.issuer,
-        proofType: nativeProofType,
-        verificationMethod: `${origin.issuer}#${kid}`,
-        payloadSha256: '5198254e5730f1642c3bdf23cb57b7d642ca869c92dd949a88e491e661d8f2a2',
-        optionsSha256: 'bd0fc1266ac1f48f7265bf16d3c679b0bbbe7aa6827cda44b530f18589a457a7',
-      },
-      notes: ['proof:native', 'status_source:live'],
+    presented: {
+      issuer: exampleOrigin.issuer,
+      proofType: nativeProofType,
+      verificationMethod: `${exampleOrigin.issuer}#${kid}`,
+      payloadSha256: '5198254e5730f1642c3bdf23cb57b7d642ca869c92dd949a88e491e661d8f2a2',
+      optionsSha256: 'bd0fc1266ac1f48f7265bf16d3c679b0bbbe7aa6827cda44b530f18589a457a7',
     },
-  }
+    notes: ['proof:native', 'status_source:live'],
+  },
+  verifier: verifierDescriptionOf(exampleUrl, { perMinute: 600, perDay: 100_000 }),
 }

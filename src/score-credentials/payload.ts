@@ -6,6 +6,7 @@
 import { wireTime } from '../platform/clock.ts'
 import { credentialType, wellKnownPath } from '../platform/http/identifiers.ts'
 import { credentialShape, type NodeShape } from './rdf.ts'
+import { statusListPath, statusPath } from './schema.ts'
 
 /**
  * The public origin of a deployment. Every absolute URL and the issuer are derived from it
@@ -22,9 +23,6 @@ export interface Origin {
   /** Maps a credential of this origin to RDF. */
   shape: NodeShape
 }
-
-export const statusPath = '/standard/v1/score-vc-status/'
-export const statusListPath = '/standard/v1/status-lists/score-vc-revocation/'
 
 export function originOf(publicUrl: string): Origin {
   const { origin, host } = new URL(publicUrl)

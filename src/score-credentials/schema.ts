@@ -1,7 +1,19 @@
 /** Wire shapes of score credentials. */
 import { type Static, Type } from 'typebox'
-import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
+import { nativeProofType, schemaVersion, wellKnownPath } from '../platform/http/identifiers.ts'
 import { type ProofForm, proofForms } from './proof.ts'
+
+export const publicKeyPath = wellKnownPath('score-vc-public-key')
+export const didPath = '/.well-known/did.json'
+/** The status token follows. */
+export const statusPath = '/standard/v1/score-vc-status/'
+/** The list id follows. */
+export const statusListPath = '/standard/v1/status-lists/score-vc-revocation/'
+export const verifyPath = '/api/v1/score-vc/verify'
+
+export const verifyBodyBytesMax = 262_144
+export const verifyMediaTypes = ['application/json', 'application/ld+json'] as const
+export const anonymousVerifyLimits = { perMinute: 60, perDay: 1_000 } as const
 
 const hex64 = { pattern: '^[0-9a-f]{64}$' }
 const dateTime = { format: 'date-time' }
@@ -49,6 +61,15 @@ export const statusListQuery = Type.Object({
 export function listFormOf(query: Static<typeof statusListQuery>): ProofForm {
   return query.proof ?? listFormDefault
 }
+
+export const publicKeyQuery = Type.Object({
+  kid: Type.Optional(
+    Type.String({
+      pattern: '^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$',
+      description: 'Fragment of a verification method.',
+    }),
+  ),
+})
 
 export const publicKeyDocument = Type.Object(
   {

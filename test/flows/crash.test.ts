@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
-import { statusListPath } from '../../src/score-credentials/payload.ts'
+import { statusListPath } from '../../src/score-credentials/schema.ts'
 import { publicUrl } from '../support/build/credentials.ts'
 import {
   base64Json,
