@@ -6,7 +6,8 @@
 import { keyDigest } from '../src/access/api-key.ts'
 import { presentedKey } from '../src/access/authenticate.ts'
 import { findValidKeys } from '../src/access/store.ts'
-import { candidateEndpoints } from '../src/candidates/endpoints.ts'
+import { candidateContract } from '../src/candidates/contract.ts'
+import { candidateHandlers } from '../src/candidates/handlers.ts'
 import { candidateDetail, publicScore } from '../src/candidates/public-read.ts'
 import { findBySnapshot, findByUsername } from '../src/candidates/public-store.ts'
 import type { CandidateReads } from '../src/candidates/reads.ts'
@@ -17,6 +18,7 @@ import { parseKeyring } from '../src/platform/crypto/keyring.ts'
 import { type Db, openDb } from '../src/platform/db/db.ts'
 import type { Metering } from '../src/platform/http/admission.ts'
 import type { PresentedKey } from '../src/platform/http/callers.ts'
+import { endpointsOf } from '../src/platform/http/endpoint.ts'
 import { refuse } from '../src/platform/http/errors.ts'
 import { openLog } from '../src/platform/observability/log.ts'
 import { createMetrics } from '../src/platform/observability/metrics.ts'
@@ -53,7 +55,10 @@ async function serve(order: CreditsServerOrder): Promise<void> {
   })
   const { live, ...parts } =
     kind === 'one by one' ? oneByOne(db, order) : await withoutDatabase(db, order)
-  const endpoints = candidateEndpoints({ live, sandbox: live, origin: originOf(publicUrl), limits })
+  const endpoints = endpointsOf(candidateContract, candidateHandlers({ live, sandbox: live }), {
+    key: limits,
+    'agent reports': limits,
+  })
   const server = createServer({
     endpoints,
     publicUrl,

@@ -1,34 +1,13 @@
 /**
- * Credentials of fictional candidates. Their issuer is a reserved domain (RFC 2606), and their
- * private key is public. A signature with it proves nothing, and no verifier that
- * pins its issuer accepts it. The status and the status list have addresses that answer, so a
- * developer can try the complete flow.
+ * Credentials of fictional candidates. Their private key is public: a signature with it proves
+ * nothing, and no verifier that pins its issuer accepts it.
  */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { sha256, sha256Hex } from '../platform/crypto/bytes.ts'
 import { type IssuedCredential, signCredential } from '../score-credentials/issue.ts'
-import {
-  type Origin,
-  originOf,
-  type Score,
-  statusListPath,
-  statusPath,
-} from '../score-credentials/payload.ts'
+import type { Origin, Score } from '../score-credentials/payload.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import { kidOf, rawPublicKey, type Signer } from '../score-credentials/signing-key.ts'
-
-export const sandboxStatusPath = `/sandbox${statusPath}`
-export const sandboxListPath = `/sandbox${statusListPath}`
-
-/** Returns the origin of the sandbox of one deployment. */
-export function sandboxOriginOf(publicUrl: string): Origin {
-  const { origin } = new URL(publicUrl)
-  return {
-    ...originOf('https://sandbox.invalid'),
-    statusUrlPrefix: `${origin}${sandboxStatusPath}`,
-    statusListUrlPrefix: `${origin}${sandboxListPath}`,
-  }
-}
 
 export const sandboxListId = 'sandbox000'
 export const sandboxIssuedAt = new Date('2026-05-14T09:00:00Z')

@@ -2,14 +2,12 @@
 import type { CandidateReads } from '../candidates/reads.ts'
 import type { SkillNames } from '../candidates/skill-names.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Origin } from '../score-credentials/payload.ts'
-import { sandboxOriginOf } from './credentials.ts'
+import { sandboxOriginOf } from './origin.ts'
 import { sandboxReads } from './reads.ts'
 import { sandboxCandidates } from './sandbox-candidates.ts'
 import { type SandboxStatuses, sandboxStatuses } from './statuses.ts'
 
 export interface Sandbox {
-  origin: Origin
   reads: CandidateReads
   statuses: SandboxStatuses
 }
@@ -26,7 +24,6 @@ export function openSandbox({
   const origin = sandboxOriginOf(publicUrl)
   const candidates = sandboxCandidates(origin)
   return {
-    origin,
     reads: sandboxReads(candidates, { names, origin }),
     statuses: sandboxStatuses(candidates, { origin, clock }),
   }

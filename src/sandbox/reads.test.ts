@@ -18,9 +18,10 @@ import { signatureCache } from '../score-credentials/signature-cache.ts'
 import { trustOf } from '../score-credentials/trust.ts'
 import { checkCredential } from '../score-credentials/verify.ts'
 import { loadVocabulary } from '../skill-standard/vocabulary.ts'
-import { sandboxCredential, sandboxOriginOf } from './credentials.ts'
+import { sandboxCredential } from './credentials.ts'
 import { fictionalCandidates } from './fictional-candidates.ts'
 import { openSandbox } from './open.ts'
+import { sandboxOriginOf } from './origin.ts'
 
 const { records } = loadVocabulary('vocabulary')
 const publicUrl = 'https://scores.example.org'

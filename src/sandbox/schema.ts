@@ -1,7 +1,11 @@
-/** Wire shape of a sandbox score (decision D50). */
+/** Wire shape of a sandbox score (decision D50), and the addresses in sandbox credentials. */
 import { Type } from 'typebox'
 import { publicScore, scoreCredential } from '../candidates/schema.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
+import { statusListPath, statusPath } from '../score-credentials/schema.ts'
+
+export const sandboxStatusPath = `/sandbox${statusPath}`
+export const sandboxListPath = `/sandbox${statusListPath}`
 
 const closed = { additionalProperties: false }
 const urlOrNull = Type.Union([Type.String({ format: 'uri' }), Type.Null()])

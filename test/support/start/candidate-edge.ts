@@ -1,7 +1,9 @@
 /** The candidate routes with two keys that are always valid: `live` and `test`. */
-import { candidateEndpoints } from '../../../src/candidates/endpoints.ts'
+import { candidateContract } from '../../../src/candidates/contract.ts'
+import { candidateHandlers } from '../../../src/candidates/handlers.ts'
 import { candidateReads, type ReadsOptions } from '../../../src/candidates/reads.ts'
 import type { PresentedKey } from '../../../src/platform/http/callers.ts'
+import { endpointsOf } from '../../../src/platform/http/endpoint.ts'
 import { openSandbox } from '../../../src/sandbox/open.ts'
 import type { ServerOptions } from '../../../src/server/server.ts'
 import { names } from '../build/candidates.ts'
@@ -20,7 +22,8 @@ const keys: Record<string, PresentedKey> = {
   'Bearer test': keyOf('test'),
 }
 const { reads: sandbox } = openSandbox({ publicUrl: origin.url, names, clock: () => now })
-const limits = { perMinute: 60_000, perDay: 1_000_000 }
+const rates = { perMinute: 60_000, perDay: 1_000_000 }
+const limits = { key: rates, 'agent reports': rates }
 
 /** Starts the routes. Stop them with `after(() => edge.stop())`. */
 export function startCandidates(
@@ -36,7 +39,7 @@ export function startCandidates(
     ...reads,
   })
   return startEdge({
-    endpoints: candidateEndpoints({ live, sandbox, origin, limits }),
+    endpoints: endpointsOf(candidateContract, candidateHandlers({ live, sandbox }), limits),
     authenticate: (authorization) => Promise.resolve(keys[authorization] ?? null),
     ...server,
   })
