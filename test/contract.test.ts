@@ -570,15 +570,13 @@ test('both paths serve the checked-in contract', async () => {
   }
 })
 
-test('at another address the contract differs only in that address and in the digests that depend on it', async () => {
+test('at another address the contract differs only in the address of the server', async () => {
   const { body } = await ask(unsigned.base, good.getOpenApi as Question)
-  const text = body.toString().replaceAll('unsigned.example.org', 'scores.example.org')
-  const without = (contract: string) => contract.replaceAll(/sha256:[0-9a-f]{64}/g, 'sha256:…')
-  assert.notEqual(text, body.toString())
-  assert.equal(without(text), without(JSON.stringify(contract)))
+  const served = JSON.parse(body.toString())
+  assert.deepEqual(served, { ...contract, servers: [{ url: 'https://unsigned.example.org' }] })
 })
 
-test('the engine document says whether signing is configured, and its links answer 200', async () => {
+test('the engine document says whether signing is configured, and its links lead to operations', async () => {
   const engine = async (at: typeof service) => {
     const { body } = await ask(at.base, good.getEngineDiscovery as Question)
     return JSON.parse(body.toString())
@@ -588,12 +586,14 @@ test('the engine document says whether signing is configured, and its links answ
   assert.equal(score_vc.signing_configured, true)
   assert.ok(score_vc.verification_method.endsWith(`#${issuer.signer.kid}`))
   const urls = Object.values({ ...score_vc, ...standard, ...links }).filter(
-    (value) => typeof value === 'string' && value.startsWith('https:') && !value.includes('{'),
+    (value) => typeof value === 'string' && value.startsWith(service.publicUrl),
   )
-  assert.ok(urls.length >= 7)
-  for (const url of urls.map((value) => new URL(String(value)))) {
-    if (url.host !== 'scores.example.org') continue
-    assert.equal((await ask(service.base, { path: url.pathname })).status, 200, url.href)
+  const paths = urls.map((url) => String(url).slice(service.publicUrl.length))
+  assert.ok(paths.length >= 10)
+  for (const path of paths) {
+    assert.ok(Object(contract.paths)[path], `${path} is no path of the contract`)
+    if (path.includes('{')) continue
+    assert.equal((await ask(service.base, { path })).status, 200, path)
   }
 })
 

@@ -42,7 +42,7 @@ const allowed: Record<string, readonly string[]> = {
   ],
   candidates: ['platform', 'skill-standard', 'score-credentials', 'workers'],
   sandbox: ['platform', 'skill-standard', 'score-credentials', 'workers', 'candidates'],
-  discovery: ['platform'],
+  discovery: ['platform', 'skill-standard', 'score-credentials'],
   server: ['platform'],
   web: ['platform', 'accounts'],
   config: ['platform', 'credits', 'x402', 'webhooks'],

@@ -2,13 +2,15 @@
 import { accountEndpoints } from '../accounts/endpoints.ts'
 import { accountDecisionEndpoints } from '../agent-decisions/account-routes.ts'
 import { agentDecisionEndpoints } from '../agent-decisions/endpoints.ts'
-import { candidateEndpoints } from '../candidates/endpoints.ts'
+import { candidateContract } from '../candidates/contract.ts'
+import { candidateHandlers } from '../candidates/handlers.ts'
 import { candidateReads } from '../candidates/reads.ts'
 import { skillNames } from '../candidates/skill-names.ts'
 import type { Config } from '../config/config.ts'
-import { discoveryEndpoints } from '../discovery/endpoints.ts'
+import { discoveryContract } from '../discovery/contract.ts'
 import type { StandardFacts } from '../discovery/engine.ts'
-import type { ReleaseFacts } from '../discovery/release-facts.ts'
+import { discoveryHandlers } from '../discovery/handlers.ts'
+import type { ReleaseFacts } from '../discovery/release-manifest.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -16,9 +18,11 @@ import type { OperatorLimits } from '../platform/http/contract.ts'
 import { type Endpoint, endpointsOf } from '../platform/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
-import { sandboxEndpoints } from '../sandbox/endpoints.ts'
+import { sandboxContract } from '../sandbox/contract.ts'
+import { sandboxHandlers } from '../sandbox/handlers.ts'
 import { openSandbox } from '../sandbox/open.ts'
-import { scoreCredentialEndpoints } from '../score-credentials/endpoints.ts'
+import { scoreCredentialContract } from '../score-credentials/contract.ts'
+import { scoreCredentialHandlers } from '../score-credentials/handlers.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import {
   openRegistryCache,
@@ -103,30 +107,34 @@ export function createService(parts: ServiceParts): Service {
       skillStandardHandlers({ publicUrl, formerPublicUrls, vocabulary }),
       limits,
     ),
-    ...scoreCredentialEndpoints({
-      db,
-      registryCache,
-      publicUrl,
-      formerPublicUrls,
-      clock,
-      keyLimits: config.keyLimits,
-      engines: keptEngines(release),
-      onUnregistered: (kid) =>
-        log.error(
-          'a right signature on a credential that was never issued: is a key stolen?',
-          null,
-          {
-            kid,
-          },
-        ),
-    }),
-    ...candidateEndpoints({
-      live: candidateReads({ db, names, origin, formerOrigins, signers, clock }),
-      sandbox: sandbox.reads,
-      origin,
-      limits: config.keyLimits,
-    }),
-    ...sandboxEndpoints({ sandbox, clock }),
+    ...endpointsOf(
+      scoreCredentialContract,
+      scoreCredentialHandlers({
+        db,
+        registryCache,
+        publicUrl,
+        formerPublicUrls,
+        clock,
+        keyLimits: config.keyLimits,
+        engines: keptEngines(release),
+        onUnregistered: (kid) =>
+          log.error(
+            'a right signature on a credential that was never issued: is a key stolen?',
+            null,
+            { kid },
+          ),
+      }),
+      limits,
+    ),
+    ...endpointsOf(
+      candidateContract,
+      candidateHandlers({
+        live: candidateReads({ db, names, origin, formerOrigins, signers, clock }),
+        sandbox: sandbox.reads,
+      }),
+      limits,
+    ),
+    ...endpointsOf(sandboxContract, sandboxHandlers({ sandbox, clock }), limits),
     ...webhookEndpoints({ ...webhooks, limits: config.keyLimits }),
     ...accountWebhookEndpoints(webhooks),
     ...accountEndpoints({ db, clock, rules: config.sessions }),
@@ -144,16 +152,20 @@ export function createService(parts: ServiceParts): Service {
     }),
   ]
   endpoints.push(
-    ...discoveryEndpoints({
-      publicUrl,
-      endpoints: () => endpoints,
-      webhooks: webhookDeclarations,
-      release,
-      engine: watch.facts,
-      standard: standardFacts(vocabulary, publicUrl),
-      signing: signing.facts,
-      signer: signing.envelopeSigner,
-    }),
+    ...endpointsOf(
+      discoveryContract,
+      discoveryHandlers({
+        publicUrl,
+        operations: () => endpoints,
+        webhooks: webhookDeclarations,
+        release,
+        engine: watch.facts,
+        standard: standardFacts(vocabulary, publicUrl),
+        signing: signing.facts,
+        signer: signing.envelopeSigner,
+      }),
+      limits,
+    ),
   )
   const { admissionJobs, ...admitted } = admitting({
     config,

@@ -3,8 +3,16 @@
  * credentials, and the address of each.
  */
 import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
+import {
+  didPath,
+  publicKeyPath,
+  statusListPath,
+  statusPath,
+  verifyPath,
+} from '../score-credentials/schema.ts'
+import { standardUrls } from '../skill-standard/context.ts'
 import type { EngineFacts, LoadedEngine } from './engine-facts.ts'
-import { pageUrl } from './pages.ts'
+import { manifestPath, openApiPath, pagesPath, provenancePath } from './schema.ts'
 
 /** Published facts about the vocabulary. */
 export interface StandardFacts {
@@ -26,26 +34,26 @@ export interface DiscoveryFacts {
   standard: StandardFacts
   engine: EngineFacts
   signing: SigningFacts
-  /** Returns the absolute URL of a declared operation, with `{name}` for parameters. */
-  urlOf: (operationId: string) => string
+  publicUrl: string
 }
 
 export function engineDiscoveryOf({
   standard,
   engine,
   signing,
-  urlOf,
+  publicUrl,
 }: DiscoveryFacts): Record<string, unknown> {
   const { id, version, loaded } = engine
+  const urls = standardUrls(publicUrl)
   return {
     schema_version: schemaVersion('engine_discovery'),
     issuer: signing.issuer,
     standard: {
       version: standard.version,
-      catalog_url: urlOf('listSkills'),
-      skill_url_template: urlOf('getSkill'),
-      context_url: urlOf('getSkillStandardContext'),
-      bands_url: urlOf('getScoreBands'),
+      catalog_url: urls.skills,
+      skill_url_template: urls.skill('{id}'),
+      context_url: urls.context,
+      bands_url: urls.bands,
       catalog_hash: standard.catalogHash,
       skill_count: standard.skillCount,
       license: standard.license,
@@ -53,12 +61,12 @@ export function engineDiscoveryOf({
     engine: {
       id,
       version,
-      ...(loaded === null ? refused(engine) : told(loaded, engine.state)),
+      ...(loaded === null ? refusedEngine(engine) : loadedEngine(loaded, engine.state)),
       score_scale: { min: 0, max: 1_000 },
       credential_fields: ['engineId', 'engineVersion', 'engineBinarySha256'],
-      algorithm_url: pageUrl(urlOf, 'scoring'),
-      manifest_url: urlOf('getReleaseManifest'),
-      provenance_url: urlOf('getEngineProvenance'),
+      algorithm_url: `${publicUrl}${pagesPath}scoring`,
+      manifest_url: `${publicUrl}${manifestPath}`,
+      provenance_url: `${publicUrl}${provenancePath}`,
     },
     score_vc: {
       proof_type: nativeProofType,
@@ -66,18 +74,18 @@ export function engineDiscoveryOf({
       issuer: signing.issuer,
       signing_configured: signing.verificationMethod !== null,
       verification_method: signing.verificationMethod,
-      public_key_url: urlOf('getScoreCredentialPublicKey'),
-      did_url: urlOf('getDidDocument'),
-      verify_url: urlOf('verifyScoreCredential'),
-      status_url_template: urlOf('getScoreCredentialStatus'),
-      status_list_url_template: urlOf('getScoreCredentialStatusList'),
+      public_key_url: `${publicUrl}${publicKeyPath}`,
+      did_url: `${publicUrl}${didPath}`,
+      verify_url: `${publicUrl}${verifyPath}`,
+      status_url_template: `${publicUrl}${statusPath}{statusToken}`,
+      status_list_url_template: `${publicUrl}${statusListPath}{listId}`,
     },
-    links: { openapi: urlOf('getOpenApi'), verifier: urlOf('describeScoreCredentialVerifier') },
+    links: { openapi: `${publicUrl}${openApiPath}`, verifier: `${publicUrl}${verifyPath}` },
   }
 }
 
 /** Scores that were issued before stay, and each names the engine that computed it. */
-function refused({ state }: EngineFacts): Record<string, unknown> {
+function refusedEngine({ state }: EngineFacts): Record<string, unknown> {
   return {
     lifecycle: 'refused',
     refusal: state,
@@ -96,7 +104,7 @@ const recalled = {
 }
 
 /** The parameters have the names of the published algorithm. */
-function told(engine: LoadedEngine, state: string): Record<string, unknown> {
+function loadedEngine(engine: LoadedEngine, state: string): Record<string, unknown> {
   return {
     ...(state === 'recalled' ? recalled : { lifecycle: 'stable' }),
     binary_sha256: engine.binarySha256,

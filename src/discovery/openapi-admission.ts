@@ -1,10 +1,9 @@
 /** Pure: the admission rules of an operation as the contract states them. */
-import { sessionLimits } from '../platform/http/contract.ts'
-import type { Endpoint } from '../platform/http/endpoint.ts'
+import { type Operation, sessionLimits } from '../platform/http/contract.ts'
 
 const key = { apiKey: [] }
 
-export function securityOf({ policy }: Endpoint): object[] {
+export function securityOf({ policy }: Operation): object[] {
   if (policy.kind === 'open' || policy.kind === 'page') return []
   if (policy.kind === 'optional-key') return [{}, key]
   if (policy.kind === 'session') return [{ session: [] }]
@@ -13,7 +12,7 @@ export function securityOf({ policy }: Endpoint): object[] {
 }
 
 /** Returns the facts that OpenAPI has no field for: scope, meter and limits. */
-export function admissionOf({ policy }: Endpoint): Record<string, object> {
+export function admissionOf({ policy }: Operation): Record<string, object> {
   if (policy.kind === 'open' || policy.kind === 'page') return {}
   if (policy.kind === 'session')
     return { 'x-rate-limits': { session: { perMinute: sessionLimits.perMinute } } }

@@ -1,37 +1,37 @@
 /** Pure: the error values of each status, and their form in the contract. */
-import type { Endpoint } from '../platform/http/endpoint.ts'
+import type { Operation } from '../platform/http/contract.ts'
 import { type ErrorName, errorTable } from '../platform/http/errors.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
 
 const errorNames = Object.keys(errorTable) as ErrorName[]
 
-type Shape = Pick<Endpoint, 'method' | 'body' | 'policy' | 'idempotencyKey'>
+type Shape = Pick<Operation, 'method' | 'body' | 'policy' | 'idempotencyKey'>
 
 const isPaid = ({ policy }: Shape): boolean => policy.kind === 'paid'
 const isMetered = ({ policy }: Shape): boolean => 'meter' in policy
 const isSession = ({ policy }: Shape): boolean => policy.kind === 'session'
 const isKeyed = ({ policy }: Shape): boolean => policy.kind === 'keyed'
 
-/** Error values of a few endpoints only. */
-const onlyWhere: Partial<Record<ErrorName, (endpoint: Shape) => boolean>> = {
+/** Error values of a few operations only. */
+const onlyWhere: Partial<Record<ErrorName, (operation: Shape) => boolean>> = {
   api_key_in_url: () => false,
   invalid_json: ({ body }) => body !== undefined,
-  // An endpoint that answers with these values declares them. A fault in the body of a verification
-  // is a finding, not an error.
+  // An operation that answers with these values declares them. A fault in the body of a
+  // verification is a finding, not an error.
   invalid_field: () => false,
   agent_reporting_locked: () => false,
   webhooks_not_configured: () => false,
   signing_not_configured: () => false,
-  invalid_idempotency_key: (endpoint) =>
-    endpoint.idempotencyKey !== undefined || isMetered(endpoint),
+  invalid_idempotency_key: (operation) =>
+    operation.idempotencyKey !== undefined || isMetered(operation),
   invalid_payment: isPaid,
   purchase_key_reused: isMetered,
-  missing_api_key: (endpoint) => isKeyed(endpoint) || isPaid(endpoint),
-  invalid_api_key: (endpoint) => !isSession(endpoint),
-  insufficient_scope: (endpoint) => !isSession(endpoint),
+  missing_api_key: (operation) => isKeyed(operation) || isPaid(operation),
+  invalid_api_key: (operation) => !isSession(operation),
+  insufficient_scope: (operation) => !isSession(operation),
   session_required: isSession,
   session_not_found: () => false,
-  cross_origin: (endpoint) => isSession(endpoint) && endpoint.method !== 'GET',
+  cross_origin: (operation) => isSession(operation) && operation.method !== 'GET',
   test_key: isKeyed,
   metering_suspended: isMetered,
   payment_facilitator_unavailable: isPaid,
@@ -39,9 +39,9 @@ const onlyWhere: Partial<Record<ErrorName, (endpoint: Shape) => boolean>> = {
 }
 
 /** Returns the rows of the error table that fit a response whose declaration names none. */
-export function valuesOf(status: number, endpoint: Shape): ErrorName[] {
+export function valuesOf(status: number, operation: Shape): ErrorName[] {
   return errorNames.filter(
-    (name) => errorTable[name].status === status && (onlyWhere[name]?.(endpoint) ?? true),
+    (name) => errorTable[name].status === status && (onlyWhere[name]?.(operation) ?? true),
   )
 }
 

@@ -1,8 +1,7 @@
 /**
  * Pure: the shared parts of all operations of the contract: error body, headers, authentication.
  */
-import { idempotencyKeyPattern } from '../platform/http/contract.ts'
-import type { Endpoint } from '../platform/http/endpoint.ts'
+import { idempotencyKeyPattern, type Operation } from '../platform/http/contract.ts'
 import {
   creditsChargedHeader,
   creditsRemainingHeader,
@@ -38,18 +37,18 @@ export const errorSchema = {
 }
 
 /** Returns the headers that callers may rely on, by reference. */
-export function answerHeaders(endpoint: Endpoint, status: number): Record<string, object> {
+export function answerHeaders(operation: Operation, status: number): Record<string, object> {
   const names: string[] = [versionHeader, 'X-Request-Id', 'Cache-Control']
-  const hasNextLink = endpoint.responses[status]?.hasNextLink ?? false
-  if (endpoint.document && (status === 200 || status === 304)) names.push('ETag')
+  const hasNextLink = operation.responses[status]?.hasNextLink ?? false
+  if (operation.document && (status === 200 || status === 304)) names.push('ETag')
   if (status >= 400) names.push('Link')
-  if (isCounted(endpoint, status)) names.push('RateLimit', 'RateLimit-Policy')
-  if ('meter' in endpoint.policy && status === 200)
+  if (isCounted(operation, status)) names.push('RateLimit', 'RateLimit-Policy')
+  if ('meter' in operation.policy && status === 200)
     names.push(creditsChargedHeader, creditsRemainingHeader)
-  if (endpoint.policy.kind === 'paid' && status === 402) names.push('PAYMENT-REQUIRED')
-  if (endpoint.policy.kind === 'paid' && (status === 200 || status === 402))
+  if (operation.policy.kind === 'paid' && status === 402) names.push('PAYMENT-REQUIRED')
+  if (operation.policy.kind === 'paid' && (status === 200 || status === 402))
     names.push('PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE')
-  if (status === 401 && endpoint.policy.kind !== 'session') names.push('WWW-Authenticate')
+  if (status === 401 && operation.policy.kind !== 'session') names.push('WWW-Authenticate')
   if (status === 429 || status === 503) names.push('Retry-After')
   const headers = Object.fromEntries(names.map((name) => [name, refTo('headers', name)]))
   return hasNextLink ? { ...headers, Link: refTo('headers', 'NextLink') } : headers
@@ -59,7 +58,7 @@ export function answerHeaders(endpoint: Endpoint, status: number): Record<string
  * Returns whether an answer is or may be given after the call was counted (decision D18). The
  * handler of a keyed route may refuse with 403 as well.
  */
-function isCounted({ policy }: Endpoint, status: number): boolean {
+function isCounted({ policy }: Operation, status: number): boolean {
   if (policy.kind === 'open' || status === 401) return false
   if (status === 403) return policy.kind === 'keyed' || policy.kind === 'session'
   return policy.kind !== 'optional-key' || status !== 415

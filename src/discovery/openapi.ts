@@ -1,11 +1,10 @@
 /**
- * Pure: the contract of the interface in OpenAPI 3.1, made from the endpoint declarations and the
+ * Pure: the contract of the interface in OpenAPI 3.1, made from the contracts of all modules and the
  * error table. The same declarations always give the same bytes: paths, areas and components are
  * sorted, so the checked-in contract can be compared.
  */
 import type { TObject } from 'typebox'
-import type { ResponseDeclaration } from '../platform/http/contract.ts'
-import type { Endpoint } from '../platform/http/endpoint.ts'
+import { type Operation, type ResponseDeclaration } from '../platform/http/contract.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
 import { paymentChallenge } from '../platform/http/payment-challenge.ts'
 import { admissionOf, securityOf } from './openapi-admission.ts'
@@ -20,16 +19,16 @@ type Json = Record<string, unknown>
  * two different schemas share a title.
  */
 export function openApiDocument(
-  endpoints: readonly Endpoint[],
+  operations: readonly Operation[],
   { publicUrl, webhooks = [] }: { publicUrl: string; webhooks?: readonly WebhookDeclaration[] },
 ): Json {
   const schemas = new Map<string, Json>()
   const publish = (schema: object): unknown => published(schema, schemas)
-  const sorted = [...endpoints].sort((a, b) => compare(keyOf(a), keyOf(b)))
+  const sorted = [...operations].sort((a, b) => compare(keyOf(a), keyOf(b)))
   const paths: Record<string, Json> = {}
-  for (const endpoint of sorted) {
-    const item = (paths[endpoint.path] ??= {})
-    item[endpoint.method.toLowerCase()] = operation(endpoint, publish)
+  for (const operation of sorted) {
+    const item = (paths[operation.path] ??= {})
+    item[operation.method.toLowerCase()] = operationObject(operation, publish)
   }
   const sent = webhooksOf(webhooks, publish)
   publish(errorSchema)
@@ -57,7 +56,7 @@ export function openApiDocument(
 const refusals = fixedComponents.responses
 
 /**
- * Returns the components that something refers to, because the endpoints decide which shared ones
+ * Returns the components that something refers to, because the operations decide which shared ones
  * are needed.
  */
 function usedOf(components: Record<string, Record<string, object>>, referring: string) {
@@ -74,33 +73,33 @@ function usedOf(components: Record<string, Record<string, object>>, referring: s
   return Object.fromEntries(used)
 }
 
-function areasOf(endpoints: readonly Endpoint[], webhooks: readonly WebhookDeclaration[]) {
-  const areas = new Set(endpoints.map(({ area }) => area))
+function areasOf(operations: readonly Operation[], webhooks: readonly WebhookDeclaration[]) {
+  const areas = new Set(operations.map(({ area }) => area))
   if (webhooks.length > 0) areas.add('webhooks')
   return [...areas].sort(compare)
 }
 
-function operation(endpoint: Endpoint, publish: (schema: object) => unknown): Json {
-  const { operationId, area, summary, extension, body } = endpoint
+function operationObject(operation: Operation, publish: (schema: object) => unknown): Json {
+  const { operationId, area, summary, extension, body } = operation
   return {
     operationId,
     tags: [area],
     summary,
-    ...(describe(endpoint) === '' ? {} : { description: describe(endpoint) }),
+    ...(describe(operation) === '' ? {} : { description: describe(operation) }),
     ...(extension ? { 'x-extension': true } : {}),
-    security: securityOf(endpoint),
-    ...admissionOf(endpoint),
+    security: securityOf(operation),
+    ...admissionOf(operation),
     parameters: [
-      ...parametersOf(endpoint.pathParameters, 'path', publish),
-      ...parametersOf(endpoint.queryParameters, 'query', publish),
-      ...headerParameters(endpoint),
+      ...parametersOf(operation.pathParameters, 'path', publish),
+      ...parametersOf(operation.queryParameters, 'query', publish),
+      ...headerParameters(operation),
     ],
     ...(body === undefined ? {} : { requestBody: requestBody(body, publish) }),
-    responses: responsesOf(endpoint, publish),
+    responses: responsesOf(operation, publish),
   }
 }
 
-function describe({ description, document, body }: Endpoint): string {
+function describe({ description, document, body }: Operation): string {
   const sentences = [description]
   if (document)
     sentences.push(
@@ -125,7 +124,7 @@ function parametersOf(
   })
 }
 
-function headerParameters({ document, idempotencyKey, policy }: Endpoint): Json[] {
+function headerParameters({ document, idempotencyKey, policy }: Operation): Json[] {
   const names = document ? ['ServiceVersion', 'IfNoneMatch', 'AcceptEncoding'] : ['ServiceVersion']
   if (idempotencyKey === 'required') names.push('IdempotencyKey')
   if (idempotencyKey === 'optional') names.push('OptionalIdempotencyKey')
@@ -134,7 +133,7 @@ function headerParameters({ document, idempotencyKey, policy }: Endpoint): Json[
 }
 
 function requestBody(
-  { mediaTypes, schema, examples }: NonNullable<Endpoint['body']>,
+  { mediaTypes, schema, examples }: NonNullable<Operation['body']>,
   publish: (schema: object) => unknown,
 ): Json {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }])
@@ -142,21 +141,21 @@ function requestBody(
   return { required: true, content: Object.fromEntries(mediaTypes.map((type) => [type, content])) }
 }
 
-function responsesOf(endpoint: Endpoint, publish: (schema: object) => unknown): Json {
+function responsesOf(operation: Operation, publish: (schema: object) => unknown): Json {
   const responses: Record<string, unknown> = {}
-  for (const [status, response] of Object.entries(endpoint.responses))
-    responses[status] = responseOf(endpoint, Number(status), { response, publish })
-  if (endpoint.document)
+  for (const [status, response] of Object.entries(operation.responses))
+    responses[status] = responseOf(operation, Number(status), { response, publish })
+  if (operation.document)
     responses[304] = {
       description: 'The representation that If-None-Match names is current.',
-      headers: answerHeaders(endpoint, 304),
+      headers: answerHeaders(operation, 304),
     }
   responses.default = refTo('responses', 'Refusal')
   return responses
 }
 
 function responseOf(
-  endpoint: Endpoint,
+  operation: Operation,
   status: number,
   { response, publish }: { response: ResponseDeclaration; publish: (schema: object) => unknown },
 ): Json {
@@ -164,19 +163,19 @@ function responseOf(
   const content =
     schema === undefined
       ? {
-          schema: errorBody(endpoint, status, publish),
-          examples: refusalExamples(errors ?? valuesOf(status, endpoint)),
+          schema: errorBody(operation, status, publish),
+          examples: refusalExamples(errors ?? valuesOf(status, operation)),
         }
       : { schema: publish(schema), ...(example === undefined ? {} : { example }) }
   return {
     description,
-    headers: answerHeaders(endpoint, status),
+    headers: answerHeaders(operation, status),
     content: { [contentType]: content },
   }
 }
 
 /** An operation that takes payments shows the challenge. */
-function errorBody({ policy }: Endpoint, status: number, publish: (schema: object) => unknown) {
+function errorBody({ policy }: Operation, status: number, publish: (schema: object) => unknown) {
   const error = refTo('schemas', 'Error')
   return policy.kind === 'paid' && status === 402
     ? { anyOf: [error, publish(paymentChallenge)] }
@@ -201,7 +200,7 @@ function published(node: unknown, schemas: Map<string, Json>): unknown {
   return refTo('schemas', title)
 }
 
-function keyOf({ path, method }: Endpoint): string {
+function keyOf({ path, method }: Operation): string {
   return `${path} ${method}`
 }
 

@@ -3,35 +3,34 @@
  * DSSE envelope (in-toto Statement v1, slsa.dev/provenance/v1, DSSE v1.0).
  */
 import { canonicalJson } from '../platform/json/canonical-json.ts'
-import { exampleEngine, type LoadedEngine } from './engine-facts.ts'
-import { pageUrl } from './pages.ts'
-import { build, exampleRelease, type HashedFile, type ReleaseFacts } from './release-manifest.ts'
+import type { LoadedEngine } from './engine-facts.ts'
+import { build, type HashedFile, type ReleaseFacts } from './release-manifest.ts'
+import { pagesPath } from './schema.ts'
 
 export interface ProvenanceFacts {
   engine: LoadedEngine
   release: ReleaseFacts
   issuer: string
-  /** Returns the absolute URL of a declared operation. */
-  urlOf: (operationId: string) => string
+  publicUrl: string
 }
 
 /**
  * The operator vouches for the build: a reader with these files runs the tool on them and compares.
  */
 export function provenanceStatement(facts: ProvenanceFacts): Record<string, unknown> {
-  const { engine, release, issuer, urlOf } = facts
+  const { engine, release, issuer, publicUrl } = facts
   return {
     _type: 'https://in-toto.io/Statement/v1',
     subject: [{ name: engine.path, digest: { sha256: engine.binarySha256 } }],
     predicateType: 'https://slsa.dev/provenance/v1',
     predicate: {
       buildDefinition: {
-        buildType: `${pageUrl(urlOf, 'scoring')}#how-the-engine-is-built`,
+        buildType: `${publicUrl}${pagesPath}scoring#how-the-engine-is-built`,
         externalParameters: build.options,
         internalParameters: { tool: build.tool, version: release.version },
         resolvedDependencies: [
           ...commitOf(release),
-          ...release.files.filter(isUsed).map(described),
+          ...release.files.filter(isBuildInput).map(descriptorOf),
         ],
       },
       runDetails: { builder: { id: issuer } },
@@ -44,11 +43,11 @@ function commitOf({ commit, modified }: ReleaseFacts): object[] {
   return commit === null || modified ? [] : [{ name: 'commit', digest: { gitCommit: commit } }]
 }
 
-function isUsed({ path, role }: HashedFile): boolean {
+function isBuildInput({ path, role }: HashedFile): boolean {
   return path.startsWith(build.options.entry) || path === build.tool || role === 'lockfile'
 }
 
-function described({ path, sha256 }: HashedFile): object {
+function descriptorOf({ path, sha256 }: HashedFile): object {
   return { name: path, digest: { sha256 } }
 }
 
@@ -82,14 +81,3 @@ function preAuthentication(payload: Buffer): Buffer {
   const head = `DSSEv1 ${payloadType.length} ${payloadType} ${payload.length} `
   return Buffer.concat([Buffer.from(head), payload])
 }
-
-/** Example of the contract. Its statement always names the example address. */
-export const exampleEnvelope = signedEnvelope(
-  provenanceStatement({
-    engine: exampleEngine.loaded,
-    release: exampleRelease,
-    issuer: 'did:web:scores.example.org',
-    urlOf: () => 'https://scores.example.org/docs/{page}',
-  }),
-  { keyid: 'did:web:scores.example.org#z6Mk…', sign: () => Buffer.alloc(64) },
-)

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
-import { exampleEngine } from './engine-facts.ts'
-import { type ReleaseFacts, readReleaseFacts } from './release-facts.ts'
-import { releaseManifestOf } from './release-manifest.ts'
+import { exampleEngine } from './examples.ts'
+import { readReleaseFacts } from './release-facts.ts'
+import { type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'assay-release-'))
 after(() => rmSync(root, { recursive: true }))
@@ -36,8 +36,8 @@ for (const [path, text] of Object.entries(files)) {
   writeFileSync(join(root, path), text)
 }
 function manifestOf(release: ReleaseFacts) {
-  const urlOf = (operationId: string) => `https://scores.example.org/${operationId}`
-  return releaseManifestOf({ release, engine: exampleEngine, urlOf })
+  const publicUrl = 'https://scores.example.org'
+  return releaseManifestOf({ release, engine: exampleEngine, publicUrl })
 }
 
 const touchedAt = new Date('2026-03-04T05:06:07Z')

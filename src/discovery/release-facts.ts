@@ -4,10 +4,8 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
-import { type PageName, pageNames } from './pages.ts'
 import type { FileRole, HashedFile, ReleaseFacts } from './release-manifest.ts'
-
-export type { ReleaseFacts } from './release-manifest.ts'
+import { type PageName, pageNames } from './schema.ts'
 
 /** If several patterns fit a file, the first one decides its role. */
 const hashed: readonly [pattern: string, role: FileRole][] = [

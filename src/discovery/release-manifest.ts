@@ -7,7 +7,7 @@ import { wireTime } from '../platform/clock.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import type { EngineFacts } from './engine-facts.ts'
-import { type PageName, pageUrl } from './pages.ts'
+import { enginePath, type PageName, pagesPath, provenancePath } from './schema.ts'
 
 export type FileRole =
   | 'source'
@@ -56,14 +56,13 @@ export const build = {
 export interface ManifestFacts {
   release: ReleaseFacts
   engine: EngineFacts
-  /** Returns the absolute URL of a declared operation. */
-  urlOf: (operationId: string) => string
+  publicUrl: string
 }
 
 export function releaseManifestOf({
   release,
   engine,
-  urlOf,
+  publicUrl,
 }: ManifestFacts): Record<string, unknown> {
   const { generatedAt, version, tag, commit, modified, files } = release
   return {
@@ -76,7 +75,7 @@ export function releaseManifestOf({
       previous_version: engine.loaded?.previousVersion ?? null,
       change: engine.loaded?.change ?? null,
       golden_vectors_sha256: engine.loaded?.goldenSha256 ?? null,
-      discovery_url: urlOf('getEngineDiscovery'),
+      discovery_url: `${publicUrl}${enginePath}`,
     },
     binary: binaryOf(engine, release),
     release: {
@@ -85,8 +84,8 @@ export function releaseManifestOf({
       commit,
       modified,
       source_date_epoch: Math.floor(generatedAt.getTime() / 1_000),
-      changelog_url: pageUrl(urlOf, 'changelog'),
-      provenance_url: urlOf('getEngineProvenance'),
+      changelog_url: `${publicUrl}${pagesPath}changelog`,
+      provenance_url: `${publicUrl}${provenancePath}`,
       // Hash of the lines that `sha256sum` prints for the files of content_hashes, in their order.
       files_sha256: sha256Hex(sha256sumLines(files)),
     },
@@ -109,23 +108,4 @@ function binaryOf({ loaded }: EngineFacts, { node, version }: ReleaseFacts) {
 
 function sha256sumLines(files: readonly HashedFile[]): string {
   return files.map(({ sha256, path }) => `${sha256}  ${path}\n`).join('')
-}
-
-/** Example of the contract: a release of one file. */
-export const exampleRelease: ReleaseFacts = {
-  version: '0.1.0',
-  commit: '5f3c9a1e0b7d48c2a6e4f1d093b85c7720ae64d1',
-  tag: 'v0.1.0',
-  modified: false,
-  generatedAt: new Date('2026-05-14T09:00:00Z'),
-  node: { required: '>=24', running: '24.21.0' },
-  files: [
-    {
-      path: 'src/platform/json/canonical-json.ts',
-      role: 'source',
-      sha256: '51a1f05af85e342e3c849b47d387086476282d5f50dc240c19216d6edfb1eb5a',
-      size: 865,
-    },
-  ],
-  pages: { scoring: '# How scores are computed\n', changelog: '# Changelog\n' },
 }

@@ -1,0 +1,111 @@
+/** The handlers of discovery. */
+import type { Operation } from '../platform/http/contract.ts'
+import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
+import type { Answer, Handlers } from '../platform/http/endpoint.ts'
+import { errorTable, refuse } from '../platform/http/errors.ts'
+import type { discoveryContract } from './contract.ts'
+import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engine.ts'
+import type { EngineFacts } from './engine-facts.ts'
+import { openApiDocument } from './openapi.ts'
+import type { WebhookDeclaration } from './openapi-webhooks.ts'
+import { type EnvelopeSigner, provenanceStatement, signedEnvelope } from './provenance.ts'
+import { type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
+import { markdownType } from './schema.ts'
+
+export interface DiscoveryOptions {
+  /** Base address without a trailing slash, e.g. `https://scores.example.org` (decision D3). */
+  publicUrl: string
+  /** Returns every operation of the service. Called once, at the first request for the contract. */
+  operations: () => readonly Operation[]
+  webhooks: readonly WebhookDeclaration[]
+  release: ReleaseFacts
+  /** Called at each request: the engine may be recalled while the service runs. */
+  engine: () => EngineFacts
+  standard: StandardFacts
+  /** Called at each request: a key may become active while the service runs. */
+  signing: () => SigningFacts
+  /**
+   * Returns the active key, or undefined if no key is active or its private half is not on this
+   * machine.
+   */
+  signer: () => Promise<EnvelopeSigner | undefined>
+}
+
+const maxAgeSeconds = 300
+
+export function discoveryHandlers(options: DiscoveryOptions): Handlers<typeof discoveryContract> {
+  const { publicUrl, operations, webhooks, release, engine, standard, signing, signer } = options
+  const contract = lastDocument()
+  const description = lastDocument()
+  const manifest = lastDocument()
+  const provenance = lastDocument()
+  const pages = pageDocuments(release)
+  const errors = errorDocuments()
+
+  const getOpenApi = () => ({
+    document: contract('', () => openApiDocument(operations(), { publicUrl, webhooks })),
+  })
+  return {
+    getOpenApi,
+    getWellKnownOpenApi: getOpenApi,
+    getEngineDiscovery() {
+      const facts = { standard, engine: engine(), signing: signing(), publicUrl }
+      const key = `${facts.engine.state} ${facts.signing.verificationMethod}`
+      return { document: description(key, () => engineDiscoveryOf(facts)) }
+    },
+    getReleaseManifest() {
+      const facts = { release, engine: engine(), publicUrl }
+      return { document: manifest(facts.engine.state, () => releaseManifestOf(facts)) }
+    },
+    async getEngineProvenance() {
+      const { loaded } = engine()
+      if (loaded === null)
+        return refuse('unavailable', { message: 'The engine of this release was refused.' })
+      const by = await signer()
+      if (by === undefined) return refuse('signing_not_configured')
+      const facts = { engine: loaded, release, issuer: signing().issuer, publicUrl }
+      const make = () => signedEnvelope(provenanceStatement(facts), by)
+      return { document: provenance(by.keyid, make) }
+    },
+    getDocumentationPage: ({ path }) => documentAnswer(pages.get(path.page)),
+    getErrorDescription: ({ path }) => documentAnswer(errors.get(path.name)),
+  }
+}
+
+function documentAnswer(document: PublicDocument | undefined): Answer {
+  return document === undefined ? refuse('not_found') : { document }
+}
+
+/**
+ * Returns a function that makes its document again whenever the key differs from the previous call.
+ */
+function lastDocument(): (key: string, make: () => object) => PublicDocument {
+  let last: { key: string; document: PublicDocument } | undefined
+  return (key, make) => {
+    if (last === undefined || last.key !== key) last = { key, document: jsonDocument(make()) }
+    return last.document
+  }
+}
+
+function pageDocuments({ pages }: ReleaseFacts): Map<string, PublicDocument> {
+  return new Map(
+    Object.entries(pages).map(([name, body]) => [
+      name,
+      publicDocument({ body, contentType: markdownType, maxAgeSeconds }),
+    ]),
+  )
+}
+
+function errorDocuments(): Map<string, PublicDocument> {
+  return new Map(
+    Object.entries(errorTable).map(([error, row]) => [error, jsonDocument({ error, ...row })]),
+  )
+}
+
+function jsonDocument(body: object): PublicDocument {
+  return publicDocument({
+    body: JSON.stringify(body),
+    contentType: 'application/json',
+    maxAgeSeconds,
+  })
+}
