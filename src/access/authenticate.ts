@@ -43,12 +43,6 @@ export interface KeyAuthenticator {
   missingPeppers(): readonly MissingPepper[]
 }
 
-/**
- * Deadline for one read of the database, in milliseconds. This and the limiter's deadline together
- * stay below one second, so a frozen database cannot hold a caller longer (decision D13).
- */
-const answerWithinMs = 450
-
 /** Maximum number of cached keys. A key that is not cached is looked up before its call starts. */
 const cachedKeysMax = 10_000
 
@@ -81,7 +75,7 @@ export function openKeyAuthenticator({
   const lookUp = batched<readonly string[], ValidKey | undefined>({
     name: 'API keys',
     run: (presented) => findEach(db, presented, clock()),
-    deadlineMs: answerWithinMs,
+    deadline: 'databaseAnswer',
   })
   const readRing = async (): Promise<OpenRing> => {
     const opened = await openRing(db, await peppers(), clock())
@@ -95,7 +89,7 @@ export function openKeyAuthenticator({
       const opened = await readRing()
       return callers.map(() => opened)
     },
-    deadlineMs: answerWithinMs,
+    deadline: 'databaseAnswer',
   })
 
   /** Uses the peppers of `now` if they differ from those of `before`, and returns whether they do. */

@@ -5,7 +5,6 @@
  * Tables: reads `sessions`, `memberships` and `users`; updates `sessions.last_seen_at`, which is kept in memory and written every half
  * minute by `recordLastSeen`. A crash loses at most that half minute.
  */
-
 import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
@@ -49,9 +48,6 @@ export interface SessionsOptions {
 const dayMs = 86_400_000
 const staleAfterMs = 60_000
 
-/** A caller waits this long and then for the rate limiter; together less than a second (decision D13). */
-const answerWithinMs = 450
-
 export function openSessions({ db, clock, publicUrl, rules }: SessionsOptions): Sessions {
   const cookieName = sessionCookieName(publicUrl)
   let lastSeen = new Map<string, Date>()
@@ -62,7 +58,7 @@ export function openSessions({ db, clock, publicUrl, rules }: SessionsOptions): 
       const found = new Map(rows.map((session) => [session.digest, session]))
       return digests.map((digest) => found.get(digest))
     },
-    deadlineMs: answerWithinMs,
+    deadline: 'databaseAnswer',
   })
 
   return {

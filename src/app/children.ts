@@ -5,6 +5,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AggregatorRegistry } from 'prom-client'
+import { deadlineMs } from '../platform/deadlines.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 
@@ -95,7 +96,6 @@ function order(child: Worker, message: Order): void {
 }
 
 let questions = 0
-const answerWithinMs = 1_000
 
 /** Summed over the children and this process, which runs the jobs; a child that does not answer in time is left out. */
 async function gathered(children: readonly Worker[], own: Pick<Metrics, 'json'>): Promise<string> {
@@ -116,7 +116,7 @@ function metricsOf(child: Worker): Promise<object[]> {
     setTimeout(() => {
       child.off('message', hear)
       resolve([])
-    }, answerWithinMs).unref()
+    }, deadlineMs('childMetrics')).unref()
   })
 }
 

@@ -2,9 +2,8 @@
 import type { Config } from '../config/config.ts'
 import { type SchemaWatch, watchedDb } from '../database/schema-level.ts'
 import { openDb } from '../platform/db/db.ts'
-import { inTime } from '../platform/db/impatient-db.ts'
+import { deadlineMs, withDeadline } from '../platform/deadlines.ts'
 import { type Metrics, serveMetrics } from '../platform/observability/metrics.ts'
-import { patient } from '../platform/patience.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../platform/rate-limit/shared-limiter.ts'
 import { createServer, type Server } from '../server/server.ts'
@@ -61,7 +60,7 @@ export async function listen(
     ...service.admission,
     trustedProxies: config.trustedProxies,
     readiness: async () => ({
-      database: service.registryCache.ageMs() < patient(3_000) ? 'ok' : 'no answer',
+      database: service.registryCache.ageMs() < deadlineMs('registryCacheAge') ? 'ok' : 'no answer',
       schema: await schemaState(parts.schema),
       engine: service.engineState(),
       keys: service.keysState(),
@@ -83,7 +82,7 @@ export async function listen(
 /** Asks once more for each probe, so that no probe finds a node ready that the schema has left behind. */
 async function schemaState(schema: SchemaWatch): Promise<string> {
   // If the database does not answer, `database` says so.
-  await inTime(schema.check()).catch(() => {})
+  await withDeadline(schema.check(), 'databaseAnswer').catch(() => {})
   return schema.outdated() ?? 'ok'
 }
 

@@ -34,17 +34,17 @@ export interface ServeOptions {
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
   const log = openLog({ level: config.logLevel })
   if (cluster.isWorker) return serveAsChild(config, log)
-  const stopping = watchStopSignals()
+  const stopSignals = watchStopSignals()
   await using closing = new AsyncDisposableStack()
   // At the very end: whoever is not waited for would keep the process alive.
   closing.defer(() => {
-    if (stopping.hurried.aborted) process.exit(130)
+    if (stopSignals.second.aborted) process.exit(130)
   })
   // Before anything is started: a key that is not sound stops the start.
   const signers = await openSigners(config.signingKeysDir)
   const database = await openDatabase(config, (line) => log.info(line))
   closing.defer(() => database.stop())
-  if (stopping.asked.aborted) return
+  if (stopSignals.first.aborted) return
   if (database.embedded || options.demo) await migrateDatabase(database.url, config.databasePooling)
   const metrics = createMetrics()
   const parts = await openParts(config, { url: database.url, log, closing, signers, metrics })
@@ -68,17 +68,17 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   }
   stopJobsAtEnd(jobs, log, closing)
 
-  if (stopping.asked.aborted) return
+  if (stopSignals.first.aborted) return
   if (options.jobs === 'alone') {
     const metricsPort = await startMetrics(config, { metrics }, closing)
     log.info('working', { metricsPort })
-    await untilAborted(stopping.asked)
+    await untilAborted(stopSignals.first)
     return
   }
   const own = { parts, service, metrics, url: database.url, closing }
   const serving = await startServing(config, own).catch((error: unknown) => {
     // Ctrl-C in a terminal also ends children that do not yet leave it to us.
-    if (!stopping.asked.aborted) throw error
+    if (!stopSignals.first.aborted) throw error
   })
   if (serving === undefined) return
   closing.defer(() => serving.kill())
@@ -86,9 +86,9 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const metricsPort = await startMetrics(config, serving, closing)
   log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
   if (hasDemo) say(demoCommands(config, readConfig({}), await demoSignInLink(parts)))
-  await untilAborted(stopping.asked)
-  const delayMs = stopping.asked.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
-  await Promise.race([serving.drain(delayMs), untilAborted(stopping.hurried)])
+  await untilAborted(stopSignals.first)
+  const delayMs = stopSignals.first.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
+  await Promise.race([serving.drain(delayMs), untilAborted(stopSignals.second)])
 }
 
 interface StartedServer {

@@ -1,32 +1,31 @@
 /**
- * How a process is told to end: the first SIGINT or SIGTERM asks it to finish what is under way, a second one not to wait for that,
- * a third ends it where it stands.
+ * Stop signals of a process. The first SIGINT or SIGTERM lets the work in progress finish, a second
+ * one ends the wait for it, and a third one ends the process at once.
  */
-export interface Stopping {
+export interface StopSignals {
   /** Aborted by the first signal; its `reason` is the signal's name. */
-  readonly asked: AbortSignal
-  /** Aborted by the second. */
-  readonly hurried: AbortSignal
+  readonly first: AbortSignal
+  /** Aborted by the second signal. */
+  readonly second: AbortSignal
 }
 
-/** One Ctrl-C may arrive twice: from the terminal, and from the script that started us. */
-const sameWishMs = 1_000
+/** One Ctrl-C may arrive twice: from the terminal, and from the script that started the process. */
+const sameSignalMs = 1_000
 
-/** Watches from now on until the process ends. */
-export function watchStopSignals(): Stopping {
-  const asked = new AbortController()
-  const hurried = new AbortController()
+export function watchStopSignals(): StopSignals {
+  const first = new AbortController()
+  const second = new AbortController()
   let heardAt = Number.NEGATIVE_INFINITY
   const hear = (signal: NodeJS.Signals): void => {
-    const isRepeated = performance.now() - heardAt < sameWishMs
+    const isRepeated = performance.now() - heardAt < sameSignalMs
     if (isRepeated) return
     heardAt = performance.now()
-    if (!asked.signal.aborted) asked.abort(signal)
-    else if (!hurried.signal.aborted) hurried.abort(signal)
+    if (!first.signal.aborted) first.abort(signal)
+    else if (!second.signal.aborted) second.abort(signal)
     else process.exit(130)
   }
   process.on('SIGINT', hear).on('SIGTERM', hear)
-  return { asked: asked.signal, hurried: hurried.signal }
+  return { first: first.signal, second: second.signal }
 }
 
 export function untilAborted(signal: AbortSignal): Promise<void> {

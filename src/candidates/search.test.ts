@@ -208,14 +208,14 @@ test('however few are sorted, and looked at first: what the first look does not 
     minLength: 15,
     maxLength: 40,
   })
-  const patience = fc.record({
+  const limits = fc.record({
     more: fc.integer({ min: 1, max: 4 }),
     few: fc.integer({ min: 1, max: 6 }),
   })
-  const queries = fc.array(
-    fc.tuple(query, fc.boolean(), fc.integer({ min: 1, max: 20 }), patience),
-    { minLength: 12, maxLength: 12 },
-  )
+  const queries = fc.array(fc.tuple(query, fc.boolean(), fc.integer({ min: 1, max: 20 }), limits), {
+    minLength: 12,
+    maxLength: 12,
+  })
   await fc.assert(
     fc.asyncProperty(people, queries, async (population, asked) => {
       await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)

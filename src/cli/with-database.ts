@@ -6,6 +6,7 @@ import { migrateDatabase, migrationsDirectory, openDatabase } from '../database/
 import { watchedDb, watchSchema } from '../database/schema-level.ts'
 import { type Db, openDb } from '../platform/db/db.ts'
 import type { Pooling } from '../platform/db/session-settings.ts'
+import { deadlineMs } from '../platform/deadlines.ts'
 import { note } from './output.ts'
 import { releasedSkillNames } from './released-vocabulary.ts'
 import { CommandError, Interrupted } from './run.ts'
@@ -74,7 +75,7 @@ export function openCommandDb({
     pooling,
     connectionsMax,
     applicationName: 'assay command line',
-    statementTimeoutMs: 60_000,
+    statementTimeoutMs: deadlineMs('commandStatement'),
     onError: (error) => note(`a database connection was lost: ${error.message}`),
   })
   return keepingIndex(db, releasedSkillNames)

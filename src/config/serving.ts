@@ -71,11 +71,11 @@ export const servingSettings = {
     effect: 'Further connections from one address are refused; trusted proxies are exempt.',
     parse: integer(1, 1_000_000),
   }),
-  PATIENCE: setting({
+  TIMEOUT_MULTIPLIER: setting({
     default: '1',
-    unit: 'times as long as usual',
+    unit: 'factor',
     effect:
-      'For a machine or a database that is slow: how long a call waits for the database, half a second to two, and how long a request waits for its turn, 1.2 seconds to 7.5, before the answer is 503.',
+      'Multiplies the deadlines of the machine and its database. Raise it if they are slow: callers then wait longer before the answer is 503.',
     parse: integer(1, 100),
   }),
   DRAIN_DELAY_SECONDS: setting({
@@ -97,7 +97,7 @@ export interface ServingConfig {
   trustedProxies: string[]
   connectionsMax: number
   connectionsPerAddressMax: number
-  patience: number
+  timeoutMultiplier: number
   drainDelaySeconds: number
 }
 
@@ -125,7 +125,7 @@ export function readServing(reading: Reading): ServingConfig {
     trustedProxies: readOr('TRUSTED_PROXIES'),
     connectionsMax: readOr('CONNECTIONS_MAX'),
     connectionsPerAddressMax: readOr('CONNECTIONS_PER_ADDRESS_MAX'),
-    patience: readOr('PATIENCE'),
+    timeoutMultiplier: readOr('TIMEOUT_MULTIPLIER'),
     drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
   }
 }

@@ -7,7 +7,6 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Queryable } from '../platform/db/db.ts'
-import { answerWithinMs } from '../platform/db/impatient-db.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import { type Debit, type DebitRow, insertDebits } from './store.ts'
 
@@ -40,7 +39,7 @@ export function openDebits(db: Db, clock: Clock): Debits {
       return batch
     },
     batchMax,
-    deadlineMs: answerWithinMs,
+    deadline: 'databaseAnswer',
   })
   return {
     debit,

@@ -3,12 +3,12 @@ import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { newKey, type TestKey } from '../../test/support/build/keys.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
-import { patience } from '../../test/support/start/patience.ts'
 import { eventually } from '../../test/support/start/processes.ts'
+import { timeoutMultiplier } from '../../test/support/start/timeout-multiplier.ts'
 import { type Db, sql } from '../platform/db/db.ts'
+import { setTimeoutMultiplier } from '../platform/deadlines.ts'
 import type { MeteredCall } from '../platform/http/admission.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
-import { setPatience } from '../platform/patience.ts'
 import { enterCredits } from './credits.ts'
 import { openCreditDesk, purchasesEnd } from './metering.ts'
 import { deletePurchases, findCreditAccount, lockCreditAccount, updateSuspended } from './store.ts'
@@ -82,9 +82,9 @@ test('too few credits or a suspended account are known before the work', () => {
 })
 
 test('a call that got 503 and was charged afterwards is refunded once', async () => {
-  setPatience(1)
+  setTimeoutMultiplier(1)
   const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
-  setPatience(patience)
+  setTimeoutMultiplier(timeoutMultiplier)
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
   await db.transaction(async (tx) => {
@@ -138,9 +138,9 @@ test('close waits for debits under way and refunds them', async () => {
       return db.run(statement)
     },
   }
-  setPatience(1)
+  setTimeoutMultiplier(1)
   const desk = openCreditDesk({ db: watched, prices, clock: () => clockHand.now })
-  setPatience(patience)
+  setTimeoutMultiplier(timeoutMultiplier)
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
   const closed = await db.transaction(async (tx) => {

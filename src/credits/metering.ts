@@ -10,11 +10,10 @@
  *
  * Crash: within that minute the calls stay charged, each with its entry.
  */
-
 import type { Clock } from '../platform/clock.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db } from '../platform/db/db.ts'
-import { impatientDb } from '../platform/db/impatient-db.ts'
+import { withDeadline } from '../platform/deadlines.ts'
 import type { Charge, MeteredCall, Metering } from '../platform/http/admission.ts'
 import type { PresentedKey } from '../platform/http/callers.ts'
 import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
@@ -60,7 +59,6 @@ export function openCreditDesk({
   voidsMax = 100_000,
 }: CreditDeskOptions): CreditDesk {
   const debits = openDebits(db, clock)
-  const hurriedDb = impatientDb(db)
   /** Time until which each reference is refunded, in milliseconds since the epoch. */
   const voids = new Map<string, number>()
 
@@ -100,7 +98,7 @@ export function openCreditDesk({
       try {
         return call.purchase === null
           ? chargeOf(await debits.debit(wanted), amount)
-          : await chargePurchase(hurriedDb, { call, wanted }, clock())
+          : await withDeadline(chargePurchase(db, { call, wanted }, clock()), 'databaseAnswer')
       } catch (error) {
         if (error instanceof UnavailableError) undo(call)
         throw error

@@ -9,6 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { type Db, openDb, type Queryable, sql, sqlState, type Tx } from '../platform/db/db.ts'
 import type { Pooling } from '../platform/db/session-settings.ts'
+import { deadlineMs } from '../platform/deadlines.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import { findNodesFrom, numberOf, outdatedReason } from './schema-level.ts'
 
@@ -46,8 +47,6 @@ export interface Recorded {
   pooling?: Pooling
 }
 
-const connectionWaitMs = 10_000
-
 /** Migrates like `migrate`, and commits each record together with its migration. */
 export async function migrateRecorded(
   url: string,
@@ -61,7 +60,7 @@ export async function migrateRecorded(
     connectionsMax: 1,
     applicationName: 'assay migrate',
     statementTimeoutMs: 0,
-    connectionWaitMs,
+    connectionWaitMs: deadlineMs('migrationConnection'),
     onError: () => {},
   })
   try {

@@ -42,10 +42,10 @@ const making = { log, engine, peppers }
 
 async function demoPlace() {
   const database = await testDatabase()
-  // As patient as the server is with the demo.
+  // The limits with which the server prepares the demo.
   const { url } = database
-  const patience = { connectionsMax: 4, statementTimeoutMs: 0, connectionWaitMs: 60_000 }
-  const db = openDb({ url, ...patience, applicationName: 'demo', onError: assert.ifError })
+  const limits = { connectionsMax: 4, statementTimeoutMs: 0, connectionWaitMs: 60_000 }
+  const db = openDb({ url, ...limits, applicationName: 'demo', onError: assert.ifError })
   const dataDir = mkdtempSync(join(tmpdir(), 'assay-demo-'))
   after(async () => {
     await db.close()

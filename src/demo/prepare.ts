@@ -8,6 +8,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
+import { deadlineMs } from '../platform/deadlines.ts'
 import { collectGarbage } from '../platform/observability/garbage.ts'
 import { alone } from '../platform/process-mark.ts'
 import { signCredential } from '../score-credentials/issue.ts'
@@ -57,7 +58,7 @@ export async function prepareDemo(options: DemoOptions): Promise<boolean> {
   }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   // Two that start at once, perhaps for two addresses, must not mix their files.
-  await alone(join(dataDir, 'demo.lock'), otherMakesItWithinMs, async () => {
+  await alone(join(dataDir, 'demo.lock'), deadlineMs('demo'), async () => {
     if (await isMade(options)) return
     log.info('making the demo')
     await makeDemo({ ...options, engine })
@@ -68,7 +69,6 @@ export async function prepareDemo(options: DemoOptions): Promise<boolean> {
   return true
 }
 
-const otherMakesItWithinMs = 60_000
 async function makeDemo(options: DemoOptions & { engine: Engine }): Promise<void> {
   const { config, db, now, engine, peppers } = options
   const { publicUrl, dataDir, signingKeysDir } = config

@@ -4,6 +4,7 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
+import { deadlineMs } from '../platform/deadlines.ts'
 import type { FileRole, HashedFile, ReleaseFacts } from './release-manifest.ts'
 import { type PageName, pageNames } from './schema.ts'
 
@@ -66,7 +67,6 @@ function hashedFiles(root: string): HashedFile[] {
 }
 
 const run = promisify(execFile)
-const gitTimeoutMs = 5_000
 
 interface Commit {
   id: string
@@ -83,7 +83,7 @@ interface Commit {
 async function commitOf(root: string): Promise<Commit | null> {
   if (!existsSync(join(root, '.git'))) return null
   const git = (...args: string[]) =>
-    run('git', ['-C', root, ...args], { timeout: gitTimeoutMs, maxBuffer: 2 ** 26 })
+    run('git', ['-C', root, ...args], { timeout: deadlineMs('git'), maxBuffer: 2 ** 26 })
   try {
     const [log, tags, status] = await Promise.all([
       git('log', '-1', '--format=%H %ct'),

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from '../../test/support/oracle/fc.ts'
 import { batched } from './batching.ts'
+import { setTimeoutMultiplier } from './deadlines.ts'
 import { UnavailableError } from './http/errors.ts'
 
 /** Makes batches that end when the test ends them, or by themselves once it has let go. */
@@ -180,8 +181,9 @@ test('503: one call more than may wait is refused at once, and those before it a
 })
 
 test('503: a call without an answer is refused at its deadline, sent or waiting; later calls are served', async () => {
+  setTimeoutMultiplier(0.05)
   const { run, letGo } = held()
-  const double = batched({ name: 'double', run, deadlineMs: 40 })
+  const double = batched({ name: 'double', run })
   const started = performance.now()
   const stuck = double(1)
   await nextTurn()
@@ -193,8 +195,9 @@ test('503: a call without an answer is refused at its deadline, sent or waiting;
 })
 
 test('the answer of a batch that comes after the deadline is dropped', async () => {
+  setTimeoutMultiplier(0.01)
   const { batches, run, letGo } = held()
-  const double = batched({ name: 'double', run, deadlineMs: 10 })
+  const double = batched({ name: 'double', run })
   const late = double(1)
   await assert.rejects(late, UnavailableError)
   batches[0]?.end([7])

@@ -35,11 +35,6 @@ export interface ScoreCredentialOptions extends Omit<VerifierOptions, 'askStatus
   keyLimits: RateLimits
 }
 
-/**
- * Deadline for one read of the database, in milliseconds. This and the limiter's deadline together
- * stay below one second, so a frozen database cannot hold a caller longer (decision D13).
- */
-const answerWithinMs = 450
 const keyMaxAgeSeconds = 300
 const descriptionMaxAgeSeconds = 3_600
 
@@ -56,7 +51,7 @@ export function scoreCredentialHandlers(
   const askStatus = batched<StatusQuestion, RegisteredStatus>({
     name: 'credential status',
     run: (questions) => findStatuses(db, questions),
-    deadlineMs: answerWithinMs,
+    deadline: 'databaseAnswer',
   })
   const refreshCache = batched<string, void>({
     name: 'status list',
@@ -64,7 +59,7 @@ export function scoreCredentialHandlers(
       await registryCache.refresh()
       return listIds.map(() => undefined)
     },
-    deadlineMs: answerWithinMs,
+    deadline: 'databaseAnswer',
   })
   const verify = openVerifier({ ...options, askStatus })
   const description = jsonDocument(

@@ -2,7 +2,7 @@
  * Answers the operator's probes: whether the process lives, and whether it should receive traffic.
  * They are not part of the contract.
  */
-import { orLate } from '../platform/deadline.ts'
+import { withDeadline } from '../platform/deadlines.ts'
 import type { Answer } from '../platform/http/endpoint.ts'
 
 /**
@@ -10,8 +10,6 @@ import type { Answer } from '../platform/http/endpoint.ts'
  * `degraded` gives the reason why only some callers cannot be served; the process stays ready.
  */
 export type Readiness = Record<string, string | { degraded: string }>
-
-const readinessTimeoutMs = 1_000
 
 export function liveness(): Answer {
   return { status: 200, body: { status: 'ok' } }
@@ -42,7 +40,7 @@ function toldOf(checks: Readiness): Record<string, string> {
 /** Treats a check that hangs like one that fails. The error itself is not published. */
 async function withinTimeout(checks: () => Promise<Readiness>): Promise<Readiness> {
   try {
-    return await orLate(checks(), readinessTimeoutMs, () => ({ checks: 'no answer in time' }))
+    return await withDeadline(checks(), 'readiness', () => ({ checks: 'no answer in time' }))
   } catch {
     return { checks: 'failed' }
   }

@@ -1,5 +1,5 @@
 /** The limits of the HTTP edge. Tests scale them down. */
-import { patient } from '../platform/patience.ts'
+import { deadlineMs } from '../platform/deadlines.ts'
 import type { GateLimits } from './gate.ts'
 import type { BodyLimits } from './open-bodies.ts'
 
@@ -34,36 +34,30 @@ export interface ServerLimits extends BodyLimits {
   drainTimeoutMs: number
 }
 
-const defaultLimits: ServerLimits = {
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 15_000,
-  keepAliveTimeoutMs: 65_000,
-  checkIntervalMs: 1_000,
-  answerTimeoutMs: 10_000,
-  readTimeoutMs: 30_000,
-  // The operator's settings decide.
-  connectionsMax: Number.POSITIVE_INFINITY,
-  connectionsPerAddressMax: Number.POSITIVE_INFINITY,
-  // 64 slots are twice the calls that one processor answers while a call waits for the database.
-  gate: { slots: 64, turnMs: 5, turnAloneMs: 200, waitMs: 1_200 },
-  unansweredMax: 8,
-  openBodiesMax: 1_024,
-  openBodiesPerNetworkMax: 64,
-  bodyBytesMax: 67_108_864,
-  bodyBytesPerNetworkMax: 16_777_216,
-  bodyGraceMs: 3_000,
-  bodyRateMin: 1_024,
-  drainTimeoutMs: 20_000,
-}
-
-/** Returns the defaults, with longer deadlines if the machine and the database may be slow. */
-export function patientLimits(): ServerLimits {
-  const { answerTimeoutMs, requestTimeoutMs, gate } = defaultLimits
+/** Read after the timeout multiplier was set. */
+export function usualLimits(): ServerLimits {
+  const requestTimeoutMs = deadlineMs('request')
   // The body of a waiting request must still arrive within the request timeout.
-  const waitMs = Math.min(patient(gate.waitMs), requestTimeoutMs / 2)
+  const waitMs = Math.min(deadlineMs('slot'), requestTimeoutMs / 2)
   return {
-    ...defaultLimits,
-    answerTimeoutMs: patient(answerTimeoutMs),
-    gate: { ...gate, waitMs },
+    headersTimeoutMs: deadlineMs('requestHeaders'),
+    requestTimeoutMs,
+    keepAliveTimeoutMs: 65_000,
+    checkIntervalMs: 1_000,
+    answerTimeoutMs: deadlineMs('answer'),
+    readTimeoutMs: deadlineMs('responseRead'),
+    // The operator's settings decide.
+    connectionsMax: Number.POSITIVE_INFINITY,
+    connectionsPerAddressMax: Number.POSITIVE_INFINITY,
+    // 64 slots are twice the calls that one processor answers while a call waits for the database.
+    gate: { slots: 64, turnMs: 5, turnAloneMs: 200, waitMs },
+    unansweredMax: 8,
+    openBodiesMax: 1_024,
+    openBodiesPerNetworkMax: 64,
+    bodyBytesMax: 67_108_864,
+    bodyBytesPerNetworkMax: 16_777_216,
+    bodyGraceMs: 3_000,
+    bodyRateMin: 1_024,
+    drainTimeoutMs: deadlineMs('drain'),
   }
 }

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openRaw, request, startEdge, validKey } from '../../test/support/start/edge.ts'
-import { patience } from '../../test/support/start/patience.ts'
 import { eventually } from '../../test/support/start/processes.ts'
+import { timeoutMultiplier } from '../../test/support/start/timeout-multiplier.ts'
+import { setTimeoutMultiplier } from '../platform/deadlines.ts'
 import type { MeteredCall, Metering } from '../platform/http/admission.ts'
 import { endpoint } from '../platform/http/endpoint.ts'
-import { setPatience } from '../platform/patience.ts'
 
 /**
  * Starts a call of a paid route and holds it at its read or at its charge until `goOn`. The key was
@@ -140,10 +140,10 @@ for (const isSeen of [false, true])
 for (const isSeen of [false, true])
   test(`503: a response that waits too long for earlier ones on its connection is not charged, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
     const call = await startCall('read', isSeen)
-    setPatience(0.01)
+    setTimeoutMultiplier(0.01)
     call.send()
     await logged(call, 1)
-    setPatience(patience)
+    setTimeoutMultiplier(timeoutMultiplier)
     call.goOn()
     const statuses = [await call.connection.answer(), await call.connection.answer()]
     call.connection.socket.destroy()

@@ -29,7 +29,7 @@ import { acceptAbsoluteForm, requestProblem } from './front-door.ts'
 import { createGate, type Gate, type GateLimits } from './gate.ts'
 import { headerSets } from './headers.ts'
 import { liveness, type Readiness, readiness } from './health.ts'
-import { patientLimits, type ServerLimits } from './limits.ts'
+import { type ServerLimits, usualLimits } from './limits.ts'
 import { trackBodies } from './open-bodies.ts'
 import { refusalOf } from './refusals.ts'
 import { requestId } from './request-id.ts'
@@ -82,7 +82,7 @@ export interface Server {
 
 /** Throws if a declaration or the list of trusted proxies is invalid. */
 export function createServer(options: ServerOptions): Server {
-  const limits = { ...patientLimits(), ...options.limits }
+  const limits = { ...usualLimits(), ...options.limits }
   const { log, metrics, limiter, authenticate, authenticateSession } = options
   const { metering, payments, failedKeyLimits, missLimits } = options
   const sets = headerSets(options.publicUrl)

@@ -2,15 +2,9 @@
  * Decides whether and when a response can still reach its caller. A paid call is charged at that
  * time and not before.
  */
+import { deadlineMs } from '../platform/deadlines.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
-import { patient } from '../platform/patience.ts'
 import type { Exchange } from './exchange.ts'
-
-/**
- * Milliseconds that a response waits for earlier ones on its connection, so that a caller that does
- * not read cannot keep calls in progress.
- */
-const turnMsMax = 1_000
 
 /**
  * Resolves when it is this response's turn on its connection. Pipelined requests are each charged
@@ -35,7 +29,7 @@ export function turnOf(exchange: Exchange): Promise<void> | undefined {
     const timer = setTimeout(() => {
       end()
       reject(new UnavailableError('the answer before it has not left'))
-    }, patient(turnMsMax))
+    }, deadlineMs('turn'))
     response.once('socket', turn)
     socket.once('close', turn)
   })

@@ -6,16 +6,11 @@
 import { ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { deadlineMs } from '../platform/deadlines.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Connection, Trace } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 import { renderRefusal } from './refusals.ts'
-
-/**
- * Milliseconds in which bytes of the caller are dropped before the connection is cut. An earlier
- * reset could overtake the response.
- */
-const lingerMs = 1_000
 
 export function refusalOfParserError(code: string | undefined): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') return refuse('headers_too_large')
@@ -65,7 +60,7 @@ export function wireErrorWriter(options: WireErrorOptions) {
       socket.write(rawResponse(rendered, trace.requestId))
     }
     socket.end()
-    setTimeout(() => socket.destroy(), lingerMs).unref()
+    setTimeout(() => socket.destroy(), deadlineMs('linger')).unref()
   }
 }
 

@@ -1,4 +1,5 @@
 /** Writes, counts and logs each response once. No other module does. */
+import { deadlineMs } from '../platform/deadlines.ts'
 import type { Answer } from '../platform/http/endpoint.ts'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -32,10 +33,6 @@ export interface WriterOptions {
 
 /** Bytes. An unread body up to this length is read and discarded, and the connection stays open. */
 const forgottenBytesMax = 1_048_576
-/**
- * Milliseconds that a caller may go on sending before its connection is closed after the response.
- */
-const lingerMs = 1_000
 
 export function createWriter(options: WriterOptions): Writer {
   const { sets, log } = options
@@ -187,7 +184,7 @@ function sendAndLinger(
     clearTimeout(timer)
     response.end()
   }
-  const timer = setTimeout(end, lingerMs)
+  const timer = setTimeout(end, deadlineMs('linger'))
   request.once('end', end)
   request.once('close', end)
 }

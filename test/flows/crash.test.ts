@@ -60,7 +60,7 @@ const env: Env = {
 /** The deadlines of an operator's server. Payment challenges occasionally cost a write. */
 const serverEnv = {
   ...env,
-  PATIENCE: '1',
+  TIMEOUT_MULTIPLIER: '1',
   X402_FACILITATOR: 'none',
   X402_PAY_TO: testTerms.payTo,
   X402_SECRETS: 'a secret of thirty-two characters',

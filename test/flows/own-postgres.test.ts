@@ -42,7 +42,7 @@ async function everythingWorks(over: Env, username: string): Promise<void> {
     SECRETS_KEYRING: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
     // The usual deadlines. They are too short for a search that PostgreSQL compiles with JIT first,
     // so this test would find JIT left on.
-    PATIENCE: '1',
+    TIMEOUT_MULTIPLIER: '1',
     ...over,
   }
   const server = await startServer(env, ['--demo'])

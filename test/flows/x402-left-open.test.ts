@@ -7,8 +7,8 @@ import { connect, type Socket } from 'node:net'
 import { after } from 'node:test'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import type { Db, Statement } from '../../src/platform/db/db.ts'
+import { setTimeoutMultiplier } from '../../src/platform/deadlines.ts'
 import { refuse, UnavailableError } from '../../src/platform/http/errors.ts'
-import { setPatience } from '../../src/platform/patience.ts'
 import { listUnserved } from '../../src/x402/settlement/reports-store.ts'
 import { base64Json, payloadV1, signAuthorization } from '../support/build/payments.ts'
 import { assertPending, startFaultyLoop } from '../support/fault/faulty-loop.ts'
@@ -22,8 +22,8 @@ import {
   terms,
 } from '../support/start/paid-loop.ts'
 import type { PaidServer } from '../support/start/paid-server.ts'
-import { patience } from '../support/start/patience.ts'
 import { eventually } from '../support/start/processes.ts'
+import { timeoutMultiplier } from '../support/start/timeout-multiplier.ts'
 
 const loop = await startFaultyLoop()
 const { facilitator, broken, later, stateOf } = loop
@@ -89,9 +89,9 @@ chainTest(
       },
     }
     const ending = await loop.start({ blind: true, db: slow })
-    setPatience(0.01)
+    setTimeoutMultiplier(0.01)
     assertError(await pay(ending, header), 503, 'unavailable')
-    setPatience(patience)
+    setTimeoutMultiplier(timeoutMultiplier)
     gate.resolve()
     await ending.close()
     assert.equal(await stateOf(header), 'released')
@@ -169,9 +169,9 @@ chainTest(
         },
       },
     })
-    facilitator.onSettled = async () => setPatience(0.01)
+    facilitator.onSettled = async () => setTimeoutMultiplier(0.01)
     const reply = await pay(slow, header)
-    setPatience(patience)
+    setTimeoutMultiplier(timeoutMultiplier)
     facilitator.onSettled = undefined
     assertPaid(reply)
   },
@@ -442,9 +442,9 @@ chainTest(
       },
     })
     await later(31, async () => {
-      setPatience(0.01)
+      setTimeoutMultiplier(0.01)
       await slow.reconcile()
-      setPatience(patience)
+      setTimeoutMultiplier(timeoutMultiplier)
     })
     assert.equal(await stateOf(header), 'settled')
     assertPaid(await pay(server, header))

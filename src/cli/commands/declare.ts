@@ -1,7 +1,7 @@
 /** How a command of the command line is declared: its words, the options that many share, and what runs it. */
 import type { Command } from 'commander'
 import { type Config, readConfig } from '../../config/config.ts'
-import { setPatience } from '../../platform/patience.ts'
+import { setTimeoutMultiplier } from '../../platform/deadlines.ts'
 import type { Outcome } from '../output.ts'
 import { run } from '../run.ts'
 
@@ -21,10 +21,10 @@ export function act(
   return run(command, { json: flags.json ?? false, failure })
 }
 
-/** Of this process, which is as patient from here on as they say. Throws `ConfigError`. */
+/** Reads the settings and sets the timeout multiplier of this process. Throws `ConfigError`. */
 export function settings(): Config {
   const config = readConfig(process.env)
-  setPatience(config.patience)
+  setTimeoutMultiplier(config.timeoutMultiplier)
   return config
 }
 

@@ -18,6 +18,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
+import { deadlineMs } from '../../platform/deadlines.ts'
 import {
   alone,
   leaveMark,
@@ -61,10 +62,6 @@ export interface EmbeddedPostgresOptions {
   log(line: string): void
 }
 
-/** Enough to create a cluster, or to replay the write-ahead log after a crash. */
-const readyWithinMs = 180_000
-/** A fast shutdown writes a checkpoint. After this time the rest is left to crash recovery. */
-const stopWithinMs = 30_000
 const ourDatabase = 'assay'
 
 /**
@@ -88,7 +85,7 @@ export async function startEmbeddedPostgres(
     log: (line) => options.log(line),
   }
   const lock = join(dataDir, 'postgres.lock')
-  return alone(lock, 2 * readyWithinMs, async () => {
+  return alone(lock, 2 * deadlineMs('embeddedStart'), async () => {
     const adopted = await adopt(place)
     const socketDir = adopted ?? (await start(place, options.durable))
     const use = leaveMark(join(dataDir, 'postgres.users'))
@@ -96,7 +93,7 @@ export async function startEmbeddedPostgres(
       url: urlOf(socketDir, ourDatabase),
       startedHere: adopted === null,
       stop: () =>
-        alone(lock, 2 * readyWithinMs, async () => {
+        alone(lock, 2 * deadlineMs('embeddedStart'), async () => {
           removeMark(use)
           if (otherMarks(use).length === 0) await stop(place)
         }),
@@ -109,7 +106,7 @@ export async function startEmbeddedPostgres(
  * server runs, or if it ends meanwhile.
  */
 async function adopt(place: Place): Promise<string | null> {
-  const giveUpAt = performance.now() + readyWithinMs
+  const giveUpAt = performance.now() + deadlineMs('embeddedStart')
   let server = runningServer(place.cluster)
   while (server?.socketDir === '' && performance.now() < giveUpAt) {
     await wait(5)
@@ -130,7 +127,7 @@ async function adopt(place: Place): Promise<string | null> {
  */
 async function start(place: Place, durable: boolean): Promise<string> {
   const ready = await clusterReady(place, durable)
-  const giveUpAt = performance.now() + readyWithinMs
+  const giveUpAt = performance.now() + deadlineMs('embeddedStart')
   for (;;) {
     const server = spawnServer(place, ready)
     try {
@@ -161,7 +158,7 @@ async function untilItAnswers(
   socketDir: string,
   ended: () => string | null,
 ): Promise<void> {
-  const giveUpAt = performance.now() + readyWithinMs
+  const giveUpAt = performance.now() + deadlineMs('embeddedStart')
   while (performance.now() < giveUpAt) {
     const found = await tryDatabase(socketDir)
     if (found === 'there') return
@@ -225,7 +222,7 @@ async function stop(place: Place): Promise<void> {
 /** Watches the process, because its lock file disappears a moment earlier. */
 async function endsInTime(pid: number): Promise<boolean> {
   const start = processStart(pid)
-  const giveUpAt = performance.now() + stopWithinMs
+  const giveUpAt = performance.now() + deadlineMs('embeddedStop')
   while (performance.now() < giveUpAt) {
     const now = processStart(pid)
     if (now === null || now !== start) return true

@@ -3,10 +3,10 @@ import { createServer } from 'node:net'
 import { after, type TestContext, test } from 'node:test'
 import { beforeRival } from '../../../test/support/fault/rival.ts'
 import { onServer, testDatabase } from '../../../test/support/start/database.ts'
-import { patience } from '../../../test/support/start/patience.ts'
 import { eventually } from '../../../test/support/start/processes.ts'
+import { timeoutMultiplier } from '../../../test/support/start/timeout-multiplier.ts'
+import { setTimeoutMultiplier } from '../deadlines.ts'
 import { UnavailableError } from '../http/errors.ts'
-import { setPatience } from '../patience.ts'
 import { fragment, openDb, sql, sqlState } from './db.ts'
 
 const database = await testDatabase()
@@ -26,9 +26,9 @@ function open(more: { url?: string; statementTimeoutMs?: number; connectionsMax?
   return opened
 }
 
-function usualPatience(t: TestContext): void {
-  setPatience(1)
-  t.after(() => setPatience(patience))
+function usualDeadlines(t: TestContext): void {
+  setTimeoutMultiplier(1)
+  t.after(() => setTimeoutMultiplier(timeoutMultiplier))
 }
 
 test('an interpolated value becomes a parameter, even if it contains SQL', async () => {
@@ -161,7 +161,7 @@ test('503: a statement or a lock that takes too long is unavailable, and the con
 })
 
 test('a statement waits for a lock at most half of its timeout', async (t) => {
-  usualPatience(t)
+  usualDeadlines(t)
   const waitOf = async (statementTimeoutMs?: number) => {
     const one = open(statementTimeoutMs === undefined ? {} : { statementTimeoutMs })
     return one.rows(sql`select setting::int as ms from pg_settings where name = 'lock_timeout'`)
@@ -188,7 +188,7 @@ test('503: a connection lost during a call is unavailable, and the next call get
 })
 
 test('503: a missing server, a missing database and a silent server are unavailable in under a second', async (t) => {
-  usualPatience(t)
+  usualDeadlines(t)
   const silent = createServer()
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   after(() => silent.close())
@@ -209,7 +209,7 @@ test('503: a missing server, a missing database and a silent server are unavaila
 })
 
 test('503: a call waits half a second for a connection and no longer', async (t) => {
-  usualPatience(t)
+  usualDeadlines(t)
   const one = open({ connectionsMax: 1 })
   await one.transaction(async () => {
     await assert.rejects(one.rows(sql`select 1`), UnavailableError)

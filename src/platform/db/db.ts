@@ -5,8 +5,8 @@
  */
 import pg from 'pg'
 import { sha256Hex } from '../crypto/bytes.ts'
+import { deadlineMs } from '../deadlines.ts'
 import { UnavailableError } from '../http/errors.ts'
-import { patient } from '../patience.ts'
 import { refuseSharedSessions } from './pooling.ts'
 import { type Pooling, type SessionLimits, settingStatement } from './session-settings.ts'
 
@@ -123,7 +123,8 @@ export interface DbOptions extends Partial<SessionLimits> {
 }
 
 export function openDb(options: DbOptions): Db {
-  const { statementTimeoutMs = patient(2_000), connectionWaitMs = patient(500) } = options
+  const { statementTimeoutMs = deadlineMs('statement') } = options
+  const { connectionWaitMs = deadlineMs('connection') } = options
   const { url, pooling = 'session', synchronousCommit = 'on' } = options
   const limits = { statementTimeoutMs, synchronousCommit }
   const pool = new pg.Pool({
@@ -177,10 +178,12 @@ export function openDb(options: DbOptions): Db {
     const { rows } = await client.query<{ pid: number }>(asked)
     // A pooler reports its own process id. Without a pooler, settings cannot be lost.
     if (rows[0]?.pid === Reflect.get(client, 'processID')) return
-    sessionsChecked ??= refuseSharedSessions(url, patient(5_000)).catch((error: unknown) => {
-      sessionsChecked = undefined
-      throw error
-    })
+    sessionsChecked ??= refuseSharedSessions(url, deadlineMs('poolingCheck')).catch(
+      (error: unknown) => {
+        sessionsChecked = undefined
+        throw error
+      },
+    )
     await sessionsChecked
   }
 

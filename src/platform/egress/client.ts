@@ -4,6 +4,7 @@
  * other server is hostile.
  */
 import type { Dispatcher } from 'undici'
+import { deadlineMs } from '../deadlines.ts'
 import { RecentMap } from '../recent-map.ts'
 import { dialer, trusting } from './dial.ts'
 import { type EgressAnswer, exchange } from './exchange.ts'
@@ -34,7 +35,11 @@ export interface EgressDeadlines {
   totalMs: number
 }
 
-const defaultDeadlines: EgressDeadlines = { dnsMs: 2_000, connectMs: 5_000, totalMs: 15_000 }
+const usualDeadlines = (): EgressDeadlines => ({
+  dnsMs: deadlineMs('egressName'),
+  connectMs: deadlineMs('egressConnect'),
+  totalMs: deadlineMs('egressExchange'),
+})
 
 export interface EgressRequest {
   method: 'GET' | 'POST'
@@ -71,7 +76,7 @@ const idleMs = 4_000
 const idleMsMax = 30_000
 
 export function openEgress(options: EgressOptions): Egress {
-  const deadlines = { ...defaultDeadlines, ...options.deadlines }
+  const deadlines = { ...usualDeadlines(), ...options.deadlines }
   let opened: Promise<Dispatcher> | undefined
   let closed = false
   // Loads undici, the largest of all packages, with the first request, so processes that send

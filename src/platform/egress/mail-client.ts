@@ -4,6 +4,7 @@
  */
 import { getCACertificates } from 'node:tls'
 import { createTransport } from 'nodemailer'
+import { deadlineMs } from '../deadlines.ts'
 import { dialer } from './dial.ts'
 import { systemResolver } from './names.ts'
 import { operatorRules } from './rules.ts'
@@ -29,7 +30,11 @@ export interface MailDeadlines {
   totalMs: number
 }
 
-const defaultDeadlines: MailDeadlines = { connectMs: 5_000, silenceMs: 10_000, totalMs: 30_000 }
+const usualDeadlines = (): MailDeadlines => ({
+  connectMs: deadlineMs('mailConnect'),
+  silenceMs: deadlineMs('mailSilence'),
+  totalMs: deadlineMs('mailExchange'),
+})
 
 export interface Mail {
   /** One address, as `parseEmail` accepts it: the library sends it to the server as it stands. */
@@ -56,7 +61,7 @@ export interface MailClient {
 
 export function openMailClient(options: MailClientOptions): MailClient {
   const { smtpUrl, requireTls, from, extraCa } = options
-  const { connectMs, silenceMs, totalMs } = { ...defaultDeadlines, ...options.deadlines }
+  const { connectMs, silenceMs, totalMs } = { ...usualDeadlines(), ...options.deadlines }
   const dial = dialer({ rules: operatorRules, resolve: systemResolver, connectMs })
   const ca = extraCa === undefined ? {} : { ca: [...getCACertificates('default'), extraCa] }
   const transport = createTransport({

@@ -15,11 +15,11 @@ import { strangerRules } from './rules.ts'
 const name = 'hooks.example'
 const v6 = '2606:4700:0:0:0:0:0:1111'
 /** Milliseconds. Long enough for a slow machine: an existing record is answered at once. */
-const patient = 20_000
+const longMs = 20_000
 
 async function resolving(
   answer: (question: Question) => NameAnswer | readonly NameAnswer[] | null,
-  deadlineMs = patient,
+  deadlineMs = longMs,
 ) {
   const server = await startNameServer((question) => [answer(question) ?? []].flat())
   after(() => server.close())
@@ -168,7 +168,7 @@ async function listeningClient(resolve: (name: string) => Promise<readonly strin
   const egress = openEgress({
     rules: strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any', allowHttp: true }),
     resolve,
-    deadlines: { connectMs: patient, totalMs: patient },
+    deadlines: { connectMs: longMs, totalMs: longMs },
   })
   after(() => egress.close())
   const send = async (host = name): Promise<string> => {

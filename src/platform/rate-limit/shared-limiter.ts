@@ -7,7 +7,6 @@
  * statement decides for all waiting calls; the denied cache, which spares the database calls that
  * cannot be granted; the fallback, which decides while the database does not answer.
  */
-
 import { batched } from '../batching.ts'
 import { sha256Hex } from '../crypto/bytes.ts'
 import { type Db, type Queryable, sql, sqlState, type Tx } from '../db/db.ts'
@@ -37,18 +36,13 @@ export interface DatabaseRateLimiterOptions {
 
 /** During an outage one call a second asks the database again; other calls do not wait for it. */
 const probeEveryMs = 1_000
-/**
- * A silent database counts as down. The handler waits for it once more, and both together stay
- * below a second (decision D13).
- */
-const answerWithinMs = 400
 
 export function databaseRateLimiter(options: DatabaseRateLimiterOptions): RateLimiter {
   const { db, fallback, onOutage, refusalsMax = 100_000, now = () => performance.now() } = options
   const ask = batched<Call, Decision>({
     name: 'rate limiter',
     run: (calls) => decideBatch(db, calls),
-    deadlineMs: answerWithinMs,
+    deadline: 'databaseAnswer',
   })
   const refusals = rememberRefusals(refusalsMax)
   let probeAt: number | null = null

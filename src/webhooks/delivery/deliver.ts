@@ -61,7 +61,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
         meter.fenced(await acknowledgeBatch(parts, ends, clock()))
         return ends.map(() => undefined)
       },
-      deadlineMs: 10_000,
+      deadline: 'deliveryRecord',
     }),
   )
   const send = sender(parts)

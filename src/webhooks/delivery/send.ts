@@ -1,9 +1,9 @@
 /** Sends one leased delivery: its request, the time until which it may begin, and its outcome. */
-
 import { batched } from '../../platform/batching.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Db } from '../../platform/db/db.ts'
+import { deadlineMs } from '../../platform/deadlines.ts'
 import type { Egress } from '../../platform/egress/client.ts'
 import type { EgressAnswer } from '../../platform/egress/exchange.ts'
 import type { AttemptEnd } from './acknowledge.ts'
@@ -43,7 +43,7 @@ export function sender(parts: SenderParts) {
       const secrets = await findLeaseSecrets(parts.db, deliveries, clock())
       return deliveries.map(({ leaseId }) => secrets.get(leaseId) ?? null)
     },
-    deadlineMs: 10_000,
+    deadline: 'deliveryRecord',
   })
   return async (leased: Leased): Promise<AttemptEnd> => {
     const { delivery } = leased
@@ -75,12 +75,6 @@ export function sender(parts: SenderParts) {
   }
 }
 
-/**
- * Time within which a request is begun again if its connection takes too long. A connection that
- * stands too late is kept for the next try.
- */
-const beginAgainMs = 14_000
-
 interface PostParts extends Pick<SenderParts, 'egress' | 'clock' | 'ring'> {
   /** Returns the present secrets of the endpoint, or null if the lease no longer holds. */
   leaseSecrets(delivery: ClaimedDelivery): Promise<readonly DatedSecret[] | null>
@@ -93,7 +87,7 @@ async function post(
 ): Promise<EgressAnswer | null> {
   const { body, leaseId: id, trigger, url } = delivery
   if (body === null) return null
-  const giveUpAt = performance.now() + beginAgainMs
+  const giveUpAt = performance.now() + deadlineMs('deliveryBegin')
   let signing = secrets
   for (let mayBeginFrom = leasedAt; ; ) {
     const attempt = { ...delivery, id, body, isTest: trigger === 'test' }

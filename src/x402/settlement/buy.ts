@@ -1,6 +1,6 @@
 /** The steps of a purchase (`purchase.ts`) from the hold to the answer. */
 import type { Db } from '../../platform/db/db.ts'
-import { inTime } from '../../platform/db/impatient-db.ts'
+import { withDeadline } from '../../platform/deadlines.ts'
 import type { Answer } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import type { SignedPayment } from '../protocol/payload.ts'
@@ -110,7 +110,7 @@ async function offerUnder(context: SettlementContext, order: Order, claim: Claim
     const released = releaseLater()
     context.meanwhile(released)
     // Waits for the release, so that an immediate retry finds the payment free.
-    await inTime(released).catch(() => undefined)
+    await withDeadline(released, 'databaseAnswer').catch(() => undefined)
     throw error
   }
 }
@@ -125,7 +125,7 @@ async function untilSettling(
   const offered = order.mayBeginEarly ? offerOf(order) : undefined
   // Only the first failure is reported.
   offered?.catch(() => {})
-  const hold = await inTime(holding)
+  const hold = await withDeadline(holding, 'databaseAnswer')
   if (hold === 'taken') return { ended: 'taken' }
   const [verified, read] = await (offered ?? offerOf(order))
   const refusal = refusalOf(context, verified)

@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from '@x402/core/schemas'
-import { orLate } from '../../platform/deadline.ts'
+import { deadlineMs, withDeadline } from '../../platform/deadlines.ts'
 import type { Authorization } from '../protocol/payload.ts'
 import type { Price } from '../protocol/terms.ts'
 
@@ -37,9 +37,9 @@ export function chainOf(rpc: Rpc): Chain {
     fateOf: (authorization, price, since) =>
       fateOf(rpc, { authorization, price, since }).catch((): Fate => ({ fate: 'unclear' })),
     shows: (transaction, authorization, price) =>
-      orLate(
+      withDeadline(
         shows(rpc, transaction, { authorization, price }).catch(() => false),
-        showMsMax,
+        'chainShows',
         () => false,
       ),
   }
@@ -115,10 +115,6 @@ async function paidIn(
     : { fate: 'void' }
 }
 
-/** Within the lease of a payment that took verifyMsMax and settleMsMax before. */
-const showMsMax = 4_000
-/** A node of another provider is a block or two behind. */
-const behindMsMax = 3_000
 const behindPollMs = 200
 
 async function shows(
@@ -126,7 +122,7 @@ async function shows(
   transaction: string,
   payment: Omit<Question, 'since'>,
 ): Promise<boolean> {
-  const deadline = performance.now() + behindMsMax
+  const deadline = performance.now() + deadlineMs('chainBehind')
   for (;;) {
     const answer = await rpc('eth_getTransactionReceipt', [transaction])
     const receipt = receiptOf.nullable().parse(answer)

@@ -5,7 +5,7 @@
  * facilitator's words never leave this file; only the matching reason does.
  */
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
-import { orLate } from '../../platform/deadline.ts'
+import { type DeadlineName, deadlineMs, withDeadline } from '../../platform/deadlines.ts'
 import { requirementV2 } from '../protocol/challenge.ts'
 import type { SignedPayment } from '../protocol/payload.ts'
 import {
@@ -62,15 +62,11 @@ export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
 }
 
-/** Maximum time to wait for an answer. */
-export const verifyMsMax = 10_000
-export const settleMsMax = 15_000
-
 export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitator): Facilitator {
   return {
     name,
     async verify(payment, price) {
-      const told = await answerOf(official.verify(...asked(payment, price)), verifyMsMax)
+      const told = await answerOf(official.verify(...asked(payment, price)), 'verifyPayment')
       if ('why' in told) return { outcome: 'no answer', why: told.why }
       if (told.answer.isValid) return { outcome: 'valid' }
       const { invalidReason } = told.answer
@@ -80,7 +76,7 @@ export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitat
         : { outcome: 'refused', reason, isSimulation: isOwnSimulation(name, invalidReason) }
     },
     async settle(payment, price) {
-      const told = await answerOf(official.settle(...asked(payment, price)), settleMsMax)
+      const told = await answerOf(official.settle(...asked(payment, price)), 'settlePayment')
       if ('why' in told)
         return { outcome: 'unknown', reason: 'unexpected_settle_error', why: told.why }
       const { success, transaction, errorReason } = told.answer
@@ -148,11 +144,13 @@ function asked(payment: SignedPayment, price: Price): [PaymentPayload, PaymentRe
 
 function answerOf<Answer>(
   asking: Promise<Answer>,
-  msMax: number,
+  deadline: DeadlineName,
 ): Promise<{ answer: Answer } | { why: string }> {
   const told = asking.then(
     (answer) => ({ answer }),
     (error: unknown) => ({ why: error instanceof NoAnswerError ? error.message : 'it failed' }),
   )
-  return orLate(told, msMax, () => ({ why: `no answer within ${msMax} ms` }))
+  return withDeadline(told, deadline, () => ({
+    why: `no answer within ${deadlineMs(deadline)} ms`,
+  }))
 }

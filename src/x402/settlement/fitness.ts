@@ -3,6 +3,7 @@
  * operator only: the result is seconds old, so a payment is always tried.
  */
 import { z } from '@x402/core/schemas'
+import { deadlineMs } from '../../platform/deadlines.ts'
 import type { Egress } from '../../platform/egress/client.ts'
 import { type NetworkName, networks } from '../protocol/terms.ts'
 import type { Rpc } from './chain.ts'
@@ -18,8 +19,6 @@ export type Fitness =
   | 'the node is of another chain'
   | 'the relayer has no ether for gas'
 
-const answerMsMax = 5_000
-
 /** Official facilitators list the kinds they accept at /supported; this service uses version 2. */
 export async function remoteFitness(
   egress: Egress,
@@ -30,7 +29,7 @@ export async function remoteFitness(
     method: 'GET',
     url: `${url}/supported`,
     headers: authorization === null ? {} : { Authorization: authorization },
-    totalMs: answerMsMax,
+    totalMs: deadlineMs('facilitatorKinds'),
   })
   if (answer.outcome === 'failed' || answer.status !== 200 || answer.isCut)
     return 'the facilitator does not answer'

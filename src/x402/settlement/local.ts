@@ -10,6 +10,7 @@ import { createWalletClient, custom, defineChain, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { sha256 } from '../../platform/crypto/bytes.ts'
 import type { Db, Tx } from '../../platform/db/db.ts'
+import { deadlineMs } from '../../platform/deadlines.ts'
 import { UnavailableError } from '../../platform/http/errors.ts'
 import { type NetworkName, networks } from '../protocol/terms.ts'
 import type { Rpc } from './chain.ts'
@@ -24,10 +25,7 @@ export interface LocalFacilitator {
   relayerKey: string
 }
 
-const receiptMsMax = 10_000
 const pollMs = 500
-/** Maximum wait for the turn, within the time that a settlement may take. */
-const turnMsMax = 10_000
 const turnMs = 20
 
 export function localFacilitator({
@@ -69,7 +67,7 @@ export function localFacilitator({
       waitForTransactionReceipt: (args) => client.waitForTransactionReceipt(args),
       getCode: (args) => client.getCode(args),
     },
-    { confirmationTimeoutMs: receiptMsMax },
+    { confirmationTimeoutMs: deadlineMs('chainReceipt') },
   )
   const facilitator = new x402Facilitator()
   facilitator.register(
@@ -105,7 +103,7 @@ function turns(db: Db, address: string) {
 }
 
 async function ourTurn(tx: Tx, address: string): Promise<void> {
-  const deadline = performance.now() + turnMsMax
+  const deadline = performance.now() + deadlineMs('relayerTurn')
   while (!(await lockRelayer(tx, address))) {
     if (performance.now() >= deadline) throw new UnavailableError('the relayer is busy')
     await pause(turnMs)

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
-import { impatientDb } from '../../platform/db/impatient-db.ts'
+import { withDeadline } from '../../platform/deadlines.ts'
 import { openEgress } from '../../platform/egress/client.ts'
 import { operatorRules } from '../../platform/egress/rules.ts'
 import type { MeterName } from '../../platform/http/callers.ts'
@@ -77,7 +77,7 @@ const shownMax = 4_096
 /** Throws with a message for the operator if the relayer's key cannot be read. */
 export async function openX402(parts: X402Parts): Promise<X402> {
   const { settings, publicUrl, clock, onTrouble } = parts
-  const db = impatientDb(parts.db)
+  const db = withDeadlines(parts.db)
   const { facilitator, network } = settings
   const egress = openEgress({ rules: operatorRules })
   const rpc = facilitator.rpcUrl === null ? null : openRpc(egress, facilitator.rpcUrl)
@@ -143,6 +143,16 @@ export async function openX402(parts: X402Parts): Promise<X402> {
 }
 
 const keptMs = 30 * 24 * 3_600_000
+
+/** For statements that a payer waits for. A statement that exceeds its deadline may take effect. */
+function withDeadlines(db: Db): Db {
+  return {
+    rows: (statement) => withDeadline(db.rows(statement), 'databaseAnswer'),
+    run: (statement) => withDeadline(db.run(statement), 'databaseAnswer'),
+    transaction: (work) => withDeadline(db.transaction(work), 'databaseAnswer'),
+    close: () => db.close(),
+  }
+}
 
 function localOf(
   { settings, db }: X402Parts,

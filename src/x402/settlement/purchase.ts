@@ -15,6 +15,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sha256 } from '../../platform/crypto/bytes.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
+import { deadlineMs } from '../../platform/deadlines.ts'
 import { expiredReason } from '../protocol/match.ts'
 import type { SignedPayment } from '../protocol/payload.ts'
 import { usedReason } from '../protocol/reasons.ts'
@@ -36,7 +37,6 @@ import {
   takeOver,
 } from './store.ts'
 
-const waitMsMax = 5_000
 const waitMs = 50
 /** Longer than verification, reading and settlement may take together. */
 const leaseMs = 30_000
@@ -53,7 +53,7 @@ export function purchase(context: SettlementContext, order: Order): Promise<Purc
 async function waiting<Result>(
   step: (turn: number) => Promise<Result | 'wait'>,
 ): Promise<Result | { outcome: 'pending' }> {
-  const deadline = performance.now() + waitMsMax
+  const deadline = performance.now() + deadlineMs('samePayment')
   for (let turn = 0; ; turn++) {
     const result = await step(turn)
     if (result !== 'wait') return result

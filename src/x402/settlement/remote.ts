@@ -2,8 +2,9 @@
  * A remote facilitator over HTTP. The official client would follow redirects and wait 90 seconds.
  */
 import { z } from '@x402/core/schemas'
+import { deadlineMs } from '../../platform/deadlines.ts'
 import type { Egress } from '../../platform/egress/client.ts'
-import { NoAnswerError, type OfficialFacilitator, settleMsMax, verifyMsMax } from './facilitator.ts'
+import { NoAnswerError, type OfficialFacilitator } from './facilitator.ts'
 
 export interface RemoteFacilitator {
   /** Without a trailing slash; `/verify` and `/settle` follow. */
@@ -18,7 +19,7 @@ export function remoteFacilitator(egress: Egress, remote: RemoteFacilitator): Of
       verifyAnswer.parse(
         await post(egress, remote, {
           path: '/verify',
-          totalMs: verifyMsMax,
+          totalMs: deadlineMs('verifyPayment'),
           body: { x402Version: 2, paymentPayload, paymentRequirements },
         }),
       ),
@@ -26,7 +27,7 @@ export function remoteFacilitator(egress: Egress, remote: RemoteFacilitator): Of
       settleAnswer.parse(
         await post(egress, remote, {
           path: '/settle',
-          totalMs: settleMsMax,
+          totalMs: deadlineMs('settlePayment'),
           body: { x402Version: 2, paymentPayload, paymentRequirements },
         }),
       ),

@@ -1,5 +1,6 @@
 /** JSON-RPC to a chain node. The URL often contains a key, so no error message shows it. */
 import { z } from '@x402/core/schemas'
+import { deadlineMs } from '../../platform/deadlines.ts'
 import type { Egress } from '../../platform/egress/client.ts'
 import type { Rpc } from './chain.ts'
 
@@ -19,7 +20,6 @@ class RpcError extends Error {
   }
 }
 
-const callMsMax = 5_000
 const answerBytesMax = 1_048_576
 
 export function openRpc(egress: Egress, url: string): Rpc {
@@ -31,7 +31,7 @@ export function openRpc(egress: Egress, url: string): Rpc {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params }),
       answerBytesMax,
-      totalMs: callMsMax,
+      totalMs: deadlineMs('chainCall'),
     })
     if (answer.outcome === 'failed') throw new Error(`the node gave no answer: ${answer.failure}`)
     const parsed = rpcAnswer.safeParse(jsonOf(answer.body))

@@ -11,7 +11,7 @@ import { openDeliverer } from '../../../src/webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../../../src/webhooks/delivery/delivery-metrics.ts'
 import { reapLeases } from '../../../src/webhooks/delivery/leasing-store.ts'
 import { placeWaiting } from '../../../src/webhooks/events/place.ts'
-import '../start/patience.ts'
+import '../start/timeout-multiplier.ts'
 
 export interface LoopSettings {
   url: string

@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import { openDb } from '../../../src/platform/db/db.ts'
 import { issue, issuer, newScores } from '../build/registry.ts'
-import '../start/patience.ts'
+import '../start/timeout-multiplier.ts'
 
 const [url = ''] = process.argv.slice(2)
 const db = openDb({ url, connectionsMax: 2, applicationName: 'issue-loop', onError: () => {} })

@@ -7,7 +7,7 @@ import { markRecalled, recallEngine } from '../../../src/scores/recall-engine.ts
 import { recomputeSome } from '../../../src/scores/recompute.ts'
 import { daysAfter, scoring, scoringWrongly } from '../build/scores.ts'
 import { boundedDb } from './faults.ts'
-import '../start/patience.ts'
+import '../start/timeout-multiplier.ts'
 
 const [url = '', version = '', boundary] = process.argv.slice(2)
 const db = openDb({ url, connectionsMax: 1, applicationName: 'recall-once', onError: () => {} })

@@ -6,7 +6,7 @@ import { openDb } from '../../../src/platform/db/db.ts'
 import { revokeAndRescore } from '../../../src/scores/revoke-evidence.ts'
 import { daysAfter, scoring } from '../build/scores.ts'
 import { boundedDb } from './faults.ts'
-import '../start/patience.ts'
+import '../start/timeout-multiplier.ts'
 
 const [url = '', ids = '', boundary] = process.argv.slice(2)
 const db = openDb({ url, connectionsMax: 1, applicationName: 'revoke-once', onError: () => {} })

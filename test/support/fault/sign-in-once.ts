@@ -11,7 +11,7 @@ import { type Db, openDb } from '../../../src/platform/db/db.ts'
 import { openMailClient } from '../../../src/platform/egress/mail-client.ts'
 import { mailRenderer } from '../../../src/web/mails.ts'
 import { boundedDb } from './faults.ts'
-import '../start/patience.ts'
+import '../start/timeout-multiplier.ts'
 
 const [url = '', smtpUrl = '', caFile = '', email = '', boundary] = process.argv.slice(2)
 const options = { connectionsMax: 1, applicationName: 'sign-in-once', onError: () => {} }

@@ -3,7 +3,7 @@
  * nothing is decoded and no redirect is followed.
  */
 import { type IncomingHttpHeaders, request } from 'node:http'
-import { patienceMs } from '../fault/in-time.ts'
+import { testWaitMs } from '../fault/in-time.ts'
 
 export interface Question {
   method?: string
@@ -43,8 +43,8 @@ export function ask(base: string, question: Question): Promise<Reply> {
     )
     sent.on('error', reject)
     const end = () =>
-      sent.destroy(new Error(`no answer within ${patienceMs} ms: ${method} ${path}`))
-    sent.setTimeout(patienceMs, end)
+      sent.destroy(new Error(`no answer within ${testWaitMs} ms: ${method} ${path}`))
+    sent.setTimeout(testWaitMs, end)
     sent.end(body)
   })
 }

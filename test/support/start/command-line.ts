@@ -6,8 +6,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { patience } from './patience.ts'
 import { programs } from './processes.ts'
+import { timeoutMultiplier } from './timeout-multiplier.ts'
 
 export interface Ended {
   code: number | null
@@ -38,7 +38,7 @@ export function commandLine(databaseUrl: string): CommandLine {
     PUBLIC_URL: 'https://scores.example.org',
     PORT: '0',
     DRAIN_DELAY_SECONDS: '0',
-    PATIENCE: String(patience),
+    TIMEOUT_MULTIPLIER: String(timeoutMultiplier),
   }
   const start = (args: readonly string[]): ChildProcess =>
     spawn(process.execPath, ['--import', tellPeak, assay, ...args], { cwd: folder, env })

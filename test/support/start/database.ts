@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { Client, DatabaseError } from 'pg'
 import { type Db, openDb } from '../../../src/platform/db/db.ts'
-import './patience.ts'
+import './timeout-multiplier.ts'
 
 export interface TestDatabase {
   url: string

@@ -9,7 +9,7 @@ import { openLog } from '../../../src/platform/observability/log.ts'
 import { createMetrics, type Metrics } from '../../../src/platform/observability/metrics.ts'
 import { inProcessRateLimiter } from '../../../src/platform/rate-limit/process-limiter.ts'
 import { createServer, type Server, type ServerOptions } from '../../../src/server/server.ts'
-import './patience.ts'
+import './timeout-multiplier.ts'
 
 export const publicUrl = 'https://scores.example.org'
 

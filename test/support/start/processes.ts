@@ -14,9 +14,9 @@ import { after } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { runningServer } from '../../../src/database/embedded/cluster.ts'
 import { processStart } from '../../../src/platform/process-mark.ts'
-import { patienceMs } from '../fault/in-time.ts'
+import { testWaitMs } from '../fault/in-time.ts'
 import { signalAll } from '../fault/signal-all.ts'
-import { patience } from './patience.ts'
+import { timeoutMultiplier } from './timeout-multiplier.ts'
 
 export type Env = Record<string, string>
 
@@ -44,7 +44,7 @@ const common: Env = {
   METRICS_PORT: 'off',
   LOG_LEVEL: 'info',
   DRAIN_DELAY_SECONDS: '0',
-  PATIENCE: String(patience),
+  TIMEOUT_MULTIPLIER: String(timeoutMultiplier),
 }
 
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>
@@ -176,7 +176,7 @@ export function spawnServer(
  */
 export async function eventually<Value>(
   what: string,
-  { withinMs = patienceMs, see }: { withinMs?: number; see: () => Promise<Value> },
+  { withinMs = testWaitMs, see }: { withinMs?: number; see: () => Promise<Value> },
 ): Promise<{ value: Value; ms: number }> {
   const startedAt = performance.now()
   for (;;) {
