@@ -2,6 +2,8 @@
 
 set check_function_bodies = off;
 
+create type match_kind as enum ('handle_and_skills', 'handle', 'skills', 'skill', 'name', 'title');
+
 create sequence webhook_event_positions as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 
 CREATE OR REPLACE FUNCTION public.decide_rate(INOUT hits timestamp with time zone[], INOUT hit_totals integer[], INOUT hit_base integer, INOUT quarters timestamp with time zone[], INOUT totals integer[], INOUT base integer, INOUT now timestamp with time zone, wanted integer, per_minute integer, per_day integer, OUT granted integer)
@@ -44,20 +46,24 @@ begin
     totals := totals[before + 1:];
     last := last - before;
   end if;
-  -- Running totals must not grow for ever.
+  -- Keeps the running totals within 32 bits.
   if hit_base > 1000000000 then
-    hit_totals := array(select t - hit_base from unnest(hit_totals) with ordinality as h(t, place) order by place);
+    hit_totals := array(
+      select t - hit_base from unnest(hit_totals) with ordinality as h(t, place) order by place);
     hit_base := 0;
   end if;
   if base > 1000000000 then
-    totals := array(select t - base from unnest(totals) with ordinality as q(t, place) order by place);
+    totals := array(
+      select t - base from unnest(totals) with ordinality as q(t, place) order by place);
     base := 0;
   end if;
   minute_total := coalesce(hit_totals[known], hit_base);
   total := coalesce(totals[last], base);
 
   if wanted < 0 then granted := wanted;
-  else granted := greatest(0, least(wanted, per_minute - (minute_total - hit_base), per_day - (total - base)));
+  else
+    granted := greatest(0, least(
+      wanted, per_minute - (minute_total - hit_base), per_day - (total - base)));
   end if;
   if granted = 0 then return; end if;
 
@@ -102,83 +108,6 @@ begin
   execute format('drop table %I', partition_name);
 end
 $function$;
-CREATE OR REPLACE FUNCTION public.keep_audit_log()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  raise exception 'the audit log is only ever added to' using errcode = 'integrity_constraint_violation';
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.keep_credit_entries()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  raise exception 'the books are only ever added to' using errcode = 'integrity_constraint_violation';
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.keep_dispute_ended()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  raise exception 'a dispute that has ended stays so' using errcode = 'integrity_constraint_violation';
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.keep_evidence_revoked()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  raise exception 'revoked evidence stays revoked' using errcode = 'integrity_constraint_violation';
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.keep_named_in_books()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  raise exception 'the books name it for ever' using errcode = 'integrity_constraint_violation';
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.keep_payment_settled()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  raise exception 'a settled payment stays settled' using errcode = 'integrity_constraint_violation';
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.keep_recall()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  if tg_op = 'UPDATE' then
-    if old.marked_at is null and to_jsonb(new) - 'marked_at' = to_jsonb(old) - 'marked_at' then
-      return new;
-    end if;
-  end if;
-  raise exception 'an engine that was recalled stays so' using errcode = 'integrity_constraint_violation';
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.keep_revoked()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  raise exception 'a revoked credential stays revoked' using errcode = 'integrity_constraint_violation';
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.keep_snapshot_ended()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  raise exception 'a score that has ended stays so' using errcode = 'integrity_constraint_violation';
-end
-$function$;
 CREATE OR REPLACE FUNCTION public.lock_credit_month(of_month date)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -200,9 +129,10 @@ declare
   first_reference constant text := to_char(of_month, 'YYYY-MM') || ':';
   end_reference constant text := to_char(of_month, 'YYYY-MM') || ';';
 begin
-  -- One at a time: "credits" as a number.
+  -- One transaction at a time. The number is "credits" in ASCII.
   perform pg_advisory_xact_lock(29101862186283123);
-  if to_regclass(partition_name) is not null or exists (select from credit_archives where month = of_month) then
+  if to_regclass(partition_name) is not null
+    or exists (select from credit_archives where month = of_month) then
     return false;
   end if;
   if now() >= of_month - interval '1 day' and now() < of_month + interval '1 month 1 day' then
@@ -210,22 +140,32 @@ begin
   end if;
   if (select count(*) from (
     select from credit_entries_default
-    where reference >= first_reference and reference < end_reference limit moved_max + 1) counted) > moved_max then
+    where reference >= first_reference and reference < end_reference limit moved_max + 1
+  ) counted) > moved_max then
     return false;
   end if;
-  execute format('create table %I (like credit_entries including defaults including constraints including indexes)', partition_name);
-  if exists (select from credit_entries_default where reference >= first_reference and reference < end_reference) then
-    alter table credit_entries_default disable trigger credit_entries_only_grow;
+  execute format(
+    'create table %I (like credit_entries including defaults including constraints '
+    'including indexes)',
+    partition_name);
+  if exists (
+    select from credit_entries_default
+    where reference >= first_reference and reference < end_reference
+  ) then
+    alter table credit_entries_default disable trigger credit_entries_append_only;
     execute format('
-      with moved as (delete from credit_entries_default where reference >= $1 and reference < $2 returning *)
+      with moved as (
+        delete from credit_entries_default where reference >= $1 and reference < $2 returning *)
       insert into %I select * from moved', partition_name) using first_reference, end_reference;
-    alter table credit_entries_default enable trigger credit_entries_only_grow;
+    alter table credit_entries_default enable trigger credit_entries_append_only;
   end if;
-  execute format('alter table credit_entries attach partition %I for values from (%L) to (%L)',
+  execute format(
+    'alter table credit_entries attach partition %I for values from (%L) to (%L)',
     partition_name, first_reference, end_reference);
   execute format('
-    create trigger credit_entries_only_grow before update or delete or truncate on %I
-      for each statement execute function keep_credit_entries()', partition_name);
+    create trigger credit_entries_append_only before update or delete or truncate on %I
+      for each statement execute function refuse_change(%L)',
+    partition_name, 'the ledger is append-only');
   return true;
 end
 $function$;
@@ -233,8 +173,34 @@ CREATE OR REPLACE FUNCTION public.rate_ms(from_time timestamp with time zone, to
  RETURNS integer
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select coalesce(ceil(extract(epoch from to_time - from_time) * 1000), 0)::integer $function$;
-CREATE OR REPLACE FUNCTION public.readable_refresh(touched uuid[])
+AS $function$
+  select coalesce(ceil(extract(epoch from to_time - from_time) * 1000), 0)::integer
+$function$;
+CREATE OR REPLACE FUNCTION public.readable_on_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  worker_ids uuid[] := array(select distinct worker_id from changed);
+begin
+  if cardinality(worker_ids) > 0 then perform readable_refresh(worker_ids); end if;
+  return null;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.readable_on_onboarding()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  worker_ids uuid[] := array(
+    select after.id from changed after join unchanged before using (id)
+    where after.onboarded_at is distinct from before.onboarded_at);
+begin
+  if cardinality(worker_ids) > 0 then perform readable_refresh(worker_ids); end if;
+  return null;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.readable_refresh(worker_ids uuid[])
  RETURNS void
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -242,42 +208,20 @@ CREATE OR REPLACE FUNCTION public.readable_refresh(touched uuid[])
  SET enable_mergejoin TO 'off'
 AS $function$
 begin
-  perform from workers where id = any(touched) order by id for no key update;
-  delete from readable_scores r where r.worker_id = any(touched)
+  perform from workers where id = any(worker_ids) order by id for no key update;
+  delete from readable_scores r where r.worker_id = any(worker_ids)
     and not exists (select from gate_scores g where g.worker_id = r.worker_id
       and g.snapshot_id = r.snapshot_id and g.verified_until = r.verified_until);
-  delete from readable_profiles r where r.worker_id = any(touched)
-    and not exists (select from gate_profiles g where g.worker_id = r.worker_id and g.username = r.username);
+  delete from readable_profiles r where r.worker_id = any(worker_ids)
+    and not exists (select from gate_profiles g
+      where g.worker_id = r.worker_id and g.username = r.username);
   insert into readable_profiles (worker_id, username)
-    select worker_id, username from gate_profiles where worker_id = any(touched)
+    select worker_id, username from gate_profiles where worker_id = any(worker_ids)
     on conflict (worker_id) do nothing;
   insert into readable_scores (worker_id, snapshot_id, verified_until)
-    select worker_id, snapshot_id, verified_until from gate_scores where worker_id = any(touched)
+    select worker_id, snapshot_id, verified_until from gate_scores
+    where worker_id = any(worker_ids)
     on conflict (worker_id) do nothing;
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.readable_refresh_changed()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare
-  touched uuid[] := array(select distinct worker_id from changed);
-begin
-  if cardinality(touched) > 0 then perform readable_refresh(touched); end if;
-  return null;
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.readable_refresh_onboarded()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-declare
-  touched uuid[] := array(
-    select after.id from changed after join unchanged before using (id)
-    where after.onboarded_at is distinct from before.onboarded_at);
-begin
-  if cardinality(touched) > 0 then perform readable_refresh(touched); end if;
-  return null;
 end
 $function$;
 CREATE OR REPLACE FUNCTION public.refuse_change()
@@ -285,25 +229,10 @@ CREATE OR REPLACE FUNCTION public.refuse_change()
  LANGUAGE plpgsql
 AS $function$
 begin
-  raise exception 'rows of % are never changed or removed', tg_table_name
-    using errcode = 'integrity_constraint_violation';
+  raise exception '%', tg_argv[0] using errcode = 'integrity_constraint_violation';
 end
 $function$;
-CREATE OR REPLACE FUNCTION public.refuse_change_but_forget_actor()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  if tg_op = 'UPDATE' then
-    if new.actor = 'erased' and to_jsonb(new) - 'actor' = to_jsonb(old) - 'actor' then
-      return new;
-    end if;
-  end if;
-  raise exception 'rows of % are never changed or removed', tg_table_name
-    using errcode = 'integrity_constraint_violation';
-end
-$function$;
-CREATE OR REPLACE FUNCTION public.search_cards(queries text[], handles_alone boolean[], wanted integer[], same text[], akin text[], seen pg_snapshot[], since text[], more integer DEFAULT 24, few integer DEFAULT 512)
+CREATE OR REPLACE FUNCTION public.search_candidates(queries text[], handles_only boolean[], limits integer[], exact_labels text[], prefix_labels text[], extra integer DEFAULT 24, sorted_max integer DEFAULT 512)
  RETURNS SETOF text
  LANGUAGE plpgsql
  STABLE
@@ -313,62 +242,177 @@ CREATE OR REPLACE FUNCTION public.search_cards(queries text[], handles_alone boo
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  shown text[] := array(
-    select case when search_stands(queries[place], akin[place], seen[place], since[place]) then '' end
-    from generate_subscripts(queries, 1) as place);
-  left_over integer[];
-  one record;
+  results text[] := array_fill(null::text, array[cardinality(queries)]);
+  unanswered integer[] := array(select generate_subscripts(queries, 1));
+  answered record;
 begin
-  loop
-    left_over := array(select place from unnest(shown) with ordinality as s(text, place) where s.text is null);
-    exit when cardinality(left_over) = 0;
-    for one in
-      select q.place, (select coalesce(string_agg((
-          select e.card from search_entries e where e.username = n.username), ','), '')
-        from unnest(found.names) as n(username)) as cards
-      from unnest(left_over) as q(place)
+  while cardinality(unanswered) > 0 loop
+    for answered in
+      select search.place, (
+          select coalesce(string_agg((
+            select e.hit from search_entries e where e.username = named.username), ','), '')
+          from unnest(found.usernames) as named(username)) as hits
+      from unnest(unanswered) as search(place)
       cross join lateral (
-        select queries[q.place] as query, length(queries[q.place]) > 1 as begins, handles_alone[q.place] as alone,
-          wanted[q.place] as wanted, wanted[q.place] + more as step, same[q.place] as same, akin[q.place] as akin
+        select
+          queries[search.place] as query,
+          length(queries[search.place]) > 1 as by_prefix,
+          handles_only[search.place] as only_handles,
+          limits[search.place] as hits_wanted,
+          limits[search.place] + extra as hits_max,
+          exact_labels[search.place] as exact_labels,
+          prefix_labels[search.place] as prefix_labels
         offset 0
       ) s
       cross join lateral (
-        select (array_agg(p.username order by p.place))[1:s.wanted] as names, count(*) as people, sum(p.times) as met
+        select
+          (array_agg(candidate.username order by candidate.place))[1:s.hits_wanted] as usernames,
+          count(*) as candidates,
+          sum(candidate.matches) as matches
         from (
-          select f.username, min(f.place) as place, count(*) as times
+          select match.username, min(match.place) as place, count(*) as matches
           from (
-            select row_number() over () as place, l.username from (
+            -- The kinds of match, best first. A kind is read only if those above it returned too
+            -- few matches.
+            select row_number() over () as place, m.username from (
               select e.username from search_entries e where e.username = s.query
-              union all select l.username from search_letter(s.query, s.step) l where s.alone and length(s.query) = 1
-              union all select k.username from search_kind(5::smallint, s.query, s.step, few) k where s.begins and not s.alone
-              union all select h.username from search_handles(s.query, s.step) h where s.begins
-              union all select n.username from search_names(2::smallint, s.query, s.same, s.step) n where not s.alone
-              union all select n.username from search_names(1::smallint, s.query, s.same, s.step) n where not s.alone
-              union all select k.username from search_skills(2::smallint, s.query, s.akin, s.step, few) k
-                where s.begins and not s.alone
-              union all select k.username from search_skills(1::smallint, s.query, s.akin, s.step, few) k
-                where s.begins and not s.alone
-              union all select k.username from search_kind(3::smallint, s.query, s.step, few) k where s.begins and not s.alone
-              union all select k.username from search_kind(4::smallint, s.query, s.step, few) k where s.begins and not s.alone
-            ) l limit s.step
-          ) f group by f.username
-        ) p
+              union all
+              select m.username from search_handle_letter(
+                letter => s.query, hits_max => s.hits_max) m
+              where s.only_handles and length(s.query) = 1
+              union all
+              select m.username from search_prefix(
+                of_kind => 'handle_and_skills', prefix => s.query,
+                hits_max => s.hits_max, sorted_max => sorted_max) m
+              where s.by_prefix and not s.only_handles
+              union all
+              select m.username from search_handle_prefix(
+                prefix => s.query, hits_max => s.hits_max) m
+              where s.by_prefix
+              union all
+              select m.username from search_skill_name(
+                of_kind => 'skills', query => s.query,
+                exact_labels => s.exact_labels, hits_max => s.hits_max) m
+              where not s.only_handles
+              union all
+              select m.username from search_skill_name(
+                of_kind => 'skill', query => s.query,
+                exact_labels => s.exact_labels, hits_max => s.hits_max) m
+              where not s.only_handles
+              union all
+              select m.username from search_skill_prefix(
+                of_kind => 'skills', prefix => s.query, prefix_labels => s.prefix_labels,
+                hits_max => s.hits_max, sorted_max => sorted_max) m
+              where s.by_prefix and not s.only_handles
+              union all
+              select m.username from search_skill_prefix(
+                of_kind => 'skill', prefix => s.query, prefix_labels => s.prefix_labels,
+                hits_max => s.hits_max, sorted_max => sorted_max) m
+              where s.by_prefix and not s.only_handles
+              union all
+              select m.username from search_prefix(
+                of_kind => 'name', prefix => s.query,
+                hits_max => s.hits_max, sorted_max => sorted_max) m
+              where s.by_prefix and not s.only_handles
+              union all
+              select m.username from search_prefix(
+                of_kind => 'title', prefix => s.query,
+                hits_max => s.hits_max, sorted_max => sorted_max) m
+              where s.by_prefix and not s.only_handles
+            ) m limit s.hits_max
+          ) match
+          group by match.username
+        ) candidate
       ) found
-      where found.met is null or found.met < s.step or found.people >= s.wanted
+      -- Answered: no match is left to read, or enough candidates were found.
+      where found.matches is null or found.matches < s.hits_max
+        or found.candidates >= s.hits_wanted
     loop
-      shown[one.place] := '[' || one.cards || ']';
+      results[answered.place] := '[' || answered.hits || ']';
     end loop;
-    more := more * 8;
+    unanswered := array(
+      select place from unnest(results) with ordinality as r(hits, place) where r.hits is null);
+    extra := extra * 8;
   end loop;
-  return query select unnest(shown);
+  return query select unnest(results);
 end
 $function$;
-CREATE OR REPLACE FUNCTION public.search_epoch_now()
- RETURNS text
+CREATE OR REPLACE FUNCTION public.search_handle_letter(letter text, hits_max integer)
+ RETURNS TABLE(username text)
  LANGUAGE sql
  STABLE
-AS $function$select null::text$function$;
-CREATE OR REPLACE FUNCTION public.search_forget(gone uuid[])
+AS $function$
+  select hit.username
+  from string_to_table('0123456789abcdefghijklmnopqrstuvwxyz_-', null) as second_letter
+  cross join lateral (
+    select t.rank, t.username from search_terms t
+    where left(t.term, 2) = letter || second_letter and t.kind = 'handle'
+    order by t.rank, t.username limit hits_max
+  ) hit
+  order by hit.rank, hit.username limit hits_max
+$function$;
+CREATE OR REPLACE FUNCTION public.search_handle_prefix(prefix text, hits_max integer)
+ RETURNS TABLE(username text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.username from search_terms t
+  where left(t.term, 2) = left(prefix, 2) and t.kind = 'handle'
+    and t.username >= prefix and t.username < prefix || chr(1114111)
+    and exists (
+      select from search_terms h
+      where h.kind = 'handle' and h.term >= prefix and h.term < prefix || chr(1114111))
+  order by t.rank, t.username limit hits_max
+$function$;
+CREATE OR REPLACE FUNCTION public.search_on_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  worker_ids uuid[] := array(select distinct worker_id from changed);
+begin
+  if cardinality(worker_ids) > 0 then perform search_requeue(worker_ids); end if;
+  return null;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.search_on_onboarding()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  worker_ids uuid[] := array(
+    select after.id from changed after join unchanged before using (id)
+    where after.onboarded_at is distinct from before.onboarded_at);
+begin
+  if cardinality(worker_ids) > 0 then perform search_requeue(worker_ids); end if;
+  return null;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.search_prefix(of_kind match_kind, prefix text, hits_max integer, sorted_max integer)
+ RETURNS TABLE(rank smallint, username text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select hit.rank, hit.username
+  from (
+    select length(prefix) = 2 or exists (
+      select from search_terms t
+      where t.kind = of_kind and t.term >= prefix and t.term < prefix || chr(1114111)
+      offset sorted_max) as many
+    offset 0
+  ) matches cross join lateral (
+    (select t.rank, t.username from search_terms t
+      where not matches.many
+        and t.kind = of_kind and t.term >= prefix and t.term < prefix || chr(1114111)
+      order by t.rank, t.username limit hits_max)
+    union all
+    (select t.rank, t.username from search_terms t
+      where matches.many and left(t.term, 2) = left(prefix, 2)
+        and t.kind = of_kind and t.term >= prefix and t.term < prefix || chr(1114111)
+      order by t.rank, t.username limit hits_max)
+  ) hit
+$function$;
+CREATE OR REPLACE FUNCTION public.search_remove(worker_ids uuid[])
  RETURNS void
  LANGUAGE sql
  SET enable_seqscan TO 'off'
@@ -376,94 +420,15 @@ CREATE OR REPLACE FUNCTION public.search_forget(gone uuid[])
  SET enable_mergejoin TO 'off'
 AS $function$
   with entry as (
-    delete from search_entries where worker_id = any(gone) returning username, kinds, terms, ranks
+    delete from search_entries where worker_id = any(worker_ids)
+    returning username, kinds, terms, ranks
   )
-  delete from search_terms t using entry, unnest(entry.kinds, entry.terms, entry.ranks) as posted(kind, term, rank)
+  delete from search_terms t
+  using entry, unnest(entry.kinds, entry.terms, entry.ranks) as posted(kind, term, rank)
   where t.kind = posted.kind and t.term = posted.term and t.rank = posted.rank
     and t.username = entry.username
 $function$;
-CREATE OR REPLACE FUNCTION public.search_handles(prefix text, step integer)
- RETURNS TABLE(username text)
- LANGUAGE sql
- STABLE
-AS $function$
-  select t.username from search_terms t
-  where left(t.term, 2) = left(prefix, 2) and t.kind = 0 and t.username >= prefix and t.username < prefix || chr(1114111)
-    and exists (select from search_terms h where h.kind = 0 and h.term >= prefix and h.term < prefix || chr(1114111))
-  order by t.rank, t.username limit step
-$function$;
-CREATE OR REPLACE FUNCTION public.search_kind(one smallint, prefix text, step integer, few integer)
- RETURNS TABLE(rank smallint, username text)
- LANGUAGE sql
- STABLE
-AS $function$
-  select r.rank, r.username
-  from (
-    select length(prefix) = 2 or exists (
-      select from search_terms t where t.kind = one and t.term >= prefix and t.term < prefix || chr(1114111) offset few) as many
-    offset 0
-  ) m cross join lateral (
-    (select t.rank, t.username from search_terms t
-      where not m.many and t.kind = one and t.term >= prefix and t.term < prefix || chr(1114111)
-      order by t.rank, t.username limit step)
-    union all
-    (select t.rank, t.username from search_terms t
-      where m.many and left(t.term, 2) = left(prefix, 2) and t.kind = one
-        and t.term >= prefix and t.term < prefix || chr(1114111)
-      order by t.rank, t.username limit step)
-  ) r
-$function$;
-CREATE OR REPLACE FUNCTION public.search_letter(letter text, step integer)
- RETURNS TABLE(username text)
- LANGUAGE sql
- STABLE
-AS $function$
-  select s.username
-  from string_to_table('0123456789abcdefghijklmnopqrstuvwxyz_-', null) as next cross join lateral (
-    select t.rank, t.username from search_terms t
-    where left(t.term, 2) = letter || next and t.kind = 0
-    order by t.rank, t.username limit step
-  ) s
-  order by s.rank, s.username limit step
-$function$;
-CREATE OR REPLACE FUNCTION public.search_names(one smallint, query text, labels text, step integer)
- RETURNS TABLE(rank smallint, username text)
- LANGUAGE sql
- STABLE
-AS $function$
-  select s.rank, s.username from (
-    select query || chr(1)
-    union all select query || chr(2)
-    union all select label || chr(1) from string_to_table(labels, E'\n') as label
-  ) as whole(term) cross join lateral (
-    select t.rank, t.username from search_terms t
-    where t.kind = one and t.term = whole.term
-    order by t.rank, t.username limit step
-  ) s
-  order by s.rank, s.username limit step
-$function$;
-CREATE OR REPLACE FUNCTION public.search_skills(one smallint, prefix text, labels text, step integer, few integer)
- RETURNS TABLE(rank smallint, username text)
- LANGUAGE sql
- STABLE
-AS $function$
-  select s.rank, s.username from (
-    select k.rank, k.username from search_kind(one, prefix, step, few) k
-    union all
-    select l.rank, l.username from string_to_table(labels, E'\n') as label cross join lateral (
-      select t.rank, t.username from search_terms t
-      where t.kind = one and t.term = label || chr(1)
-      order by t.rank, t.username limit step
-    ) l
-  ) s
-  order by s.rank, s.username limit step
-$function$;
-CREATE OR REPLACE FUNCTION public.search_stands(query text, akin text, seen pg_snapshot, since text)
- RETURNS boolean
- LANGUAGE sql
- STABLE
-AS $function$select null::boolean$function$;
-CREATE OR REPLACE FUNCTION public.search_touch(touched uuid[])
+CREATE OR REPLACE FUNCTION public.search_requeue(worker_ids uuid[])
  RETURNS void
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -471,10 +436,10 @@ CREATE OR REPLACE FUNCTION public.search_touch(touched uuid[])
  SET enable_mergejoin TO 'off'
 AS $function$
 begin
-  perform search_forget(touched);
+  perform search_remove(worker_ids);
   insert into search_queue (worker_id, marked_in)
   select w.id, pg_current_xact_id() from workers w
-  where w.id = any(touched) and w.onboarded_at is not null
+  where w.id = any(worker_ids) and w.onboarded_at is not null
     and exists (select from profiles p where p.worker_id = w.id)
     and (select count(*) from consents c where c.worker_id = w.id and c.granted
       and c.permission in ('public_profile', 'search_listing')) = 2
@@ -482,29 +447,39 @@ begin
   on conflict (worker_id) do update set marked_in = excluded.marked_in;
 end
 $function$;
-CREATE OR REPLACE FUNCTION public.search_touch_changed()
- RETURNS trigger
- LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION public.search_skill_name(of_kind match_kind, query text, exact_labels text, hits_max integer)
+ RETURNS TABLE(rank smallint, username text)
+ LANGUAGE sql
+ STABLE
 AS $function$
-declare
-  touched uuid[] := array(select distinct worker_id from changed);
-begin
-  if cardinality(touched) > 0 then perform search_touch(touched); end if;
-  return null;
-end
+  select hit.rank, hit.username from (
+    select query || chr(1)
+    union all select query || chr(2)
+    union all select label || chr(1) from string_to_table(exact_labels, E'\n') as label
+  ) as name(term) cross join lateral (
+    select t.rank, t.username from search_terms t
+    where t.kind = of_kind and t.term = name.term
+    order by t.rank, t.username limit hits_max
+  ) hit
+  order by hit.rank, hit.username limit hits_max
 $function$;
-CREATE OR REPLACE FUNCTION public.search_touch_onboarded()
- RETURNS trigger
- LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION public.search_skill_prefix(of_kind match_kind, prefix text, prefix_labels text, hits_max integer, sorted_max integer)
+ RETURNS TABLE(rank smallint, username text)
+ LANGUAGE sql
+ STABLE
 AS $function$
-declare
-  touched uuid[] := array(
-    select after.id from changed after join unchanged before using (id)
-    where after.onboarded_at is distinct from before.onboarded_at);
-begin
-  if cardinality(touched) > 0 then perform search_touch(touched); end if;
-  return null;
-end
+  select hit.rank, hit.username from (
+    select p.rank, p.username from search_prefix(
+      of_kind => of_kind, prefix => prefix, hits_max => hits_max, sorted_max => sorted_max) p
+    union all
+    select labelled.rank, labelled.username
+    from string_to_table(prefix_labels, E'\n') as label cross join lateral (
+      select t.rank, t.username from search_terms t
+      where t.kind = of_kind and t.term = label || chr(1)
+      order by t.rank, t.username limit hits_max
+    ) labelled
+  ) hit
+  order by hit.rank, hit.username limit hits_max
 $function$;
 CREATE OR REPLACE FUNCTION public.subject_name_sha256(subject text)
  RETURNS bytea
@@ -516,12 +491,14 @@ $function$;
 CREATE OR REPLACE FUNCTION public.whole_or_none(granted bigint, wanted bigint)
  RETURNS boolean
  LANGUAGE plpgsql
-AS $function$ begin
+AS $function$
+begin
   if granted < wanted then
     raise exception 'not all that was wanted is granted' using errcode = 'RL001';
   end if;
   return true;
-end $function$;
+end
+$function$;
 
 create table accounts (
   id uuid not null,
@@ -859,28 +836,20 @@ create table scoring_vocabularies (
   rules text not null,
   first_used_at timestamp with time zone not null
 );
-create unlogged table search_changes (
-  letters text collate "C" not null,
-  changed_in xid8 not null
-);
 create table search_entries (
   worker_id uuid not null,
   username text collate "C" not null,
-  kinds smallint[] not null,
+  kinds match_kind[] not null,
   terms text[] not null,
   ranks smallint[] not null,
-  card text not null
-);
-create unlogged table search_epoch (
-  singleton boolean default true not null,
-  epoch uuid default gen_random_uuid() not null
+  hit text not null
 );
 create table search_queue (
   worker_id uuid not null,
   marked_in xid8 not null
 );
 create table search_terms (
-  kind smallint not null,
+  kind match_kind not null,
   term text collate "C" not null,
   rank smallint not null,
   username text collate "C" not null
@@ -1279,11 +1248,8 @@ alter table score_workings add constraint score_workings_pkey PRIMARY KEY (snaps
 alter table score_workings add constraint score_workings_nonce_check CHECK (length(nonce) = 32);
 alter table scoring_vocabularies add constraint scoring_vocabularies_pkey PRIMARY KEY (vocabulary_sha256);
 alter table scoring_vocabularies add constraint scoring_vocabularies_check CHECK (vocabulary_sha256 = sha256(convert_to(rules, 'UTF8'::name)));
-alter table search_changes add constraint search_changes_pkey PRIMARY KEY (letters, changed_in);
 alter table search_entries add constraint search_entries_username_key UNIQUE (username);
 alter table search_entries add constraint search_entries_pkey PRIMARY KEY (worker_id);
-alter table search_epoch add constraint search_epoch_pkey PRIMARY KEY (singleton);
-alter table search_epoch add constraint search_epoch_singleton_check CHECK (singleton);
 alter table search_queue add constraint search_queue_pkey PRIMARY KEY (worker_id);
 alter table search_terms add constraint search_terms_pkey PRIMARY KEY (kind, term, rank, username);
 alter table search_vocabulary add constraint search_vocabulary_pkey PRIMARY KEY (singleton);
@@ -1300,12 +1266,12 @@ alter table sign_in_links add constraint sign_in_links_pkey PRIMARY KEY (digest)
 alter table sign_in_links add constraint sign_in_links_digest_check CHECK (length(digest) = 32);
 alter table signing_keys add constraint signing_keys_public_key_key UNIQUE (public_key);
 alter table signing_keys add constraint signing_keys_pkey PRIMARY KEY (kid);
-alter table signing_keys add constraint signing_keys_check CHECK ((state = 'revoked'::text) = (revoked_at IS NOT NULL));
-alter table signing_keys add constraint signing_keys_check1 CHECK (state <> 'pending'::text OR activated_at IS NULL);
-alter table signing_keys add constraint signing_keys_check2 CHECK ((state <> ALL (ARRAY['active'::text, 'retired'::text])) OR activated_at IS NOT NULL);
-alter table signing_keys add constraint signing_keys_check3 CHECK (state <> 'active'::text OR retired_at IS NULL);
-alter table signing_keys add constraint signing_keys_check4 CHECK (state <> 'retired'::text OR retired_at IS NOT NULL);
-alter table signing_keys add constraint signing_keys_check5 CHECK (credentials_revoked_at IS NULL OR state = 'revoked'::text);
+alter table signing_keys add constraint signing_keys_check CHECK (credentials_revoked_at IS NULL OR state = 'revoked'::text);
+alter table signing_keys add constraint signing_keys_check1 CHECK ((state = 'revoked'::text) = (revoked_at IS NOT NULL));
+alter table signing_keys add constraint signing_keys_check2 CHECK (state <> 'pending'::text OR activated_at IS NULL);
+alter table signing_keys add constraint signing_keys_check3 CHECK ((state <> ALL (ARRAY['active'::text, 'retired'::text])) OR activated_at IS NOT NULL);
+alter table signing_keys add constraint signing_keys_check4 CHECK (state <> 'active'::text OR retired_at IS NULL);
+alter table signing_keys add constraint signing_keys_check5 CHECK (state <> 'retired'::text OR retired_at IS NOT NULL);
 alter table signing_keys add constraint signing_keys_kid_check CHECK (kid ~ '^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$'::text);
 alter table signing_keys add constraint signing_keys_public_key_check CHECK (length(public_key) = 32);
 alter table signing_keys add constraint signing_keys_state_check CHECK (state = ANY (ARRAY['pending'::text, 'active'::text, 'retired'::text, 'revoked'::text]));
@@ -1372,10 +1338,10 @@ alter table x402_payments add constraint x402_payments_pkey PRIMARY KEY (id);
 alter table x402_payments add constraint x402_payments_amount_check CHECK (amount >= 0::numeric);
 alter table x402_payments add constraint x402_payments_asset_check CHECK (asset ~ '^0x[0-9a-f]{40}$'::text);
 alter table x402_payments add constraint x402_payments_auth_nonce_check CHECK (auth_nonce ~ '^0x[0-9a-f]{64}$'::text);
-alter table x402_payments add constraint x402_payments_check CHECK ((state = 'settled'::text) = (settled_at IS NOT NULL));
-alter table x402_payments add constraint x402_payments_check1 CHECK (state <> 'settled'::text OR tx_hash IS NOT NULL);
-alter table x402_payments add constraint x402_payments_check2 CHECK ((state = ANY (ARRAY['settling'::text, 'unknown'::text])) = (sealed_payment IS NOT NULL));
-alter table x402_payments add constraint x402_payments_check3 CHECK (found_at IS NULL OR state = 'settled'::text);
+alter table x402_payments add constraint x402_payments_check CHECK (found_at IS NULL OR state = 'settled'::text);
+alter table x402_payments add constraint x402_payments_check1 CHECK ((state = 'settled'::text) = (settled_at IS NOT NULL));
+alter table x402_payments add constraint x402_payments_check2 CHECK (state <> 'settled'::text OR tx_hash IS NOT NULL);
+alter table x402_payments add constraint x402_payments_check3 CHECK ((state = ANY (ARRAY['settling'::text, 'unknown'::text])) = (sealed_payment IS NOT NULL));
 alter table x402_payments add constraint x402_payments_endpoint_check CHECK (endpoint = ANY (ARRAY['score_lookup'::text, 'candidate_lookup'::text, 'candidate_search'::text]));
 alter table x402_payments add constraint x402_payments_facilitator_check CHECK (facilitator = ANY (ARRAY['remote'::text, 'local'::text]));
 alter table x402_payments add constraint x402_payments_idempotency_key_check CHECK (length(idempotency_key) >= 16 AND length(idempotency_key) <= 128);
@@ -1465,7 +1431,7 @@ CREATE INDEX score_recomputations_since ON public.score_recomputations USING btr
 CREATE UNIQUE INDEX score_snapshots_one_active ON public.score_snapshots USING btree (worker_id) WHERE (state = 'active'::text);
 CREATE INDEX score_snapshots_worker ON public.score_snapshots USING btree (worker_id);
 CREATE INDEX search_queue_marked_in ON public.search_queue USING btree (marked_in);
-CREATE INDEX search_terms_walk ON public.search_terms USING btree ("left"(term, 2), kind, rank, username, term);
+CREATE INDEX search_terms_by_rank ON public.search_terms USING btree ("left"(term, 2), kind, rank, username, term);
 CREATE INDEX sessions_end ON public.sessions USING btree (ends_at);
 CREATE INDEX sessions_user ON public.sessions USING btree (user_id, account_id);
 CREATE INDEX sign_in_links_mail ON public.sign_in_links USING btree (mail_id);
@@ -1509,44 +1475,6 @@ create view gate_scores as
           WHERE ((c.worker_id = g.worker_id) AND (c.permission = 'score_sharing'::text))) AND ( SELECT (count(*) = 0)
            FROM disputes d
           WHERE ((d.worker_id = g.worker_id) AND d.restricted AND (d.state = ANY (ARRAY['open'::text, 'under_review'::text])))));
-create view public_candidates as
- SELECT p.worker_id,
-    p.username,
-    p.display_name,
-    p.title,
-    p.bio,
-    p.avatar_url,
-    p.member_since,
-    ( SELECT COALESCE(json_agg(json_build_object('name', s.name, 'verified', s.verified, 'level', s.level) ORDER BY s.place), '[]'::json) AS "coalesce"
-           FROM profile_skills s
-          WHERE (s.worker_id = p.worker_id)) AS skills,
-    (w.onboarded_at IS NOT NULL) AS onboarded,
-    ARRAY( SELECT c.permission
-           FROM consents c
-          WHERE ((c.worker_id = p.worker_id) AND c.granted)) AS granted,
-    i.state AS identity_state,
-    i.verified_until,
-    n.snapshot_id,
-    n.score,
-    n.confidence_low,
-    n.confidence_high,
-    n.band,
-    n.evidence_count,
-    n.engine_version,
-    n.issued_at,
-    n.vc_sha256,
-    n.status_token,
-    v.list_id,
-    v.payload,
-    v.proof,
-    (EXISTS ( SELECT
-           FROM disputes d
-          WHERE ((d.worker_id = p.worker_id) AND d.restricted AND (d.state = ANY (ARRAY['open'::text, 'under_review'::text]))))) AS restricted
-   FROM ((((profiles p
-     JOIN workers w ON ((w.id = p.worker_id)))
-     LEFT JOIN identities i ON ((i.worker_id = p.worker_id)))
-     LEFT JOIN score_snapshots n ON (((n.worker_id = p.worker_id) AND (n.state = 'active'::text))))
-     LEFT JOIN score_credentials v ON ((v.vc_sha256 = n.vc_sha256)));
 create view public_profiles as
  SELECT r.worker_id,
     r.username,
@@ -1646,51 +1574,54 @@ create view public_scores as
           WHERE (score_credentials.vc_sha256 = n.vc_sha256)
          OFFSET 0) v ON (true));
 
-CREATE TRIGGER api_keys_stay BEFORE DELETE OR UPDATE OF id, account_id OR TRUNCATE ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION keep_named_in_books();
-CREATE TRIGGER audit_log_only_grows BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_log();
-CREATE TRIGGER consent_changes_stay BEFORE DELETE OR UPDATE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change_but_forget_actor();
-CREATE TRIGGER readable_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER readable_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER readable_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER search_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
-CREATE TRIGGER search_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
-CREATE TRIGGER search_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
-CREATE TRIGGER credit_accounts_stay BEFORE DELETE OR UPDATE OF account_id OR TRUNCATE ON public.credit_accounts FOR EACH STATEMENT EXECUTE FUNCTION keep_named_in_books();
-CREATE TRIGGER credit_archived_sums_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_archived_sums FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
-CREATE TRIGGER credit_archives_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_archives FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
-CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
-CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries_default FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
-CREATE TRIGGER credit_entries_only_grow BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries_operator FOR EACH STATEMENT EXECUTE FUNCTION keep_credit_entries();
-CREATE TRIGGER dispute_changes_stay BEFORE UPDATE ON public.dispute_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER disputes_stay_ended BEFORE UPDATE ON public.disputes FOR EACH ROW WHEN ((old.state = ANY (ARRAY['resolved'::text, 'withdrawn'::text]))) EXECUTE FUNCTION keep_dispute_ended();
-CREATE TRIGGER readable_deleted AFTER DELETE ON public.disputes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER readable_inserted AFTER INSERT ON public.disputes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER readable_updated AFTER UPDATE ON public.disputes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER engine_recalls_stay BEFORE DELETE OR UPDATE ON public.engine_recalls FOR EACH ROW EXECUTE FUNCTION keep_recall();
-CREATE TRIGGER evidence_stays_revoked BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION keep_evidence_revoked();
-CREATE TRIGGER readable_deleted AFTER DELETE ON public.identities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER readable_inserted AFTER INSERT ON public.identities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER readable_updated AFTER UPDATE ON public.identities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER identity_changes_stay BEFORE DELETE OR UPDATE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change_but_forget_actor();
-CREATE TRIGGER search_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
-CREATE TRIGGER search_inserted AFTER INSERT ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
-CREATE TRIGGER search_updated AFTER UPDATE ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
-CREATE TRIGGER readable_deleted AFTER DELETE ON public.profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER readable_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER readable_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER search_deleted AFTER DELETE ON public.profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
-CREATE TRIGGER search_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
-CREATE TRIGGER search_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_changed();
-CREATE TRIGGER score_credentials_stay_revoked BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
-CREATE TRIGGER readable_deleted AFTER DELETE ON public.score_snapshots REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER readable_inserted AFTER INSERT ON public.score_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER readable_updated AFTER UPDATE ON public.score_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_changed();
-CREATE TRIGGER score_snapshots_stay_ended BEFORE UPDATE ON public.score_snapshots FOR EACH ROW WHEN (((old.state <> 'active'::text) AND (new.state <> old.state))) EXECUTE FUNCTION keep_snapshot_ended();
-CREATE TRIGGER score_workings_stay BEFORE UPDATE ON public.score_workings FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER signing_keys_credentials_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.credentials_revoked_at IS NOT NULL) AND (new.credentials_revoked_at IS DISTINCT FROM old.credentials_revoked_at))) EXECUTE FUNCTION keep_revoked();
-CREATE TRIGGER signing_keys_stay_revoked BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION keep_revoked();
-CREATE TRIGGER source_changes_stay BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER usernames_stay BEFORE DELETE OR UPDATE ON public.usernames FOR EACH ROW EXECUTE FUNCTION refuse_change();
-CREATE TRIGGER readable_updated AFTER UPDATE ON public.workers REFERENCING OLD TABLE AS unchanged NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_refresh_onboarded();
-CREATE TRIGGER search_updated AFTER UPDATE ON public.workers REFERENCING OLD TABLE AS unchanged NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_touch_onboarded();
-CREATE TRIGGER x402_payments_stay_settled BEFORE UPDATE ON public.x402_payments FOR EACH ROW WHEN (((old.state = 'settled'::text) AND (new.state <> 'settled'::text))) EXECUTE FUNCTION keep_payment_settled();
+CREATE TRIGGER api_keys_permanent BEFORE DELETE OR UPDATE OF id, account_id OR TRUNCATE ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('an API key in the ledger is permanent');
+CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the audit log is append-only');
+CREATE TRIGGER consent_changes_append_only BEFORE UPDATE ON public.consent_changes FOR EACH ROW WHEN (((new.actor <> 'erased'::text) OR ((to_jsonb(new.*) - 'actor'::text) <> (to_jsonb(old.*) - 'actor'::text)))) EXECUTE FUNCTION refuse_change('the history of consents is append-only');
+CREATE TRIGGER consent_changes_permanent BEFORE DELETE ON public.consent_changes FOR EACH ROW EXECUTE FUNCTION refuse_change('the history of consents is append-only');
+CREATE TRIGGER readable_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER readable_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER search_deleted AFTER DELETE ON public.consents REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER search_inserted AFTER INSERT ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER search_updated AFTER UPDATE ON public.consents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER credit_accounts_permanent BEFORE DELETE OR UPDATE OF account_id OR TRUNCATE ON public.credit_accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('an account in the ledger is permanent');
+CREATE TRIGGER credit_archived_sums_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_archived_sums FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the ledger is append-only');
+CREATE TRIGGER credit_archives_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_archives FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the ledger is append-only');
+CREATE TRIGGER credit_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the ledger is append-only');
+CREATE TRIGGER credit_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries_default FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the ledger is append-only');
+CREATE TRIGGER credit_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_entries_operator FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the ledger is append-only');
+CREATE TRIGGER dispute_changes_final BEFORE UPDATE ON public.dispute_changes FOR EACH ROW EXECUTE FUNCTION refuse_change('the history of a dispute never changes');
+CREATE TRIGGER disputes_ended_final BEFORE UPDATE ON public.disputes FOR EACH ROW WHEN ((old.state = ANY (ARRAY['resolved'::text, 'withdrawn'::text]))) EXECUTE FUNCTION refuse_change('a dispute that has ended stays ended');
+CREATE TRIGGER readable_deleted AFTER DELETE ON public.disputes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER readable_inserted AFTER INSERT ON public.disputes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.disputes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER engine_recalls_append_only BEFORE UPDATE ON public.engine_recalls FOR EACH ROW WHEN (((old.marked_at IS NOT NULL) OR ((to_jsonb(new.*) - 'marked_at'::text) <> (to_jsonb(old.*) - 'marked_at'::text)))) EXECUTE FUNCTION refuse_change('a recalled engine stays recalled');
+CREATE TRIGGER engine_recalls_permanent BEFORE DELETE ON public.engine_recalls FOR EACH ROW EXECUTE FUNCTION refuse_change('a recalled engine stays recalled');
+CREATE TRIGGER evidence_revoked_final BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION refuse_change('revoked evidence stays revoked');
+CREATE TRIGGER readable_deleted AFTER DELETE ON public.identities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER readable_inserted AFTER INSERT ON public.identities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.identities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER identity_changes_append_only BEFORE UPDATE ON public.identity_changes FOR EACH ROW WHEN (((new.actor <> 'erased'::text) OR ((to_jsonb(new.*) - 'actor'::text) <> (to_jsonb(old.*) - 'actor'::text)))) EXECUTE FUNCTION refuse_change('the history of identity checks is append-only');
+CREATE TRIGGER identity_changes_permanent BEFORE DELETE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change('the history of identity checks is append-only');
+CREATE TRIGGER search_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER search_inserted AFTER INSERT ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER search_updated AFTER UPDATE ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER readable_deleted AFTER DELETE ON public.profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER readable_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER search_deleted AFTER DELETE ON public.profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER search_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER search_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER score_credentials_revoked_final BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION refuse_change('a revoked credential stays revoked');
+CREATE TRIGGER readable_deleted AFTER DELETE ON public.score_snapshots REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER readable_inserted AFTER INSERT ON public.score_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.score_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
+CREATE TRIGGER score_snapshots_ended_final BEFORE UPDATE ON public.score_snapshots FOR EACH ROW WHEN (((old.state <> 'active'::text) AND (new.state <> old.state))) EXECUTE FUNCTION refuse_change('a score that has ended stays ended');
+CREATE TRIGGER score_workings_final BEFORE UPDATE ON public.score_workings FOR EACH ROW EXECUTE FUNCTION refuse_change('the inputs of a score never change');
+CREATE TRIGGER signing_keys_credentials_revoked_final BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.credentials_revoked_at IS NOT NULL) AND (new.credentials_revoked_at IS DISTINCT FROM old.credentials_revoked_at))) EXECUTE FUNCTION refuse_change('the revoked credentials of a signing key stay revoked');
+CREATE TRIGGER signing_keys_revoked_final BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION refuse_change('a revoked signing key stays revoked');
+CREATE TRIGGER source_changes_append_only BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change('the history of a source is append-only');
+CREATE TRIGGER usernames_append_only BEFORE DELETE OR UPDATE ON public.usernames FOR EACH ROW EXECUTE FUNCTION refuse_change('a username stays taken');
+CREATE TRIGGER readable_updated AFTER UPDATE ON public.workers REFERENCING OLD TABLE AS unchanged NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_onboarding();
+CREATE TRIGGER search_updated AFTER UPDATE ON public.workers REFERENCING OLD TABLE AS unchanged NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_onboarding();
+CREATE TRIGGER x402_payments_settled_final BEFORE UPDATE ON public.x402_payments FOR EACH ROW WHEN (((old.state = 'settled'::text) AND (new.state <> 'settled'::text))) EXECUTE FUNCTION refuse_change('a settled payment stays settled');

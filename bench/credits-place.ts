@@ -3,7 +3,7 @@
  * them.
  */
 import { createAccount, createKey } from '../src/access/manage.ts'
-import { keepingIndex } from '../src/candidates/keep-index.ts'
+import { withSearchIndex } from '../src/candidates/search-indexer.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
 import { enterCredits } from '../src/credits/credits.ts'
 import { parseKeyring } from '../src/platform/crypto/keyring.ts'
@@ -26,7 +26,7 @@ export async function makePeople(db: Db): Promise<void> {
     publicLine({ username: username(i), displayName: `Person ${i}`, title: 'Engineer' }),
   )
   await register(
-    keepingIndex(db, () => names),
+    withSearchIndex(db, () => names),
     people,
   )
   for (let i = 0; i < peopleCount; i++) await giveScore(db, username(i), scoreId(i))

@@ -132,9 +132,9 @@ async function besides<Result>(
 async function cardsOf(db: Db, lists: readonly (readonly string[])[]): Promise<unknown[]> {
   const rows = await db.rows<{ cards: string }>(sql`
     select (
-      select coalesce(string_agg(e.card, ','), '')
+      select coalesce(string_agg(e.hit, ','), '')
       from string_to_table(list, ' ') as named(username)
-      cross join lateral (select card from search_entries where username = named.username offset 0) e
+      cross join lateral (select hit from search_entries where username = named.username offset 0) e
     ) as cards
     from unnest(${lists.map((list) => list.join(' '))}::text[]) as list`)
   return rows.map(({ cards }) => JSON.parse(`[${cards}]`))

@@ -4,7 +4,7 @@
  * embedded database, cold and warm; then concurrent searches (search-throughput.ts). On the same
  * rows: ILIKE over the tables, the same with trigrams, and full-text search by prefix; none of
  * these ranks by kind of match. Adding candidates to the filled index is measured alone
- * (search-keeping.ts) and within `assay workers import`.
+ * (search-indexing.ts) and within `assay workers import`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,8 +13,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { foldTerm } from '../src/candidates/fold.ts'
-import { entryOf } from '../src/candidates/keep-index.ts'
 import { candidateSearch, type SearchCandidates } from '../src/candidates/search.ts'
+import { entryOf } from '../src/candidates/search-indexer.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
 import { replaceEntries } from '../src/candidates/store.ts'
 import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
@@ -22,7 +22,7 @@ import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb, txOf } from '../src/platform/db/db.ts'
 import { loadVocabulary } from '../src/skill-standard/vocabulary.ts'
 import { type Finding, report } from './measure.ts'
-import { keeping } from './search-keeping.ts'
+import { indexing } from './search-indexing.ts'
 import { type BenchPerson, populationOf } from './search-people.ts'
 import { type Asked, throughput } from './search-throughput.ts'
 
@@ -31,7 +31,7 @@ const sizes = (process.env.SEARCH_PEOPLE ?? '10000,100000').split(',').map(Numbe
 const othersAsked = Number(process.env.SEARCH_OTHERS ?? 20)
 const importLines = Number(process.env.SEARCH_IMPORT ?? 20_000)
 /** Candidates that are only added to the index, in batches of an import. */
-const keptPeople = Number(process.env.SEARCH_KEPT ?? 20_000)
+const indexedPeople = Number(process.env.SEARCH_INDEXED ?? 20_000)
 const root = join(import.meta.dirname, '..')
 const { records } = loadVocabulary(join(root, 'vocabulary'))
 const names = skillNames(records)
@@ -58,8 +58,8 @@ async function benchOf(people: number): Promise<void> {
       findings.push(...(await throughput(db, { names, asked, edit: (n) => edit(db, n % people) })))
     })
     const entry = (n: number) => entryOf(workerIdOf(n), { ...personOf(n), avatarUrl: null }, names)
-    const order = { people: keptPeople, entryOf: entry, from: 2 * people }
-    if (keptPeople > 0) findings.push(...(await keeping(server.url, order)))
+    const order = { people: indexedPeople, entryOf: entry, from: 2 * people }
+    if (indexedPeople > 0) findings.push(...(await indexing(server.url, order)))
     findings.push(...(await others(server.url, prefixesOf(people))), await sizeOf(server.url))
     if (importLines > 0) findings.push(...(await imports(dataDir, folder, people)))
     await server.stop()
@@ -81,7 +81,7 @@ async function load(url: string, people: number): Promise<void> {
   await client.connect()
   await client.query(`
     set session_replication_role = replica; set synchronous_commit = off;
-    alter table search_terms drop constraint search_terms_pkey; drop index search_terms_walk`)
+    alter table search_terms drop constraint search_terms_pkey; drop index search_terms_by_rank`)
   for (let from = 0; from < people; from += 2_000) {
     const some = Array.from({ length: Math.min(2_000, people - from) }, (_, i) =>
       personOf(from + i),
@@ -91,7 +91,7 @@ async function load(url: string, people: number): Promise<void> {
   await client.query(`
     set maintenance_work_mem = '512MB';
     alter table search_terms add primary key (kind, term, rank, username);
-    create index search_terms_walk on search_terms (left(term, 2), kind, rank, username, term)`)
+    create index search_terms_by_rank on search_terms (left(term, 2), kind, rank, username, term)`)
   // Analyses only filled tables: statistics of an empty table mislead later plans.
   await client.query(
     'vacuum analyze workers, profiles, profile_skills, search_entries, search_terms',

@@ -9,7 +9,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { keepingIndex } from '../src/candidates/keep-index.ts'
+import { withSearchIndex } from '../src/candidates/search-indexer.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
 import {
   type EmbeddedPostgres,
@@ -63,7 +63,7 @@ async function openDatabase(name: string, durable: boolean): Promise<Database> {
     onError: () => {},
   })
   closing.defer(() => db.close())
-  const index = keepingIndex(db, () => skillNames([]))
+  const index = withSearchIndex(db, () => skillNames([]))
   await register(index, [publicLine()])
   await giveScore(db, 'ada', scoreId)
   return { name, postgres, db }

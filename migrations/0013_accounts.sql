@@ -1,45 +1,85 @@
--- Accounts and their API keys (decisions D14–D16). Written by the room access alone; the payments read them, to charge by key.
+-- Users, memberships, sign-in and sessions (decisions D44 to D48). Only the module accounts writes
+-- these tables.
 
-create table accounts (
+create table users (
   id uuid primary key,
-  -- The operator's own name for the customer.
-  name text not null unique check (char_length(name) >= 1 and char_length(name) <= 120 and name !~ '[[:cntrl:]]'),
-  created_at timestamptz not null
-);
-
--- Which peppers digests of keys were made with: the peppers themselves are never here. A process that holds another one under the same
--- name would take every key for a wrong one; it finds out by the fingerprint.
-create table api_key_peppers (
-  kid text primary key,
-  fingerprint bytea not null check (length(fingerprint) = 32),
-  first_used_at timestamptz not null
-);
-
--- A key is nowhere: its digest is HMAC-SHA-256 under a pepper, so that whoever can write here cannot make a key.
-create table api_keys (
-  id uuid primary key,
-  account_id uuid not null references accounts,
-  environment text not null check (environment in ('live', 'test')),
-  digest bytea not null unique check (length(digest) = 32),
-  pepper text not null references api_key_peppers,
-  -- Its beginning and its end, for people to tell keys apart.
-  shown text not null check (shown ~ '^svc_(live|test)_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$'),
-  name text not null check (char_length(name) >= 1 and char_length(name) <= 120 and name !~ '[[:cntrl:]]'),
-  scopes text[] not null check (
-    cardinality(scopes) >= 1 and cardinality(scopes) <= 4
-    and scopes <@ array['candidates:read', 'scores:read', 'webhooks:write', 'agent-decisions:write']),
-  -- The key that this one takes the place of.
-  predecessor uuid unique references api_keys,
+  -- In lower case, so that an address names one user.
+  email text not null unique check (
+    email = lower(email) and char_length(email) <= 254
+    and email ~ '^[^\s<>@]{1,64}@[a-z0-9.-]{1,253}$'),
+  name text check (char_length(name) between 1 and 120 and name !~ '[[:cntrl:]]'),
   created_at timestamptz not null,
-  expires_at timestamptz check (expires_at > created_at),
-  revoked_at timestamptz
+  -- A disabled user cannot sign in, and no session of the user is valid.
+  disabled_at timestamptz
 );
 
-create index api_keys_account on api_keys (account_id);
+create table memberships (
+  user_id uuid not null references users on delete cascade,
+  account_id uuid not null references accounts,
+  role text not null check (role in ('owner', 'member')),
+  created_at timestamptz not null,
+  primary key (user_id, account_id)
+);
 
--- A table of its own: a server that answers requests writes it, and must not be able to touch a key.
-create table api_key_uses (
-  key_id uuid primary key references api_keys,
-  -- Up to half a minute behind.
-  last_used_at timestamptz not null
-) with (fillfactor = 50);
+create index memberships_account on memberships (account_id);
+
+-- The value of a session has 256 random bits and is not stored; only its SHA-256 is.
+create table sessions (
+  id uuid primary key,
+  digest bytea not null unique check (length(digest) = 32),
+  user_id uuid not null,
+  account_id uuid not null,
+  created_at timestamptz not null,
+  -- Up to a minute and a half behind. An idle session ends.
+  last_seen_at timestamptz not null,
+  ends_at timestamptz not null check (ends_at > created_at),
+  -- Such as `Firefox on Linux`, and the network without its last bits: enough for the user to
+  -- recognise the session.
+  browser text not null check (char_length(browser) between 1 and 60),
+  network text not null check (char_length(network) between 1 and 60),
+  -- A session ends with its membership.
+  foreign key (user_id, account_id) references memberships on delete cascade
+);
+
+create index sessions_user on sessions (user_id, account_id);
+create index sessions_end on sessions (ends_at);
+
+-- The mail outbox. The text is made when a mail is sent, so no row and no backup holds a link.
+create table mails (
+  id uuid primary key,
+  kind text not null check (kind in ('sign_in', 'invitation')),
+  -- The requested address in lower case. Whether a user has it is decided when the mail is sent.
+  email text not null check (
+    email = lower(email) and char_length(email) <= 254
+    and email ~ '^[^\s<>@]{1,64}@[a-z0-9.-]{1,253}$'),
+  -- The path to open after sign-in.
+  next text check (next like '/%' and octet_length(next) <= 512),
+  created_at timestamptz not null,
+  attempts integer not null default 0 check (attempts >= 0),
+  -- When to send the mail, or to retry if the sending process has died. Null: the mail was sent, or
+  -- a command printed its link.
+  due_at timestamptz
+);
+
+create index mails_due on mails (due_at) where due_at is not null;
+create index mails_email on mails (email);
+
+-- Each attempt to send a mail creates a link. Signing in by one of them deletes the mail with all
+-- its links, so each works once. The token has 256 random bits and is not stored; only its SHA-256
+-- is.
+create table sign_in_links (
+  digest bytea primary key check (length(digest) = 32),
+  mail_id uuid not null references mails on delete cascade,
+  user_id uuid not null references users on delete cascade,
+  expires_at timestamptz not null
+);
+
+create index sign_in_links_mail on sign_in_links (mail_id);
+create index sign_in_links_user on sign_in_links (user_id);
+
+-- Times of the requests of the last hour, for each mail address and each network: an exact sliding
+-- window. The bucket is a digest of its name.
+create table sign_in_limits (
+  bucket bytea primary key check (length(bucket) = 32),
+  requested_at timestamptz[] not null default '{}'
+);

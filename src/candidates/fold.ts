@@ -1,7 +1,7 @@
-/** Pure: what search compares of a text, and the beginnings under which the text is found. */
+/** Pure: folds texts for comparison, and splits them at words. */
 import { foldText } from '../platform/fold-text.ts'
 
-/** In code points: as long as a query may be. Longer texts are compared up to here. */
+/** In code points: the maximum length of a query. Longer texts are compared up to here. */
 const termLengthMax = 80
 
 /**
@@ -14,20 +14,25 @@ export function foldTerm(text: string): string {
 
 const laterWord = /(?<=[^\p{L}\p{M}\p{N}])[\p{L}\p{N}]/gu
 
-/** The rest of a folded text from each word on but the first, where there are two letters at least. */
+/**
+ * Returns the rest of a folded text from each word after the first, if the rest has two letters.
+ */
 export function fromLaterWords(folded: string): string[] {
   return [...folded.matchAll(laterWord)]
     .map(({ index }) => folded.slice(index))
     .filter(hasTwoLetters)
 }
 
-/** A text folded, as what it is found by: from its beginning, and from each later word. */
-export function beginnings(text: string): string[] {
+/**
+ * Folds a text and returns it from its first and from each later word, so that a prefix of one of
+ * the results matches the text.
+ */
+export function textsFromWords(text: string): string[] {
   const folded = foldTerm(text)
   return [...new Set([folded, ...fromLaterWords(folded)])].filter(hasTwoLetters)
 }
 
-/** Code points. */
+/** Counts code points. */
 export function hasTwoLetters(text: string): boolean {
   return text.length > 2 || (text.length === 2 && (text.codePointAt(0) as number) <= 0xffff)
 }

@@ -1,4 +1,7 @@
-/** Pure: the answers of the public reads, from rows that the gate let through (decision D33). */
+/**
+ * Pure: the answers of the public reads, from rows that the public gate lets through (decision
+ * D33).
+ */
 
 import { wireTime } from '../platform/clock.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
@@ -12,7 +15,7 @@ interface Shown {
   avatarUrl: string | null
 }
 
-/** A public score, and whose it is. */
+/** A public score with the name of its worker. */
 export interface ScoreRow extends Shown {
   snapshot: SnapshotColumns
 }

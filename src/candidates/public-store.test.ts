@@ -1,4 +1,6 @@
-/** The gate as the database keeps it: over every combination of facts, from whichever table the last change comes. */
+/**
+ * The public gate in the database, over every combination of facts and changes from every table.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { giveScore } from '../../test/support/build/candidates.ts'
@@ -35,7 +37,7 @@ interface Facts {
 }
 
 let scores = 0
-/** Registration made the first two. */
+/** The registration made two changes. */
 let identityChanges = 2
 let scoreId = '0'.repeat(64)
 
@@ -124,7 +126,7 @@ async function moveTo(wanted: Facts): Promise<void> {
   }
 }
 
-test('the statements return a row exactly if the gate is open, over all combinations', async () => {
+test('the reads return a row exactly if the public gate is open, over all combinations', async () => {
   const mixed = combinations
     .map((facts) => ({ facts, place: sha256Hex(JSON.stringify(facts)) }))
     .sort((a, b) => (a.place < b.place ? -1 : 1))
@@ -167,12 +169,12 @@ function readCredential(from: Queryable): Promise<unknown> {
 }
 
 for (const [what, facts, read] of reads)
-  test(`${what}: the database does the work that it does for an absent one`, async () => {
+  test(`${what}: the database does the same work as for an absent row`, async () => {
     await moveTo({ ...open })
     asked = { username, scoreId }
     const shown = await workOf(read)
     await moveTo(facts)
-    // Until then an index may still hold the entry of the row that has gone.
+    // Before a vacuum, an index may still hold the entry of the deleted row.
     await db.run(sql`vacuum readable_profiles, readable_scores`)
     const hidden = await workOf(read)
     asked = { username: 'nobody', scoreId: 'f'.repeat(64) }
@@ -188,7 +190,9 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-/** For each step of the plan: how often it ran, the rows that it fetched, and the rows that it left out. */
+/**
+ * Returns for each step of the plan its runs, the rows it returned and the rows it filtered out.
+ */
 async function workOf(read: (from: Queryable) => Promise<unknown>): Promise<unknown[]> {
   let work: unknown[] = []
   const explaining = {
@@ -215,7 +219,7 @@ function stepsOf(node: PlanNode): unknown[] {
   return [own, ...(node.Plans ?? []).flatMap(stepsOf)]
 }
 
-test('a score that is issued while another transaction withdraws the consent is not public', async () => {
+test('a score issued while another transaction withdraws the consent is not public', async () => {
   await moveTo({ ...open, snapshotActive: false })
   scoreId = 'cc'.repeat(32)
   await inTurn(

@@ -1,8 +1,8 @@
 /**
- * Reads the views public_profiles and public_scores, which hold what the gate lets through (decision D33):
- * a hidden row is not there, so a read takes the time that it takes for an absent one. Each is looked up by
- * itself (`lateral … offset 0`): a plan for a list of them may be made while the tables are small, and then
- * read all rows.
+ * Reads the views public_profiles and public_scores, which hold only the rows that the public gate
+ * lets through (decision D33). A hidden row is not in them, so reading it takes as long as reading
+ * an absent one. `lateral … offset 0` looks up each row by its key: a plan for a list may be made
+ * while the tables are small, and would then read all rows.
  */
 import { fragment, type Queryable, sql } from '../platform/db/db.ts'
 import { bytesArray, tokenArray } from '../platform/db/sql-arrays.ts'
@@ -57,8 +57,8 @@ export async function findBySnapshot(
 }
 
 /**
- * Returns the credential of a public score as it was issued, with the native proof; null if the score has
- * none, and undefined if there is no such score.
+ * Returns the credential of a public score as it was issued, with the native proof; null if the
+ * score has none, and undefined if there is no such score.
  */
 export async function findIssuedCredential(
   db: Queryable,

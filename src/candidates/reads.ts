@@ -1,4 +1,4 @@
-/** The public reads of real people. Look-ups of one turn of the event loop are one statement. A hidden row is not read at all. */
+/** The public reads of real candidates. Concurrent reads are batched into one statement. */
 
 import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -13,27 +13,27 @@ import type { CandidateDetail, PublicScore } from './schema.ts'
 import { candidateSearch, type SearchCandidates } from './search.ts'
 import type { SkillNames } from './skill-names.ts'
 
-/** What the routes serve: of real people to whoever pays, of fictional ones to test keys. */
+/** The paid reads. Test keys read fictional candidates, all other callers real ones. */
 export interface CandidateReads {
   search: SearchCandidates
-  /** `username` without @. Null where there is none to be read. */
+  /** `username` has no @. Returns null if no such candidate is public. */
   candidate(username: string): Promise<CandidateDetail | null>
-  /** `id` in lowercase. Null where there is none to be read. */
+  /** `id` is in lowercase. Returns null if no such score is public. */
   score(id: string): Promise<PublicScore | null>
-  /** Of a score that may be read; `id` in lowercase. */
+  /** Returns the credential of a public score; `id` is in lowercase. */
   credential(id: string, form: ProofForm): Promise<CredentialRead>
 }
 
 export type CredentialRead =
   | { credential: Credential }
-  /** There is no such score to be read; it has no credential; this machine lacks the key that signs it in another form. */
+  /** No such score is public; it has no credential; its signing key is not on this machine. */
   | { missing: 'score' | 'credential' | 'key' }
 
 export interface ReadsOptions {
   db: Db
   names: SkillNames
   origin: Origin
-  /** Of the addresses that this deployment had before: their credentials are shown as they were issued. */
+  /** Former addresses of this deployment. Their credentials are shown as they were issued. */
   formerOrigins: readonly Origin[]
   signers: Signers
   clock: Clock

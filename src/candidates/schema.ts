@@ -1,4 +1,4 @@
-/** Wire shapes of the candidate reads (spec §2.5). */
+/** Wire shapes of the candidate reads. */
 import { type Static, Type } from 'typebox'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
@@ -116,7 +116,7 @@ export const scoreIdPath = Type.Object({
   }),
 })
 
-/** Code points, as JSON Schema counts them. */
+/** Lengths are in code points, as JSON Schema counts them. */
 export const searchQuery = Type.Object({
   q: Type.String({
     minLength: 2,
@@ -132,7 +132,7 @@ export const searchQuery = Type.Object({
   }),
 })
 
-/** As it was issued. Open: the credential's own contexts say what its members mean (spec §2.7). */
+/** The credential as it was issued. Open, because its own contexts define its members. */
 export const scoreCredential = Type.Object(
   {
     '@context': Type.Array(Type.String()),

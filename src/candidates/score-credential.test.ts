@@ -1,4 +1,7 @@
-/** The credential of a score over real HTTP: each form verifies, the gate is the score's, and what cannot be signed here is said so. */
+/**
+ * The credential of a score over HTTP: each proof form verifies, and the public gate is that of the
+ * score.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { origin, signer } from '../../test/support/build/credentials.ts'
@@ -57,7 +60,7 @@ await db.run(sql`
 const withdraw = () =>
   changeConsent(db, 'ada', { permission: 'score_sharing', textVersion: null, by: 'test', at: now })
 
-test('200: native unless asked otherwise, byte for byte what was issued', async () => {
+test('200: without a proof form, the answer is the native credential, byte for byte as issued', async () => {
   for (const path of [
     `${scoreId}/credential`,
     `${scoreId.toUpperCase()}/credential?proof=native`,
@@ -76,7 +79,7 @@ function payloadIn(credential: Record<string, unknown>): unknown {
 }
 
 for (const form of proofForms)
-  test(`200: a proof in the form ${form} is over the same payload and verifies`, async () => {
+  test(`200: the proof form ${form} covers the same payload and verifies`, async () => {
     const credential = bodyOf(await get(`${scoreId}/credential?proof=${form}`))
     assert.deepEqual(payloadIn(credential), payloadIn(bodyOf(await get(`${scoreId}/credential`))))
     const { cryptosuite } = credential.proof as { cryptosuite?: string }
@@ -85,30 +88,30 @@ for (const form of proofForms)
     assert.equal(verdict.message, 'The credential is genuine and valid.')
   })
 
-test('400: a form that is none, or two of them', async () => {
+test('400: an unknown proof form, and a repeated one', async () => {
   for (const query of ['proof=rsa', 'proof=', 'proof=native&proof=native'])
     assert.equal((await get(`${scoreId}/credential?${query}`)).status, 400, query)
 })
 
 for (const [why, server] of [
-  ['the key that signed is on another machine', elsewhere],
-  ['who issued it is an address before, which is not configured', moved],
+  ['the signing key is on another machine', elsewhere],
+  ['the issuer is a former address that is not configured', moved],
 ] as const)
-  test(`503: ${why}: other forms are not to be had, the native one is`, async () => {
+  test(`503: ${why}: only the native form is available`, async () => {
     assert.equal((await get(`${scoreId}/credential`, server)).status, 200)
     const reply = await get(`${scoreId}/credential?proof=eddsa-jcs-2022`, server)
     assert.equal(reply.status, 503)
     assert.equal(bodyOf(reply).error, 'signing_not_configured')
   })
 
-test('404: a score without a credential says so; its score is read all the same', async () => {
+test('404: a score without a credential has its own error and stays readable', async () => {
   const reply = await get(`${bareId}/credential`)
   assert.equal(reply.status, 404)
   assert.equal(bodyOf(reply).error, 'score_credential_not_found')
   assert.equal((await get(bareId)).status, 200)
 })
 
-test('a test key gets credentials of the sandbox in every form, and nobody real', async () => {
+test('a test key gets sandbox credentials in every form, and no real one', async () => {
   const fictional = sha256Hex('sandbox score chidi-eze')
   const bare = sha256Hex('sandbox score oriol-serra')
   const scoreless = sha256Hex('sandbox score mateo-rios')
@@ -134,7 +137,7 @@ test('a test key gets credentials of the sandbox in every form, and nobody real'
   assert.equal((await get(`${fictional}/credential`)).status, 404)
 })
 
-test('404: a hidden score has the bytes of an absent one, and of the score itself', async () => {
+test('404: the credential of a hidden score and of an absent one have the same bytes', async () => {
   await withdraw()
   const hidden = seen(await get(`${scoreId}/credential`))
   assert.deepEqual(hidden, seen(await get(`${'0'.repeat(64)}/credential`)))

@@ -1,4 +1,4 @@
-/** The order of search (decision D35), and that the index says at every time what a look at every single person would say. */
+/** The order of search (decision D35): the index finds what a scan of all candidates finds. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { found, names, records, registerSeekers } from '../../test/support/build/candidates.ts'
@@ -7,7 +7,7 @@ import { type Seeker, searchByHand } from '../../test/support/oracle/search-orac
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql } from '../platform/db/db.ts'
 import type { SearchResult } from './schema.ts'
-import { candidateSearch, lookupOf } from './search.ts'
+import { candidateSearch, indexSearchOf } from './search.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -24,7 +24,7 @@ const skilled = (username: string, ...skills: { name: string; verified?: boolean
   return { username, displayName: 'Nobody Known', skills }
 }
 
-test('exact handle, handle prefix, exact skill, skill prefix, word of the name, word of the title, in this order', async () => {
+test('kinds of match rank in this order: handle, handle prefix, skill, skill prefix, word of the name, word of the title', async () => {
   await registerSeekers(db, [
     { username: 'zz-title', displayName: 'Z', title: 'Writer of java.' },
     { username: 'zz-name', displayName: 'Maria-Java' },
@@ -46,7 +46,7 @@ test('exact handle, handle prefix, exact skill, skill prefix, word of the name, 
   ])
 })
 
-test('within one kind: verified skills that match, then verified skills, then the username', async () => {
+test('within one kind, candidates rank by matching verified skills, verified skills and username', async () => {
   await registerSeekers(db, [
     skilled('d-plain', { name: 'Javelin' }),
     skilled('c-one', { name: 'Javelin', verified: true }),
@@ -66,7 +66,7 @@ test('within one kind: verified skills that match, then verified skills, then th
   assert.deepEqual(await usernames('jave', 2), ['y-more', 'z-two'])
 })
 
-test('@ searches handles alone, from one letter on; a single letter else finds the skill of that name', async () => {
+test('@ searches handles only, from one letter on; without @ a single letter finds the skill of that name', async () => {
   await registerSeekers(db, [
     skilled('ada', { name: 'Cooking', verified: true }),
     skilled('ad-hoc', { name: 'Ada', verified: true }),
@@ -84,7 +84,7 @@ test('@ searches handles alone, from one letter on; a single letter else finds t
   assert.deepEqual(candidates[0]?.matchedSkills, [])
 })
 
-test('a preview: matched skills as shown, five top skills with verified ones first, counts', async () => {
+test('a preview has the matched skills as spelled, five top skills with verified ones first, and counts', async () => {
   const skills = ['Java', 'Cooking', 'Chess', 'JS', 'Latin', 'Go'].map((name, i) => {
     return { name, verified: i % 2 === 1, level: i === 3 ? 'expert' : null }
   })
@@ -110,7 +110,7 @@ test('a preview: matched skills as shown, five top skills with verified ones fir
   })
 })
 
-test('case, compatibility forms and invisible characters make no difference; look-alikes and wildcards are other letters', async () => {
+test('case, compatibility forms and invisible characters make no difference; look-alikes and wildcards do', async () => {
   await registerSeekers(db, [
     { username: 'ada', displayName: 'Zoë Straße', title: 'Ｆｕｌｌ %width_ (a|b) & !x:*' },
     { username: 'bob', displayName: 'Σοφός', title: 'R&D \\ 100%' },
@@ -145,7 +145,7 @@ test('case, compatibility forms and invisible characters make no difference; loo
     assert.deepEqual(await usernames(q), [], q)
 })
 
-test('searches of one moment do not mix', async () => {
+test('concurrent searches get their own results', async () => {
   await registerSeekers(db, [skilled('ada', { name: 'Java' }), skilled('bob', { name: 'Latin' })])
   const all = await Promise.all(['java', 'zz', 'latin', 'nobody', '@'].map((q) => usernames(q)))
   assert.deepEqual(all, [['ada'], [], ['bob'], ['ada', 'bob'], []])
@@ -182,7 +182,7 @@ const seeker = fc.record({
 })
 const query = fc.oneof(phrase, skillName, fc.string({ minLength: 2, maxLength: 4 }))
 
-test('the index finds what a look at every person finds, in that order', async () => {
+test('the index finds what a scan of all candidates finds, in the same order', async () => {
   const people = fc.uniqueArray(seeker, { selector: ({ username }) => username, maxLength: 30 })
   const queries = fc.array(fc.tuple(query, fc.boolean(), fc.integer({ min: 1, max: 50 })), {
     minLength: 12,
@@ -202,17 +202,17 @@ test('the index finds what a look at every person finds, in that order', async (
   )
 })
 
-test('however few are sorted, and looked at first: what the first look does not settle, the next ones do', async () => {
+test('the result does not depend on how many matches are sorted and how many are read first', async () => {
   const people = fc.uniqueArray(seeker, {
     selector: ({ username }) => username,
     minLength: 15,
     maxLength: 40,
   })
-  const limits = fc.record({
-    more: fc.integer({ min: 1, max: 4 }),
-    few: fc.integer({ min: 1, max: 6 }),
+  const sizes = fc.record({
+    extra: fc.integer({ min: 1, max: 4 }),
+    sortedMax: fc.integer({ min: 1, max: 6 }),
   })
-  const queries = fc.array(fc.tuple(query, fc.boolean(), fc.integer({ min: 1, max: 20 }), limits), {
+  const queries = fc.array(fc.tuple(query, fc.boolean(), fc.integer({ min: 1, max: 20 }), sizes), {
     minLength: 12,
     maxLength: 12,
   })
@@ -220,18 +220,25 @@ test('however few are sorted, and looked at first: what the first look does not 
     fc.asyncProperty(people, queries, async (population, asked) => {
       await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
       await registerSeekers(db, population)
-      for (const [text, alone, limit, { more, few }] of asked) {
+      for (const [text, alone, limit, { extra, sortedMax }] of asked) {
         const q = alone ? `@${text}` : text
-        const { same, akin, ...lookup } = lookupOf(q, limit, names)
-        const [row] = await db.rows<{ cards: string }>(sql`
-          select search_cards(array[${lookup.text}::text], array[${lookup.handlesAlone}::boolean],
-            array[${limit}::int], array[${same.join('\n')}::text], array[${akin.join('\n')}::text],
-            array[null::pg_snapshot], array[null::text], ${more}, ${few}) as cards`)
-        const cards: { username: string }[] = JSON.parse(row?.cards ?? '')
+        const {
+          text: folded,
+          handlesOnly,
+          exactLabels,
+          prefixLabels,
+        } = indexSearchOf(q, limit, names)
+        const [row] = await db.rows<{ hits: string }>(sql`
+          select search_candidates(
+            queries => array[${folded}::text], handles_only => array[${handlesOnly}::boolean],
+            limits => array[${limit}::int], exact_labels => array[${exactLabels.join('\n')}::text],
+            prefix_labels => array[${prefixLabels.join('\n')}::text],
+            extra => ${extra}, sorted_max => ${sortedMax}) as hits`)
+        const hits: { username: string }[] = JSON.parse(row?.hits ?? '')
         assert.deepEqual(
-          cards.map(({ username }) => username),
+          hits.map(({ username }) => username),
           searchByHand(population, records, { q, limit }),
-          JSON.stringify({ q, limit, more, few }),
+          JSON.stringify({ q, limit, extra, sortedMax }),
         )
       }
     }),
@@ -239,7 +246,7 @@ test('however few are sorted, and looked at first: what the first look does not 
   )
 })
 
-test('where a prefix leads to thousands, the walk through the index finds the same', async () => {
+test('a prefix with thousands of matches is read in index order, with the same result', async () => {
   const population = fc
     .sample(fc.array(seeker, { minLength: 5_000, maxLength: 5_000 }), { numRuns: 1, seed: 7 })
     .flat()
@@ -270,5 +277,5 @@ test('where a prefix leads to thousands, the walk through the index finds the sa
   const [counted] = await db.rows<{ most: number }>(sql`
     select max(count) as most from (
       select count(*) from search_terms group by left(term, 2), kind) of_walk`)
-  assert.ok((counted?.most ?? 0) > 1_200, 'a prefix leads to more people than are sorted')
+  assert.ok((counted?.most ?? 0) > 1_200, 'a prefix has more matches than are sorted')
 })

@@ -1,4 +1,7 @@
-/** Pure: by which names a skill is found. A skill that the vocabulary knows is found by its label and by each of its aliases. */
+/**
+ * Pure: the names by which a skill is found. A skill that the vocabulary knows is found by its
+ * label and by each alias.
+ */
 import { sha256 } from '../platform/crypto/bytes.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { RecentMap } from '../platform/recent-map.ts'
@@ -10,37 +13,41 @@ export interface NamedRecord {
 }
 
 export interface SkillNames {
-  /** How a skill of this name is found. */
+  /** Returns the terms of a skill with this name. */
   of(name: string): SkillTerms
-  /** Where else the index has the skills that a folded query finds. */
+  /**
+   * Returns the labels under which the index has the skills that a folded query finds otherwise.
+   */
   otherLabels(query: string): OtherLabels
-  /** Of everything the terms depend on but the skill itself. */
+  /** Hash of everything that the terms depend on, except the skill itself. */
   sha256: Buffer
 }
 
-/** Folded. */
+/** All terms are folded. */
 export interface SkillTerms {
-  /** Its names: a query that equals one matches exactly. */
+  /** The names: a query that equals one is an exact match. */
   whole: readonly string[]
-  /** A query matches that one of these begins with, from two letters on; the names are not repeated. */
+  /**
+   * Rests of the names from later words. A prefix of two letters or more matches, as it does of a
+   * name.
+   */
   parts: readonly string[]
-  /** What the index has it under: the labels of those records, or its own name where no record knows it. */
+  /** Terms of the index: the labels of the records with this name, or else the name itself. */
   labels: readonly string[]
-  /** Later words of its own name that none of these labels has. */
+  /** Rests of the name from later words that no label has. */
   ownParts: readonly string[]
 }
 
-/** Labels of records, folded, which do not begin with the query themselves. */
+/** Folded labels of records that the query itself does not match. */
 export interface OtherLabels {
-  /** Of those that have the query as an alias. */
-  same: readonly string[]
-  /** Of those with an alias, or a later word of the label, that the query is the beginning of. */
-  akin: readonly string[]
+  /** Labels of records with an alias that equals the query. */
+  exactLabels: readonly string[]
+  /** Labels of records with an alias, or a later word of the label, that begins with the query. */
+  prefixLabels: readonly string[]
 }
 
 /**
- * Raised when the way from a name to its terms changes: the jobs process then builds the index anew
- * when it starts.
+ * Raise it if the terms of a name change. The jobs process then rebuilds the index when it starts.
  */
 const termsVersion = 3
 
@@ -61,7 +68,7 @@ export function skillNames(records: readonly NamedRecord[]): SkillNames {
   }
   return {
     sha256: sha256(canonicalJson({ termsVersion, records: sources })),
-    of: remembered(termsOf),
+    of: cached(termsOf),
     otherLabels: otherLabels(records),
   }
 }
@@ -81,8 +88,8 @@ function termsFor(own: string, known: readonly NamedRecord[]): SkillTerms {
   }
 }
 
-/** The same few thousand skills come again and again. */
-function remembered(termsOf: (name: string) => SkillTerms): SkillNames['of'] {
+/** Caches the terms, because an index holds the same few thousand skills again and again. */
+function cached(termsOf: (name: string) => SkillTerms): SkillNames['of'] {
   const known = new RecentMap<SkillTerms>(10_000)
   return (name) => {
     let terms = known.get(name)
@@ -105,9 +112,13 @@ function otherLabels(records: readonly NamedRecord[]): SkillNames['otherLabels']
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
   return (query) => {
     const found = beginningWith(named, query)
-    const same = found.filter(({ name, label, whole }) => whole && name === query && label !== name)
-    const akin = hasTwoLetters(query) ? found.filter(({ label }) => !label.startsWith(query)) : []
-    return { same: labelsOf(same), akin: labelsOf(akin) }
+    const exact = found.filter(
+      ({ name, label, whole }) => whole && name === query && label !== name,
+    )
+    const byPrefix = hasTwoLetters(query)
+      ? found.filter(({ label }) => !label.startsWith(query))
+      : []
+    return { exactLabels: labelsOf(exact), prefixLabels: labelsOf(byPrefix) }
   }
 }
 
@@ -115,7 +126,7 @@ function labelsOf(found: readonly { label: string }[]): string[] {
   return [...new Set(found.map(({ label }) => label))]
 }
 
-/** Of those in order. */
+/** Returns the entries that begin with the query. `named` is in order. */
 function beginningWith<Named extends { name: string }>(
   named: readonly Named[],
   query: string,
@@ -130,9 +141,12 @@ function beginningWith<Named extends { name: string }>(
   return after === -1 ? named.slice(from) : named.slice(from, after)
 }
 
-/** Whether a folded query finds a skill: by a whole name, or as the beginning of a name or of a later word. */
+/**
+ * Returns whether a folded query matches a skill: by a whole name, or as the beginning of a name or
+ * of a later word.
+ */
 export function matchesSkill(query: string, { whole, parts }: SkillTerms): boolean {
   if (!hasTwoLetters(query)) return whole.includes(query)
-  const begins = (term: string): boolean => term.startsWith(query)
-  return whole.some(begins) || parts.some(begins)
+  const startsWithQuery = (term: string): boolean => term.startsWith(query)
+  return whole.some(startsWithQuery) || parts.some(startsWithQuery)
 }

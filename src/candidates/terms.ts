@@ -1,26 +1,27 @@
 /**
- * Pure: what stands in the search index for a person. The order of decision D35 has to come out of the index itself: a word of two
- * letters may lead to a hundred thousand people, and nobody sorts those for one search. So each term carries its rank, in which the
- * verified skills that a query matches count first. How many those are depends on the query; but it changes only where two of the
- * person's terms part. So besides the terms themselves the beginnings stand in the index that several verified skills share, each with
- * its own count: among a person's terms that begin with the query, the best rank is the right one.
+ * Pure: the terms of a candidate in the search index.
+ *
+ * The index itself yields the order of decision D35, because a prefix of two
+ * letters may match a hundred thousand candidates, too many to sort for one search. So each term
+ * carries its rank, in which the number of verified skills that match the query comes first. That
+ * number depends on the query, but it changes only where two terms of the candidate differ.
+ * Therefore the index also holds the distinct prefixes that several verified skills share, each
+ * with its own number. Among the terms of a candidate that begin with the query, the best rank is
+ * the right one. migrations/0015_search.sql shows an example.
  */
 import { skillsMax } from '../workers/schema.ts'
-import { beginnings, hasTwoLetters } from './fold.ts'
+import { hasTwoLetters, textsFromWords } from './fold.ts'
 import type { SkillNames } from './skill-names.ts'
 
-/**
- * The database's functions name the same numbers, and ask for handles, skills, names, titles in this order. Terms of several verified
- * skills, and beginnings that a handle shares with some, have better ranks than any other of their sort: they are kinds of their own.
- */
-const termKinds = { handle: 0, skill: 1, skills: 2, name: 3, title: 4, skilledHandle: 5 }
+/** The enum `match_kind` of the database. */
+type MatchKind = 'handle_and_skills' | 'handle' | 'skills' | 'skill' | 'name' | 'title'
 
-/** Behind a whole handle, and behind the label of a skill. Folded texts have neither mark. */
+/** Ends a whole handle and the label of a skill. Folded texts contain neither mark. */
 const wholeMark = '\u0001'
-/** Behind a whole name of a skill under which more verified skills are found than those of its label. */
+/** Ends a whole name of a skill that matches more verified skills than the label of the skill. */
 const countedMark = '\u0002'
 
-export interface Findable {
+export interface Searchable {
   username: string
   displayName: string
   title: string | null
@@ -28,119 +29,132 @@ export interface Findable {
 }
 
 export interface Posting {
-  kind: number
+  kind: MatchKind
   term: string
   rank: number
 }
 
 /**
- * Each kind and term once. A skill that the vocabulary knows stands there under its label alone, which whoever asks for another of its
- * names looks up; so its rank counts the skills of that label and no others.
+ * Returns each kind and term once. A skill that the vocabulary knows is indexed by its label only;
+ * a search for another of its names looks up the label. So the rank of a label counts the skills of
+ * that label and no others.
  */
-export function postingsOf(person: Findable, names: SkillNames): Posting[] {
-  const { username, displayName, title, skills } = person
-  const verified = skills.filter((skill) => skill.verified).length
-  const posting = (kind: number, matched: number) => (term: string) => {
-    return { kind, term, rank: rankOf(matched, verified) }
-  }
-  const found = skills.map((skill) => ({ ...names.of(skill.name), verified: skill.verified }))
-  const counted = countedTerms(found.filter((skill) => skill.verified))
-  const ofSkill = (matched: number) =>
-    posting(matched > 1 ? termKinds.skills : termKinds.skill, matched)
-  const ofLabel = (label: string): number =>
-    found.filter((skill) => skill.verified && skill.labels.includes(label)).length
-  const labels = new Set(found.flatMap((skill) => skill.labels))
-  const more = new Set(
-    found.flatMap(({ whole, labels: own }) =>
-      whole.filter((term) => countUnder(term, counted) > Math.max(...own.map(ofLabel))),
+export function postingsOf(candidate: Searchable, names: SkillNames): Posting[] {
+  const { username, displayName, title, skills } = candidate
+  const verifiedCount = skills.filter((skill) => skill.verified).length
+  const posting =
+    (kind: MatchKind, matchedCount: number) =>
+    (term: string): Posting => ({ kind, term, rank: rankOf({ matchedCount, verifiedCount }) })
+  const skillPosting = (matchedCount: number) =>
+    posting(matchedCount > 1 ? 'skills' : 'skill', matchedCount)
+
+  const named = skills.map((skill) => ({ ...names.of(skill.name), verified: skill.verified }))
+  const verifiedTerms = sortedTerms(named.filter((skill) => skill.verified))
+  const countOfLabel = (label: string): number =>
+    named.filter((skill) => skill.verified && skill.labels.includes(label)).length
+  const labels = new Set(named.flatMap((skill) => skill.labels))
+  const countedNames = new Set(
+    named.flatMap(({ whole, labels: own }) =>
+      whole.filter(
+        (term) => countMatching(term, verifiedTerms) > Math.max(...own.map(countOfLabel)),
+      ),
     ),
   )
   const parts = new Set(
-    [...found.flatMap((skill) => skill.ownParts), ...sharedBeginnings(counted)].filter(
-      (term) => !more.has(term),
+    [...named.flatMap((skill) => skill.ownParts), ...skillPrefixes(verifiedTerms)].filter(
+      (term) => !countedNames.has(term),
     ),
   )
-  const titles = title === null ? [] : beginnings(title)
+  const titles = title === null ? [] : textsFromWords(title)
   return [
-    posting(termKinds.handle, 0)(username + wholeMark),
-    ...handleParts(username, counted).map((part) =>
-      posting(termKinds.skilledHandle, countUnder(part, counted))(part),
+    posting('handle', 0)(username + wholeMark),
+    ...handlePrefixes(username, verifiedTerms).map((prefix) =>
+      posting('handle_and_skills', countMatching(prefix, verifiedTerms))(prefix),
     ),
-    ...[...labels].map((label) => ofSkill(ofLabel(label))(label + wholeMark)),
-    ...[...more].map((name) => ofSkill(countUnder(name, counted))(name + countedMark)),
-    ...[...parts].map((part) => ofSkill(countUnder(part, counted))(part)),
-    ...beginnings(displayName).map(posting(termKinds.name, 0)),
-    ...titles.map(posting(termKinds.title, 0)),
+    ...[...labels].map((label) => skillPosting(countOfLabel(label))(label + wholeMark)),
+    ...[...countedNames].map((name) =>
+      skillPosting(countMatching(name, verifiedTerms))(name + countedMark),
+    ),
+    ...[...parts].map((part) => skillPosting(countMatching(part, verifiedTerms))(part)),
+    ...textsFromWords(displayName).map(posting('name', 0)),
+    ...titles.map(posting('title', 0)),
   ]
 }
 
-/** Lower is better. Fits 16 bits. */
-function rankOf(matched: number, verified: number): number {
-  return (skillsMax - matched) * (skillsMax + 1) + (skillsMax - verified)
+/** Lower is better: more matched verified skills, then more verified skills. Fits 16 bits. */
+function rankOf(of: { matchedCount: number; verifiedCount: number }): number {
+  return (skillsMax - of.matchedCount) * (skillsMax + 1) + (skillsMax - of.verifiedCount)
 }
 
-interface CountedTerm {
+interface SkillTerm {
   term: string
+  /** Index of the skill. */
   skill: number
 }
 
-/** All terms of verified skills, sorted: those with a common beginning stand together. */
-function countedTerms(
+/** Returns all terms of the skills in order, so that terms with a common prefix are neighbours. */
+function sortedTerms(
   skills: readonly { whole: readonly string[]; parts: readonly string[] }[],
-): CountedTerm[] {
+): SkillTerm[] {
   return skills
     .flatMap(({ whole, parts }, skill) => [...whole, ...parts].map((term) => ({ term, skill })))
     .sort((a, b) => (a.term < b.term ? -1 : a.term > b.term ? 1 : 0))
 }
 
-/** How many skills have a term with this beginning. A single letter is no beginning: it counts where it is the whole name. */
-function countUnder(beginning: string, counted: readonly CountedTerm[]): number {
-  const isUnder = hasTwoLetters(beginning)
-    ? ({ term }: CountedTerm) => term.startsWith(beginning)
-    : ({ term }: CountedTerm) => term === beginning
+/**
+ * Counts the skills with a term that begins with the prefix. A single letter matches only a term
+ * that equals it.
+ */
+function countMatching(prefix: string, terms: readonly SkillTerm[]): number {
+  const matches = hasTwoLetters(prefix)
+    ? ({ term }: SkillTerm) => term.startsWith(prefix)
+    : ({ term }: SkillTerm) => term === prefix
   const skills = new Set<number>()
-  for (const one of counted) if (isUnder(one)) skills.add(one.skill)
+  for (const term of terms) if (matches(term)) skills.add(term.skill)
   return skills.size
 }
 
-/** Where neighbours part. */
-function sharedBeginnings(counted: readonly CountedTerm[]): string[] {
-  const shared = counted.flatMap(({ term }, i) => {
-    const next = counted[i + 1]
-    return next === undefined ? [] : commonBeginning(term, next.term)
+/** Returns the distinct prefixes that several skills share. */
+function skillPrefixes(terms: readonly SkillTerm[]): string[] {
+  const shared = terms.flatMap(({ term }, i) => {
+    const next = terms[i + 1]
+    return next === undefined ? [] : commonPrefix(term, next.term)
   })
-  return telling(shared, counted, 1)
+  return distinctPrefixes(shared, terms, 1)
 }
 
-/** The beginnings that the handle shares with verified skills: there a search without @ matches both. */
-function handleParts(username: string, counted: readonly CountedTerm[]): string[] {
-  return telling(
-    counted.map(({ term }) => commonBeginning(username, term)),
-    counted,
-    0,
-  )
+/**
+ * Returns the distinct prefixes that the handle shares with verified skills. A query up to such a
+ * prefix matches both.
+ */
+function handlePrefixes(username: string, terms: readonly SkillTerm[]): string[] {
+  const shared = terms.map(({ term }) => commonPrefix(username, term))
+  return distinctPrefixes(shared, terms, 0)
 }
 
-/** Those of two letters that more skills share than any longer one of them, and more than `told`, which other postings tell. */
-function telling(
-  beginnings: readonly string[],
-  counted: readonly CountedTerm[],
-  told: number,
+/**
+ * Returns the prefixes of two letters or more that match more skills than each longer prefix among
+ * them, and more than `countMin`, which other postings cover.
+ */
+function distinctPrefixes(
+  prefixes: readonly string[],
+  terms: readonly SkillTerm[],
+  countMin: number,
 ): string[] {
-  const kept: { beginning: string; count: number }[] = []
-  const longestFirst = [...new Set(beginnings)]
+  const kept: { prefix: string; count: number }[] = []
+  const longestFirst = [...new Set(prefixes)]
     .filter(hasTwoLetters)
     .sort((a, b) => b.length - a.length)
-  for (const beginning of longestFirst) {
-    const longer = kept.filter((other) => other.beginning.startsWith(beginning))
-    const count = countUnder(beginning, counted)
-    if (count > Math.max(told, ...longer.map((other) => other.count)))
-      kept.push({ beginning, count })
+  for (const prefix of longestFirst) {
+    const longer = kept.filter((other) => other.prefix.startsWith(prefix))
+    const count = countMatching(prefix, terms)
+    if (count > Math.max(countMin, ...longer.map((other) => other.count)))
+      kept.push({ prefix, count })
   }
-  return kept.map(({ beginning }) => beginning)
+  return kept.map(({ prefix }) => prefix)
 }
 
-function commonBeginning(a: string, b: string): string {
+function commonPrefix(a: string, b: string): string {
   let length = 0
   while (length < a.length && a[length] === b[length]) length++
   const common = a.slice(0, length)

@@ -1,5 +1,5 @@
 /** The database for the time of one command: the operator's, or the embedded one, which a running server shares with us. */
-import { keepingIndex } from '../candidates/keep-index.ts'
+import { withSearchIndex } from '../candidates/search-indexer.ts'
 import type { Config } from '../config/config.ts'
 import { compareSchema, knownLevel } from '../database/migrate.ts'
 import { migrateDatabase, migrationsDirectory, openDatabase } from '../database/open.ts'
@@ -78,7 +78,7 @@ export function openCommandDb({
     statementTimeoutMs: deadlineMs('commandStatement'),
     onError: (error) => note(`a database connection was lost: ${error.message}`),
   })
-  return keepingIndex(db, releasedSkillNames)
+  return withSearchIndex(db, releasedSkillNames)
 }
 
 function untilInterrupted(signal: AbortSignal): Promise<never> {

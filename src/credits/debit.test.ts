@@ -222,7 +222,7 @@ test('entries are never changed or removed, and no balance goes below zero', asy
     sql`delete from credit_entries`,
     sql`truncate credit_entries cascade`,
   ])
-    await assert.rejects(db.run(statement), /only ever added to/)
+    await assert.rejects(db.run(statement), /append-only/)
   const { accountId } = key
   await assert.rejects(
     db.run(sql`update credit_accounts set balance = -1 where account_id = ${accountId}`),
@@ -242,7 +242,7 @@ test('keys and credit accounts are never deleted, and their ids never change', a
     sql`truncate credit_accounts cascade`,
     sql`update credit_accounts set account_id = gen_random_uuid()`,
   ])
-    await assert.rejects(db.run(statement), /the books name it for ever/, statement.text)
+    await assert.rejects(db.run(statement), /in the ledger is permanent/, statement.text)
 })
 
 test('eight connections that charge twenty accounts at once spend exactly the credits of the entries', async () => {

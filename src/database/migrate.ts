@@ -149,15 +149,14 @@ async function applyInside(
       name text primary key, sha256 text not null, applied_at timestamptz not null, nodes_from integer
     )`,
   )
-  const outdated = outdatedReason(await findNodesFrom(tx), migrations.length)
-  if (outdated !== null) throw new Error(`Nothing was changed: ${outdated}.`)
   const applied = await tx.rows<Applied>(
     sql`select name, sha256 from schema_migrations order by name`,
   )
   const [next] = pendingOf(migrations, applied)
+  const outdated = outdatedReason(await findNodesFrom(tx), migrations.length)
+  if (outdated !== null) throw new Error(`Nothing was changed: ${outdated}.`)
   if (next === undefined) return null
   await runScript(tx, next.text)
-  await runScript(tx, 'alter table schema_migrations add column if not exists nodes_from integer')
   await tx.run(sql`
     insert into schema_migrations (name, sha256, applied_at, nodes_from)
     values (${next.name}, ${next.sha256}, ${now}, ${next.nodesFrom})`)
@@ -175,9 +174,13 @@ function pendingOf(migrations: Migration[], applied: Applied[]): Migration[] {
     const migration = migrations[i]
     if (migration === undefined) break
     if (migration.name !== name)
-      throw new Error(`The database has the migration ${name}, this release has ${migration.name}.`)
+      throw new Error(
+        `The database was made by an unreleased version: it has the migration ${name}, and this release has ${migration.name}. Start with a new ASSAY_DATA_DIR, or with an empty database in DATABASE_URL.`,
+      )
     if (migration.sha256 !== sha256)
-      throw new Error(`The migration ${name} was edited after it was applied: add a new one.`)
+      throw new Error(
+        `The migration ${name} was edited after it was applied. Restore the file and add a new one.`,
+      )
   }
   return migrations.slice(applied.length)
 }

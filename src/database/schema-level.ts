@@ -12,10 +12,9 @@ import { UnavailableError } from '../platform/http/errors.ts'
  * the database.
  */
 export async function findNodesFrom(db: Queryable): Promise<number | null> {
-  // The column is missing until a release that knows it has migrated the database, so it is read
-  // through `to_jsonb`.
-  const [row] = await db.rows<{ nodesFrom: number | null }>(sql`
-    select max((to_jsonb(m) ->> 'nodes_from')::int) as "nodesFrom" from schema_migrations m`)
+  const [row] = await db.rows<{ nodesFrom: number | null }>(
+    sql`select max(nodes_from) as "nodesFrom" from schema_migrations`,
+  )
   return row?.nodesFrom ?? null
 }
 

@@ -420,16 +420,16 @@ test('the database rejects a second open dispute about the same subject, and any
   assert.equal(await another('evidence', item), 1)
   await assert.rejects(
     db.run(sql`update disputes set state = 'open' where id = ${first.id}`),
-    /stays so/,
+    /stays ended/,
   )
   await end(db, scoreDispute.id, { ending: 'withdrawn' })
   await assert.rejects(
     db.run(sql`update disputes set due_at = now() where id = ${scoreDispute.id}`),
-    /stays so/,
+    /stays ended/,
   )
   await assert.rejects(
     db.run(sql`update dispute_changes set actor = 'eve' where dispute_id = ${first.id}`),
-    /never changed/,
+    /never changes/,
   )
 })
 

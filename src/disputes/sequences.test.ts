@@ -247,7 +247,8 @@ async function stateOf(workerId: string): Promise<Found> {
     select
       (select json_object_agg(evidence_id, state) from evidence
         where worker_id = ${workerId}) as evidence,
-      (select restricted from public_candidates where worker_id = ${workerId}) as restricted,
+      exists (select from disputes where worker_id = ${workerId} and restricted
+        and state in ('open', 'under_review')) as restricted,
       (select json_agg(item ->> 'id' order by item ->> 'id')
         from score_snapshots s join score_workings w using (snapshot_id),
           json_array_elements(w.evidence::json) item

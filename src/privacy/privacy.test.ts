@@ -29,7 +29,7 @@ import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { openReporting } from '../agent-decisions/report.ts'
 import { readReportRequest } from '../agent-decisions/report-request.ts'
-import { indexLeftovers } from '../candidates/keep-index.ts'
+import { indexQueuedWorkers } from '../candidates/search-indexer.ts'
 import { openDispute } from '../disputes/open-dispute.ts'
 import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import type { EvidenceLine } from '../evidence/schema.ts'
@@ -359,7 +359,7 @@ test('erase: for a worker without consent no consent is withdrawn and no event i
 
 test('erase: the worker’s id stays in the books and in no other table', async () => {
   const { workerId, username } = await canaryWorker()
-  await indexLeftovers(db, names)
+  await indexQueuedWorkers(db, names)
   // The worker is due for scoring again; no job may look for it later.
   await addEvidence(db, workerId, [{ externalId: 'canary-unscored' }])
   const held = await tablesWith(new RegExp(workerId))

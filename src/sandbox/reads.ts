@@ -5,7 +5,7 @@
  * The result of a search never changes, so it is kept. In `npm run bench -- sessions` a search then
  * takes 0.4 times the processor time of the server.
  */
-import { lookThrough } from '../candidates/look.ts'
+
 import {
   candidateDetail,
   type PublicRow,
@@ -13,6 +13,7 @@ import {
   type ScoreRow,
 } from '../candidates/public-read.ts'
 import type { CandidateReads } from '../candidates/reads.ts'
+import { scanCandidates } from '../candidates/scan.ts'
 import { previewOf, searchOf } from '../candidates/search.ts'
 import type { SkillNames } from '../candidates/skill-names.ts'
 import { RecentMap } from '../platform/recent-map.ts'
@@ -35,10 +36,10 @@ export function sandboxReads(
   return {
     async search(q, limit) {
       const search = searchOf(q, limit)
-      const key = `${limit} ${search.handlesAlone ? '@' : ''}${search.text}`
+      const key = `${limit} ${search.handlesOnly ? '@' : ''}${search.text}`
       let answer = kept.get(key)
       if (answer === undefined) {
-        const matches = lookThrough(rows, search, names)
+        const matches = scanCandidates(rows, search, names)
         const previews = matches.map((row) => previewOf(row, search, names.of))
         answer = `"candidates":${JSON.stringify(previews)},"resultCount":${previews.length}}`
         kept.set(key, answer)

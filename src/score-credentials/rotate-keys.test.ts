@@ -184,7 +184,7 @@ test('a key is revoked once and for ever, and an unknown key cannot be revoked',
   const [key] = await findKeys(db)
   assert.deepEqual([key?.state, key?.revokedAt], ['revoked', now])
   const reopen = { name: 'reopen', text: 'update signing_keys set revoked_at = now()', values: [] }
-  await assert.rejects(db.run(reopen), /stays revoked/)
+  await assert.rejects(db.run(reopen), /a revoked signing key stays revoked/)
 })
 
 /**
@@ -219,7 +219,7 @@ test('credentials kept at the revocation of their key can be revoked later, once
   for (const at of [null, seconds(now, 9)])
     await assert.rejects(
       db.run(sql`update signing_keys set credentials_revoked_at = ${at} where kid = ${signer.kid}`),
-      /a revoked credential stays revoked/,
+      /revoked credentials of a signing key stay revoked/,
     )
 })
 

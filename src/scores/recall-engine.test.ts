@@ -281,11 +281,11 @@ test('no statement undoes a recall or changes its reason', async () => {
     sql`update engine_recalls set reason = 'unfair' where engine_sha256 = ${sha256}`,
     sql`update engine_recalls set recalled_at = now() where engine_sha256 = ${sha256}`,
   ])
-    await assert.rejects(db.run(statement), /stays so/)
+    await assert.rejects(db.run(statement), /stays recalled/)
   await markRecalled(db, now)
   await assert.rejects(
     db.run(sql`update engine_recalls set marked_at = null where engine_sha256 = ${sha256}`),
-    /stays so/,
+    /stays recalled/,
   )
 })
 

@@ -304,7 +304,7 @@ test('the database prevents two active scores of one worker and the reactivation
   const revive = sql`
     update score_snapshots set state = 'active', ended_at = null
     where worker_id = ${workerId} and state = 'superseded'`
-  await assert.rejects(db.run(revive), /stays so/)
+  await assert.rejects(db.run(revive), /stays ended/)
   const second = sql`
     insert into score_snapshots select (jsonb_populate_record(s, jsonb_build_object('snapshot_id',
       '\\x' || repeat('00', 32), 'vc_sha256', null, 'status_token', null))).*

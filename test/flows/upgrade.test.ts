@@ -99,7 +99,8 @@ test('503: a node that is older than the schema says so, serves public documents
   const { directory, number } = oneMore(
     folder,
     (own) => `-- contract: nodes that know ${own} or later
-      drop function search_cards; alter table public_candidates rename to candidates_of_before;
+      drop function search_candidates; alter view public_profiles rename to profiles_of_before;
+      alter view public_scores rename to scores_of_before;
       alter table webhook_endpoints rename column url to url_of_before;`,
   )
   await migrate(env.DATABASE_URL ?? '', directory, new Date())
@@ -161,6 +162,15 @@ const before = readFileSync('test/release-before', 'utf8').trim()
 const missingHistory =
   spawnSync('git', ['cat-file', '-e', `${before}^{commit}`]).status !== 0 &&
   `the commit ${before} of test/release-before is not in the history here: fetch all of it`
+
+test('a released migration never changes', { skip: missingHistory }, () => {
+  const text = { encoding: 'utf8' } as const
+  const files = execFileSync('git', ['ls-tree', '-r', '--name-only', before, 'migrations/'], text)
+  for (const file of files.trim().split('\n')) {
+    const released = execFileSync('git', ['show', `${before}:${file}`], text)
+    assert.equal(readFileSync(file, 'utf8'), released, `restore ${file} and add a migration`)
+  }
+})
 
 /**
  * Unpacks the tree of the previous release and links the packages of this one. Returns its command

@@ -2,7 +2,7 @@
 import { deleteEndedSessions } from '../../accounts/session-store.ts'
 import { sessionTimes } from '../../accounts/sessions.ts'
 import { sweepReports } from '../../agent-decisions/retention.ts'
-import { searchIndexer } from '../../candidates/keep-index.ts'
+import { searchIndexer } from '../../candidates/search-indexer.ts'
 import { skillNames } from '../../candidates/skill-names.ts'
 import type { Job } from '../../platform/job-runner.ts'
 import { sweepRateWindows } from '../../platform/rate-limit/shared-limiter.ts'

@@ -2,9 +2,10 @@
  * A database in which every registered worker is indexed for search, as after registration by the
  * command line.
  */
-import { keepingIndex } from '../../../src/candidates/keep-index.ts'
+
 import type { SearchResult } from '../../../src/candidates/schema.ts'
 import type { SearchCandidates } from '../../../src/candidates/search.ts'
+import { withSearchIndex } from '../../../src/candidates/search-indexer.ts'
 import { type NamedRecord, skillNames } from '../../../src/candidates/skill-names.ts'
 import { type Db, sql } from '../../../src/platform/db/db.ts'
 import type { Seeker } from '../oracle/search-oracle.ts'
@@ -20,7 +21,7 @@ export const records: readonly NamedRecord[] = [
 export const names = skillNames(records)
 
 export function indexed(db: Db): Db {
-  return keepingIndex(db, () => names)
+  return withSearchIndex(db, () => names)
 }
 
 /** Registers workers with a public profile and search listing, so that search can find them. */

@@ -49,7 +49,7 @@ export function register(
 
 export async function person(db: Queryable, username: string): Promise<Worker> {
   const [found] = await findWorkers(db, { usernames: [username] })
-  assert.ok(found !== undefined, `nobody is ${username}`)
+  assert.ok(found !== undefined, `no worker has the username ${username}`)
   return found
 }
 

@@ -1,32 +1,37 @@
 /**
- * Keeping the search index right. The cast: whoever changes a person's profile, skills or consents, through whatever statement, meets
- * triggers that take the person out of the index and put them into search_queue. `keepingIndex` wraps the database of every command,
- * so that what a transaction has put there is in the index again when it commits. `indexLeftovers` is a worker's job: it takes up what
- * a transaction without that left behind, or a vocabulary with other names. After a crash the queue says what is left to do.
+ * Keeps the search index current.
+ *
+ * Any statement that changes a profile, a skill or a consent fires triggers that remove the worker
+ * from the index and add it to search_queue. Commands use a database from `withSearchIndex`, which
+ * indexes the workers of each transaction before its commit. The jobs process indexes the workers
+ * that other programs leave in the queue, and all workers if the vocabulary has changed. After a
+ * crash the queue holds the workers that are still to be indexed.
  */
-
 import { type Db, planAnew, type Tx } from '../platform/db/db.ts'
 import { mayBeFound } from '../workers/gate.ts'
 import { findWorkers, lockWorkers, type Worker } from '../workers/store.ts'
-import type { Card } from './card.ts'
+import type { SearchHit } from './search-hit.ts'
 import type { SkillNames } from './skill-names.ts'
 import {
   type NewEntry,
   replaceEntries,
   replaceVocabulary,
-  takeMarks,
-  takeOwnMarks,
+  takeOwnQueued,
+  takeQueued,
 } from './store.ts'
 import { postingsOf } from './terms.ts'
 
-/** The same database, whose transactions leave nobody they change out of the index. `names` is called where somebody has changed. */
-export function keepingIndex(db: Db, names: () => SkillNames): Db {
+/**
+ * Wraps a database, so that each transaction indexes the workers that it changes. `names` is called
+ * only if a transaction has changed a worker.
+ */
+export function withSearchIndex(db: Db, names: () => SkillNames): Db {
   return {
     ...db,
     transaction: (work) =>
       db.transaction(async (tx) => {
         const result = await work(tx)
-        const changed = await takeOwnMarks(tx)
+        const changed = await takeOwnQueued(tx)
         if (changed.length > 0) await indexWorkers(tx, changed, names())
         return result
       }),
@@ -35,13 +40,16 @@ export function keepingIndex(db: Db, names: () => SkillNames): Db {
 
 const batchMax = 256
 
-/** Resolves when the queue is empty, but for what others are at. Gives how many people it looked at. */
-export async function indexLeftovers(db: Db, names: SkillNames): Promise<number> {
+/**
+ * Indexes the queued workers and returns their number. Skips workers that another process is
+ * indexing.
+ */
+export async function indexQueuedWorkers(db: Db, names: SkillNames): Promise<number> {
   for (let indexed = 0; ; ) {
     const taken = await db.transaction(async (tx) => {
       await planAnew(tx)
-      const workerIds = await takeMarks(tx, batchMax)
-      // Their rows first: what somebody is changing just now is read when it is done.
+      const workerIds = await takeQueued(tx, batchMax)
+      // The lock waits for transactions that change these workers, so their changes are read.
       if (workerIds.length > 0) await lockWorkers(tx, workerIds)
       if (workerIds.length > 0) await indexWorkers(tx, workerIds, names)
       return workerIds.length
@@ -51,24 +59,30 @@ export async function indexLeftovers(db: Db, names: SkillNames): Promise<number>
   }
 }
 
-/** For a process that starts: people are found by the names of this release's vocabulary once the queue is empty. Says whether they changed. */
+/**
+ * Records the vocabulary of this release. If it differs from the vocabulary of the index, queues
+ * all indexed workers and returns true.
+ */
 export function adoptVocabulary(db: Db, names: SkillNames): Promise<boolean> {
   return db.transaction((tx) => replaceVocabulary(tx, names.sha256))
 }
 
-/** A worker's job. Once in the life of a process the vocabulary: of two releases at work at the same time, the one that started last counts. */
+/**
+ * Returns the background job. It adopts the vocabulary once in the life of the process: if two
+ * releases run at the same time, the vocabulary of the process that started last counts.
+ */
 export function searchIndexer(db: Db, names: SkillNames): () => Promise<unknown> {
   let adopted = false
   return async () => {
     if (!adopted) await adoptVocabulary(db, names)
     adopted = true
-    return indexLeftovers(db, names)
+    return indexQueuedWorkers(db, names)
   }
 }
 
 async function indexWorkers(tx: Tx, workerIds: readonly string[], names: SkillNames) {
-  const people = await findWorkers(tx, { workerIds })
-  const entries = people
+  const workers = await findWorkers(tx, { workerIds })
+  const entries = workers
     .filter(isListed)
     .map(({ workerId, profile }) => entryOf(workerId, profile, names))
   await replaceEntries(tx, workerIds, entries)
@@ -76,11 +90,11 @@ async function indexWorkers(tx: Tx, workerIds: readonly string[], names: SkillNa
 
 export function entryOf(
   workerId: string,
-  { username, displayName, title, avatarUrl, skills }: Card,
+  { username, displayName, title, avatarUrl, skills }: SearchHit,
   names: SkillNames,
 ): NewEntry {
-  const card = { username, displayName, title, avatarUrl, skills }
-  return { workerId, username, card, postings: postingsOf(card, names) }
+  const hit = { username, displayName, title, avatarUrl, skills }
+  return { workerId, username, hit, postings: postingsOf(hit, names) }
 }
 
 function isListed({ onboardedAt, consents }: Worker): boolean {

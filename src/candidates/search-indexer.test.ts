@@ -1,4 +1,4 @@
-/** Nobody who changes a person can forget the index, and the index never shows what is not so any more. */
+/** Every change of a worker reaches the search index, and the index never shows outdated data. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -22,14 +22,14 @@ import { type Seeker, searchByHand } from '../../test/support/oracle/search-orac
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql, type Tx } from '../platform/db/db.ts'
 import { recordConsent } from '../workers/consent.ts'
-import { adoptVocabulary, indexLeftovers, keepingIndex } from './keep-index.ts'
 import { candidateSearch } from './search.ts'
+import { adoptVocabulary, indexQueuedWorkers, withSearchIndex } from './search-indexer.ts'
 import { skillNames } from './skill-names.ts'
 
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
-const kept = indexed(db)
+const indexedDb = indexed(db)
 const search = candidateSearch(db, names)
 
 beforeEach(async () => {
@@ -53,54 +53,54 @@ const withoutPermission = (permission: string): Record<string, unknown> => {
   return { ...rest, consents: given.filter((consent) => consent.permission !== permission) }
 }
 
-test('who is registered with everything is found when the transaction commits', async () => {
+test('a worker with terms and consents is found when the registration commits', async () => {
   await registerSeekers(db, [ada])
   assert.deepEqual(await find('lovelace'), ['ada'])
   assert.equal((await rows())?.queue, 0)
 })
 
-test('who lacks terms or one of the two consents is not in the index; the consent to share a score does not matter', async () => {
-  await register(kept, [line(ada)])
+test('the index holds a worker only with accepted terms and the consents to a public profile and to listing', async () => {
+  await register(indexedDb, [line(ada)])
   assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
   for (const permission of ['public_profile', 'search_listing']) {
     await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
-    await register(kept, [withoutPermission(permission)])
+    await register(indexedDb, [withoutPermission(permission)])
     assert.deepEqual(await find('ada'), [], permission)
     const granted = { permission, textVersion: '1', by: 'test', at: now } as const
     if (permission === 'search_listing')
-      await changeConsent(kept, 'ada', { ...granted, permission: 'search_listing' })
-    else await changeConsent(kept, 'ada', { ...granted, permission: 'public_profile' })
+      await changeConsent(indexedDb, 'ada', { ...granted, permission: 'search_listing' })
+    else await changeConsent(indexedDb, 'ada', { ...granted, permission: 'public_profile' })
     assert.deepEqual(await find('ada'), ['ada'], permission)
   }
   await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
-  await register(kept, [withoutPermission('score_sharing')])
+  await register(indexedDb, [withoutPermission('score_sharing')])
   assert.deepEqual(await find('ada'), ['ada'])
 })
 
-test('a consent that is withdrawn takes the person out with everything of theirs, and given again brings them back', async () => {
+test('a withdrawn consent removes all entries of the worker, and a new consent adds them again', async () => {
   await registerSeekers(db, [ada])
-  const wish = { permission: 'search_listing', by: 'test', at: now } as const
-  await changeConsent(kept, 'ada', { ...wish, textVersion: null })
+  const request = { permission: 'search_listing', by: 'test', at: now } as const
+  await changeConsent(indexedDb, 'ada', { ...request, textVersion: null })
   assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
-  await changeConsent(kept, 'ada', { ...wish, textVersion: '2' })
+  await changeConsent(indexedDb, 'ada', { ...request, textVersion: '2' })
   assert.deepEqual(await find('java'), ['ada'])
 })
 
-test('an edit replaces what stood there: skills, name and username', async () => {
+test('an edit replaces the skills, the name and the username in the index', async () => {
   const externalId = '7'
-  await register(kept, [publicLine({ ...ada, externalId })])
+  await register(indexedDb, [publicLine({ ...ada, externalId })])
   const edited = { username: 'countess', displayName: 'Augusta King', externalId }
-  await register(kept, [publicLine({ ...edited, skills: [{ name: 'Latin' }] })])
-  for (const gone of ['java', '@ada', 'lovelace', 'ada'])
-    assert.deepEqual(await find(gone), [], gone)
+  await register(indexedDb, [publicLine({ ...edited, skills: [{ name: 'Latin' }] })])
+  for (const removed of ['java', '@ada', 'lovelace', 'ada'])
+    assert.deepEqual(await find(removed), [], removed)
   for (const q of ['latin', '@countess', 'king']) assert.deepEqual(await find(q), ['countess'], q)
 })
 
 test('a transaction that rolls back leaves the index as it was', async () => {
   await registerSeekers(db, [ada])
   const before = await rows()
-  const failed = kept.transaction(async (tx) => {
-    await tx.run(sql`update profiles set display_name = 'Somebody Else'`)
+  const failed = indexedDb.transaction(async (tx) => {
+    await tx.run(sql`update profiles set display_name = 'Other Name'`)
     throw new Error('no')
   })
   await assert.rejects(failed, /^Error: no$/)
@@ -109,72 +109,72 @@ test('a transaction that rolls back leaves the index as it was', async () => {
 })
 
 for (const [what, statement] of [
-  ['a profile', sql`update profiles set display_name = 'Augusta King'`],
-  ['a skill that goes', sql`delete from profile_skills`],
-  ['a skill that changes', sql`update profile_skills set verified = true`],
+  ['a changed profile', sql`update profiles set display_name = 'Augusta King'`],
+  ['a deleted skill', sql`delete from profile_skills`],
+  ['a changed skill', sql`update profile_skills set verified = true`],
   [
-    'a skill that comes',
+    'a new skill',
     sql`insert into profile_skills select worker_id, 'Latin', 9, false from profiles`,
   ],
 ] as const)
-  test(`a statement that knows nothing of the index changes ${what}: not found as before, found anew by the worker`, async () => {
+  test(`${what}, by a plain statement: the old entry is gone at once, and the jobs process adds the new one`, async () => {
     await registerSeekers(db, [ada])
     await db.run(statement)
     assert.deepEqual(await find('ada'), [])
     assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 1 })
-    assert.equal(await indexLeftovers(db, names), 1)
+    assert.equal(await indexQueuedWorkers(db, names), 1)
     assert.deepEqual(await find('ada'), ['ada'])
     assert.equal((await rows())?.queue, 0)
   })
 
 for (const [what, statement] of [
-  ['a consent that goes', sql`delete from consents where permission = 'search_listing'`],
-  ['the onboarding undone', sql`update workers set onboarded_at = null`],
-  ['a profile that goes', sql`delete from profiles`],
+  ['a deleted consent', sql`delete from consents where permission = 'search_listing'`],
+  ['an undone onboarding', sql`update workers set onboarded_at = null`],
+  ['a deleted profile', sql`delete from profiles`],
 ] as const)
-  test(`after ${what}, by whatever statement, the person is in no index and no queue`, async () => {
+  test(`after ${what} the worker is neither in the index nor in the queue`, async () => {
     await registerSeekers(db, [ada])
     await db.run(statement)
     assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
   })
 
-test('what changes nothing that search knows leaves the index alone', async () => {
+test('a change of a worker that search does not show leaves the index unchanged', async () => {
   await registerSeekers(db, [ada])
   const before = await rows()
   await db.run(sql`update workers set consent_version = consent_version + 1`)
   assert.deepEqual(await rows(), before)
 })
 
-test('another vocabulary: people are found by its names once the worker has been there, and found all the time', async () => {
+test('another vocabulary: workers stay found by the old names until the jobs process indexes the new ones', async () => {
   await registerSeekers(db, [ada])
   assert.equal(await adoptVocabulary(db, names), true)
-  assert.equal(await indexLeftovers(db, names), 1)
+  assert.equal(await indexQueuedWorkers(db, names), 1)
   assert.equal(await adoptVocabulary(db, names), false)
   const later = skillNames([...records, { label: 'Coffee', aliases: ['Java'] }])
   assert.equal(await adoptVocabulary(db, later), true)
   assert.deepEqual(await find('java'), ['ada'])
-  assert.equal(await indexLeftovers(db, later), 1)
+  assert.equal(await indexQueuedWorkers(db, later), 1)
   assert.deepEqual(await find('coffee'), ['ada'])
 })
 
-test('many left behind are taken up by two workers at once, each of them once', async () => {
+test('two jobs processes index a long queue together, and each worker once', async () => {
   const people = Array.from({ length: 700 }, (_, i) => ({ ...ada, username: `ada-${i}` }))
   await registerSeekers(db, people)
   await db.run(sql`update profiles set title = 'Countess'`)
-  const taken = await Promise.all([indexLeftovers(db, names), indexLeftovers(db, names)])
+  const taken = await Promise.all([indexQueuedWorkers(db, names), indexQueuedWorkers(db, names)])
   assert.equal(taken[0] + taken[1], 700)
   assert.equal((await rows())?.entries, 700)
   assert.equal((await find('countess')).length, 50)
 })
 
-test('two who change one person at once: the index has what both have done', async () => {
+test('two concurrent changes of one worker: the index has both', async () => {
   await registerSeekers(db, [ada])
   const { workerId } = await person(db, 'ada')
   await Promise.all([
-    kept.transaction((tx) =>
+    indexedDb.transaction((tx) =>
       tx.run(sql`update profiles set title = 'Countess' where worker_id = ${workerId}`),
     ),
-    kept.transaction((tx) =>
+    indexedDb.transaction((tx) =>
       tx.run(sql`update profile_skills set name = 'Latin' where worker_id = ${workerId}`),
     ),
   ])
@@ -183,38 +183,38 @@ test('two who change one person at once: the index has what both have done', asy
   assert.deepEqual(await find('java'), [])
 })
 
-test('who is taken up by the worker while they take a consent back is not found afterwards', async () => {
+test('a worker who withdraws a consent while the jobs process indexes the queue is not found afterwards', async () => {
   await registerSeekers(db, [ada])
   await db.run(sql`update profiles set title = 'Countess'`)
-  const wish = { permission: 'search_listing', textVersion: null, by: 'test', at: now } as const
-  const withdraw = (tx: Tx) => recordConsent(tx, 'ada', wish)
-  await inTurn(db, withdraw, () => indexLeftovers(db, names))
+  const request = { permission: 'search_listing', textVersion: null, by: 'test', at: now } as const
+  const withdraw = (tx: Tx) => recordConsent(tx, 'ada', request)
+  await inTurn(db, withdraw, () => indexQueuedWorkers(db, names))
   assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
 })
 
-test('a transaction takes up whom it has changed itself; whom others have left behind is the worker’s to lock and take up', async () => {
+test('a transaction indexes only the workers that it changed; the jobs process indexes the others', async () => {
   await registerSeekers(db, [ada, { ...ada, username: 'grace' }])
   await db.run(sql`update profiles set title = 'Countess' where username = 'grace'`)
-  await kept.transaction((tx) =>
+  await indexedDb.transaction((tx) =>
     tx.run(sql`update profiles set title = 'Countess' where username = 'ada'`),
   )
   assert.deepEqual(await find('countess'), ['ada'])
   assert.equal((await rows())?.queue, 1)
 })
 
-test('who has changed nobody pays for no vocabulary', async () => {
-  const asked = keepingIndex(db, () => assert.fail('the names were asked for'))
-  await asked.transaction((tx) => tx.rows(sql`select 1`))
+test('a transaction that changes no worker does not load the vocabulary', async () => {
+  const unchanged = withSearchIndex(db, () => assert.fail('the names were loaded'))
+  await unchanged.transaction((tx) => tx.rows(sql`select 1`))
 })
 
-test('an index that was emptied grows again out of the queue, as docs/search.md says', async () => {
+test('an emptied index is rebuilt from the queue, by the statements of docs/search.md', async () => {
   await registerSeekers(db, [ada])
-  await register(kept, [line({ username: 'unlisted', displayName: 'Ada Unlisted' })])
+  await register(indexedDb, [line({ username: 'unlisted', displayName: 'Ada Unlisted' })])
   const before = await rows()
   await db.run(sql`truncate search_entries, search_terms`)
   await db.run(sql`
     insert into search_queue select id, pg_current_xact_id() from workers on conflict do nothing`)
-  assert.equal(await indexLeftovers(db, names), 2)
+  assert.equal(await indexQueuedWorkers(db, names), 2)
   assert.deepEqual(await rows(), before)
   assert.deepEqual(await find('ada'), ['ada'])
 })
@@ -272,13 +272,13 @@ async function take(
   if ('profile' in change) {
     if (known?.listed === false) return
     const seeker = { username, ...change.profile }
-    await register(kept, [publicLine({ ...seeker, externalId: username })])
+    await register(indexedDb, [publicLine({ ...seeker, externalId: username })])
     people.set(username, { seeker, listed: true })
     return
   }
   if (known === undefined) return
   const textVersion = change.listed ? '1' : null
-  const wish = { permission: 'search_listing', textVersion, by: 'test', at: now } as const
-  await changeConsent(kept, username, wish)
+  const request = { permission: 'search_listing', textVersion, by: 'test', at: now } as const
+  await changeConsent(indexedDb, username, request)
   people.set(username, { ...known, listed: change.listed })
 }

@@ -7,7 +7,7 @@ import { type NewEntry, replaceEntries } from '../src/candidates/store.ts'
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import type { Finding } from './measure.ts'
 
-export interface KeepingOrder {
+export interface IndexingOrder {
   /** Number of candidates; the copy uses about as many more. */
   people: number
   entryOf(n: number): NewEntry
@@ -19,7 +19,7 @@ export interface KeepingOrder {
 const batchSize = 256
 const atOnce = 2
 
-export async function keeping(url: string, order: KeepingOrder): Promise<Finding[]> {
+export async function indexing(url: string, order: IndexingOrder): Promise<Finding[]> {
   const db = openDb({
     url,
     connectionsMax: atOnce,
@@ -31,11 +31,11 @@ export async function keeping(url: string, order: KeepingOrder): Promise<Finding
   const made = (batch: number): NewEntry[] =>
     Array.from({ length: batchSize }, (_, i) => order.entryOf(order.from + batch * batchSize + i))
   const ours = Array.from({ length: batches }, (_, batch) => made(batch))
-  const kept = await perSecond(ours, (entries) =>
+  const indexed = await perSecond(ours, (entries) =>
     db.transaction((tx) => replaceEntries(tx, [], entries)),
   )
   await db.run(sql`
-    create unlogged table bench_terms (batch int, kind smallint, term text collate "C", rank smallint, username text collate "C")`)
+    create unlogged table bench_terms (batch int, kind match_kind, term text collate "C", rank smallint, username text collate "C")`)
   for (let batch = 0; batch < batches; batch++) await stage(db, batch, made(batches + batch))
   await db.run(sql`create index on bench_terms (batch, kind, term, rank)`)
   await db.run(sql`analyze bench_terms`)
@@ -45,12 +45,12 @@ export async function keeping(url: string, order: KeepingOrder): Promise<Finding
   return [
     {
       name: 'put into the index, two batches at a time',
-      value: kept,
+      value: indexed,
       unit: 'people/s',
       target: { min: 8_000 },
     },
     { name: 'their rows copied by PostgreSQL alone', value: copied, unit: 'people/s' },
-    { name: 'put into the index / copied', value: kept / copied, unit: '×' },
+    { name: 'put into the index / copied', value: indexed / copied, unit: '×' },
   ]
 }
 
@@ -60,7 +60,7 @@ async function stage(db: Db, batch: number, entries: readonly NewEntry[]): Promi
   )
   await db.run(sql`
     insert into bench_terms
-    select ${batch}::int, * from unnest(${rows.map(({ kind }) => kind)}::smallint[], ${rows.map(({ term }) => term)}::text[],
+    select ${batch}::int, * from unnest(${rows.map(({ kind }) => kind)}::match_kind[], ${rows.map(({ term }) => term)}::text[],
       ${rows.map(({ rank }) => rank)}::smallint[], ${rows.map(({ username }) => username)}::text[])`)
 }
 
@@ -72,11 +72,11 @@ async function copy(db: Db, batch: number): Promise<void> {
 
 async function perSecond<Batch>(
   batches: readonly Batch[],
-  keep: (batch: Batch) => Promise<void>,
+  index: (batch: Batch) => Promise<void>,
 ): Promise<number> {
   const left = [...batches]
   const work = async (): Promise<void> => {
-    for (let batch = left.pop(); batch !== undefined; batch = left.pop()) await keep(batch)
+    for (let batch = left.pop(); batch !== undefined; batch = left.pop()) await index(batch)
   }
   const startedAt = performance.now()
   await Promise.all(Array.from({ length: atOnce }, work))
