@@ -3,13 +3,14 @@ import type { Db } from '../src/platform/db/db.ts'
 import { issueCredentials, tendLists } from '../src/score-credentials/issue.ts'
 import { makeKeyFile, readSigners } from '../src/score-credentials/key-files.ts'
 import { originOf } from '../src/score-credentials/payload.ts'
-import { createKey } from '../src/score-credentials/rotate-keys.ts'
+import { createSigningKey } from '../src/score-credentials/rotate-keys.ts'
+import { contextAt } from '../test/support/build/actions.ts'
 import { publicUrl } from './serving.ts'
 
 /** Returns at least `count` credentials as JSON, signed with a new key in `keysDir`. */
 export async function makeCredentials(db: Db, keysDir: string, count: number): Promise<string[]> {
   const kid = await makeKeyFile(keysDir)
-  await createKey(db, kid, new Date())
+  await createSigningKey(contextAt(db), kid)
   const signer = (await readSigners(keysDir)).get(kid)
   if (signer === undefined) throw new Error('the key file is gone')
   const origin = originOf(publicUrl)

@@ -2,7 +2,7 @@
  * Prepares the benchmark of credits: workers with scores, accounts with keys, and requests for
  * them.
  */
-import { createAccount, createKey } from '../src/access/manage.ts'
+import { createAccount, createApiKey } from '../src/access/manage.ts'
 import { withSearchIndex } from '../src/candidates/search-indexer.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
 import { enterCredits } from '../src/credits/credits.ts'
@@ -10,6 +10,7 @@ import { parseKeyring } from '../src/platform/crypto/keyring.ts'
 import type { Db } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { scopes } from '../src/platform/http/callers.ts'
+import { contextAt } from '../test/support/build/actions.ts'
 import { giveScore } from '../test/support/build/candidates.ts'
 import { publicLine, register } from '../test/support/build/workers.ts'
 import { requestsFile } from './serving.ts'
@@ -40,30 +41,27 @@ export interface Account {
 
 /** One key may make 60,000 calls a minute to a route, and an account has at most 20 keys. */
 export async function makeAccount(db: Db, keyCount: number): Promise<Account> {
-  const now = new Date()
-  const context = { peppers: parseKeyring(peppers), now }
-  return db.transaction(async (tx) => {
-    const account = await createAccount(tx, `account ${uuidV7(now)}`, now)
-    if (account === null) throw new Error('no account')
-    const { id: accountId } = account
-    const made: Account = { id: accountId, keyIds: [], keys: [] }
-    for (let i = 0; i < keyCount; i++) {
-      const wanted = {
-        accountId,
-        environment: 'live',
-        name: 'bench',
-        scopes,
-        allowedFrom: null,
-        expiresAt: null,
-      } as const
-      const key = await createKey(tx, wanted, context)
-      if (key.outcome !== 'created') throw new Error(key.outcome)
-      made.keyIds.push(key.id)
-      made.keys.push(key.key)
-    }
-    await enterCredits(tx, { accountId, kind: 'grant', delta: 1e12, reason: 'bench' })
-    return made
-  })
+  const context = contextAt(db)
+  const account = await createAccount(context, `account ${uuidV7(new Date())}`)
+  if (account === null) throw new Error('no account')
+  const { id: accountId } = account
+  const made: Account = { id: accountId, keyIds: [], keys: [] }
+  for (let i = 0; i < keyCount; i++) {
+    const wanted = {
+      accountId,
+      environment: 'live',
+      name: 'bench',
+      scopes,
+      allowedFrom: null,
+      expiresAt: null,
+    } as const
+    const key = await createApiKey(context, wanted, parseKeyring(peppers))
+    if (key.outcome !== 'created') throw new Error(key.outcome)
+    made.keyIds.push(key.id)
+    made.keys.push(key.key)
+  }
+  await enterCredits(context, { accountId, kind: 'grant', delta: 1e12, reason: 'bench' })
+  return made
 }
 
 export const routes = {

@@ -14,10 +14,11 @@ import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import type { RateLimiter } from '../src/platform/rate-limit/limiter.ts'
 import { tendLists } from '../src/score-credentials/issue.ts'
-import { createKey } from '../src/score-credentials/rotate-keys.ts'
+import { createSigningKey } from '../src/score-credentials/rotate-keys.ts'
 import { changeConsent } from '../src/scores/keep-sharing.ts'
 import { scoreWorkers } from '../src/scores/score-workers.ts'
 import type { Permission } from '../src/workers/schema.ts'
+import { contextAt } from '../test/support/build/actions.ts'
 import { issuedAt, signer } from '../test/support/build/credentials.ts'
 import { opened } from '../test/support/build/disputes.ts'
 import { issuer, keySince } from '../test/support/build/registry.ts'
@@ -75,7 +76,7 @@ try {
 }
 
 async function waysToHide(db: Db): Promise<Way[]> {
-  await createKey(db, signer.kid, keySince)
+  await createSigningKey(contextAt(db, keySince), signer.kid)
   await tendLists(db, issuer, issuedAt)
   await addSources(db)
   await scored(db, publicPeople)

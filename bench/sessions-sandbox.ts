@@ -6,13 +6,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAccount, createKey } from '../src/access/manage.ts'
+import { createAccount, createApiKey } from '../src/access/manage.ts'
 import { sha256Hex } from '../src/platform/crypto/bytes.ts'
 import { parseKeyring } from '../src/platform/crypto/keyring.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { type Environment, environments, scopes } from '../src/platform/http/callers.ts'
 import { fictionalCandidates } from '../src/sandbox/fictional-candidates.ts'
+import { contextAt } from '../test/support/build/actions.ts'
 import { makePeople, peppers, type Route, routeNames, routes } from './credits-place.ts'
 import { type Finding, median, report } from './measure.ts'
 import {
@@ -47,8 +48,7 @@ const fictional: Record<Route, (i: number) => string> = {
 async function makeKeys(db: Db): Promise<Record<Environment, string[]>> {
   const keys: Record<Environment, string[]> = { live: [], test: [] }
   while (keys.live.length < callersCount) {
-    const now = new Date()
-    const account = await db.transaction((tx) => createAccount(tx, `a ${uuidV7(now)}`, now))
+    const account = await createAccount(contextAt(db), `a ${uuidV7(new Date())}`)
     if (account === null) throw new Error('no account')
     for (let i = 0; i < keysPerAccount; i++)
       for (const environment of environments)
@@ -57,16 +57,13 @@ async function makeKeys(db: Db): Promise<Record<Environment, string[]>> {
   return keys
 }
 
-function key(db: Db, accountId: string, environment: Environment): Promise<string> {
-  const now = new Date()
+async function key(db: Db, accountId: string, environment: Environment): Promise<string> {
   const wanted = { accountId, environment, name: 'bench', scopes } as const
   const unlimited = { allowedFrom: null, expiresAt: null }
-  return db.transaction(async (tx) => {
-    const context = { peppers: parseKeyring(peppers), now }
-    const made = await createKey(tx, { ...wanted, ...unlimited }, context)
-    if (made.outcome !== 'created') throw new Error(made.outcome)
-    return `Authorization: Bearer ${made.key}`
-  })
+  const ring = parseKeyring(peppers)
+  const made = await createApiKey(contextAt(db), { ...wanted, ...unlimited }, ring)
+  if (made.outcome !== 'created') throw new Error(made.outcome)
+  return `Authorization: Bearer ${made.key}`
 }
 
 type Contestant = 'by session' | 'by key, unmetered' | 'by test key'

@@ -10,6 +10,7 @@ import { createAccount } from '../src/access/manage.ts'
 import { sessionCookieName } from '../src/accounts/session-cookie.ts'
 import { beginSession, openSessions } from '../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../src/accounts/store.ts'
+import { contextWithin } from '../src/audit/action.ts'
 import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { systemClock } from '../src/platform/clock.ts'
@@ -81,7 +82,7 @@ async function checks(
 async function makeSessions(): Promise<string[]> {
   return db.transaction(async (tx) => {
     const now = systemClock()
-    const account = await createAccount(tx, 'bench', now)
+    const account = await createAccount(contextWithin(tx, { actor: 'bench', now }), 'bench')
     if (account === null) throw new Error('the account was not made')
     const userId = uuidV7(now)
     await insertUser(tx, { id: userId, email: 'bench@example.com', name: null, createdAt: now })

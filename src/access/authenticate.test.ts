@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { newKey } from '../../test/support/build/keys.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { testPeppers } from '../../test/support/start/service.ts'
@@ -12,7 +13,7 @@ import type { SeenKey } from '../platform/http/admission.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import { newApiKey } from './api-key.ts'
 import { type KeyAuthenticator, openKeyAuthenticator } from './authenticate.ts'
-import { restrictKey, revokeKey } from './manage.ts'
+import { restrictApiKey, revokeApiKey } from './manage.ts'
 import { findKeys } from './store.ts'
 
 const database = await testDatabase()
@@ -155,20 +156,18 @@ test('the cache holds the result of the last lookup', async () => {
       [false, 'candidates:read'],
     ],
   )
-  await db.transaction((tx) =>
-    enterCredits(tx, { accountId, kind: 'grant', delta: 1, reason: 'x' }),
-  )
+  await enterCredits(contextAt(db), { accountId, kind: 'grant', delta: 1, reason: 'x' })
   assert.deepEqual((await seenFrom(here))[1], [true, 'candidates:read'])
   for (const network of ['192.0.2.0/24', '198.51.100.0/24'])
-    await db.transaction((tx) => restrictKey(tx, keyId, [network]))
+    await restrictApiKey(contextAt(db), keyId, [network])
   assert.deepEqual(await seenFrom(here), [[true, 'candidates:read']])
   assert.deepEqual(await seenFrom(here), [])
   const remembered = [false, 'candidates:read']
   assert.deepEqual(await seenFrom(there), [remembered, remembered])
-  await db.transaction((tx) => restrictKey(tx, keyId, ['192.0.2.0/24']))
+  await restrictApiKey(contextAt(db), keyId, ['192.0.2.0/24'])
   assert.deepEqual(await seenFrom(there), [remembered])
   assert.deepEqual(await seenFrom(here), [remembered, remembered])
-  await db.transaction((tx) => revokeKey(tx, keyId, new Date()))
+  await revokeApiKey(contextAt(db), keyId)
   assert.deepEqual(await seenFrom(here), [remembered])
   assert.deepEqual(await seenFrom(here), [])
 })

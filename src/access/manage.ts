@@ -1,5 +1,5 @@
-/** The operations on accounts and API keys. Each runs in the caller's transaction. */
-
+/** The verbs on accounts and API keys. */
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
@@ -11,6 +11,7 @@ import {
   findKeys,
   insertAccount,
   insertKey,
+  type LockedKey,
   lockAccount,
   lockKey,
   type StoredKey,
@@ -23,9 +24,12 @@ export const overlapHoursMax = 168
 const hourMs = 3_600_000
 
 /** Creates an account. Returns null if the name is in use. */
-export async function createAccount(tx: Tx, name: string, now: Date): Promise<Account | null> {
-  const account = { id: uuidV7(now), name, createdAt: now }
-  return (await insertAccount(tx, account)) ? account : null
+export function createAccount(context: ActionContext, name: string): Promise<Account | null> {
+  return audited(context, 'accounts.created', async (tx, now) => {
+    const account = { id: uuidV7(now), name, createdAt: now }
+    if (!(await insertAccount(tx, account))) return unchanged(null)
+    return changed(account, { subjects: [account.id] })
+  })
 }
 
 export interface NewKey {
@@ -49,15 +53,20 @@ export type CreatedKey =
  * Creates a key. Throws `PepperRefused` if this machine's pepper is not the one that the database
  * knows under that name.
  */
-export async function createKey(
-  tx: Tx,
+export function createApiKey(
+  context: ActionContext,
   wanted: NewKey,
-  { peppers, now }: { peppers: Keyring; now: Date },
+  peppers: Keyring,
 ): Promise<CreatedKey> {
-  if (!(await lockAccount(tx, wanted.accountId))) return { outcome: 'no such account' }
-  const active = (await findKeys(tx, wanted.accountId)).filter((key) => isActive(key, now))
-  if (active.length >= activeKeysMax) return { outcome: 'too many keys' }
-  return insertNew(tx, { ...wanted, predecessor: null }, { peppers, now })
+  return audited(context, 'api_keys.created', async (tx, now) => {
+    const { accountId, environment } = wanted
+    if (!(await lockAccount(tx, accountId))) return unchanged({ outcome: 'no such account' })
+    const active = (await findKeys(tx, accountId)).filter((key) => isActive(key, now))
+    if (active.length >= activeKeysMax) return unchanged({ outcome: 'too many keys' })
+    const created = await insertNew(tx, { ...wanted, predecessor: null }, { peppers, now })
+    const details = { account: accountId, environment }
+    return changed(created, { subjects: [created.id], details })
+  })
 }
 
 async function insertNew(
@@ -93,61 +102,75 @@ export type RotatedKey =
  * more; with 0 it is revoked now. If the old key had an expiry, the successor is valid for the same
  * length of time.
  */
-export async function rotateKey(
-  tx: Tx,
+export function rotateApiKey(
+  context: ActionContext,
   { id, overlapHours }: { id: string; overlapHours: number },
-  context: { peppers: Keyring; now: Date },
+  peppers: Keyring,
 ): Promise<RotatedKey> {
-  const { now } = context
-  const key = await lockKey(tx, id)
-  if (key === undefined) return { outcome: 'no such key' }
-  if (!isActive(key, now)) return { outcome: 'not active' }
-  const others = await findKeys(tx, key.accountId)
-  if (others.some(({ predecessor }) => predecessor === id)) return { outcome: 'rotated before' }
-  const { accountId, environment, name, scopes, allowedFrom } = key
-  const termMs = key.expiresAt === null ? null : key.expiresAt.getTime() - key.createdAt.getTime()
-  const expiresAt = termMs === null ? null : new Date(now.getTime() + termMs)
+  return audited(context, 'api_keys.rotated', async (tx, now) => {
+    const key = await lockKey(tx, id)
+    if (key === undefined) return unchanged({ outcome: 'no such key' })
+    if (!isActive(key, now)) return unchanged({ outcome: 'not active' })
+    const others = await findKeys(tx, key.accountId)
+    if (others.some(({ predecessor }) => predecessor === id))
+      return unchanged({ outcome: 'rotated before' })
+    const successor = await insertNew(tx, successorOf(key, now), { peppers, now })
+    const end = Math.min(
+      now.getTime() + overlapHours * hourMs,
+      key.expiresAt?.getTime() ?? Infinity,
+    )
+    const predecessorEndsAt = new Date(end)
+    await updateKeyEnd(
+      tx,
+      overlapHours === 0
+        ? { id, expiresAt: key.expiresAt, revokedAt: now }
+        : { id, expiresAt: predecessorEndsAt, revokedAt: null },
+    )
+    const details = { successor: successor.id, overlapHours }
+    const rotated = { ...successor, accountId: key.accountId, predecessorEndsAt }
+    return changed(rotated, { subjects: [id], details })
+  })
+}
+
+function successorOf(key: LockedKey, now: Date): NewKey & { predecessor: string } {
+  const { accountId, environment, name, scopes, allowedFrom, createdAt, expiresAt } = key
+  const termMs = expiresAt === null ? null : expiresAt.getTime() - createdAt.getTime()
+  const end = termMs === null ? null : new Date(now.getTime() + termMs)
   const rights = { environment, scopes, allowedFrom }
-  const wanted = { accountId, name, ...rights, expiresAt, predecessor: id }
-  const successor = await insertNew(tx, wanted, context)
-  const end = Math.min(now.getTime() + overlapHours * hourMs, key.expiresAt?.getTime() ?? Infinity)
-  const predecessorEndsAt = new Date(end)
-  await updateKeyEnd(
-    tx,
-    overlapHours === 0
-      ? { id, expiresAt: key.expiresAt, revokedAt: now }
-      : { id, expiresAt: predecessorEndsAt, revokedAt: null },
-  )
-  return { ...successor, accountId, predecessorEndsAt }
+  return { accountId, name, ...rights, expiresAt: end, predecessor: key.id }
 }
 
 /**
  * Sets the networks from which a key may be used, effective on every node with the commit.
  * `allowedFrom` has the form of `networkText`; null allows any address.
  */
-export async function restrictKey(
-  tx: Tx,
+export function restrictApiKey(
+  context: ActionContext,
   id: string,
   allowedFrom: readonly string[] | null,
 ): Promise<'restricted' | 'revoked' | 'unknown'> {
-  const key = await lockKey(tx, id)
-  if (key === undefined) return 'unknown'
-  if (key.revokedAt !== null) return 'revoked'
-  await updateAllowedFrom(tx, id, allowedFrom)
-  return 'restricted'
+  return audited(context, 'api_keys.restricted', async (tx) => {
+    const key = await lockKey(tx, id)
+    if (key === undefined) return unchanged('unknown')
+    if (key.revokedAt !== null) return unchanged('revoked')
+    await updateAllowedFrom(tx, id, allowedFrom)
+    const details = { networks: allowedFrom?.length ?? 0 }
+    return changed('restricted', { subjects: [id], details })
+  })
 }
 
 /** Revokes a key, effective on every node with the commit. */
-export async function revokeKey(
-  tx: Tx,
+export function revokeApiKey(
+  context: ActionContext,
   id: string,
-  now: Date,
 ): Promise<'revoked' | 'before' | 'unknown'> {
-  const key = await lockKey(tx, id)
-  if (key === undefined) return 'unknown'
-  if (key.revokedAt !== null) return 'before'
-  await updateKeyEnd(tx, { id, expiresAt: key.expiresAt, revokedAt: now })
-  return 'revoked'
+  return audited(context, 'api_keys.revoked', async (tx, now) => {
+    const key = await lockKey(tx, id)
+    if (key === undefined) return unchanged('unknown')
+    if (key.revokedAt !== null) return unchanged('before')
+    await updateKeyEnd(tx, { id, expiresAt: key.expiresAt, revokedAt: now })
+    return changed('revoked', { subjects: [id] })
+  })
 }
 
 export function isActive(key: Pick<StoredKey, 'expiresAt' | 'revokedAt'>, now: Date): boolean {

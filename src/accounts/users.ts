@@ -1,6 +1,5 @@
 /** The verbs by which operators manage users. Each writes its audit entry in its own transaction. */
-import type { Action } from '../audit/actions.ts'
-import { type ActionContext, audited } from '../audit/audited.ts'
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { Role } from '../platform/http/callers.ts'
@@ -34,21 +33,19 @@ export type Invited =
 
 /** Makes a user a member of an account, and makes the user if the address is new. */
 export function inviteUser(context: ActionContext, invitation: Invitation): Promise<Invited> {
-  return audited<Invited>(context, async (tx, now) => {
+  return audited(context, 'users.invited', async (tx, now) => {
     const { email, name, accountId, role, isMailed } = invitation
     const user = await madeUser(tx, { email, name, now })
-    if (user.disabledAt !== null)
-      return { result: { outcome: 'disabled', userId: user.id }, actions: [] }
-    const membership = { userId: user.id, accountId, role, createdAt: now }
-    if (!(await insertMembership(tx, membership)))
-      return { result: { outcome: 'member already', userId: user.id }, actions: [] }
+    const userId = user.id
+    if (user.disabledAt !== null) return unchanged({ outcome: 'disabled', userId })
+    if (!(await insertMembership(tx, { userId, accountId, role, createdAt: now })))
+      return unchanged({ outcome: 'member already', userId })
     if (isMailed) {
       const mail = { id: uuidV7(now), kind: 'invitation', email, next: null } as const
       await insertMail(tx, { ...mail, createdAt: now, dueAt: now })
     }
     const details = { account: accountId, role }
-    const actions: Action[] = [{ action: 'users.invited', subjects: [user.id], details }]
-    return { result: { outcome: 'invited', userId: user.id }, actions }
+    return changed({ outcome: 'invited', userId }, { subjects: [userId], details })
   })
 }
 
@@ -67,47 +64,36 @@ type Changed = { userId: string; changed: boolean } | null
 
 /** Disables a user: the sessions end with the commit, on every node. Null: no user has the address. */
 export function disableUser(context: ActionContext, email: string): Promise<Changed> {
-  return audited<Changed>(context, async (tx, now) => {
+  return audited(context, 'users.disabled', async (tx, now) => {
     const user = await lockUserByEmail(tx, email)
-    if (user === undefined) return { result: null, actions: [] }
-    if (user.disabledAt !== null)
-      return { result: { userId: user.id, changed: false }, actions: [] }
+    if (user === undefined) return unchanged(null)
+    if (user.disabledAt !== null) return unchanged({ userId: user.id, changed: false })
     await updateDisabled(tx, user.id, now)
     await deleteSessionsOf(tx, user.id)
     await deleteMailsTo(tx, email)
-    return {
-      result: { userId: user.id, changed: true },
-      actions: [{ action: 'users.disabled', subjects: [user.id], details: {} }],
-    }
+    return changed({ userId: user.id, changed: true }, { subjects: [user.id] })
   })
 }
 
 /** Lets a disabled user sign in again. Null: no user has the address. */
 export function enableUser(context: ActionContext, email: string): Promise<Changed> {
-  return audited<Changed>(context, async (tx) => {
+  return audited(context, 'users.enabled', async (tx) => {
     const user = await lockUserByEmail(tx, email)
-    if (user === undefined) return { result: null, actions: [] }
-    if (user.disabledAt === null)
-      return { result: { userId: user.id, changed: false }, actions: [] }
+    if (user === undefined) return unchanged(null)
+    if (user.disabledAt === null) return unchanged({ userId: user.id, changed: false })
     await updateDisabled(tx, user.id, null)
-    return {
-      result: { userId: user.id, changed: true },
-      actions: [{ action: 'users.enabled', subjects: [user.id], details: {} }],
-    }
+    return changed({ userId: user.id, changed: true }, { subjects: [user.id] })
   })
 }
 
 /** Erases a user. The accounts, with their keys and credits, stay. Null: no user has the address. */
 export function eraseUser(context: ActionContext, email: string): Promise<string | null> {
-  return audited<string | null>(context, async (tx) => {
+  return audited(context, 'users.erased', async (tx) => {
     const user = await lockUserByEmail(tx, email)
-    if (user === undefined) return { result: null, actions: [] }
+    if (user === undefined) return unchanged(null)
     await deleteMailsTo(tx, email)
     await deleteUser(tx, user.id)
-    return {
-      result: user.id,
-      actions: [{ action: 'users.erased', subjects: [user.id], details: {} }],
-    }
+    return changed(user.id, { subjects: [user.id] })
   })
 }
 
@@ -118,18 +104,15 @@ export type PrintedLink =
 
 /** Makes a sign-in link to print in place of a mail. */
 export function printLink(context: ActionContext, email: string): Promise<PrintedLink> {
-  return audited<PrintedLink>(context, async (tx, now) => {
+  return audited(context, 'users.link_made', async (tx, now) => {
     const user = await findUserByEmail(tx, email)
-    if (user === undefined) return { result: { outcome: 'no such user' }, actions: [] }
-    if (user.disabledAt !== null) return { result: { outcome: 'disabled' }, actions: [] }
+    if (user === undefined) return unchanged({ outcome: 'no such user' })
+    if (user.disabledAt !== null) return unchanged({ outcome: 'disabled' })
     const mailId = uuidV7(now)
     const mail = { id: mailId, kind: 'sign_in', email, next: null } as const
     await insertMail(tx, { ...mail, createdAt: now, dueAt: null })
     const token = await makeLink(tx, { mailId, userId: user.id }, now)
     if (token === null) throw new Error('a mail that was just written is gone')
-    return {
-      result: { outcome: 'made', userId: user.id, token },
-      actions: [{ action: 'users.link_made', subjects: [user.id], details: {} }],
-    }
+    return changed({ outcome: 'made', userId: user.id, token }, { subjects: [user.id] })
   })
 }

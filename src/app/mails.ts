@@ -4,7 +4,7 @@ import { sweepSignIn } from '../accounts/mail-store.ts'
 import { sendMails } from '../accounts/send-mails.ts'
 import { insertMembership } from '../accounts/store.ts'
 import { madeUser } from '../accounts/users.ts'
-import type { Action } from '../audit/actions.ts'
+import { contextWithin } from '../audit/action.ts'
 import { recordAction, theService } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { enterCredits } from '../credits/credits.ts'
@@ -87,28 +87,17 @@ export async function signUpUser(
   now: Date,
 ): Promise<string> {
   const user = await madeUser(tx, { email, name: null, now })
+  const context = contextWithin(tx, { actor: theService, now })
   // An account is named without the address, which an erasure must be able to remove.
-  const account = await createAccount(tx, `sign-up ${user.id}`, now)
+  const account = await createAccount(context, `sign-up ${user.id}`)
   if (account === null) return user.id
-  const userId = user.id
-  await insertMembership(tx, { userId, accountId: account.id, role: 'owner', createdAt: now })
-  const done: Action[] = [
-    { action: 'accounts.created', subjects: [account.id], details: {} },
-    { action: 'users.signed_up', subjects: [userId], details: { account: account.id } },
-  ]
+  const [userId, accountId] = [user.id, account.id]
+  await insertMembership(tx, { userId, accountId, role: 'owner', createdAt: now })
+  const entry = { subjects: [userId], details: { account: accountId }, actor: theService }
+  await recordAction(tx, { ...entry, action: 'users.signed_up' }, now)
   if (credits > 0) {
-    const entry = {
-      accountId: account.id,
-      kind: 'grant',
-      delta: credits,
-      reason: 'sign-up',
-    } as const
-    const entered = await enterCredits(tx, { ...entry, reference: `sign-up ${account.id}` })
-    if (entered.outcome === 'entered') {
-      const details = { credits, balance: entered.balance }
-      done.push({ action: 'credits.granted', subjects: [account.id], details })
-    }
+    const entry = { accountId, kind: 'grant', delta: credits, reason: 'sign-up' } as const
+    await enterCredits(context, { ...entry, reference: `sign-up ${accountId}` })
   }
-  for (const action of done) await recordAction(tx, { ...action, actor: theService }, now)
   return userId
 }

@@ -3,9 +3,9 @@ import { type ActionName, actionNames } from '../audit/actions.ts'
 import type { Entry } from '../audit/chain.ts'
 import { type EntryFilter, findEntries } from '../audit/store.ts'
 import type { Config } from '../config/config.ts'
+import { withDatabase } from './context.ts'
+import { usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface AuditListFlags {
   since?: string
@@ -53,18 +53,18 @@ function timeOf(text: string): string {
   const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/.test(text)
   const time = new Date(text)
   if (!isTime || Number.isNaN(time.getTime()))
-    throw new UsageError('--since takes a day or a time in UTC: 2026-05-14 or 2026-05-14T09:00Z.')
+    throw usageError('--since takes a day or a time in UTC: 2026-05-14 or 2026-05-14T09:00Z.')
   return time.toISOString()
 }
 
 function actionOf(text: string): ActionName {
   const action = actionNames.find((name) => name === text)
-  if (action === undefined) throw new UsageError(`--action takes one of ${actionNames.join(', ')}.`)
+  if (action === undefined) throw usageError(`--action takes one of ${actionNames.join(', ')}.`)
   return action
 }
 
 function limitOf(text: string): number {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
-  if (limit < 1 || limit > 100_000) throw new UsageError('--limit takes a number from 1 to 100000.')
+  if (limit < 1 || limit > 100_000) throw usageError('--limit takes a number from 1 to 100000.')
   return limit
 }

@@ -1,14 +1,14 @@
 /** `assay audit verify`: 0 the log is whole, 1 it is not, and where it first breaks; 2 it could not be checked. */
 import { type Verification, verifyLog } from '../audit/verify.ts'
 import type { Config } from '../config/config.ts'
+import { withDatabase } from './context.ts'
+import { usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export function verifyAuditCommand(config: Config, flags: { expect?: string }): Promise<Outcome> {
   const expected = flags.expect?.trim().toLowerCase() ?? null
   if (expected !== null && !/^[0-9a-f]{64}$/.test(expected))
-    throw new UsageError('--expect takes the head that an earlier run printed: 64 hex characters.')
+    throw usageError('--expect takes the head that an earlier run printed: 64 hex characters.')
   return withDatabase(config, async (db) => outcomeOf(await verifyLog(db, { expected })))
 }
 

@@ -6,10 +6,10 @@ import type { Tx } from '../platform/db/db.ts'
 import { changeConsent } from '../scores/keep-sharing.ts'
 import type { Attribution, ConsentOutcome, ConsentRequest } from '../workers/consent.ts'
 import { isPermission, permissions } from '../workers/schema.ts'
+import { withDatabase } from './context.ts'
+import { unknownWorker, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
+import { actorGiven, usernameGiven } from './person.ts'
 
 export interface ConsentFlags {
   by: string
@@ -27,15 +27,15 @@ export function changeConsentCommand(
   const username = usernameGiven(given)
   const actor = actorGiven(by)
   if (!isPermission(permission))
-    throw new UsageError(
+    throw usageError(
       `${JSON.stringify(permission)} is not a permission: one of ${permissions.join(', ')}.`,
     )
   if (textVersion !== null && !textVersionForm.test(textVersion))
-    throw new UsageError('--text-version: 1 to 64 letters, digits or . _ : -')
+    throw usageError('--text-version: 1 to 64 letters, digits or . _ : -')
   return withDatabase(config, async (db) => {
     const wish = { permission, textVersion, by: actor, at: systemClock() }
     const changed = await db.transaction((tx) => changeRecorded(tx, username, wish))
-    if (changed.outcome === 'unknown_worker') return unknownPerson(username)
+    if (changed.outcome === 'unknown_worker') throw unknownWorker(username)
     const told = { username, permission, granted: textVersion !== null }
     if (changed.outcome === 'unchanged')
       return done({ ok: true, ...told, changed: false }, [`${username}: nothing to change`])

@@ -6,6 +6,8 @@ import { addAbortSignal } from 'node:stream'
 import type { Config } from '../config/config.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { openSigners } from '../score-credentials/signers.ts'
+import { withDatabase } from './context.ts'
+import { usageError } from './fail.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
 import { activeSigner, type Issuing } from './issue-batch.ts'
 import { checkLines, type DryRun, type DryTally, issueLines, type Tally } from './issue-lines.ts'
@@ -14,9 +16,7 @@ import type { Outcome } from './output.ts'
 import { showProgress } from './progress.ts'
 import { proofFormOf } from './proof-form.ts'
 import { closed, errorSink, errorsFileOf, refuseSameFile } from './refusals.ts'
-import { UsageError } from './run.ts'
 import { openSink } from './sink.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface IssueFlags {
   from: string
@@ -32,7 +32,7 @@ export async function issueCommand(config: Config, flags: IssueFlags): Promise<O
   keepMemoryFlat()
   const form = proofFormOf(flags.proof)
   if (flags.json && flags.out === '-' && !flags.dryRun)
-    throw new UsageError('With --json standard output carries the report: name a file with --out.')
+    throw usageError('With --json standard output carries the report: name a file with --out.')
   const errorsFile = errorsFileOf(flags)
   refuseSameFile({ '--from': flags.from, '--out': flags.out, '--errors': errorsFile })
   const input = await openInput(flags.from)

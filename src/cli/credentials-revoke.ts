@@ -8,12 +8,12 @@ import { findKeys } from '../score-credentials/key-store.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { revokeCredentialsOfKey } from '../score-credentials/rotate-keys.ts'
 import { findCredentials, findStatuses, type RevokedRow } from '../score-credentials/store.ts'
+import { parseKid } from './args.ts'
+import { withDatabase } from './context.ts'
 import { type CredentialName, nameByHex, nameById, nameOfLine } from './credential-name.ts'
-import { kidIn } from './keys-revoke.ts'
+import { usageError } from './fail.ts'
 import { type Line, lineBatches, openInput } from './lines.ts'
 import { done, note, type Outcome } from './output.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface RevokeFlags {
   id?: string[]
@@ -42,11 +42,11 @@ export async function revokeCommand(config: Config, flags: RevokeFlags): Promise
   const given = namesGiven(flags)
   if (flags.key !== undefined) {
     if (given.length > 0 || flags.from !== undefined)
-      throw new UsageError('Use --key alone: it names every credential of the key.')
-    return revokeOfKeyCommand(config, kidIn(flags.key))
+      throw usageError('Use --key alone: it names every credential of the key.')
+    return revokeOfKeyCommand(config, parseKid(flags.key))
   }
   if (given.length === 0 && flags.from === undefined)
-    throw new UsageError('Name credentials by --id, --token, --digest, --from or --key.')
+    throw usageError('Name credentials by --id, --token, --digest, --from or --key.')
   return withDatabase(config, async (db) => {
     const tally: Tally = { revoked: 0, alreadyRevoked: 0, notFound: 0 }
     for (let i = 0; i < given.length; i += batchMax)
@@ -77,7 +77,7 @@ function revokeOfKeyCommand(config: Config, kid: string): Promise<Outcome> {
         [`${kid} is ${key.state}. To revoke it and its credentials: \`assay keys revoke ${kid}\`.`],
         1,
       )
-    const revoked = await db.transaction((tx) => revokeOfKeyRecorded(tx, kid, systemClock()))
+    const revoked = await revokeCredentialsOfKey({ db, actor: operator(), clock: systemClock }, kid)
     return revoked
       ? done({ ok: true, outcome: 'revoked', kid }, [
           `Every credential that ${kid} signed is revoked.`,
@@ -88,19 +88,11 @@ function revokeOfKeyCommand(config: Config, kid: string): Promise<Outcome> {
   })
 }
 
-async function revokeOfKeyRecorded(tx: Tx, kid: string, now: Date): Promise<boolean> {
-  const revoked = await revokeCredentialsOfKey(tx, kid, now)
-  const action = 'keys.credentials_revoked'
-  if (revoked)
-    await recordAction(tx, { actor: operator(), action, subjects: [kid], details: {} }, now)
-  return revoked
-}
-
 function namesGiven({ id = [], token = [], digest = [] }: RevokeFlags): Named[] {
   const named = (texts: string[], read: (text: string) => CredentialName | null, form: string) =>
     texts.map((text) => {
       const name = read(text)
-      if (name === null) throw new UsageError(`${JSON.stringify(text)} is not ${form}`)
+      if (name === null) throw usageError(`${JSON.stringify(text)} is not ${form}`)
       return { text, name }
     })
   return [
@@ -119,7 +111,7 @@ async function* namesIn(file: string): AsyncGenerator<Named[]> {
     yield names.slice(0, wrong === -1 ? names.length : wrong).flatMap((name) => name ?? [])
     if (wrong === -1) continue
     const place = `${file}, line ${lines[wrong]?.number}`
-    throw new UsageError(
+    throw usageError(
       `${place}: no id, token, digest or credential. What the lines before it name is revoked.`,
     )
   }

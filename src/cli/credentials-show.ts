@@ -12,10 +12,10 @@ import {
   findStatuses,
   type StoredCredential,
 } from '../score-credentials/store.ts'
+import { withDatabase } from './context.ts'
 import { note, type Outcome } from './output.ts'
 import { usernameGiven } from './person.ts'
 import { convertProofOrFail, proofFormOf } from './proof-form.ts'
-import { withDatabase } from './with-database.ts'
 
 export function showCredentialCommand(
   config: Config,

@@ -14,13 +14,13 @@ import { findStatuses } from '../score-credentials/store.ts'
 import { trustOf } from '../score-credentials/trust.ts'
 import { type RegisteredStatus, verifyCredential } from '../score-credentials/verify.ts'
 import { keptEngines } from '../scores/engine.ts'
+import { withDatabase } from './context.ts'
+import { failure, usageError } from './fail.ts'
 import { readInput } from './lines.ts'
 import type { Outcome } from './output.ts'
 import { postJson } from './post.ts'
-import { CommandError, UsageError } from './run.ts'
 import { toldResult } from './told-result.ts'
 import { verifyOffline } from './verify-offline.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface VerifyFlags {
   key?: string
@@ -36,9 +36,9 @@ export async function verifyCommand(
   flags: VerifyFlags,
 ): Promise<Outcome> {
   if (flags.list !== undefined && flags.key === undefined)
-    throw new UsageError('--list needs --key: a list is worth as much as the key that signed it.')
+    throw usageError('--list needs --key: a list is worth as much as the key that signed it.')
   if (flags.url !== undefined && flags.key !== undefined)
-    throw new UsageError('--url asks a deployment, --key checks offline: give one of them.')
+    throw usageError('--url asks a deployment, --key checks offline: give one of them.')
   const presented = await presentedIn(file)
   const result = await verified(settings, presented, flags)
   return { exitCode: exitCodeOf(result), report: { ...result }, lines: toldResult(result) }
@@ -53,8 +53,8 @@ interface Presented {
 async function presentedIn(file: string): Promise<Presented> {
   const bytes = await readInput(file, verifyBodyBytesMax)
   const json = parseStrictJson(bytes)
-  if (json.kind === 'invalid') throw new UsageError(`${file}: ${told(json.why)}`)
-  if (!isJsonObject(json.value)) throw new UsageError(`${file}: not a JSON object`)
+  if (json.kind === 'invalid') throw usageError(`${file}: ${told(json.why)}`)
+  if (!isJsonObject(json.value)) throw usageError(`${file}: not a JSON object`)
   return { bytes, credential: json.value, ambiguity: json.kind === 'ambiguous' ? json.why : null }
 }
 
@@ -71,7 +71,7 @@ async function verified(
     return verifyOffline(credential, ambiguity, { files, now: systemClock() })
   } catch (error) {
     if (!(error instanceof Error) || !/^Key(File)?Refused$/.test(error.name)) throw error
-    throw new UsageError(`${flags.key}: ${error.message}`, { cause: error })
+    throw usageError(`${flags.key}: ${error.message}`, { cause: error })
   }
 }
 
@@ -94,7 +94,7 @@ const documentBytesMax = 16 * 1024 * 1024
 
 async function jsonIn(file: string): Promise<unknown> {
   const json = parseStrictJson(await readInput(file, documentBytesMax))
-  if (json.kind !== 'value') throw new UsageError(`${file}: ${told(json.why)}`)
+  if (json.kind !== 'value') throw usageError(`${file}: ${told(json.why)}`)
   return json.value
 }
 
@@ -126,11 +126,11 @@ async function verifiedOnline(address: string, { bytes }: Presented): Promise<Ve
   const url = endpointOf(address)
   const { status, body } = await postJson(url, bytes).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error)
-    throw new CommandError(`${url.href} did not answer: ${why}`, { cause: error })
+    throw failure(`${url.href} did not answer: ${why}`, { cause: error })
   })
   const json = parseStrictJson(body)
   if (status !== 200 || json.kind !== 'value' || !isVerifyResult(json.value))
-    throw new CommandError(`${url.href} answered ${status}: ${body.toString('utf8', 0, 500)}`)
+    throw failure(`${url.href} answered ${status}: ${body.toString('utf8', 0, 500)}`)
   return json.value
 }
 
@@ -138,7 +138,7 @@ async function verifiedOnline(address: string, { bytes }: Presented): Promise<Ve
 function endpointOf(address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : null
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new UsageError(
+    throw usageError(
       '--url must be the address of a deployment, such as https://scores.example.org',
     )
   return url.pathname === '/' ? new URL(verifyPath, url) : url

@@ -10,25 +10,25 @@ import { isMonth } from '../credits/months.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
+import { withDatabase } from './context.ts'
+import { failure, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { CommandError, UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export function archiveCreditsCommand(
   config: Config,
   month: string,
   { out }: { out: string },
 ): Promise<Outcome> {
-  if (!isMonth(month)) throw new UsageError('The month is one such as 2026-05.')
+  if (!isMonth(month)) throw usageError('The month is one such as 2026-05.')
   if (existsSync(out))
-    throw new UsageError(
+    throw usageError(
       `${out} is there already. Name a new file. If an archive command was interrupted, \`assay credits audit --archive ${out}\` tells whether the file is the archive of its month.`,
     )
   return withDatabase(config, async (db) => {
     const archived = await archive(db, month, out)
     if (archived.outcome !== 'archived') {
       if (archived.outcome === 'not audited') await rm(out)
-      throw new CommandError(reasonOf(archived, month))
+      throw failure(reasonOf(archived, month))
     }
     const { entries, delta, fileSha256 } = archived.archive
     const sha256 = fileSha256.toString('hex')
@@ -53,7 +53,7 @@ async function archive(db: Db, month: string, path: string): Promise<Archived> {
     return await db.transaction((tx) => archiveMonth(tx, { month, path, now, record: record(tx) }))
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error
-    throw new CommandError(
+    throw failure(
       `The books are busy: a charge, a backup or a report held them for too long. Remove ${path} if it is there and \`assay credits audit\` does not list ${month} as archived, then try again.`,
       { cause: error },
     )

@@ -8,9 +8,9 @@ import { auditBooks, type BooksAudited } from '../credits/audit-books.ts'
 import { updateSuspended } from '../credits/store.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Db, Queryable } from '../platform/db/db.ts'
+import { withDatabase } from './context.ts'
+import { usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface AuditFlags {
   resume?: boolean
@@ -86,7 +86,7 @@ async function verifyFiles(
   const verified: FileVerified[] = []
   for (const file of files) {
     const read = await readArchiveFile(file).catch((error: unknown) => {
-      throw new UsageError(`${file} cannot be read.`, { cause: error })
+      throw usageError(`${file} cannot be read.`, { cause: error })
     })
     const fault =
       read === null ? 'is not an archived month' : await archiveFault(db, read, archives)

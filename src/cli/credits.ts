@@ -1,17 +1,17 @@
 /** `assay credits grant|adjust|show|usage`: what accounts may spend, and what they have spent. */
-import { operator, recordAction } from '../audit/record.ts'
+import { operator } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { findArchivedSumsOf } from '../credits/archive-store.ts'
 import { enterCredits } from '../credits/credits.ts'
 import { monthOf } from '../credits/months.ts'
 import { findCreditAccount, findUsage, type UsageRow } from '../credits/store.ts'
 import { systemClock } from '../platform/clock.ts'
-import { accountNamed } from './accounts.ts'
+import { withDatabase } from './context.ts'
 import { dayGiven } from './day-given.ts'
+import { failure, usageError } from './fail.ts'
+import { accountNamed } from './names.ts'
 import { done, note, type Outcome } from './output.ts'
 import { told } from './rows.ts'
-import { CommandError, UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface EntryFlags {
   reason: string
@@ -25,7 +25,7 @@ export function grantCommand(
 ): Promise<Outcome> {
   const delta = wholeGiven(credits)
   if (delta < 1)
-    throw new UsageError('A grant is at least 1 credit; `assay credits adjust` takes credits away.')
+    throw usageError('A grant is at least 1 credit; `assay credits adjust` takes credits away.')
   return enter(config, { named, kind: 'grant', delta }, flags)
 }
 
@@ -35,7 +35,7 @@ export function adjustCommand(
   flags: EntryFlags & { credits: string },
 ): Promise<Outcome> {
   const delta = wholeGiven(flags.credits)
-  if (delta === 0) throw new UsageError('An adjustment of 0 changes nothing.')
+  if (delta === 0) throw usageError('An adjustment of 0 changes nothing.')
   return enter(config, { named, kind: 'adjustment', delta }, flags)
 }
 
@@ -55,21 +55,14 @@ function enter(
     flags.reference === undefined ? undefined : textGiven('--reference', flags.reference, 150)
   return withDatabase(config, async (db) => {
     const { id: accountId, name } = await accountNamed(db, named)
-    const entered = await db.transaction(async (tx) => {
-      const made = await enterCredits(tx, { accountId, kind, delta, reason, reference })
-      if (made.outcome !== 'entered') return made
-      const action = kind === 'grant' ? 'credits.granted' : 'credits.adjusted'
-      const details = { credits: delta, balance: made.balance }
-      const entry = { actor: operator(), action, subjects: [accountId], details } as const
-      await recordAction(tx, entry, systemClock())
-      return made
-    })
+    const context = { db, actor: operator(), clock: systemClock }
+    const entered = await enterCredits(context, { accountId, kind, delta, reason, reference })
     if (entered.outcome === 'too little')
-      throw new CommandError(`${name} has ${entered.balance} credits: no balance goes below zero.`)
+      throw failure(`${name} has ${entered.balance} credits: no balance goes below zero.`)
     if (entered.outcome === 'entered before')
-      throw new CommandError('This reference was entered before. Nothing has changed.')
+      throw failure('This reference was entered before. Nothing has changed.')
     if (entered.outcome === 'reference used')
-      throw new CommandError('This reference belongs to another entry. Nothing has changed.')
+      throw failure('This reference belongs to another entry. Nothing has changed.')
     const { balance } = entered
     const sign = delta > 0 ? '+' : ''
     return done({ ok: true, account: accountId, delta, balance }, [
@@ -103,7 +96,7 @@ export function usageCommand(config: Config, named: string, flags: UsageFlags): 
     flags.since === undefined
       ? new Date(until.getTime() - 30 * 86_400_000)
       : dayGiven('--since', flags.since)
-  if (since > until) throw new UsageError('The time begins after its end: --until, or now.')
+  if (since > until) throw usageError('The time begins after its end: --until, or now.')
   return withDatabase(config, async (db) => {
     const { id: account } = await accountNamed(db, named)
     const usage = await findUsage(db, { accountId: account, since, until })
@@ -135,12 +128,12 @@ function usageFields({ day, meter, operation, calls, voided, credits }: UsageRow
 
 function wholeGiven(text: string): number {
   if (!/^[+-]?\d{1,12}$/.test(text))
-    throw new UsageError('Credits are a whole number of twelve digits at most.')
+    throw usageError('Credits are a whole number of twelve digits at most.')
   return Number(text)
 }
 
 function textGiven(name: string, text: string, max: number): string {
   if (text.trim() === '' || text.length > max || /\p{C}/u.test(text))
-    throw new UsageError(`${name} has 1 to ${max} characters and no control characters.`)
+    throw usageError(`${name} has 1 to ${max} characters and no control characters.`)
   return text.trim()
 }

@@ -9,11 +9,11 @@ import {
 } from '../disputes/store.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { findWorkerId } from '../workers/store.ts'
+import { withDatabase } from './context.ts'
 import { disputeGiven, toldDisputes, unknownDispute } from './disputes-told.ts'
+import { unknownWorker, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { unknownPerson, usernameGiven } from './person.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
+import { usernameGiven } from './person.ts'
 
 export interface ListFlags {
   /** All of this person's, open and ended. */
@@ -31,10 +31,10 @@ export function listDisputesCommand(config: Config, flags: ListFlags): Promise<O
   const username = flags.username === undefined ? null : usernameGiven(flags.username)
   const limit = /^\d{1,5}$/.test(flags.limit) ? Number(flags.limit) : 0
   if (limit < 1 || limit > limitMax)
-    throw new UsageError(`--limit is a whole number from 1 to ${limitMax}.`)
+    throw usageError(`--limit is a whole number from 1 to ${limitMax}.`)
   return withDatabase(config, async (db) => {
     const workerId = username === null ? null : await findWorkerId(db, username)
-    if (username !== null && workerId === null) return unknownPerson(username)
+    if (username !== null && workerId === null) throw unknownWorker(username)
     const ids =
       workerId !== null
         ? await findWorkerDisputeIds(db, workerId)

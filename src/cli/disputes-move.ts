@@ -8,13 +8,13 @@ import { systemClock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { KeyRefused } from '../score-credentials/signing-key.ts'
 import type { Scoring } from '../scores/scoring.ts'
+import { withDatabase } from './context.ts'
 import { disputeGiven, refused, unknownDispute } from './disputes-told.ts'
 import { type EvidenceName, evidenceIdsOf, evidenceNameOf } from './evidence-names.ts'
+import { Failure, failure, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
 import { actorGiven } from './person.ts'
-import { CommandError, UsageError } from './run.ts'
 import { openScoring } from './scoring-here.ts'
-import { withDatabase } from './with-database.ts'
 
 export function reviewDisputeCommand(
   config: Config,
@@ -53,7 +53,7 @@ export function resolveDisputeCommand(
   { as, evidence = [], by }: ResolveFlags,
 ): Promise<Outcome> {
   const ending = resolutions.find((known) => known === as)
-  if (ending === undefined) throw new UsageError(`--as is one of ${resolutions.join(', ')}.`)
+  if (ending === undefined) throw usageError(`--as is one of ${resolutions.join(', ')}.`)
   const disputeId = disputeGiven(given)
   return endCommand(config, { disputeId, ending, names: evidence.map(evidenceNameOf), by })
 }
@@ -103,9 +103,9 @@ async function scoringOrNothing(config: Config, db: Db): Promise<Scoring> {
     const scoringNow = await openScoring(config)
     return await scoringNow(db)
   } catch (error) {
-    if (!(error instanceof CommandError || error instanceof KeyRefused)) throw error
+    if (!(error instanceof Failure || error instanceof KeyRefused)) throw error
     const message = `${error.message.replace(/\.?$/, '.')} The dispute stays as it is.`
-    throw new CommandError(message, { cause: error })
+    throw failure(message, { cause: error })
   }
 }
 

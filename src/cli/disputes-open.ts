@@ -1,5 +1,4 @@
 /** `assay disputes open`: what a person contests, entered by the operator. */
-
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { type DisputeKind, disputeKinds } from '../disputes/dispute.ts'
@@ -8,12 +7,12 @@ import { systemClock, wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { findWorkerId } from '../workers/store.ts'
+import { withDatabase } from './context.ts'
 import { refused, toldDisputes } from './disputes-told.ts'
 import { type EvidenceName, evidenceIdsOf, evidenceNameOf } from './evidence-names.ts'
+import { unknownWorker, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
+import { actorGiven, usernameGiven } from './person.ts'
 
 export interface OpenFlags {
   kind: string
@@ -34,7 +33,7 @@ export function openDisputeCommand(
   const wish = wishOf(config, flags)
   return withDatabase(config, async (db) => {
     const opening = await db.transaction((tx) => openRecorded(tx, username, wish))
-    if (opening.outcome === 'unknown_worker') return unknownPerson(username)
+    if (opening.outcome === 'unknown_worker') throw unknownWorker(username)
     if (opening.outcome !== 'opened') return refused(refusalOf(username, opening), opening)
     const { id, restricted, dueAt, items } = opening.dispute
     const [told] = await toldDisputes(db, [opening.dispute], wish.now)
@@ -62,13 +61,13 @@ interface OpenWish {
 function wishOf(config: Config, flags: OpenFlags): OpenWish {
   const { evidence = [], exclude = false, restrict = config.disputeHidesScore } = flags
   const kind = disputeKinds.find((known) => known === flags.kind)
-  if (kind === undefined) throw new UsageError(`--kind is one of ${disputeKinds.join(', ')}.`)
+  if (kind === undefined) throw usageError(`--kind is one of ${disputeKinds.join(', ')}.`)
   const isAboutItems = kind === 'evidence'
   if (isAboutItems !== evidence.length > 0)
-    throw new UsageError(
+    throw usageError(
       isAboutItems ? 'Name the evidence: --evidence.' : '--evidence is for --kind evidence.',
     )
-  if (exclude && !isAboutItems) throw new UsageError('--exclude is for --kind evidence.')
+  if (exclude && !isAboutItems) throw usageError('--exclude is for --kind evidence.')
   const now = systemClock()
   return {
     kind,

@@ -3,8 +3,8 @@ import type { Dispute } from '../disputes/dispute.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { findWorkerFacts } from '../workers/store.ts'
+import { usageError } from './fail.ts'
 import type { Outcome } from './output.ts'
-import { UsageError } from './run.ts'
 import { uuidForm } from './uuid-form.ts'
 
 export type ToldDispute = ReturnType<typeof told>
@@ -41,9 +41,9 @@ function told({ items, ...dispute }: Dispute, username: string, now: Date) {
   return { report, line: `${id}  due ${times.dueAt}  ${username}: ${about}, ${notes.join(', ')}` }
 }
 
-/** Throws `UsageError` for what is no id. */
+/** Throws `Failure` for what is no id. */
 export function disputeGiven(text: string): string {
-  if (!uuidForm.test(text)) throw new UsageError(`${JSON.stringify(text)} is not a dispute’s id.`)
+  if (!uuidForm.test(text)) throw usageError(`${JSON.stringify(text)} is not a dispute’s id.`)
   return text.toLowerCase()
 }
 

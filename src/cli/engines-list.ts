@@ -1,9 +1,9 @@
 /** `assay engines list`: every engine that is kept here or made a score. */
 import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
+import { withDatabase } from './context.ts'
 import { type KnownEngine, knownEngines } from './known-engines.ts'
 import { done, type Outcome } from './output.ts'
-import { withDatabase } from './with-database.ts'
 
 export function listEnginesCommand(config: Config): Promise<Outcome> {
   return withDatabase(config, async (db) => {

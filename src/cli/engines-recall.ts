@@ -5,11 +5,11 @@ import { systemClock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { markRecalled, recallEngine } from '../scores/recall-engine.ts'
 import { type RecallReason, recallReasons } from '../scores/recall-store.ts'
+import { withDatabase } from './context.ts'
+import { usageError } from './fail.ts'
 import { type KnownEngine, knownEngines } from './known-engines.ts'
 import { done, type Outcome } from './output.ts'
 import { actorGiven } from './person.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface RecallFlags {
   reason: string
@@ -47,13 +47,13 @@ export function recallEngineCommand(
 
 function digestGiven(text: string): string {
   if (!/^[0-9a-f]{64}$/i.test(text))
-    throw new UsageError(`${JSON.stringify(text)} is not a SHA-256: 64 hex characters.`)
+    throw usageError(`${JSON.stringify(text)} is not a SHA-256: 64 hex characters.`)
   return text.toLowerCase()
 }
 
 function reasonOf(text: string): RecallReason {
   const reason = recallReasons.find((known) => known === text)
-  if (reason === undefined) throw new UsageError(`--reason is one of ${recallReasons.join(', ')}`)
+  if (reason === undefined) throw usageError(`--reason is one of ${recallReasons.join(', ')}`)
   return reason
 }
 

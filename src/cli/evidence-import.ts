@@ -6,11 +6,11 @@ import { type Ingested, ingestEvidence } from '../evidence/ingest-evidence.ts'
 import { type Achievement, evidenceLine } from '../evidence/schema.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
+import { usageError } from './fail.ts'
 import { type ImportFlags, importLines } from './import-lines.ts'
 import { readInput } from './lines.ts'
 import type { Outcome } from './output.ts'
 import { releasedVocabulary } from './released-vocabulary.ts'
-import { UsageError } from './run.ts'
 
 /** A line takes some 300 bytes; an Open Badge some thousand, and its picture may be in it. */
 const lineBytesMax = 262_144
@@ -32,29 +32,31 @@ export async function importEvidenceCommand(
   const { achievements: file, acceptUncheckedStatus: acceptsUncheckedStatus = false } = flags
   const achievements = await achievementsOf(file)
   const badges = { achievements, acceptsUncheckedStatus }
-  return importLines(config, flags, {
+  return importLines(flags, {
     shape: evidenceLine,
     lineBytesMax,
     batchMax,
     hidesText: true,
     results: ['added', 'unchanged'],
     read: readEvidenceLine,
-    apply: async (tx, lines, now) => {
-      const answers = await ingestEvidence(tx, lines, { vocabulary, badges, now })
-      await recordImport(tx, answers, now)
-      return answers
-    },
+    apply: (context, lines) =>
+      context.db.transaction(async (tx) => {
+        const now = context.clock()
+        const answers = await ingestEvidence(tx, lines, { vocabulary, badges, now })
+        await recordImport(tx, answers, now)
+        return answers
+      }),
   })
 }
 
 async function achievementsOf(file: string | undefined): Promise<Map<string, Achievement>> {
   if (file === undefined) return new Map()
   const json = parseStrictJson(await readInput(file, achievementsBytesMax))
-  if (json.kind !== 'value') throw new UsageError(`${file}: ${json.why}`)
+  if (json.kind !== 'value') throw usageError(`${file}: ${json.why}`)
   const achievements = readAchievements(json.value)
   if (!('refused' in achievements)) return achievements
   const { field, reason } = achievements.refused
-  throw new UsageError(`${file}: ${field ?? 'it'} ${reason}`)
+  throw usageError(`${file}: ${field ?? 'it'} ${reason}`)
 }
 
 /** An entry for each batch, in its transaction: after a kill the log tells exactly what was taken in. */

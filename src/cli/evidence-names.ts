@@ -1,18 +1,18 @@
 /** How evidence is named on the command line: by id, or as its source calls it. */
 import { findEvidenceByName } from '../evidence/store.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { UsageError } from './run.ts'
+import { usageError } from './fail.ts'
 import { uuidForm } from './uuid-form.ts'
 
 export type EvidenceName = { id: string } | { sourceId: string; externalId: string }
 
-/** Throws `UsageError` for what is neither an id nor `SOURCE/EXTERNAL-ID`. */
+/** Throws `Failure` for what is neither an id nor `SOURCE/EXTERNAL-ID`. */
 export function evidenceNameOf(text: string): EvidenceName {
   if (uuidForm.test(text)) return { id: text.toLowerCase() }
   // A source's id holds no slash; its own names may.
   const at = text.indexOf('/')
   if (at < 1 || at === text.length - 1)
-    throw new UsageError(`${JSON.stringify(text)} is neither an evidence id nor SOURCE/EXTERNAL-ID`)
+    throw usageError(`${JSON.stringify(text)} is neither an evidence id nor SOURCE/EXTERNAL-ID`)
   return { sourceId: text.slice(0, at), externalId: text.slice(at + 1) }
 }
 

@@ -7,12 +7,12 @@ import type { Tx } from '../platform/db/db.ts'
 import { type Reassigned, reassignEvidence } from '../scores/reassign-evidence.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { findWorkerId } from '../workers/store.ts'
+import { withDatabase } from './context.ts'
 import { type EvidenceName, evidenceIdsOf, evidenceNameOf } from './evidence-names.ts'
+import { failure, unknownWorker, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { unknownPerson, usernameGiven } from './person.ts'
-import { CommandError, UsageError } from './run.ts'
+import { usernameGiven } from './person.ts'
 import { openScoring } from './scoring-here.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface ReassignFlags {
   allOf?: string
@@ -26,7 +26,7 @@ export async function reassignEvidenceCommand(
   flags: ReassignFlags,
 ): Promise<Outcome> {
   if (names.length > 0 === (flags.allOf !== undefined))
-    throw new UsageError('Name items, or --all-of and a person.')
+    throw usageError('Name items, or --all-of and a person.')
   const wish = {
     names: names.map(evidenceNameOf),
     allOf: flags.allOf === undefined ? null : usernameGiven(flags.allOf),
@@ -36,8 +36,8 @@ export async function reassignEvidenceCommand(
   return withDatabase(config, async (db) => {
     const scoring = await scoringNow(db)
     const answer = await db.transaction((tx) => reassignRecorded(tx, scoring, wish))
-    if ('unknownPerson' in answer) return unknownPerson(answer.unknownPerson)
-    if (answer.outcome === 'unknown_worker') return unknownPerson(wish.to)
+    if ('unknownPerson' in answer) throw unknownWorker(answer.unknownPerson)
+    if (answer.outcome === 'unknown_worker') throw unknownWorker(wish.to)
     return told(answer, wish.to)
   })
 }
@@ -77,7 +77,7 @@ async function refuseDisputed(tx: Tx, moved: Moved): Promise<void> {
     moved.map(({ evidenceId }) => evidenceId),
   )
   if (disputed !== undefined)
-    throw new CommandError(
+    throw failure(
       `${disputed.evidenceId} is disputed: end dispute ${disputed.disputeId} first. Nothing was done.`,
     )
 }

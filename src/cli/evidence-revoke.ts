@@ -4,12 +4,12 @@ import type { Config } from '../config/config.ts'
 import { type RevocationReason, revocationReasons } from '../evidence/schema.ts'
 import { systemClock } from '../platform/clock.ts'
 import { type RevokedWithScores, revokeAndRescore } from '../scores/revoke-evidence.ts'
+import { withDatabase } from './context.ts'
 import { evidenceIdsOf, evidenceNameOf } from './evidence-names.ts'
+import { usageError } from './fail.ts'
 import { note, type Outcome } from './output.ts'
 import { actorGiven } from './person.ts'
-import { UsageError } from './run.ts'
 import { scoringIfAny } from './scoring-here.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface EvidenceRevokeFlags {
   reason: string
@@ -61,7 +61,6 @@ export function revokeEvidenceCommand(
 
 function reasonOf(text: string): RevocationReason {
   const reason = revocationReasons.find((known) => known === text)
-  if (reason === undefined)
-    throw new UsageError(`--reason is one of ${revocationReasons.join(', ')}`)
+  if (reason === undefined) throw usageError(`--reason is one of ${revocationReasons.join(', ')}`)
   return reason
 }

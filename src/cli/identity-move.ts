@@ -9,10 +9,10 @@ import type { Attribution } from '../workers/consent.ts'
 import type { IdentityOutcome, Move } from '../workers/identity.ts'
 import { yearsAfter } from '../workers/identity-state.ts'
 import { findWorkerId } from '../workers/store.ts'
+import { withDatabase } from './context.ts'
+import { unknownWorker, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
+import { actorGiven, usernameGiven } from './person.ts'
 
 export interface VerifyFlags {
   by: string
@@ -27,8 +27,7 @@ export function verifyIdentityCommand(
 ): Promise<Outcome> {
   const end =
     until === undefined ? yearsAfter(systemClock(), 1) : (dayOf(until) ?? instantOf(until))
-  if (end === null)
-    throw new UsageError('--until: a day as YYYY-MM-DD, or a date-time with a zone.')
+  if (end === null) throw usageError('--until: a day as YYYY-MM-DD, or a date-time with a zone.')
   return moveCommand(config, given, { by, move: 'verify', until: end })
 }
 
@@ -50,8 +49,8 @@ function moveCommand(
   return withDatabase(config, async (db) => {
     const moving = { move, by, at: systemClock() }
     const moved = await db.transaction((tx) => moveRecorded(tx, username, moving))
-    if (moved.outcome === 'unknown_worker') return unknownPerson(username)
-    if (moved.outcome === 'unusable') throw new UsageError(`--until ${moved.fault.reason}.`)
+    if (moved.outcome === 'unknown_worker') throw unknownWorker(username)
+    if (moved.outcome === 'unusable') throw usageError(`--until ${moved.fault.reason}.`)
     const { from } = moved
     if (moved.outcome === 'refused') {
       const message = `${username}: there is nothing to ${move.move}, the identity is ${from}.`

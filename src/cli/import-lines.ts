@@ -4,9 +4,10 @@
  */
 import { addAbortSignal } from 'node:stream'
 import type { TSchema } from 'typebox'
-import type { Config } from '../config/config.ts'
+import type { ActionContext } from '../audit/action.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
+import { type CommandContext, withContext } from './context.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
 import { type LineSource, openLines } from './line-source.ts'
 import type { Line, LineBatch } from './lines.ts'
@@ -22,7 +23,6 @@ import {
   tooLong,
 } from './refusals.ts'
 import type { Sink } from './sink.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface ImportFlags {
   from: string
@@ -51,14 +51,13 @@ export interface Import<Item, Result extends string> {
    * one after the other.
    */
   concerns?(item: Item): readonly string[] | null
-  /** One answer for each item, in order; runs again from the start where the database asks for it. */
-  apply(tx: Tx, items: readonly Item[], now: Date): Promise<({ result: Result } | Refused)[]>
+  /** Applies a batch in one transaction. Returns an answer for each item, in order. */
+  apply(context: ActionContext, items: readonly Item[]): Promise<({ result: Result } | Refused)[]>
 }
 
 const usualBatchMax = 256
 
 export async function importLines<Item extends object, Result extends string>(
-  config: Config,
   flags: ImportFlags,
   what: Import<Item, Result>,
 ): Promise<Outcome> {
@@ -67,30 +66,28 @@ export async function importLines<Item extends object, Result extends string>(
   refuseSameFile({ '--from': flags.from, '--errors': errorsFile })
   const { lineBytesMax: bytesMax, batchMax = usualBatchMax, shape } = what
   const source = await openLines(flags, { bytesMax, batchMax, shape })
-  return withDatabase(
-    config,
-    async (db, signal) => {
+  return withContext(
+    async (context) => {
+      const { db, signal } = context
       addAbortSignal(signal, source.chunks)
       await using closing = new AsyncDisposableStack()
       const errors = closed(await errorSink(errorsFile), closing)
       const progress = showProgress(source.bytesTotal)
       closing.defer(() => progress.end())
       const startedAt = performance.now()
-      const run = { db, what, errors, progress, signal, dryRun: flags.dryRun ?? false }
+      const { dryRun = false } = flags
+      const run = { ...context, db: dryRun ? rollingBack(db) : db, what, errors, progress }
       const tally = await readAll(run, source)
-      return summary(tally, { dryRun: run.dryRun, errorsFile, ms: performance.now() - startedAt })
+      return summary(tally, { dryRun, errorsFile, ms: performance.now() - startedAt })
     },
     { watchesSignal: true },
   )
 }
 
-interface Run<Item, Result extends string> {
-  db: Db
+interface Run<Item, Result extends string> extends CommandContext {
   what: Import<Item, Result>
   errors: Sink
   progress: Progress
-  signal: AbortSignal
-  dryRun: boolean
 }
 
 interface Tally<Result extends string> {
@@ -105,13 +102,13 @@ async function readAll<Item extends object, Result extends string>(
   run: Run<Item, Result>,
   source: LineSource,
 ): Promise<Tally<Result>> {
-  const { db, what, signal, dryRun } = run
+  const { what, signal } = run
   const results = Object.fromEntries(what.results.map((result) => [result, 0]))
   const tally: Tally<string> = { lines: 0, results, rejected: 0, interrupted: false }
   try {
     const steps: Steps<ReadBatch<Item>, ({ result: Result } | Refused)[]> = {
       concerns: ({ items }) => concernsOf(what, items),
-      apply: ({ items, now }) => applyBatch(db, dryRun, (tx) => what.apply(tx, items, now)),
+      apply: ({ items, now }) => what.apply({ ...run, clock: () => now }, items),
       tell: (batch, answers) => tell(run, batch, { answers, tally }),
     }
     await overlap(readBatches(run, source), steps, signal)
@@ -189,29 +186,23 @@ function readLine<Item, Result extends string>(
   return 'refused' in found ? found : read(found.value, now)
 }
 
-/** Carries the answers out of the transaction that it rolls back. */
-class DryRunEnd<Answer> extends Error {
-  readonly answers: Answer[]
-
-  constructor(answers: Answer[]) {
-    super('dry run')
-    this.answers = answers
-  }
-}
-
-async function applyBatch<Answer>(
-  db: Db,
-  dryRun: boolean,
-  apply: (tx: Tx) => Promise<Answer[]>,
-): Promise<Answer[]> {
-  if (!dryRun) return db.transaction(apply)
-  try {
-    return await db.transaction(async (tx) => {
-      throw new DryRunEnd(await apply(tx))
-    })
-  } catch (error) {
-    if (error instanceof DryRunEnd) return error.answers
-    throw error
+/** The same database, whose transactions return their result and roll back. */
+function rollingBack(db: Db): Db {
+  return {
+    ...db,
+    async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+      const results: Result[] = []
+      const rolledBack = new Error('dry run')
+      try {
+        await db.transaction(async (tx) => {
+          results[0] = await work(tx)
+          throw rolledBack
+        })
+      } catch (error) {
+        if (error !== rolledBack) throw error
+      }
+      return results[0] as Result
+    },
   }
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { origin, publicUrl, score, verdictOn } from '../../test/support/build/credentials.ts'
 import {
   addEvidence,
@@ -18,7 +19,7 @@ import { testDatabase } from '../../test/support/start/database.ts'
 import { convertProof } from '../score-credentials/convert-proof.ts'
 import { makeKeyFile } from '../score-credentials/key-files.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
-import { createKey, rotateKeys } from '../score-credentials/rotate-keys.ts'
+import { createSigningKey, rotateSigningKeys } from '../score-credentials/rotate-keys.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { trustOf, vcSha256Of } from '../score-credentials/trust.ts'
 import { scoreWorkers } from '../scores/score-workers.ts'
@@ -33,7 +34,7 @@ after(async () => {
 })
 const now = new Date('2026-05-14T09:00:00Z')
 const since = new Date('2026-05-01T00:00:00Z')
-await createKey(db, await makeKeyFile(keysFolder), since)
+await createSigningKey(contextAt(db, since), await makeKeyFile(keysFolder))
 const signers = await openSigners(keysFolder)
 const issuing: Issuing = {
   origin,
@@ -177,9 +178,9 @@ test('two runs over the same lines at once issue each of them once', async () =>
 test('a key that is rotated during a run signs the next batch; what the old one signed is found again', async () => {
   const before = { ...score({ username: 'before' }), id: idOf(3) }
   await issueBatch(db, issuing, { scores: [before], now })
-  await createKey(db, await makeKeyFile(keysFolder), now)
+  await createSigningKey(contextAt(db, now), await makeKeyFile(keysFolder))
   const rotatedAt = new Date(now.getTime() + 700_000)
-  const rotation = await rotateKeys(db, rotatedAt, { atOnce: false })
+  const rotation = await rotateSigningKeys(contextAt(db, rotatedAt), { atOnce: false })
   assert.ok(rotation.outcome === 'rotated' && rotation.retired !== null)
   const at = new Date(rotatedAt.getTime() + 3_600_000)
   const scores = [before, score({ username: 'after' })]

@@ -11,7 +11,7 @@ import type { Signers } from '../score-credentials/signers.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { findCredentials, findUnrevokedCurrent } from '../score-credentials/store.ts'
 import { findComputedScores, lockComputedScores } from '../scores/computed-scores.ts'
-import { CommandError } from './run.ts'
+import { failure } from './fail.ts'
 import type { ScoreToIssue } from './score-line.ts'
 
 export interface Issuing extends Omit<Issuer, 'signer'> {
@@ -26,7 +26,7 @@ export type Issued =
   /** `now` is false where an earlier line or run issued it. */
   { credential: Credential; now: boolean } | { refused: Fault }
 
-/** One answer for each score, in order; all of it is committed. Throws `CommandError` where this machine cannot sign. */
+/** One answer for each score, in order; all of it is committed. Throws `Failure` where this machine cannot sign. */
 export async function issueBatch(
   db: Db,
   issuing: Issuing,
@@ -50,10 +50,10 @@ export async function activeSigner(
 ): Promise<Signer> {
   const active = (await findKeys(db)).find((key) => key.state === 'active')
   if (active === undefined)
-    throw new CommandError('No signing key is active: `assay keys create`, or `assay keys rotate`.')
+    throw failure('No signing key is active: `assay keys create`, or `assay keys rotate`.')
   const signer = await signers.of(active.kid)
   if (signer === undefined)
-    throw new CommandError(
+    throw failure(
       `The private key of the active key ${active.kid} is not in ${keysFolder}. Run this where it is, or set SIGNING_KEYS_DIR.`,
     )
   return signer

@@ -4,9 +4,9 @@ import type { Fault } from '../platform/json/shape-fault.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
 import { csvLineEnds } from './csv.ts'
 import { csvReader, HeaderRefused } from './csv-columns.ts'
+import { usageError } from './fail.ts'
 import { type Input, type LineBatch, type LineLimits, lineBatches, openInput } from './lines.ts'
 import { tooLong } from './refusals.ts'
-import { UsageError } from './run.ts'
 
 export interface LineSource extends Input {
   /** In CSV without the header. */
@@ -23,7 +23,7 @@ export interface SourceFlags {
 /** `shape` is of a line: it says which columns a CSV file may have. */
 type Limits = LineLimits & { shape: TSchema }
 
-/** Throws `UsageError` where there is no such file, or its header names what is no field. */
+/** Throws `Failure` where there is no such file, or its header names what is no field. */
 export async function openLines(flags: SourceFlags, limits: Limits): Promise<LineSource> {
   const format = formatOf(flags)
   const input = await openInput(flags.from)
@@ -34,7 +34,7 @@ const formats = ['ndjson', 'csv']
 
 function formatOf({ from, format }: SourceFlags): string {
   const chosen = format ?? (from.toLowerCase().endsWith('.csv') ? 'csv' : 'ndjson')
-  if (!formats.includes(chosen)) throw new UsageError(`--format is ${formats.join(' or ')}`)
+  if (!formats.includes(chosen)) throw usageError(`--format is ${formats.join(' or ')}`)
   return chosen
 }
 
@@ -63,7 +63,7 @@ async function csvSource(input: Input, limits: Limits): Promise<LineSource> {
     return { ...input, batches: chained({ lines: rest, bytesRead }, lines), valueOf }
   } catch (error) {
     input.chunks.destroy()
-    throw error instanceof HeaderRefused ? new UsageError(error.message, { cause: error }) : error
+    throw error instanceof HeaderRefused ? usageError(error.message, { cause: error }) : error
   }
 }
 

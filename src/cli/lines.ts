@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
-import { UsageError } from './run.ts'
+import { Failure, usageError } from './fail.ts'
 
 export interface Line {
   /** Of the file's lines, the one it begins on; the first is 1. */
@@ -118,19 +118,19 @@ export interface Input {
   bytesTotal: number | null
 }
 
-/** A file, or standard input for `-`. Throws `UsageError` where there is no such file. */
+/** A file, or standard input for `-`. Throws `Failure` where there is no such file. */
 export async function openInput(path: string): Promise<Input> {
   if (path === '-') return { chunks: process.stdin, bytesTotal: null }
   try {
     const found = await stat(path)
-    if (found.isDirectory()) throw new UsageError(`${path} is a folder`)
+    if (found.isDirectory()) throw usageError(`${path} is a folder`)
     return { chunks: createReadStream(path), bytesTotal: found.isFile() ? found.size : null }
   } catch (error) {
     throw unreadable(path, error)
   }
 }
 
-/** The whole of a small file. Throws `UsageError` where there is none, or it is larger than `bytesMax`. */
+/** The whole of a small file. Throws `Failure` where there is none, or it is larger than `bytesMax`. */
 export async function readInput(path: string, bytesMax: number): Promise<Buffer> {
   const { chunks } = await openInput(path)
   const parts: Uint8Array[] = []
@@ -138,7 +138,7 @@ export async function readInput(path: string, bytesMax: number): Promise<Buffer>
   try {
     for await (const chunk of chunks) {
       bytes += chunk.length
-      if (bytes > bytesMax) throw new UsageError(`${path} is larger than ${bytesMax} bytes`)
+      if (bytes > bytesMax) throw usageError(`${path} is larger than ${bytesMax} bytes`)
       parts.push(chunk)
     }
   } catch (error) {
@@ -148,8 +148,8 @@ export async function readInput(path: string, bytesMax: number): Promise<Buffer>
 }
 
 function unreadable(path: string, error: unknown): Error {
-  if (error instanceof UsageError) return error
+  if (error instanceof Failure) return error
   const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
   const told = why === 'ENOENT' ? 'there is no such file' : `it cannot be read (${why})`
-  return new UsageError(`${path}: ${told}`, { cause: error })
+  return usageError(`${path}: ${told}`, { cause: error })
 }

@@ -1,24 +1,25 @@
-/** What a command says: its result goes to standard output, progress and messages to standard error. */
+/** The result of a command goes to standard output, progress and messages to standard error. */
 
-/** 0: done, or yes. 1: failed, or no. 2: used wrongly, or could not be checked. */
+/** 0: done, or yes. 1: failed, or no. 2: not understood, or not possible to check. */
 export type ExitCode = 0 | 1 | 2
 
 export interface Outcome {
   exitCode: ExitCode
-  /** With --json: the one object on standard output. */
+  /** With `--json`, the only object on standard output. */
   report: Record<string, unknown>
-  /** Without --json: for a person. */
+  /** Without `--json`. */
   lines: readonly string[]
-  /** Where standard output carries something else. */
+  /** If standard output carries something else. */
   linesTo?: 'stderr'
 }
 
+/** The outcome of a command. The report gets the field `ok` first. */
 export function done(
   report: Record<string, unknown>,
   lines: readonly string[],
   exitCode: ExitCode = 0,
 ): Outcome {
-  return { exitCode, report, lines }
+  return { exitCode, report: { ok: exitCode === 0, ...report }, lines }
 }
 
 export function printOutcome({ report, lines, linesTo }: Outcome, json: boolean): void {
@@ -27,17 +28,17 @@ export function printOutcome({ report, lines, linesTo }: Outcome, json: boolean)
     (linesTo === 'stderr' ? process.stderr : process.stdout).write(`${lines.join('\n')}\n`)
 }
 
-/** A message on the way. */
+/** Prints a message to standard error. */
 export function note(text: string): void {
   process.stderr.write(`${withoutControls(withoutSecrets(text))}\n`)
 }
 
-/** A message may quote a file or another machine's answer: what it quotes must not move the cursor or rename the window. */
+/** Removes control characters. A message may quote a file or another machine, and must not steer the terminal. */
 export function withoutControls(text: string): string {
   return text.replace(/[^\P{C}\n\t]+/gu, ' ')
 }
 
-/** Blanks the user and password of URLs, for messages quote settings; and private keys. */
+/** Hides private keys, and user and password of URLs: messages quote settings. */
 export function withoutSecrets(text: string): string {
   return text
     .replace(/:\/\/[^/@\s]*@/g, '://…@')

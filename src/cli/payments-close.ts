@@ -3,10 +3,10 @@ import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { type Closing, closePayment, type Finding } from '../x402/settlement/close.ts'
+import { withDatabase } from './context.ts'
+import { failure, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { CommandError, UsageError } from './run.ts'
 import { uuidForm } from './uuid-form.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface CloseFlags {
   paid?: string
@@ -35,7 +35,7 @@ export function closePaymentCommand(
       await recordAction(tx, entry, now)
       return closing
     })
-    if (closing.outcome !== 'closed') throw new CommandError(whyNot(closing))
+    if (closing.outcome !== 'closed') throw failure(whyNot(closing))
     const line = transaction === null ? 'it was not paid' : `it was paid by ${transaction}`
     return done({ ok: true, payment: id, transaction }, [`${id}: ${line}`])
   })
@@ -43,11 +43,11 @@ export function closePaymentCommand(
 
 function findingOf(named: string, { paid, notPaid }: CloseFlags): Finding {
   if (!uuidForm.test(named))
-    throw new UsageError('A payment is named by its id: see `assay payments attention`.')
+    throw usageError('A payment is named by its id: see `assay payments attention`.')
   if ((paid === undefined) !== (notPaid === true))
-    throw new UsageError('Say either --paid and the transaction, or --not-paid.')
+    throw usageError('Say either --paid and the transaction, or --not-paid.')
   if (paid !== undefined && !/^0x[0-9a-fA-F]{64}$/.test(paid))
-    throw new UsageError('--paid takes a transaction: 0x and 64 hex characters.')
+    throw usageError('--paid takes a transaction: 0x and 64 hex characters.')
   return { id: named.toLowerCase(), txHash: paid?.toLowerCase() ?? null }
 }
 

@@ -11,11 +11,11 @@ import {
   sumByState,
 } from '../x402/settlement/reports-store.ts'
 import { type PaymentState, paymentStates } from '../x402/settlement/store.ts'
+import { withDatabase } from './context.ts'
 import { dayGiven } from './day-given.ts'
+import { usageError } from './fail.ts'
 import type { Outcome } from './output.ts'
 import { told } from './rows.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface PaymentsFlags {
   state?: string
@@ -151,13 +151,13 @@ function revenueFields({ day, endpoint, chainId, payments, amount }: Revenue): s
 
 function stateOf(text: string): PaymentState {
   const state = paymentStates.find((name) => name === text)
-  if (state === undefined) throw new UsageError(`--state takes one of ${paymentStates.join(', ')}.`)
+  if (state === undefined) throw usageError(`--state takes one of ${paymentStates.join(', ')}.`)
   return state
 }
 
 function addressOf(text: string): string {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text))
-    throw new UsageError('--payer takes an address: 0x and 40 hex characters.')
+    throw usageError('--payer takes an address: 0x and 40 hex characters.')
   return text.toLowerCase()
 }
 
@@ -167,6 +167,6 @@ function daysAgo(days: number): Date {
 
 function limitOf(text: string): number {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
-  if (limit === 0) throw new UsageError('--limit takes a whole number from 1 to 999999.')
+  if (limit === 0) throw usageError('--limit takes a whole number from 1 to 999999.')
   return limit
 }

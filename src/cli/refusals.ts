@@ -2,9 +2,9 @@
 import { statSync, unlinkSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Fault } from '../platform/json/shape-fault.ts'
+import { usageError } from './fail.ts'
 import type { Line } from './lines.ts'
 import { note } from './output.ts'
-import { UsageError } from './run.ts'
 import { openSink, type Sink } from './sink.ts'
 
 const textShownMax = 1_000
@@ -52,7 +52,7 @@ export function refuseSameFile(files: Record<string, string | null>): void {
     .filter((file) => file !== null && file !== '-')
     .map((file, i) => placeOf(`${file}`, i))
   if (new Set(places).size < places.length)
-    throw new UsageError(`${toldList(Object.keys(files))} must be different files.`)
+    throw usageError(`${toldList(Object.keys(files))} must be different files.`)
 }
 
 /** The same for two names of one file, be they links. What is no file, such as /dev/null, cannot be emptied: it may be named twice. */

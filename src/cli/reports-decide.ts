@@ -4,9 +4,9 @@ import { findOpenReviews } from '../agent-decisions/unlock-store.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
-import { accountNamed } from './accounts.ts'
+import { withDatabase } from './context.ts'
+import { accountNamed } from './names.ts'
 import { done, type Outcome, withoutControls } from './output.ts'
-import { withDatabase } from './with-database.ts'
 
 const reviewsMax = 1_000
 

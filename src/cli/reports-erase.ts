@@ -3,10 +3,10 @@ import { eraseReportsAbout } from '../agent-decisions/retention.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
+import { withDatabase } from './context.ts'
+import { usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
 import { usernameGiven } from './person.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface EraseReportsFlags {
   username?: string[]
@@ -17,9 +17,9 @@ export function eraseReportsCommand(config: Config, flags: EraseReportsFlags): P
   const usernames = (flags.username ?? []).map(usernameGiven)
   const scoreIds = (flags.score ?? []).map((id) => id.toLowerCase())
   if (usernames.length + scoreIds.length === 0)
-    throw new UsageError('Name whom: --username or --score.')
+    throw usageError('Name whom: --username or --score.')
   for (const id of scoreIds)
-    if (!/^[0-9a-f]{64}$/.test(id)) throw new UsageError('--score takes 64 hexadecimal characters.')
+    if (!/^[0-9a-f]{64}$/.test(id)) throw usageError('--score takes 64 hexadecimal characters.')
   return withDatabase(config, async (db) => {
     const erased = await db.transaction(async (tx) => {
       const count = await eraseReportsAbout(tx, { usernames, scoreIds })

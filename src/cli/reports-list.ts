@@ -9,11 +9,11 @@ import {
 import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
-import { accountNamed } from './accounts.ts'
+import { withDatabase } from './context.ts'
+import { interrupted, usageError } from './fail.ts'
+import { accountNamed } from './names.ts'
 import { done, type Outcome } from './output.ts'
-import { Interrupted, UsageError } from './run.ts'
 import { openSink } from './sink.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface ReportsFlags {
   account?: string
@@ -24,7 +24,7 @@ export function listReportsCommand(
   flags: ReportsFlags & { limit: string },
 ): Promise<Outcome> {
   const limit = /^\d{1,6}$/.test(flags.limit) ? Number(flags.limit) : 0
-  if (limit < 1) throw new UsageError('--limit takes a number from 1 to 999999.')
+  if (limit < 1) throw usageError('--limit takes a number from 1 to 999999.')
   return withDatabase(config, async (db) => {
     const read = await readerOf(db, flags)
     const rows = await read({ before: null, limit })
@@ -51,7 +51,7 @@ export function exportReportsCommand(
       let rows: ReportRow[] = []
       try {
         do {
-          if (signal.aborted) throw new Interrupted('interrupted')
+          if (signal.aborted) throw interrupted()
           rows = await read({ before: rows.at(-1)?.id ?? null, limit: pageMax })
           await sink.write(rows.map((row) => `${JSON.stringify(wireReport(row))}\n`).join(''))
           exported += rows.length

@@ -1,15 +1,15 @@
+import { usageError } from './fail.ts'
 /** How a score is named on the command line. */
-import { UsageError } from './run.ts'
 
 /** 64 hex characters of either case. */
 export function isSnapshotId(text: string): boolean {
   return /^[0-9a-f]{64}$/i.test(text)
 }
 
-/** Throws `UsageError` for what no id of a score can be. */
+/** Throws `Failure` for what no id of a score can be. */
 export function snapshotIdGiven(text: string): Buffer {
   if (!isSnapshotId(text))
-    throw new UsageError(`${JSON.stringify(text)} is not the id of a score: 64 hex characters.`)
+    throw usageError(`${JSON.stringify(text)} is not the id of a score: 64 hex characters.`)
   return Buffer.from(text, 'hex')
 }
 

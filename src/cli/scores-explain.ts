@@ -2,7 +2,6 @@
  * `assay scores explain`: why a score is what it is, item by item, from the evidence, the engine and the rules that made it. For the
  * operator and the person alone: it tells of evidence what no reader of a score may see.
  */
-
 import type { Config } from '../config/config.ts'
 import { findWorkerEvidence } from '../evidence/store.ts'
 import { systemClock } from '../platform/clock.ts'
@@ -16,14 +15,14 @@ import { dateOfDay } from '../scoring-core/civil-date.ts'
 import type { Evidence, ScoreInput } from '../scoring-core/evidence.ts'
 import type { Explanation, ItemExplanation, SkillExplanation } from '../scoring-core/explain.ts'
 import { findWorkers } from '../workers/store.ts'
+import { withDatabase } from './context.ts'
+import { failure, unknownWorker, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { unknownPerson, usernameGiven } from './person.ts'
+import { usernameGiven } from './person.ts'
 import { releasedVocabulary } from './released-vocabulary.ts'
-import { CommandError, UsageError } from './run.ts'
 import { isSnapshotId, noSuchScore, snapshotIdGiven } from './score-name.ts'
 import { releasedEngineHere } from './scoring-here.ts'
 import { alignedLines } from './table.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface ExplainFlags {
   /** What the evidence of a person comes to today, whether or not it was issued. */
@@ -37,18 +36,18 @@ export function explainScoreCommand(
   flags: ExplainFlags,
 ): Promise<Outcome> {
   if (isSnapshotId(given)) {
-    if (flags.now) throw new UsageError('--now takes a username: a score is of its day.')
+    if (flags.now) throw usageError('--now takes a username: a score is of its day.')
     const id = snapshotIdGiven(given)
     return withDatabase(config, (db) => explainStored(db, id))
   }
   const username = usernameGiven(given)
   return withDatabase(config, async (db) => {
     const [person] = await findWorkers(db, { usernames: [username] })
-    if (person === undefined) return unknownPerson(username)
+    if (person === undefined) throw unknownWorker(username)
     if (flags.now) return explainNow(db, person.workerId)
     const [active] = await findActiveSnapshots(db, [person.workerId])
     if (active === undefined)
-      throw new CommandError(`${username} has no score: --now tells what the evidence comes to.`)
+      throw failure(`${username} has no score: --now tells what the evidence comes to.`)
     return explainStored(db, active.snapshotId)
   })
 }
@@ -56,14 +55,14 @@ export function explainScoreCommand(
 async function explainStored(db: Db, id: Buffer): Promise<Outcome> {
   const snapshotId = id.toString('hex')
   const stored = await findSnapshot(db, id)
-  if (stored === undefined) throw new CommandError(noSuchScore(id))
+  if (stored === undefined) throw failure(noSuchScore(id))
   try {
     const { engine, vocabulary } = await openMakers(db)(stored)
     const { workerId } = stored
     return explained(engine, inputOf(stored, vocabulary), { snapshotId, workerId })
   } catch (error) {
     if (!(error instanceof MakersMissing || error instanceof EngineRefused)) throw error
-    throw new CommandError(`The score cannot be explained: ${error.message}.`, { cause: error })
+    throw failure(`The score cannot be explained: ${error.message}.`, { cause: error })
   }
 }
 

@@ -15,12 +15,12 @@ import {
 } from '../scores/history-store.ts'
 import { openMakers, type Replayed, replay } from '../scores/replay.ts'
 import { findWorkerIds } from '../workers/worker-ids.ts'
+import { withDatabase } from './context.ts'
+import { interrupted, usageError } from './fail.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
 import { done, note, type Outcome } from './output.ts'
 import { showProgress } from './progress.ts'
-import { Interrupted, UsageError } from './run.ts'
 import { noSuchScore, snapshotIdGiven } from './score-name.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface ReplayFlags {
   all?: boolean
@@ -31,8 +31,7 @@ export function replayScoresCommand(
   given: string | undefined,
   flags: ReplayFlags,
 ): Promise<Outcome> {
-  if ((given !== undefined) === (flags.all ?? false))
-    throw new UsageError('Name one score, or --all.')
+  if ((given !== undefined) === (flags.all ?? false)) throw usageError('Name one score, or --all.')
   keepMemoryFlat()
   const id = given === undefined ? null : snapshotIdGiven(given)
   return withDatabase(
@@ -44,7 +43,7 @@ export function replayScoresCommand(
 
 async function replayOne(db: Db, id: Buffer): Promise<Outcome> {
   const stored = await findSnapshot(db, id)
-  if (stored === undefined) throw new UsageError(noSuchScore(id))
+  if (stored === undefined) throw usageError(noSuchScore(id))
   const result = await replay(stored, openMakers(db))
   const snapshotId = id.toString('hex')
   if (result.outcome === 'engine unavailable') {
@@ -115,7 +114,7 @@ export async function replayAll(db: Db, { signal, root }: ReplayAllOptions): Pro
   const reached = (): void => {
     const { replayed, notReplayed, erased } = tally
     progress.at(replayed, replayed + notReplayed + erased)
-    if (signal.aborted) throw new Interrupted('interrupted')
+    if (signal.aborted) throw interrupted()
   }
   try {
     for await (const page of pages((from) => findSnapshotsFrom(db, from, batch))) {

@@ -3,15 +3,16 @@ import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
 import { findHistory, type ScoreInHistory } from '../scores/history-store.ts'
 import { findWorkers } from '../workers/store.ts'
+import { withDatabase } from './context.ts'
+import { unknownWorker } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { unknownPerson, usernameGiven } from './person.ts'
-import { withDatabase } from './with-database.ts'
+import { usernameGiven } from './person.ts'
 
 export function showScoresCommand(config: Config, given: string): Promise<Outcome> {
   const username = usernameGiven(given)
   return withDatabase(config, async (db) => {
     const [person] = await findWorkers(db, { usernames: [username] })
-    if (person === undefined) return unknownPerson(username)
+    if (person === undefined) throw unknownWorker(username)
     const scores = await findHistory(db, person.workerId)
     const lines = scores.length === 0 ? [`${username} has no score.`] : scores.map(line)
     return done({ ok: true, username, scores: scores.map(told) }, lines)

@@ -7,12 +7,12 @@ import { KeyRefused } from '../score-credentials/signing-key.ts'
 import { type Engine, EngineRefused, loadEngine } from '../scores/engine.ts'
 import { recalledEngines, refuseRecalled } from '../scores/recall-engine.ts'
 import { issueRuleOf, type Scoring, scoringRulesOf } from '../scores/scoring.ts'
+import { Failure, failure } from './fail.ts'
 import { activeSigner } from './issue-batch.ts'
 import { note } from './output.ts'
 import { releasedVocabulary } from './released-vocabulary.ts'
-import { CommandError } from './run.ts'
 
-/** A function that tells it for each transaction anew: a key may be rotated during a long run. Throws `CommandError`. */
+/** A function that tells it for each transaction anew: a key may be rotated during a long run. Throws `Failure`. */
 export async function openScoring(config: Config): Promise<(db: Queryable) => Promise<Scoring>> {
   const rules = scoringRulesOf(
     await releasedEngineHere(),
@@ -42,13 +42,13 @@ export async function scoringIfAny(config: Config, db: Queryable): Promise<Scori
     const scoringNow = await openScoring(config)
     return await scoringNow(db)
   } catch (error) {
-    if (!(error instanceof CommandError || error instanceof KeyRefused)) throw error
+    if (!(error instanceof Failure || error instanceof KeyRefused)) throw error
     note(`${error.message.replace(/\.?$/, '.')} Scores are left to the next recomputation.`)
     return null
   }
 }
 
-/** The engine of this release. Throws `CommandError` where it is refused. */
+/** The engine of this release. Throws `Failure` where it is refused. */
 export function releasedEngineHere(): Promise<Engine> {
   return orCommandError(() => loadEngine())
 }
@@ -58,7 +58,7 @@ async function orCommandError<Result>(work: () => Promise<Result>): Promise<Resu
     return await work()
   } catch (error) {
     if (error instanceof EngineRefused)
-      throw new CommandError(`Scores cannot be computed: ${error.message}.`, { cause: error })
+      throw failure(`Scores cannot be computed: ${error.message}.`, { cause: error })
     throw error
   }
 }

@@ -1,6 +1,6 @@
 /** Where lines are written, at the pace at which they are taken. */
 import { open } from 'node:fs/promises'
-import { CommandError, UsageError } from './run.ts'
+import { failure, usageError } from './fail.ts'
 
 export interface Sink {
   /** Resolves when the text is handed over. */
@@ -16,7 +16,7 @@ export function openSink(path: string, mode = 0o666): Promise<Sink> {
 
 async function openFile(path: string, mode: number): Promise<Sink> {
   const file = await open(path, 'w', mode).catch((error: unknown) => {
-    throw new UsageError(`${path} cannot be written (${reasonOf(error)})`, { cause: error })
+    throw usageError(`${path} cannot be written (${reasonOf(error)})`, { cause: error })
   })
   return {
     write: (text) => file.writeFile(text).catch(notWritten(path)),
@@ -41,7 +41,7 @@ function standardOutput(): Sink {
 /** For `catch`: what was not written has been done all the same, so the way on is said too. */
 function notWritten(place: string): (error: unknown) => never {
   return (error) => {
-    throw new CommandError(
+    throw failure(
       `${place} did not take everything (${reasonOf(error)}). Make room or name another file, and run the same command again: a line with an id takes effect once.`,
       { cause: error },
     )

@@ -1,5 +1,6 @@
 /** Pure: the result of a verification for a person to read. */
 import type { VerifyResult } from '../score-credentials/schema.ts'
+import { oneLine } from './render.ts'
 
 export function toldResult(result: VerifyResult): string[] {
   const { valid, reason, message, revocation, credential, notes } = result
@@ -24,9 +25,4 @@ function toldRevocation({ checked, revoked, revokedAt }: VerifyResult['revocatio
   if (!checked) return 'not checked'
   if (!revoked) return 'not revoked'
   return revokedAt ? `revoked on ${oneLine(revokedAt)}` : 'revoked'
-}
-
-/** What others wrote may hold anything: no line break and no control of the terminal comes from it. */
-export function oneLine(value: unknown): string {
-  return String(value).replace(/[\p{C}\p{Z}]+/gu, ' ')
 }

@@ -2,18 +2,19 @@
 import { parseEmail } from '../accounts/email.ts'
 import { sessionTimes } from '../accounts/sessions.ts'
 import { linkUrl } from '../accounts/sign-in.ts'
-import { findMembers, findUserByEmail, findUsers } from '../accounts/store.ts'
+import { findUserByEmail, findUsers } from '../accounts/store.ts'
 import { disableUser, enableUser, eraseUser, inviteUser, printLink } from '../accounts/users.ts'
-import type { ActionContext } from '../audit/audited.ts'
+import type { ActionContext } from '../audit/action.ts'
 import { operator } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import { roles } from '../platform/http/callers.ts'
-import { accountNamed, nameGiven } from './accounts.ts'
+import { parseName } from './args.ts'
+import { withDatabase } from './context.ts'
+import { Failure, failure, usageError } from './fail.ts'
+import { accountNamed } from './names.ts'
 import { done, type Outcome } from './output.ts'
-import { CommandError, UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface InviteFlags {
   account: string
@@ -28,15 +29,15 @@ export function inviteCommand(
 ): Promise<Outcome> {
   const email = parseAddress(address)
   const role = roles.find((each) => each === flags.role)
-  if (role === undefined) throw new UsageError(`The role is ${flags.role}. Use owner or member.`)
-  const name = flags.name === undefined ? null : nameGiven(flags.name)
+  if (role === undefined) throw usageError(`The role is ${flags.role}. Use owner or member.`)
+  const name = flags.name === undefined ? null : parseName(flags.name)
   return withDatabase(config, async (db) => {
     const account = await accountNamed(db, flags.account)
     const isMailed = config.mail !== null
     const invitation = { email, name, accountId: account.id, role, isMailed }
     const { outcome, userId } = await inviteUser(contextOf(db), invitation)
     if (outcome === 'disabled')
-      throw new CommandError(`${email} is disabled: run \`assay users enable ${email}\` first.`)
+      throw failure(`${email} is disabled: run \`assay users enable ${email}\` first.`)
     if (outcome === 'member already')
       return done({ ok: true, userId, changed: false }, [
         `${email} is a member of ${account.name} already: nothing changed`,
@@ -74,7 +75,7 @@ export function signInLinkCommand(config: Config, address: string): Promise<Outc
     const link = await printLink(contextOf(db), email)
     if (link.outcome === 'no such user') throw noUser(email)
     if (link.outcome === 'disabled')
-      throw new CommandError(`${email} is disabled: run \`assay users enable ${email}\` first.`)
+      throw failure(`${email} is disabled: run \`assay users enable ${email}\` first.`)
     const url = linkUrl(config.publicUrl, link.token)
     return done({ ok: true, url }, [
       url,
@@ -116,7 +117,7 @@ export function eraseCommand(
   return withDatabase(config, async (db) => {
     if (!flags.yes) {
       if ((await findUserByEmail(db, email)) === undefined) throw noUser(email)
-      throw new UsageError(
+      throw usageError(
         `This deletes ${email}, with memberships and sessions; accounts stay. It cannot be undone: repeat it with --yes.`,
       )
     }
@@ -126,36 +127,16 @@ export function eraseCommand(
   })
 }
 
-export function membersCommand(config: Config, named: string): Promise<Outcome> {
-  return withDatabase(config, async (db) => {
-    const account = await accountNamed(db, named)
-    const members = await findMembers(db, account.id)
-    const report = members.map(({ createdAt, disabledAt, ...member }) => ({
-      ...member,
-      createdAt: wireTime(createdAt),
-      disabledAt: disabledAt && wireTime(disabledAt),
-    }))
-    const lines = members.map(
-      ({ email, role, disabledAt }) =>
-        `${email}  ${role}${disabledAt === null ? '' : '  disabled'}`,
-    )
-    const none = [
-      `${account.name} has no member: \`assay users invite EMAIL --account ${account.id}\`.`,
-    ]
-    return done({ ok: true, members: report }, lines.length > 0 ? lines : none)
-  })
-}
-
 function contextOf(db: Db): ActionContext {
   return { db, actor: operator(), clock: systemClock }
 }
 
 function parseAddress(text: string): string {
   const email = parseEmail(text)
-  if (email === null) throw new UsageError(`${JSON.stringify(text)} is not a mail address.`)
+  if (email === null) throw usageError(`${JSON.stringify(text)} is not a mail address.`)
   return email
 }
 
-function noUser(email: string): CommandError {
-  return new CommandError(`No user has the address ${email}: \`assay users list\` shows them.`)
+function noUser(email: string): Failure {
+  return failure(`No user has the address ${email}: \`assay users list\` shows them.`)
 }

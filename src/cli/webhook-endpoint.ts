@@ -4,14 +4,14 @@ import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
+import { withDatabase } from './context.ts'
+import { usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { UsageError } from './run.ts'
 import { uuidForm } from './uuid-form.ts'
-import { withDatabase } from './with-database.ts'
 
-/** Throws `UsageError` where the text is no id. */
+/** Throws `Failure` where the text is no id. */
 export function endpointIdOf(text: string): string {
-  if (!uuidForm.test(text)) throw new UsageError('An endpoint is named by its id: a UUID.')
+  if (!uuidForm.test(text)) throw usageError('An endpoint is named by its id: a UUID.')
   return text.toLowerCase()
 }
 

@@ -1,5 +1,4 @@
 /** `assay webhooks create`: an endpoint for an account; the signing secret is shown this once. */
-
 import { openSecretsKeyring } from '../app/secrets-keyring.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
@@ -7,10 +6,10 @@ import { systemClock } from '../platform/clock.ts'
 import { createEndpoint } from '../webhooks/endpoints/create.ts'
 import { readEndpointRequest } from '../webhooks/endpoints/request.ts'
 import { wireEndpoint } from '../webhooks/endpoints/routes.ts'
-import { accountNamed } from './accounts.ts'
+import { withDatabase } from './context.ts'
+import { failure, usageError } from './fail.ts'
+import { accountNamed } from './names.ts'
 import { done, type Outcome } from './output.ts'
-import { CommandError, UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface CreateEndpointFlags {
   account: string
@@ -26,10 +25,10 @@ export function createEndpointCommand(
   const body = { url, events, ...(description === undefined ? {} : { description }) }
   const { rules } = config.webhooks
   const read = readEndpointRequest(body, rules, { allowHttp: rules.allowHttp })
-  if ('fault' in read) throw new UsageError(read.fault)
+  if ('fault' in read) throw usageError(read.fault)
   return withDatabase(config, async (db) => {
     const ring = await openSecretsKeyring(config)
-    if (ring === null) throw new CommandError('There is no key ring: set SECRETS_KEYRING.')
+    if (ring === null) throw failure('There is no key ring: set SECRETS_KEYRING.')
     const { id: userId } = await accountNamed(db, account)
     const now = systemClock()
     const wish = { userId, request: read.request, idempotencyKey: null, now }
@@ -49,7 +48,7 @@ export function createEndpointCommand(
       return made
     })
     if (creation.outcome !== 'created')
-      throw new CommandError(`The account has ${limits.activeMax} active endpoints, its maximum.`)
+      throw failure(`The account has ${limits.activeMax} active endpoints, its maximum.`)
     const { endpoint, signingSecret } = creation
     return done({ ok: true, endpoint: wireEndpoint(endpoint), signingSecret }, [
       `endpoint        ${endpoint.id}`,

@@ -2,10 +2,10 @@
 import type { Config } from '../config/config.ts'
 import { wireTime } from '../platform/clock.ts'
 import { findAttempts, type ShownAttempt } from '../webhooks/delivery/delivery-store.ts'
+import { withDatabase } from './context.ts'
+import { usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { UsageError } from './run.ts'
 import { endpointIdOf } from './webhook-endpoint.ts'
-import { withDatabase } from './with-database.ts'
 
 export function deliveriesCommand(
   config: Config,
@@ -14,7 +14,7 @@ export function deliveriesCommand(
 ): Promise<Outcome> {
   const endpointId = endpointIdOf(endpoint)
   const limit = /^\d{1,4}$/.test(flags.limit) ? Number(flags.limit) : 0
-  if (limit < 1 || limit > 1_000) throw new UsageError('--limit is a number from 1 to 1000.')
+  if (limit < 1 || limit > 1_000) throw usageError('--limit is a number from 1 to 1000.')
   return withDatabase(config, async (db) => {
     const deliveries = await findAttempts(db, { endpointId, owner: 'any', limit })
     if (deliveries === null) {

@@ -5,13 +5,13 @@ import { systemClock, wireTime } from '../platform/clock.ts'
 import { untilNothingStarts } from '../webhooks/delivery/start-window.ts'
 import { disableEndpoint } from '../webhooks/endpoints/disable.ts'
 import { wireEndpoint } from '../webhooks/endpoints/routes.ts'
+import { withDatabase } from './context.ts'
+import { usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { UsageError } from './run.ts'
 import { uuidForm } from './uuid-form.ts'
-import { withDatabase } from './with-database.ts'
 
 export function disableEndpointCommand(config: Config, endpointId: string): Promise<Outcome> {
-  if (!uuidForm.test(endpointId)) throw new UsageError('An endpoint is named by its id: a UUID.')
+  if (!uuidForm.test(endpointId)) throw usageError('An endpoint is named by its id: a UUID.')
   return withDatabase(config, async (db) => {
     const now = systemClock()
     const disabled = await db.transaction(async (tx) => {

@@ -11,10 +11,10 @@ import {
   findIdsOf,
   findNewestIds,
 } from '../webhooks/endpoints/store.ts'
-import { accountNamed } from './accounts.ts'
+import { withDatabase } from './context.ts'
+import { usageError } from './fail.ts'
+import { accountNamed } from './names.ts'
 import { done, type Outcome } from './output.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 export interface EndpointsFlags {
   account?: string
@@ -25,9 +25,9 @@ export interface EndpointsFlags {
 
 export function listEndpointsCommand(config: Config, flags: EndpointsFlags): Promise<Outcome> {
   const limit = /^\d{1,6}$/.test(flags.limit) ? Number(flags.limit) : 0
-  if (limit < 1) throw new UsageError('--limit takes a number from 1 to 999999.')
+  if (limit < 1) throw usageError('--limit takes a number from 1 to 999999.')
   if (flags.failing && flags.all)
-    throw new UsageError('--failing shows active endpoints; leave --all out.')
+    throw usageError('--failing shows active endpoints; leave --all out.')
   return withDatabase(config, async (db) => {
     if (flags.failing) return failingEndpoints(db, { account: flags.account, limit })
     const ids = await idsOf(db, { ...flags, limit })

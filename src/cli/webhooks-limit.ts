@@ -2,8 +2,8 @@
 import type { Config } from '../config/config.ts'
 import { lockEndpoint } from '../webhooks/delivery/endpoint-store.ts'
 import { type DeliveryLimits, setLimits } from '../webhooks/delivery/rate-store.ts'
+import { usageError } from './fail.ts'
 import type { Outcome } from './output.ts'
-import { UsageError } from './run.ts'
 import { changeEndpoint, refusalOf } from './webhook-endpoint.ts'
 
 export interface LimitFlags {
@@ -34,7 +34,7 @@ export function limitCommand(
 
 function limitsOf({ perSecond, atOnce }: LimitFlags): DeliveryLimits {
   if (perSecond === undefined && atOnce === undefined)
-    throw new UsageError('Give --per-second, --at-once or both.')
+    throw usageError('Give --per-second, --at-once or both.')
   return {
     ...(perSecond !== undefined && {
       perSecond: perSecond === 'off' ? null : countOf('--per-second', perSecond, perSecondMax),
@@ -45,7 +45,7 @@ function limitsOf({ perSecond, atOnce }: LimitFlags): DeliveryLimits {
 
 function countOf(name: string, text: string, max: number): number {
   const count = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : 0
-  if (count < 1 || count > max) throw new UsageError(`${name} takes a number from 1 to ${max}.`)
+  if (count < 1 || count > max) throw usageError(`${name} takes a number from 1 to ${max}.`)
   return count
 }
 

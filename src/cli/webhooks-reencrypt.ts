@@ -1,13 +1,12 @@
 /** `assay webhooks reencrypt`: every secret sealed under the first key of the ring, so that an older key can leave it. */
-
 import { openSecretsKeyring } from '../app/secrets-keyring.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { reencryptSecrets } from '../webhooks/endpoints/reencrypt.ts'
+import { withDatabase } from './context.ts'
+import { failure } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { CommandError } from './run.ts'
-import { withDatabase } from './with-database.ts'
 
 const batchMax = 500
 
@@ -17,7 +16,7 @@ export function reencryptCommand(config: Config): Promise<Outcome> {
     const ring = await openSecretsKeyring(config)
     const [kid] = ring?.keys() ?? []
     if (ring === null || kid === undefined)
-      throw new CommandError('There is no key ring: set SECRETS_KEYRING.')
+      throw failure('There is no key ring: set SECRETS_KEYRING.')
     let reencrypted = 0
     for (let count = batchMax; count === batchMax; reencrypted += count)
       count = await db.transaction(async (tx) => {

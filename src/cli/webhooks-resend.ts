@@ -2,8 +2,8 @@
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { replayDaysMax, replaySince, resendEvent } from '../webhooks/delivery/resend.ts'
+import { usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { UsageError } from './run.ts'
 import { changeEndpoint, refusalOf } from './webhook-endpoint.ts'
 
 export function resendCommand(config: Config, endpoint: string, eventId: string): Promise<Outcome> {
@@ -52,8 +52,8 @@ export async function replayCommand(
 function sinceOf(text: string, now: Date): Date {
   const since = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?Z)?$/.test(text) ? new Date(text) : null
   if (since === null || Number.isNaN(since.getTime()))
-    throw new UsageError('--since is a day or a time in UTC: 2026-05-14 or 2026-05-14T09:00:00Z.')
+    throw usageError('--since is a day or a time in UTC: 2026-05-14 or 2026-05-14T09:00:00Z.')
   if (since.getTime() < now.getTime() - replayDaysMax * dayMs)
-    throw new UsageError(`--since reaches back ${replayDaysMax} days at most.`)
+    throw usageError(`--since reaches back ${replayDaysMax} days at most.`)
   return since
 }

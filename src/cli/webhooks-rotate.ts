@@ -1,5 +1,4 @@
 /** `assay webhooks rotate-secret`: announces a new secret, or replaces a leaked one at once; the new one is shown once. */
-
 import { openSecretsKeyring } from '../app/secrets-keyring.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
@@ -10,8 +9,8 @@ import {
   replaceSecret,
   rotateSecret,
 } from '../webhooks/endpoints/rotate-secret.ts'
+import { failure, usageError } from './fail.ts'
 import type { Outcome } from './output.ts'
-import { CommandError, UsageError } from './run.ts'
 import { changeEndpoint, refusalOf } from './webhook-endpoint.ts'
 
 export interface RotateFlags {
@@ -27,20 +26,20 @@ export async function rotateSecretCommand(
 ): Promise<Outcome> {
   const announcedHours = parseAnnouncedHours(flags)
   if (flags.dropOld && announcedHours > 0)
-    throw new UsageError('--drop-old needs --now: until the new secret signs, the old one must.')
+    throw usageError('--drop-old needs --now: until the new secret signs, the old one must.')
   const ring = await openSecretsKeyring(config)
-  if (ring === null) throw new CommandError('There is no key ring: set SECRETS_KEYRING.')
+  if (ring === null) throw failure('There is no key ring: set SECRETS_KEYRING.')
   return flags.dropOld
     ? replaceNow(config, { endpoint, ring })
     : announce(config, { endpoint, ring, announcedHours })
 }
 
 function parseAnnouncedHours({ hours, now }: RotateFlags): number {
-  if (now && hours !== undefined) throw new UsageError('Give --now or --hours, not both.')
+  if (now && hours !== undefined) throw usageError('Give --now or --hours, not both.')
   if (now) return 0
   const announcedHours = /^\d{1,3}$/.test(hours ?? '24') ? Number(hours ?? '24') : -1
   if (announcedHours < 0 || announcedHours > announcedHoursMax)
-    throw new UsageError(`--hours is a number from 0 to ${announcedHoursMax}.`)
+    throw usageError(`--hours is a number from 0 to ${announcedHoursMax}.`)
   return announcedHours
 }
 

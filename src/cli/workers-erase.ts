@@ -1,5 +1,4 @@
 /** `assay workers erase`: for ever, and in one transaction. */
-
 import { createInterface } from 'node:readline'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
@@ -8,10 +7,10 @@ import { counted } from '../platform/counted.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { type Erased, eraseWorker } from '../privacy/erase-worker.ts'
 import { type ErasureReason, erasureReasons } from '../privacy/reasons.ts'
+import { withDatabase } from './context.ts'
+import { failure, unknownWorker, usageError } from './fail.ts'
 import { done, note, type Outcome } from './output.ts'
-import { actorGiven, unknownPerson, usernameGiven } from './person.ts'
-import { CommandError, UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
+import { actorGiven, usernameGiven } from './person.ts'
 
 export interface EraseFlags {
   reason: string
@@ -35,7 +34,7 @@ export async function eraseWorkerCommand(
       if (one !== null) await recordErasure(tx, one, { reason, at })
       return one
     })
-    if (erased === null) return unknownPerson(username)
+    if (erased === null) throw unknownWorker(username)
     const { credentialsErased, evidenceErased, reportsErased } = erased
     return done({ ok: true, ...erased }, [
       `${username} is erased: ${counted(evidenceErased, 'item')} of evidence and ${counted(reportsErased, 'report')} gone, ${counted(credentialsErased, 'credential')} revoked and gone.`,
@@ -46,7 +45,7 @@ export async function eraseWorkerCommand(
 
 function reasonOf(text: string): ErasureReason {
   const reason = erasureReasons.find((known) => known === text)
-  if (reason === undefined) throw new UsageError(`--reason is one of ${erasureReasons.join(', ')}`)
+  if (reason === undefined) throw usageError(`--reason is one of ${erasureReasons.join(', ')}`)
   return reason
 }
 
@@ -69,10 +68,10 @@ async function confirm(username: string): Promise<void> {
     process.stdin.destroy()
   }
   if (answered === null)
-    throw new UsageError(
+    throw usageError(
       'You cannot be asked: standard input is not a terminal. Nothing was changed. Pass --yes to erase without a question.',
     )
-  throw new CommandError('That is not the username. Nothing was changed.')
+  throw failure('That is not the username. Nothing was changed.')
 }
 
 async function recordErasure(

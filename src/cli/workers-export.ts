@@ -4,10 +4,10 @@ import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { exportWorker } from '../privacy/export-worker.ts'
+import { withDatabase } from './context.ts'
+import { unknownWorker, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { unknownPerson, usernameGiven } from './person.ts'
-import { UsageError } from './run.ts'
-import { withDatabase } from './with-database.ts'
+import { usernameGiven } from './person.ts'
 
 export function exportWorkerCommand(
   config: Config,
@@ -24,13 +24,13 @@ export function exportWorkerCommand(
       await recordAction(tx, { ...done, actor: operator() }, now)
       return found
     })
-    if (exported === null) return unknownPerson(username)
+    if (exported === null) throw unknownWorker(username)
     const text = `${JSON.stringify(exported, null, 2)}\n`
     if (out === '-') return done(exported, [text.trimEnd()])
     await writeFile(out, text, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
       const told = code === 'EEXIST' ? 'is there already' : `cannot be written (${code})`
-      throw new UsageError(`${out} ${told}`, { cause: error })
+      throw usageError(`${out} ${told}`, { cause: error })
     })
     return done({ ok: true, username, out }, [`All that is stored about ${username} is in ${out}.`])
   })

@@ -15,7 +15,7 @@ export interface WorkersImportFlags extends ImportFlags {
 }
 
 export function importWorkersCommand(config: Config, flags: WorkersImportFlags): Promise<Outcome> {
-  return importLines(config, flags, workersImport(actorGiven(flags.by)))
+  return importLines(flags, workersImport(actorGiven(flags.by)))
 }
 
 /** A hundred skills and a long biography fit. */
@@ -30,11 +30,15 @@ function workersImport(by: string): Import<Registration, 'created' | 'updated' |
     // Whom a username means is known when the lines before it are applied.
     concerns: ({ externalId, profile }) =>
       externalId === null ? null : [`id ${externalId}`, `name ${profile.username}`],
-    apply: async (tx, registrations, now) => {
-      const registered = await registerWorkers(tx, registrations, { by, at: now })
-      await recordImport(tx, registered, now)
-      return registered.map((answer) => ('refused' in answer ? answer : { result: answer.outcome }))
-    },
+    apply: (context, registrations) =>
+      context.db.transaction(async (tx) => {
+        const now = context.clock()
+        const registered = await registerWorkers(tx, registrations, { by, at: now })
+        await recordImport(tx, registered, now)
+        return registered.map((answer) =>
+          'refused' in answer ? answer : { result: answer.outcome },
+        )
+      }),
   }
 }
 

@@ -9,16 +9,17 @@ import { identityAt } from '../workers/identity-state.ts'
 import { missingFor } from '../workers/onboard.ts'
 import { type Permission, permissions } from '../workers/schema.ts'
 import { findWorkers, type Worker } from '../workers/store.ts'
+import { withDatabase } from './context.ts'
+import { unknownWorker } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { unknownPerson, usernameGiven } from './person.ts'
-import { oneLine } from './told-result.ts'
-import { withDatabase } from './with-database.ts'
+import { usernameGiven } from './person.ts'
+import { oneLine } from './render.ts'
 
 export function showWorkerCommand(config: Config, given: string): Promise<Outcome> {
   const username = usernameGiven(given)
   return withDatabase(config, async (db) => {
     const [person] = await findWorkers(db, { usernames: [username] })
-    if (person === undefined) return unknownPerson(username)
+    if (person === undefined) throw unknownWorker(username)
     const disputes = await findDisputes(db, await findWorkerDisputeIds(db, person.workerId))
     const open = disputes.filter(({ endedAt }) => endedAt === null)
     const [active] = await findActiveSnapshots(db, [person.workerId])

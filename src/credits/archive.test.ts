@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { newKey, type TestKey } from '../../test/support/build/keys.ts'
 import { untilItWaits } from '../../test/support/fault/in-turn.ts'
 import fc from '../../test/support/oracle/fc.ts'
@@ -274,7 +275,7 @@ test('an entry of an archived month is entered and counted; an operator’s refe
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   const grant = { accountId: key.accountId, kind: 'grant', delta: 5, reason: 'x' } as const
-  const enter = () => db.transaction((tx) => enterCredits(tx, { ...grant, reference: 'INV-1' }))
+  const enter = () => enterCredits(contextAt(db), { ...grant, reference: 'INV-1' })
   assert.equal((await enter()).outcome, 'entered')
   const gone = await charge(db, key, '2026-01')
   await brokenBooks(db, true)

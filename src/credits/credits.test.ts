@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { newKey, type TestKey } from '../../test/support/build/keys.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
+import { contextWithin } from '../audit/action.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { type Entry, enterCredits } from './credits.ts'
 
@@ -14,7 +16,7 @@ test('an operator’s reference is entered once: the same entry again is reporte
   const [key, other] = [await newKey(db, { credits: 2 }), await newKey(db)]
   const enter = (over: Partial<Entry>) => {
     const entry = { accountId: key.accountId, kind: 'adjustment', delta: -2, reason: 'x' } as const
-    return db.transaction((tx) => enterCredits(tx, { ...entry, reference: 'R-1', ...over }))
+    return enterCredits(contextAt(db), { ...entry, reference: 'R-1', ...over })
   }
   assert.deepEqual(await enter({}), { outcome: 'entered', balance: 0 })
   assert.deepEqual(await enter({}), { outcome: 'entered before' })
@@ -33,7 +35,13 @@ test('of two accounts that are entered with one reference at once, only one gets
   const enter =
     ({ accountId }: TestKey) =>
     (tx: Tx) =>
-      enterCredits(tx, { accountId, kind: 'grant', delta: 1, reason: 'x', reference: 'R-3' })
+      enterCredits(contextWithin(tx, { actor: 'test', now: new Date() }), {
+        accountId,
+        kind: 'grant',
+        delta: 1,
+        reason: 'x',
+        reference: 'R-3',
+      })
   const [first, second] = await inTurn(db, enter(keys[0] as TestKey), () =>
     db.transaction(enter(keys[1] as TestKey)),
   )

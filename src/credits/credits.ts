@@ -1,5 +1,6 @@
-/** Enters grants and adjustments of operators into the ledger, inside the caller's transaction. */
+/** Enters grants and adjustments of operators into the ledger. */
 import { randomUUID } from 'node:crypto'
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Tx } from '../platform/db/db.ts'
 import {
   findOperatorEntry,
@@ -26,7 +27,18 @@ export type Entered =
   | { outcome: 'too little'; balance: number }
 
 /** Enters `delta` whole credits. Only an adjustment may be below 0. */
-export async function enterCredits(tx: Tx, { reference, ...entry }: Entry): Promise<Entered> {
+export function enterCredits(context: ActionContext, entry: Entry): Promise<Entered> {
+  const { accountId, kind, delta } = entry
+  const action = kind === 'grant' ? 'credits.granted' : 'credits.adjusted'
+  return audited(context, action, async (tx) => {
+    const entered = await enter(tx, entry)
+    if (entered.outcome !== 'entered') return unchanged(entered)
+    const details = { credits: delta, balance: entered.balance }
+    return changed(entered, { subjects: [accountId], details })
+  })
+}
+
+async function enter(tx: Tx, { reference, ...entry }: Entry): Promise<Entered> {
   await insertCreditAccount(tx, entry.accountId)
   const account = await lockCreditAccount(tx, entry.accountId)
   if (account === undefined) throw new Error('a credit account that was just made is not there')

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { newKey, type TestKey } from '../../test/support/build/keys.ts'
 import { inTurn, untilItWaits } from '../../test/support/fault/in-turn.ts'
 import fc from '../../test/support/oracle/fc.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
-import { revokeKey } from '../access/manage.ts'
+import { revokeApiKey } from '../access/manage.ts'
 import { systemClock } from '../platform/clock.ts'
 import { openDb, type Queryable, sql } from '../platform/db/db.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
@@ -171,7 +172,7 @@ test('a debit with `provenFor` is charged only if its key is valid, has the scop
     await rich({ scopes: ['candidates:read'] }),
     await rich({ allowedFrom: ['192.0.2.0/24'] }),
   ]
-  await db.transaction((tx) => revokeKey(tx, revoked.keyId, now))
+  await revokeApiKey(contextAt(db, now), revoked.keyId)
   const unknown = { ...sound, keyId: revoked.accountId }
   const keys = [sound, revoked, expired, narrow, restricted, unknown, sound]
   const batch = keys.map((key) => ({ ...debitOf(key), provenFor: 'scores:read' }))
@@ -309,7 +310,7 @@ test('grants, adjustments, batched charges and refunds leave the same balances a
           if (one.delta === 0) continue
           const kind = one.delta > 0 ? 'grant' : 'adjustment'
           const entry = { accountId, kind, delta: one.delta, reason: 'model' } as const
-          const { outcome } = await db.transaction((tx) => enterCredits(tx, entry))
+          const { outcome } = await enterCredits(contextAt(db), entry)
           const fits = (model[one.who] as number) + one.delta >= 0
           assert.equal(outcome, fits ? 'entered' : 'too little')
           if (fits) (model[one.who] as number) += one.delta

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { newKey, type TestKey } from '../../test/support/build/keys.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { eventually } from '../../test/support/start/processes.ts'
@@ -220,7 +221,7 @@ test('a refused purchase was not made: it costs as soon as the account has credi
   })
   const { accountId } = key
   const grant = { accountId, kind: 'grant', delta: 5, reason: 'more' } as const
-  await db.transaction((tx) => enterCredits(tx, grant))
+  await enterCredits(contextAt(db), grant)
   assert.deepEqual(await desk.charge(callOf(key, { purchase })), { charged: 2, remaining: 4 })
 })
 

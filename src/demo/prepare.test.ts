@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { isApiKey } from '../access/api-key.ts'
 import { findAccount } from '../access/store.ts'
@@ -16,7 +17,7 @@ import { parseKeyring } from '../platform/crypto/keyring.ts'
 import { type Db, openDb, sql } from '../platform/db/db.ts'
 import { makeKeyFile } from '../score-credentials/key-files.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
-import { createKey } from '../score-credentials/rotate-keys.ts'
+import { createSigningKey } from '../score-credentials/rotate-keys.ts'
 import { signatureCache } from '../score-credentials/signature-cache.ts'
 import { findStatuses } from '../score-credentials/store.ts'
 import { trustOf } from '../score-credentials/trust.ts'
@@ -293,7 +294,7 @@ test('files of an earlier database are made anew', async () => {
 test('a database with a key of the operator gets no other key, even one that is a minute old', async () => {
   const { db, config, dataDir } = await demoPlace()
   const kid = await makeKeyFile(config.signingKeysDir)
-  await createKey(db, kid, new Date(now.getTime() - 60_000))
+  await createSigningKey(contextAt(db, new Date(now.getTime() - 60_000)), kid)
   await prepareDemo({ config, db, now, ...making })
   assert.deepEqual(
     (await findKeys(db)).map((key) => key.kid),
@@ -305,7 +306,7 @@ test('a database with a key of the operator gets no other key, even one that is 
 test('an active key whose file is elsewhere is said, and nothing is made', async () => {
   const { db, config, dataDir } = await demoPlace()
   const kid = await makeKeyFile(join(dataDir, 'elsewhere'))
-  await createKey(db, kid, now)
+  await createSigningKey(contextAt(db, now), kid)
   await assert.rejects(prepareDemo({ config, db, now, ...making }), new RegExp(kid))
   assert.equal(existsSync(config.signingKeysDir), false)
 })

@@ -3,6 +3,7 @@
  * evidence of it for recomputation.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Refused } from './line-reader.ts'
 import { markWorkersOfSource } from './recomputation-store.ts'
@@ -13,6 +14,30 @@ import { insertSource, insertSourceChange, lockSource, updateSource } from './so
 export type Registered =
   | { result: 'registered' | 'changed' | 'unchanged'; source: Source }
   | Refused
+
+/**
+ * Registers or changes sources, all in one transaction. The history of a source keeps `by`; the
+ * audit log names the actor of the context.
+ */
+export function registerSources(
+  context: ActionContext,
+  lines: readonly SourceLine[],
+  by: string,
+): Promise<Registered[]> {
+  return audited(context, 'sources.registered', async (tx, now) => {
+    const answers: Registered[] = []
+    for (const line of lines) answers.push(await registerSource(tx, line, { actor: by, now }))
+    const [registered, altered] = [idsOf(answers, 'registered'), idsOf(answers, 'changed')]
+    const subjects = [...registered, ...altered]
+    if (subjects.length === 0) return unchanged(answers)
+    const details = { registered: registered.length, changed: altered.length }
+    return changed(answers, { subjects, details })
+  })
+}
+
+function idsOf(answers: readonly Registered[], result: 'registered' | 'changed'): string[] {
+  return answers.flatMap((one) => ('result' in one && one.result === result ? one.source.id : []))
+}
 
 /**
  * Registers or changes a source. The source, its history and the marks commit together. The history

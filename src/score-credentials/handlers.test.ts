@@ -1,6 +1,7 @@
 /** Every handler with each of its statuses, on a real database and without the HTTP server. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import {
   changed,
   inside,
@@ -15,19 +16,14 @@ import {
   signerOf,
   vector,
 } from '../../test/support/build/credentials.ts'
-import {
-  issueOne,
-  issuer,
-  revokeSigningKey,
-  testRegistry,
-} from '../../test/support/build/registry.ts'
+import { issueOne, issuer, testRegistry } from '../../test/support/build/registry.ts'
 import { openDb } from '../platform/db/db.ts'
 import { type Answer, anybody } from '../platform/http/endpoint.ts'
 import { scoreCredentialHandlers } from './handlers.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { openRegistryCache } from './registry-cache.ts'
 import { revokeCredentials } from './revoke.ts'
-import { createKey, rotateKeys } from './rotate-keys.ts'
+import { createSigningKey, revokeSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { vcSha256Of } from './trust.ts'
 
 const registry = await testRegistry()
@@ -144,17 +140,17 @@ test('the key endpoints follow a rotation and a revocation at the next refresh',
     const didOf = async () => bodyOf(await call('getDidDocument', {}, own.handlers))
     const keyOf = (kid: string) =>
       call('getScoreCredentialPublicKey', { query: { kid } }, own.handlers)
-    await createKey(own.db, next.kid, issuedAt)
+    await createSigningKey(contextAt(own.db, issuedAt), next.kid)
     await own.refresh()
     const published = await didOf()
     const names = [signer, next].map(({ kid }) => `${origin.issuer}#${kid}`)
     assert.deepEqual(published.assertionMethod, names, 'a pending key is published before it signs')
-    await rotateKeys(own.db, now, { atOnce: true })
+    await rotateSigningKeys(contextAt(own.db, now), { atOnce: true })
     await own.refresh()
     const active = bodyOf(await call('getScoreCredentialPublicKey', {}, own.handlers))
     assert.equal(inside(active, 'verificationMethod').id, names[1])
     assert.equal(inside(bodyOf(await keyOf(signer.kid)), 'verificationMethod').id, names[0])
-    await revokeSigningKey(own.db, signer.kid, now)
+    await revokeSigningKey(contextAt(own.db, now), signer.kid)
     await own.refresh()
     const did = await didOf()
     assert.deepEqual(did.assertionMethod, [names[1]])
@@ -330,8 +326,8 @@ test('200: the verifier reports a revoked credential', async () => {
 test('200: a credential is valid at once if its key is younger than the last refresh', async () => {
   await withOwnRegistry(async (own) => {
     const next = signerOf(8)
-    await createKey(own.db, next.kid, issuedAt)
-    await rotateKeys(own.db, issuedAt, { atOnce: true })
+    await createSigningKey(contextAt(own.db, issuedAt), next.kid)
+    await rotateSigningKeys(contextAt(own.db, issuedAt), { atOnce: true })
     const { credential } = await issueOne(own.db, {}, { ...issuer, signer: next })
     const answer = await call('verifyScoreCredential', { body: credential }, own.handlers)
     assert.equal(bodyOf(answer).valid, true)
@@ -341,13 +337,13 @@ test('200: a credential is valid at once if its key is younger than the last ref
 test('200: a key that is cached as pending verifies as soon as it is active, and not before', async () => {
   await withOwnRegistry(async (own) => {
     const next = signerOf(8)
-    await createKey(own.db, next.kid, issuedAt)
+    await createSigningKey(contextAt(own.db, issuedAt), next.kid)
     await own.refresh()
     const early = sign(vector.payload, { by: next })
     const before = await call('verifyScoreCredential', { body: early }, own.handlers)
     assert.equal(bodyOf(before).reason, 'unknown_key')
     assert.equal(bodyOf(before).signatureValid, false)
-    await rotateKeys(own.db, issuedAt, { atOnce: true })
+    await rotateSigningKeys(contextAt(own.db, issuedAt), { atOnce: true })
     const { credential } = await issueOne(own.db, {}, { ...issuer, signer: next })
     const after = await call('verifyScoreCredential', { body: credential }, own.handlers)
     assert.equal(bodyOf(after).valid, true)

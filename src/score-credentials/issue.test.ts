@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import {
   inside,
   issuedAt,
@@ -25,7 +26,7 @@ import {
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { issueCredentials, tendLists } from './issue.ts'
 import { findOpenListIds } from './list-store.ts'
-import { createKey, rotateKeys } from './rotate-keys.ts'
+import { createSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { listFillMax, listLength, openListsWanted } from './status-list.ts'
 import { findCredentials } from './store.ts'
 
@@ -189,8 +190,8 @@ test('a signer whose key is not active issues nothing, because its signatures wo
   await assert.rejects(issueOne(db, {}, { ...issuer, signer: signerOf(9) }), /is not registered/)
   const own = await testRegistry()
   try {
-    await createKey(own.db, signerOf(8).kid, keySince)
-    await rotateKeys(own.db, now, { atOnce: true })
+    await createSigningKey(contextAt(own.db, keySince), signerOf(8).kid)
+    await rotateSigningKeys(contextAt(own.db, now), { atOnce: true })
     await assert.rejects(issueOne(own.db), /is retired, not active/)
     assert.equal(
       (await issueOne(own.db, {}, { ...issuer, signer: signerOf(8) })).vcSha256.length,

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { issuedAt, type Json, now, origin, signerOf } from '../../test/support/build/credentials.ts'
 import {
   bitIn,
@@ -19,7 +20,7 @@ import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { originOf } from './payload.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { revokeCredentials } from './revoke.ts'
-import { createKey, rotateKeys } from './rotate-keys.ts'
+import { createSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { listRefreshSeconds } from './status-list.ts'
 
 const registry = await testRegistry()
@@ -272,8 +273,8 @@ test('a list keeps its issuer: a publisher signs lists of another origin only if
 })
 
 test('a publisher whose key is not active publishes nothing, and the lists stay due', async () => {
-  await createKey(db, signerOf(8).kid, keySince)
-  await rotateKeys(db, now, { atOnce: true })
+  await createSigningKey(contextAt(db, keySince), signerOf(8).kid)
+  await rotateSigningKeys(contextAt(db, now), { atOnce: true })
   await client.query('update status_lists set refresh_at = $1', [issuedAt])
   await assert.rejects(publishDueLists(db, issuer, issuedAt), /is retired, not active/)
   const renewed = await publishDueLists(db, { origin, signer: signerOf(8) }, issuedAt)

@@ -1,6 +1,7 @@
 /** The registry cache: the content it serves without a read, and until when. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import {
   issuedAt,
   now,
@@ -9,13 +10,7 @@ import {
   signer,
   signerOf,
 } from '../../test/support/build/credentials.ts'
-import {
-  issueOne,
-  issuer,
-  keySince,
-  revokeSigningKey,
-  testRegistry,
-} from '../../test/support/build/registry.ts'
+import { issueOne, issuer, keySince, testRegistry } from '../../test/support/build/registry.ts'
 import type { Db } from '../platform/db/db.ts'
 import { tendLists } from './issue.ts'
 import { findOpenListIds } from './list-store.ts'
@@ -23,7 +18,7 @@ import { proofForms } from './proof.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { openRegistryCache } from './registry-cache.ts'
 import { revokeCredentials } from './revoke.ts'
-import { createKey, rotateKeys } from './rotate-keys.ts'
+import { createSigningKey, revokeSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { listValiditySeconds } from './status-list.ts'
 
 const registry = await testRegistry()
@@ -158,13 +153,13 @@ test('a refresh shows a rotation and a revoked key; arrays are replaced, never c
     'nothing changed: the same array, so documents made of it stay',
   )
   const next = signerOf(8)
-  await createKey(db, next.kid, keySince)
-  await rotateKeys(db, now, { atOnce: true })
+  await createSigningKey(contextAt(db, keySince), next.kid)
+  await rotateSigningKeys(contextAt(db, now), { atOnce: true })
   assert.equal(registryCache.activeKey()?.kid, signer.kid)
   await registryCache.refresh()
   assert.equal(registryCache.activeKey()?.kid, next.kid)
   assert.equal(keys.length, 1)
-  await revokeSigningKey(db, next.kid, now)
+  await revokeSigningKey(contextAt(db, now), next.kid)
   await registryCache.refresh()
   assert.equal(registryCache.activeKey(), undefined)
 })

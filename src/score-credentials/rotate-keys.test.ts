@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { now, origin, signer, signerOf } from '../../test/support/build/credentials.ts'
 import {
   issueOne,
@@ -12,22 +13,22 @@ import {
   liveVerdict,
   newScores,
   publishedBit,
-  revokeSigningKey,
 } from '../../test/support/build/registry.ts'
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { crossing, inTurn, untilItWaits } from '../../test/support/fault/in-turn.ts'
 import { type TestDatabase, testDatabase } from '../../test/support/start/database.ts'
+import { contextWithin } from '../audit/action.ts'
 import { type Db, sql } from '../platform/db/db.ts'
 import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { findKeys } from './key-store.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { revokeCredentials, revokeDigests } from './revoke.ts'
 import {
-  createKey,
+  createSigningKey,
   publishedBeforeUseSeconds,
   revokeCredentialsOfKey,
-  revokeKey,
-  rotateKeys,
+  revokeSigningKey,
+  rotateSigningKeys,
 } from './rotate-keys.ts'
 import { kidOf } from './signing-key.ts'
 import { findStatuses } from './store.ts'
@@ -56,8 +57,8 @@ const seconds = (from: Date, by: number) => new Date(from.getTime() + by * 1_000
 
 test('the first key is active at once, the next is pending', async () => {
   const db = await emptyRegistry()
-  assert.equal((await createKey(db, signer.kid, keySince)).state, 'active')
-  assert.equal((await createKey(db, second.kid, now)).state, 'pending')
+  assert.equal((await createSigningKey(contextAt(db, keySince), signer.kid)).state, 'active')
+  assert.equal((await createSigningKey(contextAt(db, now), second.kid)).state, 'pending')
   const states = (await findKeys(db)).map((key) => [key.kid, key.state, key.activatedAt])
   assert.deepEqual(states, [
     [signer.kid, 'active', keySince],
@@ -67,14 +68,17 @@ test('the first key is active at once, the next is pending', async () => {
 
 test('registering a key again changes nothing', async () => {
   const db = await emptyRegistry()
-  await createKey(db, signer.kid, keySince)
-  const again = await createKey(db, signer.kid, now)
+  await createSigningKey(contextAt(db, keySince), signer.kid)
+  const again = await createSigningKey(contextAt(db, now), signer.kid)
   assert.deepEqual([again.state, again.createdAt], ['active', keySince])
 })
 
 test('of two first keys registered concurrently, one is active and one pending', async () => {
   const db = await emptyRegistry()
-  await Promise.all([createKey(db, signer.kid, now), createKey(db, second.kid, now)])
+  await Promise.all([
+    createSigningKey(contextAt(db, now), signer.kid),
+    createSigningKey(contextAt(db, now), second.kid),
+  ])
   const states = (await findKeys(db)).map((key) => key.state)
   assert.deepEqual([...states].sort(), ['active', 'pending'])
 })
@@ -83,11 +87,11 @@ test('refused: a kid of an unsound Ed25519 key is not stored', async () => {
   const db = await emptyRegistry()
   const identity = Buffer.alloc(32)
   identity[0] = 1
-  await assert.rejects(createKey(db, kidOf(identity), now), {
+  await assert.rejects(createSigningKey(contextAt(db, now), kidOf(identity)), {
     name: 'KeyRefused',
     message: /small order/,
   })
-  await assert.rejects(createKey(db, 'z6Mk', now), {
+  await assert.rejects(createSigningKey(contextAt(db, now), 'z6Mk'), {
     name: 'KeyRefused',
     message: /not an Ed25519/,
   })
@@ -96,12 +100,12 @@ test('refused: a kid of an unsound Ed25519 key is not stored', async () => {
 
 test('a rotation is rejected until caches hold the new key, exact to the second', async () => {
   const db = await emptyRegistry()
-  await createKey(db, signer.kid, keySince)
-  await createKey(db, second.kid, now)
+  await createSigningKey(contextAt(db, keySince), signer.kid)
+  await createSigningKey(contextAt(db, now), second.kid)
   const readyAt = seconds(now, publishedBeforeUseSeconds)
-  const early = await rotateKeys(db, seconds(readyAt, -1), { atOnce: false })
+  const early = await rotateSigningKeys(contextAt(db, seconds(readyAt, -1)), { atOnce: false })
   assert.deepEqual(early, { outcome: 'too_early', readyAt })
-  const rotated = await rotateKeys(db, readyAt, { atOnce: false })
+  const rotated = await rotateSigningKeys(contextAt(db, readyAt), { atOnce: false })
   assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: signer.kid })
   const [old, active] = await findKeys(db)
   assert.deepEqual([old?.state, old?.retiredAt], ['retired', readyAt])
@@ -110,25 +114,29 @@ test('a rotation is rejected until caches hold the new key, exact to the second'
 
 test('a rotation with atOnce does not wait', async () => {
   const db = await emptyRegistry()
-  await createKey(db, signer.kid, keySince)
-  await createKey(db, second.kid, now)
-  assert.equal((await rotateKeys(db, now, { atOnce: true })).outcome, 'rotated')
+  await createSigningKey(contextAt(db, keySince), signer.kid)
+  await createSigningKey(contextAt(db, now), second.kid)
+  assert.equal((await rotateSigningKeys(contextAt(db, now), { atOnce: true })).outcome, 'rotated')
 })
 
 test('a rotation without a pending key changes nothing', async () => {
   const db = await emptyRegistry()
-  assert.deepEqual(await rotateKeys(db, now, { atOnce: true }), { outcome: 'no_pending_key' })
-  await createKey(db, signer.kid, keySince)
-  assert.deepEqual(await rotateKeys(db, now, { atOnce: true }), { outcome: 'no_pending_key' })
+  assert.deepEqual(await rotateSigningKeys(contextAt(db, now), { atOnce: true }), {
+    outcome: 'no_pending_key',
+  })
+  await createSigningKey(contextAt(db, keySince), signer.kid)
+  assert.deepEqual(await rotateSigningKeys(contextAt(db, now), { atOnce: true }), {
+    outcome: 'no_pending_key',
+  })
 })
 
 test('five concurrent rotations activate each pending key once and leave one key active', async () => {
   const db = await emptyRegistry()
-  await createKey(db, signer.kid, keySince)
-  await createKey(db, second.kid, now)
-  await createKey(db, third.kid, seconds(now, 1))
+  await createSigningKey(contextAt(db, keySince), signer.kid)
+  await createSigningKey(contextAt(db, now), second.kid)
+  await createSigningKey(contextAt(db, seconds(now, 1)), third.kid)
   const outcomes = await Promise.all(
-    Array.from({ length: 5 }, () => rotateKeys(db, now, { atOnce: true })),
+    Array.from({ length: 5 }, () => rotateSigningKeys(contextAt(db, now), { atOnce: true })),
   )
   assert.equal(outcomes.filter(({ outcome }) => outcome === 'rotated').length, 2)
   const states = (await findKeys(db)).map((key) => key.state)
@@ -137,12 +145,12 @@ test('five concurrent rotations activate each pending key once and leave one key
 
 test('credentials of the first key verify after two rotations', async () => {
   const db = await emptyRegistry()
-  await createKey(db, signer.kid, keySince)
+  await createSigningKey(contextAt(db, keySince), signer.kid)
   await tendLists(db, issuer, keySince)
   const first = await issueOne(db)
   for (const next of [second, third]) {
-    await createKey(db, next.kid, now)
-    await rotateKeys(db, now, { atOnce: true })
+    await createSigningKey(contextAt(db, now), next.kid)
+    await rotateSigningKeys(contextAt(db, now), { atOnce: true })
     const issued = await issueOne(db, { issuedAt: now }, { ...issuer, signer: next })
     assert.equal((await liveVerdict(db, issued.credential)).valid, true)
   }
@@ -153,15 +161,15 @@ test('credentials of the first key verify after two rotations', async () => {
 
 test('a revoked key fails its own credentials and no others, and signs no published list', async () => {
   const db = await emptyRegistry()
-  await createKey(db, signer.kid, keySince)
+  await createSigningKey(contextAt(db, keySince), signer.kid)
   await tendLists(db, issuer, now)
   const stolen = await issueOne(db)
-  await createKey(db, second.kid, now)
-  await rotateKeys(db, now, { atOnce: true })
+  await createSigningKey(contextAt(db, now), second.kid)
+  await rotateSigningKeys(contextAt(db, now), { atOnce: true })
   const sound = { ...issuer, signer: second }
   const kept = await issueOne(db, { issuedAt: now }, sound)
   assert.equal(await publishDueLists(db, sound, now), 0)
-  assert.equal(await revokeSigningKey(db, signer.kid, now), true)
+  assert.equal(await revokeSigningKey(contextAt(db, now), signer.kid), true)
   assert.equal((await liveVerdict(db, stolen.credential)).reason, 'key_revoked')
   assert.equal((await liveVerdict(db, kept.credential)).valid, true)
   assert.deepEqual([await statusOf(db, stolen), await statusOf(db, kept)], [now, null])
@@ -177,10 +185,10 @@ test('a revoked key fails its own credentials and no others, and signs no publis
 
 test('a key is revoked once and for ever, and an unknown key cannot be revoked', async () => {
   const db = await emptyRegistry()
-  await createKey(db, signer.kid, keySince)
-  assert.equal(await revokeSigningKey(db, second.kid, now), false)
-  assert.equal(await revokeSigningKey(db, signer.kid, now), true)
-  assert.equal(await revokeSigningKey(db, signer.kid, seconds(now, 5)), false)
+  await createSigningKey(contextAt(db, keySince), signer.kid)
+  assert.equal(await revokeSigningKey(contextAt(db, now), second.kid), false)
+  assert.equal(await revokeSigningKey(contextAt(db, now), signer.kid), true)
+  assert.equal(await revokeSigningKey(contextAt(db, seconds(now, 5)), signer.kid), false)
   const [key] = await findKeys(db)
   assert.deepEqual([key?.state, key?.revokedAt], ['revoked', now])
   const reopen = { name: 'reopen', text: 'update signing_keys set revoked_at = now()', values: [] }
@@ -193,20 +201,19 @@ test('a key is revoked once and for ever, and an unknown key cannot be revoked',
  */
 async function rotatedRegistry() {
   const db = await emptyRegistry()
-  await createKey(db, signer.kid, keySince)
+  await createSigningKey(contextAt(db, keySince), signer.kid)
   await tendLists(db, issuer, now)
   const stolen = await issueOne(db)
-  await createKey(db, second.kid, now)
-  await rotateKeys(db, now, { atOnce: true })
+  await createSigningKey(contextAt(db, now), second.kid)
+  await rotateSigningKeys(contextAt(db, now), { atOnce: true })
   return { db, stolen, sound: { ...issuer, signer: second } }
 }
 
 test('credentials kept at the revocation of their key can be revoked later, once and for ever', async () => {
   const { db, stolen, sound } = await rotatedRegistry()
-  const revokeKept = (at: Date) =>
-    db.transaction((tx) => revokeCredentialsOfKey(tx, signer.kid, at))
+  const revokeKept = (at: Date) => revokeCredentialsOfKey(contextAt(db, at), signer.kid)
   assert.equal(await revokeKept(now), false, 'the key is not revoked')
-  await db.transaction((tx) => revokeKey(tx, signer.kid, { now, keepCredentials: true }))
+  await revokeSigningKey(contextAt(db, now), signer.kid, { keepCredentials: true })
   await publishDueLists(db, sound, now)
   assert.equal((await liveVerdict(db, stolen.credential)).reason, 'key_revoked')
   assert.deepEqual([await statusOf(db, stolen), await publishedBit(db, stolen)], [null, false])
@@ -230,7 +237,7 @@ test('the earlier time counts if a credential is revoked both by itself and with
   const revokeAt = (issued: IssuedCredential, time: Date) =>
     revokeCredentials(db, { vcSha256s: [Buffer.from(issued.vcSha256, 'hex')] }, time)
   await revokeAt(early, before)
-  for (const kid of [signer.kid, second.kid]) await revokeSigningKey(db, kid, at)
+  for (const kid of [signer.kid, second.kid]) await revokeSigningKey(contextAt(db, at), kid)
   const [row] = await revokeAt(stolen, after)
   assert.deepEqual([row?.revokedAt, row?.now], [at, false], 'the key came first')
   const [again] = await revokeAt(early, after)
@@ -243,11 +250,11 @@ test('a key revocation waits for an issuing transaction, and the next lists show
   const [[issued], revoked] = await inTurn(
     db,
     (tx) => issueCredentials(tx, sound, newScores(1, { issuedAt: now })),
-    () => revokeSigningKey(db, second.kid, now),
+    () => revokeSigningKey(contextAt(db, now), second.kid),
   )
   assert.equal(revoked, true)
   assert.ok(issued !== undefined)
-  await createKey(db, third.kid, now)
+  await createSigningKey(contextAt(db, now), third.kid)
   await publishDueLists(db, { ...issuer, signer: third }, now)
   assert.deepEqual([await statusOf(db, issued), await publishedBit(db, issued)], [now, true])
 })
@@ -258,7 +265,7 @@ test('a waiting key revocation precedes later issuing transactions', async () =>
   const { revoking, late } = await db.transaction(async (tx) => {
     await issueCredentials(tx, sound, newScores(1, { issuedAt: now }))
     await issueNow()
-    const revoking = revokeSigningKey(db, second.kid, now)
+    const revoking = revokeSigningKey(contextAt(db, now), second.kid)
     await untilItWaits(db, revoking)
     return { revoking, late: assert.rejects(issueNow(), /is revoked, not active/) }
   })
@@ -275,7 +282,7 @@ test('a key revocation does not deadlock with a transaction that revokes a crede
       first: (tx) => revokeDigests(tx, [Buffer.from(wrong.vcSha256, 'hex')], now),
       second: (tx) => issueCredentials(tx, sound, newScores(1, { issuedAt: now })),
     },
-    (tx) => revokeKey(tx, second.kid, { now }),
+    (tx) => revokeSigningKey(contextWithin(tx, { actor: 'test', now }), second.kid),
   )
   assert.equal(revoked, true)
 })
@@ -290,7 +297,7 @@ test('a connection lost between any two statements leaves key, credentials and l
   const before = await look()
   const cut = await cutOffEverywhere(
     db,
-    (bounded) => revokeSigningKey(bounded, signer.kid, now),
+    (bounded) => revokeSigningKey(contextAt(bounded, now), signer.kid),
     async (cutOff) => {
       if (cutOff) assert.deepEqual(await look(), before)
     },
@@ -302,22 +309,22 @@ test('a connection lost between any two statements leaves key, credentials and l
 
 test('after the active key is revoked, the pending key takes over without waiting, or a new key is active at once', async () => {
   const db = await emptyRegistry()
-  await createKey(db, signer.kid, keySince)
-  await createKey(db, second.kid, now)
-  await revokeSigningKey(db, signer.kid, now)
-  const rotated = await rotateKeys(db, now, { atOnce: false })
+  await createSigningKey(contextAt(db, keySince), signer.kid)
+  await createSigningKey(contextAt(db, now), second.kid)
+  await revokeSigningKey(contextAt(db, now), signer.kid)
+  const rotated = await rotateSigningKeys(contextAt(db, now), { atOnce: false })
   assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: null })
-  await revokeSigningKey(db, second.kid, now)
-  assert.equal((await createKey(db, third.kid, now)).state, 'active')
+  await revokeSigningKey(contextAt(db, now), second.kid)
+  assert.equal((await createSigningKey(contextAt(db, now), third.kid)).state, 'active')
 })
 
 test('after the active key is revoked, a new key is pending behind the one that is pending already', async () => {
   const db = await emptyRegistry()
-  await createKey(db, signer.kid, keySince)
-  await createKey(db, second.kid, now)
-  await revokeSigningKey(db, signer.kid, now)
-  assert.equal((await createKey(db, third.kid, seconds(now, 1))).state, 'pending')
-  const rotated = await rotateKeys(db, seconds(now, 1), { atOnce: false })
+  await createSigningKey(contextAt(db, keySince), signer.kid)
+  await createSigningKey(contextAt(db, now), second.kid)
+  await revokeSigningKey(contextAt(db, now), signer.kid)
+  assert.equal((await createSigningKey(contextAt(db, seconds(now, 1)), third.kid)).state, 'pending')
+  const rotated = await rotateSigningKeys(contextAt(db, seconds(now, 1)), { atOnce: false })
   assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: null })
 })
 

@@ -3,7 +3,8 @@
  * signatures verify for ever). Any state → revoked (compromised). The private half is never stored
  * in the database; it stays in the caller's key folder.
  */
-import type { Db, Queryable, Tx } from '../platform/db/db.ts'
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+import type { Queryable, Tx } from '../platform/db/db.ts'
 import { findKeys, insertKey, lockKeys, markCredentialsRevoked, moveKey } from './key-store.ts'
 import { raiseAllRevisions } from './list-store.ts'
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from './signing-key.ts'
@@ -20,31 +21,22 @@ export const publishedBeforeUseSeconds = 600
  * later keys are pending. Throws `KeyRefused` for an unsound key: if it were in the table, no
  * process could read the table any more.
  */
-export function createKey(db: Db, kid: string, now: Date): Promise<SigningKey> {
-  return db.transaction((tx) => createKeyInside(tx, kid, now))
-}
-
-/** Like `createKey`, within the caller's transaction. */
-export async function createKeyInside(tx: Tx, kid: string, now: Date): Promise<SigningKey> {
-  await lockKeys(tx)
-  const keys = await findKeys(tx)
-  const known = keys.find((key) => key.kid === kid)
-  if (known !== undefined) return known
-  const isFirst = keys.every((key) => key.state !== 'active' && key.state !== 'pending')
-  const publicKey = publicKeyOfKid(kid)
-  if (publicKey === null) throw new KeyRefused(`${kid} is not an Ed25519 key id`)
-  trustedPublicKey(publicKey)
-  const key: SigningKey = {
-    kid,
-    publicKey,
-    state: isFirst ? 'active' : 'pending',
-    createdAt: now,
-    activatedAt: isFirst ? now : null,
-    retiredAt: null,
-    revokedAt: null,
-  }
-  await insertKey(tx, key)
-  return key
+export function createSigningKey(context: ActionContext, kid: string): Promise<SigningKey> {
+  return audited(context, 'keys.created', async (tx, now) => {
+    await lockKeys(tx)
+    const keys = await findKeys(tx)
+    const known = keys.find((key) => key.kid === kid)
+    if (known !== undefined) return unchanged(known)
+    const publicKey = publicKeyOfKid(kid)
+    if (publicKey === null) throw new KeyRefused(`${kid} is not an Ed25519 key id`)
+    trustedPublicKey(publicKey)
+    const isFirst = keys.every((key) => key.state !== 'active' && key.state !== 'pending')
+    const state = isFirst ? 'active' : 'pending'
+    const times = { createdAt: now, activatedAt: isFirst ? now : null }
+    const key: SigningKey = { kid, publicKey, state, ...times, retiredAt: null, revokedAt: null }
+    await insertKey(tx, key)
+    return changed(key, { subjects: [kid], details: { state } })
+  })
 }
 
 export type Rotation =
@@ -56,26 +48,26 @@ export type Rotation =
  * Activates the oldest pending key and retires the active one. With `atOnce` it does not wait until
  * caches hold the new key.
  */
-export function rotateKeys(db: Db, now: Date, how: { atOnce: boolean }): Promise<Rotation> {
-  return db.transaction((tx) => rotateKeysInside(tx, now, how))
-}
-
-/** Like `rotateKeys`, within the caller's transaction. */
-export async function rotateKeysInside(
-  tx: Tx,
-  now: Date,
+export function rotateSigningKeys(
+  context: ActionContext,
   { atOnce }: { atOnce: boolean },
 ): Promise<Rotation> {
-  await lockKeys(tx)
-  const keys = await findKeys(tx)
-  const next = keys.find((key) => key.state === 'pending')
-  const active = keys.find((key) => key.state === 'active')
-  if (next === undefined) return { outcome: 'no_pending_key' }
-  const readyAt = new Date(next.createdAt.getTime() + publishedBeforeUseSeconds * 1_000)
-  if (!atOnce && active !== undefined && now < readyAt) return { outcome: 'too_early', readyAt }
-  if (active !== undefined) await move(tx, active, 'retired', now)
-  await move(tx, next, 'active', now)
-  return { outcome: 'rotated', active: next.kid, retired: active?.kid ?? null }
+  return audited(context, 'keys.rotated', async (tx, now) => {
+    await lockKeys(tx)
+    const keys = await findKeys(tx)
+    const next = keys.find((key) => key.state === 'pending')
+    const before = keys.find((key) => key.state === 'active')
+    if (next === undefined) return unchanged({ outcome: 'no_pending_key' })
+    const readyAt = new Date(next.createdAt.getTime() + publishedBeforeUseSeconds * 1_000)
+    if (!atOnce && before !== undefined && now < readyAt)
+      return unchanged({ outcome: 'too_early', readyAt })
+    if (before !== undefined) await move(tx, before, 'retired', now)
+    await move(tx, next, 'active', now)
+    const [active, retired] = [next.kid, before?.kid ?? null]
+    const subjects = retired === null ? [active] : [active, retired]
+    const details = { active, retired, atOnce }
+    return changed({ outcome: 'rotated', active, retired }, { subjects, details })
+  })
 }
 
 /**
@@ -84,28 +76,33 @@ export async function rotateKeysInside(
  * credentials. Waits for transactions that are issuing, so the lists miss no credential. Returns
  * false if the key is unknown or revoked already.
  */
-export async function revokeKey(
-  tx: Tx,
+export function revokeSigningKey(
+  context: ActionContext,
   kid: string,
-  { now, keepCredentials = false }: { now: Date; keepCredentials?: boolean },
+  { keepCredentials = false }: { keepCredentials?: boolean } = {},
 ): Promise<boolean> {
-  await lockKeys(tx)
-  const from = ['pending', 'active', 'retired'] as const
-  if (!(await moveKey(tx, kid, { from, to: 'revoked', at: now }))) return false
-  if (!keepCredentials) await markCredentialsRevoked(tx, kid, now)
-  await raiseAllRevisions(tx, now)
-  return true
+  return audited(context, 'keys.revoked', async (tx, now) => {
+    await lockKeys(tx)
+    const from = ['pending', 'active', 'retired'] as const
+    if (!(await moveKey(tx, kid, { from, to: 'revoked', at: now }))) return unchanged(false)
+    if (!keepCredentials) await markCredentialsRevoked(tx, kid, now)
+    await raiseAllRevisions(tx, now)
+    const details = { credentials: keepCredentials ? 'kept' : 'revoked' } as const
+    return changed(true, { subjects: [kid], details })
+  })
 }
 
 /**
  * Revokes the credentials that were kept when their key was revoked. Returns false if the key is
  * not revoked or its credentials are revoked already.
  */
-export async function revokeCredentialsOfKey(tx: Tx, kid: string, now: Date): Promise<boolean> {
-  await lockKeys(tx)
-  if (!(await markCredentialsRevoked(tx, kid, now))) return false
-  await raiseAllRevisions(tx, now)
-  return true
+export function revokeCredentialsOfKey(context: ActionContext, kid: string): Promise<boolean> {
+  return audited(context, 'keys.credentials_revoked', async (tx, now) => {
+    await lockKeys(tx)
+    if (!(await markCredentialsRevoked(tx, kid, now))) return unchanged(false)
+    await raiseAllRevisions(tx, now)
+    return changed(true, { subjects: [kid] })
+  })
 }
 
 /**

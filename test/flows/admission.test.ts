@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { restrictKey, revokeKey, rotateKey } from '../../src/access/manage.ts'
+import { restrictApiKey, revokeApiKey, rotateApiKey } from '../../src/access/manage.ts'
 import { findKeys } from '../../src/access/store.ts'
 import { findCreditAccount, updateSuspended } from '../../src/credits/store.ts'
 import { parseKeyring } from '../../src/platform/crypto/keyring.ts'
@@ -12,6 +12,7 @@ import { sql } from '../../src/platform/db/db.ts'
 import { type Scope, scopes } from '../../src/platform/http/callers.ts'
 import type { Endpoint } from '../../src/platform/http/endpoint.ts'
 import { bucketId } from '../../src/platform/rate-limit/shared-limiter.ts'
+import { contextAt } from '../support/build/actions.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import { ask, type Question, type Reply } from '../support/start/ask.ts'
 import { startNode, things } from '../support/start/node.ts'
@@ -68,7 +69,7 @@ async function headersByState(
   const make = (over: object = {}) => newKey(db, { scopes: granted, credits: 1_000, ...over })
   const [valid, revoked, test] = [await make(), await make(), await make({ environment: 'test' })]
   const expired = await make({ now: past, expiresAt: new Date(past.getTime() + 1_000) })
-  await db.transaction((tx) => revokeKey(tx, revoked.keyId, new Date()))
+  await revokeApiKey(contextAt(db), revoked.keyId)
   const swapped = valid.key.slice(0, -1) + (valid.key.endsWith('0') ? '1' : '0')
   return {
     valid: valid.headers,
@@ -225,7 +226,7 @@ test('401: a revoked key is rejected by both nodes on the next request, 100 time
   for (let trial = 0; trial < 100; trial++) {
     const key = await newKey(db, { credits: 10 })
     await ask(one.base, thing('a', key))
-    await db.transaction((tx) => revokeKey(tx, key.keyId, new Date()))
+    await revokeApiKey(contextAt(db), key.keyId)
     const after = await Promise.all([one, two].map(({ base }) => ask(base, thing('a', key))))
     assert.deepEqual(
       after.map(({ status }) => status),
@@ -244,14 +245,14 @@ test('401: a key used from a disallowed address gets the same bytes and is not c
   assert.deepEqual(await statusesFrom('192.0.2.9'), [200, 200])
   assert.deepEqual(await statusesFrom('2001:db8:1::1'), [200, 200])
   assert.deepEqual(await statusesFrom('203.0.113.9'), [401, 401])
-  await db.transaction((tx) => restrictKey(tx, key.keyId, ['198.51.100.7/32']))
+  await restrictApiKey(contextAt(db), key.keyId, ['198.51.100.7/32'])
   const refused = await from('192.0.2.9')
   assert.deepEqual(await statusesFrom('192.0.2.9'), [401, 401])
   const { valid: _, test: __, ...wrong } = await headersByState(['scores:read'])
   const absent = await ask(one.base, thing('a', undefined, Object.values(wrong)[0]))
   assert.deepEqual([refused[0]?.status, refused[0]?.body], [401, absent.body])
   assert.deepEqual(await statusesFrom('198.51.100.7'), [200, 200])
-  await db.transaction((tx) => restrictKey(tx, key.keyId, null))
+  await restrictApiKey(contextAt(db), key.keyId, null)
   const served = await from('203.0.113.9')
   assert.equal(await balanceOf(key), 2)
   const remaining = served.map(
@@ -264,10 +265,8 @@ test('401: a key used from a disallowed address gets the same bytes and is not c
 
 test('a successor key has the address restriction of its predecessor', async () => {
   const { keyId } = await newKey(db, { allowedFrom: ['192.0.2.0/24'] })
-  const context = { peppers: parseKeyring(testPeppers), now: new Date() }
-  const rotated = await db.transaction((tx) =>
-    rotateKey(tx, { id: keyId, overlapHours: 24 }, context),
-  )
+  const peppers = parseKeyring(testPeppers)
+  const rotated = await rotateApiKey(contextAt(db), { id: keyId, overlapHours: 24 }, peppers)
   assert.ok(rotated.outcome === 'created')
   const keys = await findKeys(db, rotated.accountId)
   assert.deepEqual(
@@ -277,12 +276,10 @@ test('a successor key has the address restriction of its predecessor', async () 
 })
 
 test('rotation: both keys are valid during the overlap; without an overlap the old key ends at once', async () => {
-  const context = { peppers: parseKeyring(testPeppers), now: new Date() }
+  const peppers = parseKeyring(testPeppers)
   for (const overlapHours of [24, 0]) {
     const key = await newKey(db, { credits: 10 })
-    const rotated = await db.transaction((tx) =>
-      rotateKey(tx, { id: key.keyId, overlapHours }, context),
-    )
+    const rotated = await rotateApiKey(contextAt(db), { id: key.keyId, overlapHours }, peppers)
     assert.ok(rotated.outcome === 'created')
     const successor = { ...key, headers: { Authorization: `Bearer ${rotated.key}` } }
     const statuses = [key, successor].map(

@@ -157,12 +157,12 @@ test('keys: the first key signs at once, the second is pending, and a revoked ke
   for (const name of readdirSync(keys)) assert.equal(statSync(join(keys, name)).mode & 0o077, 0)
   const early = await run(['keys', 'rotate'])
   assert.equal(early.code, 1)
-  assert.match(early.out, /Too early.*before \d{4}-/)
+  assert.match(early.err, /Too early: before \d{4}-/)
   assert.equal((await run(['keys', 'rotate', '--now'])).code, 0)
   assert.equal((await run(['keys', 'rotate'])).code, 1)
   const asked = await run(['keys', 'revoke', first.kid])
   assert.equal(asked.code, 2)
-  assert.match(asked.out, /every credential it ever signed becomes invalid/)
+  assert.match(asked.err, /every credential that it signed becomes invalid/)
   assert.equal(
     (await findKeys(db)).some((key) => key.state === 'revoked'),
     false,

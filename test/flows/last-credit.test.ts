@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { revokeKey } from '../../src/access/manage.ts'
+import { revokeApiKey } from '../../src/access/manage.ts'
 import { enterCredits } from '../../src/credits/credits.ts'
+import { contextAt } from '../support/build/actions.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import { paidPath } from '../support/fault/paying-load.ts'
 import { roundsOf } from '../support/fault/rounds.ts'
@@ -37,7 +38,7 @@ test('one credit and 200 concurrent reads on two processes: one 200 and 199 time
   const { accountId, headers } = await newKey(db)
   for (let race = 0; race < races; race++) {
     const credit = { accountId, kind: 'grant', delta: 1, reason: 'the last one' } as const
-    await db.transaction((tx) => enterCredits(tx, credit))
+    await enterCredits(contextAt(db), credit)
     const replies = await Promise.all(
       Array.from({ length: readers }, () => ask(server.base, { path: paidPath, headers })),
     )
@@ -73,7 +74,7 @@ test('401: both nodes reject a revoked key in every call that starts after the r
     const key = await newKey(db, { accountId })
     assert.deepEqual(await Promise.all(statusesOf(key, trial)), [200, 200, 200, 200])
     const meanwhile = statusesOf(key, trial)
-    await db.transaction((tx) => revokeKey(tx, key.keyId, new Date()))
+    await revokeApiKey(contextAt(db), key.keyId)
     assert.deepEqual(await Promise.all(statusesOf(key, trial)), [401, 401, 401, 401], `${trial}`)
     for (const status of await Promise.all(meanwhile)) assert.ok([200, 401].includes(status))
   }

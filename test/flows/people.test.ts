@@ -301,9 +301,9 @@ test('1: the username is unknown; 2: the username, permission, date or actor is 
     ['consent', 'grant', 'nobody', 'score_sharing'],
     ['identity', 'verify', 'nobody'],
   ]) {
-    const { code, out } = await run(args)
+    const { code, err } = await run(args)
     assert.equal(code, 1, args.join(' '))
-    assert.match(out, /Nobody has the username nobody/)
+    assert.match(err, /No worker has the username nobody/)
   }
   const wrong: [string[], RegExp][] = [
     [['workers', 'show', 'Ada'], /not a username/],

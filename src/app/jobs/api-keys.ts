@@ -1,7 +1,8 @@
 /** Background jobs for API keys. */
 import { moveKeys } from '../../access/move-keys.ts'
 import { presentPepper } from '../../access/peppers.ts'
-import { operator, recordAction } from '../../audit/record.ts'
+import { type ActionContext, audited, changed, unchanged } from '../../audit/action.ts'
+import { operator } from '../../audit/record.ts'
 import type { Config } from '../../config/config.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
@@ -23,7 +24,7 @@ export function keyJobs({ config, db, log, clock }: KeyJobsParts): Job[] {
     const ring = await peppersHere(config)
     if (ring === null) return
     for (let keys = 1; keys > 0; ) {
-      keys = await moveKeysRecorded(db, ring, clock())
+      keys = await moveKeysAudited({ db, actor: operator(), clock }, ring)
       if (keys > 0) log.info('API keys rest on the present pepper now', { keys })
     }
   }
@@ -31,12 +32,10 @@ export function keyJobs({ config, db, log, clock }: KeyJobsParts): Job[] {
 }
 
 /** Returns how many moved. */
-function moveKeysRecorded(db: Db, ring: Keyring, now: Date): Promise<number> {
-  return db.transaction(async (tx) => {
+function moveKeysAudited(context: ActionContext, ring: Keyring): Promise<number> {
+  return audited(context, 'api_keys.moved', async (tx, now) => {
     const subjects = await moveKeys(tx, ring, now)
-    const details = { pepper: presentPepper(ring).kid }
-    const entry = { actor: operator(), action: 'api_keys.moved', subjects, details } as const
-    if (subjects.length > 0) await recordAction(tx, entry, now)
-    return subjects.length
+    if (subjects.length === 0) return unchanged(0)
+    return changed(subjects.length, { subjects, details: { pepper: presentPepper(ring).kid } })
   })
 }

@@ -1,32 +1,126 @@
+/** `assay accounts`: the accounts that own API keys and credits. */
 import type { Command } from 'commander'
-import { accountArgument, act, command, settings } from './declare.ts'
+import { createAccount } from '../../access/manage.ts'
+import { type Account, findAccounts, findKeys } from '../../access/store.ts'
+import { findMembers } from '../../accounts/store.ts'
+import { findCreditAccount } from '../../credits/store.ts'
+import { wireTime } from '../../platform/clock.ts'
+import { accountArgument, isUuid, parseName } from '../args.ts'
+import { act, command } from '../command.ts'
+import { withContext } from '../context.ts'
+import { failure, usageError } from '../fail.ts'
+import { accountNamed } from '../names.ts'
+import { done, type Outcome } from '../output.ts'
+import { type Columns, listed, renderFields, renderTable } from '../render.ts'
+import { keyColumns, keyReport } from './api-keys.ts'
 
-export function accountsCommands(program: Command): void {
-  const accounts = program.command('accounts').description('Who has API keys and credits')
+export function declareCommand(accounts: Command): void {
+  command(accounts, 'create', 'Create an account', "assay accounts create 'Example Ltd'")
+    .argument('<name>', 'a name that no other account has', parseName)
+    .action(act(create))
 
-  command(accounts, 'create', 'Make an account')
-    .argument('<name>')
-    .action((name, flags) =>
-      act(flags, async () =>
-        (await import('../accounts.ts')).createAccountCommand(settings(), name),
-      ),
-    )
+  command(
+    accounts,
+    'list',
+    'Show every account, its keys and its credits',
+    'assay accounts list',
+  ).action(act(list))
 
-  command(accounts, 'list', 'Show every account, its keys and its credits').action((flags) =>
-    act(flags, async () => (await import('../accounts.ts')).listAccountsCommand(settings())),
+  command(accounts, 'show', 'Show an account and its keys', "assay accounts show 'Example Ltd'")
+    .argument(...accountArgument)
+    .action(act(show))
+
+  command(
+    accounts,
+    'members',
+    'Show the users who may sign in for an account',
+    "assay accounts members 'Example Ltd'",
   )
-
-  command(accounts, 'show', 'Show an account and its keys')
     .argument(...accountArgument)
-    .action((account, flags) =>
-      act(flags, async () =>
-        (await import('../accounts.ts')).showAccountCommand(settings(), account),
-      ),
-    )
+    .action(act(listMembers))
+}
 
-  command(accounts, 'members', 'Show the users who may sign in for an account')
-    .argument(...accountArgument)
-    .action((account, flags) =>
-      act(flags, async () => (await import('../users.ts')).membersCommand(settings(), account)),
-    )
+function create(name: string): Promise<Outcome> {
+  if (isUuid(name))
+    throw usageError(`${name} has the form of an id and could hide another account. Use a name.`)
+  return withContext(async (context) => {
+    const account = await createAccount(context, name)
+    if (account === null)
+      throw failure(`An account with the name ${name} exists already. Use another name.`)
+    return done({ account: reportOf(account) }, [
+      `created the account ${name} (${account.id})`,
+      `Next: \`assay api-keys create ${account.id} --scope scores:read\` and \`assay credits grant ${account.id} 1000 --reason …\`.`,
+    ])
+  })
+}
+
+type ListedAccount = Awaited<ReturnType<typeof findAccounts>>[number]
+
+const columns: Columns<ListedAccount> = {
+  name: ({ name }) => name,
+  credits: ({ balance }) => balance,
+  keys: ({ activeKeys }) => activeKeys,
+  created: ({ createdAt }) => createdAt,
+  id: ({ id }) => id,
+}
+
+function list(): Promise<Outcome> {
+  return withContext(async ({ db, clock }) => {
+    const rows = await findAccounts(db, clock())
+    const accounts = rows.map(({ activeKeys, balance, ...account }) => ({
+      ...reportOf(account),
+      activeKeys,
+      credits: balance,
+    }))
+    const none = 'There is no account yet. Run `assay accounts create NAME`.'
+    return listed({ accounts }, { rows, columns, none })
+  })
+}
+
+function show(named: string): Promise<Outcome> {
+  return withContext(async ({ db, clock }) => {
+    const account = await accountNamed(db, named)
+    const keys = await findKeys(db, account.id)
+    const found = await findCreditAccount(db, account.id)
+    const credits = found?.balance ?? 0
+    const suspended = found !== undefined && found.suspendedAt !== null
+    const now = clock()
+    const report = { account: reportOf(account), credits, suspended }
+    return done({ ...report, keys: keys.map((key) => keyReport(key, now)) }, [
+      account.name,
+      ...renderFields({
+        id: account.id,
+        created: account.createdAt,
+        credits: suspended ? `${credits}, suspended: run \`assay credits audit\`` : credits,
+      }),
+      ...(keys.length === 0 ? [] : ['', ...renderTable(keys, keyColumns(now))]),
+    ])
+  })
+}
+
+type Member = Awaited<ReturnType<typeof findMembers>>[number]
+
+const memberColumns: Columns<Member> = {
+  email: ({ email }) => email,
+  role: ({ role }) => role,
+  created: ({ createdAt }) => createdAt,
+  disabled: ({ disabledAt }) => disabledAt,
+}
+
+function listMembers(named: string): Promise<Outcome> {
+  return withContext(async ({ db }) => {
+    const account = await accountNamed(db, named)
+    const rows = await findMembers(db, account.id)
+    const members = rows.map(({ createdAt, disabledAt, ...member }) => ({
+      ...member,
+      createdAt: wireTime(createdAt),
+      disabledAt: disabledAt && wireTime(disabledAt),
+    }))
+    const none = `${account.name} has no member. Run \`assay users invite EMAIL --account ${account.id}\`.`
+    return listed({ members }, { rows, columns: memberColumns, none })
+  })
+}
+
+function reportOf({ id, name, createdAt }: Account) {
+  return { id, name, createdAt: wireTime(createdAt) }
 }

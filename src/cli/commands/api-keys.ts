@@ -1,64 +1,315 @@
+/** `assay api-keys`: the API keys of accounts. A key is printed only by the command that makes it. */
 import type { Command } from 'commander'
-import { accountArgument, act, command, settings } from './declare.ts'
+import {
+  activeKeysMax,
+  createApiKey,
+  isActive,
+  overlapHoursMax,
+  restrictApiKey,
+  revokeApiKey,
+  rotateApiKey,
+} from '../../access/manage.ts'
+import { PepperRefused } from '../../access/peppers.ts'
+import { findKeys, findPeppers, type StoredKey } from '../../access/store.ts'
+import { peppersHere, peppersMade } from '../../app/peppers.ts'
+import { wireTime } from '../../platform/clock.ts'
+import { type Environment, environments, type Scope, scopes } from '../../platform/http/callers.ts'
+import {
+  accountArgument,
+  each,
+  idFrom,
+  oneOf,
+  parseName,
+  parseNetwork,
+  wholeNumber,
+} from '../args.ts'
+import { act, command } from '../command.ts'
+import { withContext } from '../context.ts'
+import { failure, usageError } from '../fail.ts'
+import { accountNamed } from '../names.ts'
+import { done, type Outcome } from '../output.ts'
+import { type Columns, listed } from '../render.ts'
 
-export function apiKeysCommands(program: Command): void {
-  const apiKeys = program.command('api-keys').description('API keys of accounts')
+const keyArgument = ['<id>', 'id of the key', idFrom('assay api-keys list ACCOUNT')] as const
 
-  command(apiKeys, 'create', 'Make a key, and print it this once')
+export function declareCommand(apiKeys: Command): void {
+  command(
+    apiKeys,
+    'create',
+    'Create a key, and print it this one time',
+    "assay api-keys create 'Example Ltd' --scope scores:read --name production",
+  )
     .argument(...accountArgument)
     .requiredOption(
       '--scope <scope...>',
-      'candidates:read, scores:read, webhooks:write or agent-decisions:write: no more than needed',
+      `${scopes.join(', ')}: only those needed`,
+      each(oneOf(scopes)),
     )
-    .option('--environment <name>', 'live, or test for sandbox data alone, free of charge', 'live')
-    .option('--name <name>', 'for people to tell keys apart', 'API key')
-    .option('--expires-days <n>', 'default: valid until it is revoked')
-    .option('--allow-from <network...>', 'addresses and networks; default: from anywhere')
-    .action((account, flags) =>
-      act(flags, async () =>
-        (await import('../api-keys.ts')).createApiKeyCommand(settings(), account, flags),
-      ),
+    .option(
+      '--environment <name>',
+      'live, or test for sandbox data alone, free of charge',
+      oneOf(environments),
+      'live',
     )
+    .option('--name <name>', 'tells the keys of the account apart', parseName, 'API key')
+    .option('--expires-days <n>', 'default: valid until it is revoked', wholeNumber(1, 3_650))
+    .option(
+      '--allow-from <network...>',
+      'addresses and networks; default: from anywhere',
+      parseNetwork,
+    )
+    .action(act(create))
 
-  command(apiKeys, 'list', 'Show the keys of an account, the newest first')
+  command(
+    apiKeys,
+    'list',
+    'Show the keys of an account, the newest first',
+    "assay api-keys list 'Example Ltd'",
+  )
     .argument(...accountArgument)
-    .action((account, flags) =>
-      act(flags, async () =>
-        (await import('../api-keys.ts')).listApiKeysCommand(settings(), account),
-      ),
-    )
+    .action(act(list))
 
-  command(apiKeys, 'rotate', 'Make a successor with the same rights; the key itself ends later')
-    .argument('<id>', 'of the key')
-    .option('--overlap-hours <n>', 'how long both are valid, at most 168', '24')
-    .option('--now', 'the key is revoked at once')
-    .action((id, flags) =>
-      act(flags, async () =>
-        (await import('../api-keys.ts')).rotateApiKeyCommand(settings(), id, flags),
-      ),
+  command(
+    apiKeys,
+    'rotate',
+    'Create a successor with the same rights; the key itself ends later',
+    'assay api-keys rotate 01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f --overlap-hours 48',
+  )
+    .argument(...keyArgument)
+    .option(
+      '--overlap-hours <n>',
+      'hours for which both keys are valid',
+      wholeNumber(0, overlapHoursMax),
+      24,
     )
+    .option('--now', 'revoke the key at once')
+    .action(act(rotate))
 
   command(
     apiKeys,
     'restrict',
-    'Say where a key may be used from, at once; elsewhere it is not valid',
+    'Set the networks from which a key is valid, effective at once',
+    'assay api-keys restrict 01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f --allow-from 192.0.2.0/24',
   )
-    .argument('<id>', 'of the key')
-    .option('--allow-from <network...>', 'addresses and networks alone, such as 192.0.2.0/24')
-    .option('--anywhere', 'no restriction any more')
-    .action((id, flags) =>
-      act(flags, async () =>
-        (await import('../api-keys.ts')).restrictApiKeyCommand(settings(), id, flags),
-      ),
+    .argument(...keyArgument)
+    .option(
+      '--allow-from <network...>',
+      'addresses and networks, such as 192.0.2.0/24',
+      parseNetwork,
     )
+    .option('--anywhere', 'remove the restriction')
+    .action(act(restrict))
 
-  command(apiKeys, 'peppers', 'Show how many active keys rest on each pepper').action((flags) =>
-    act(flags, async () => (await import('../api-keys-peppers.ts')).listPeppersCommand(settings())),
+  command(
+    apiKeys,
+    'peppers',
+    'Show how many active keys were made with each pepper',
+    'assay api-keys peppers',
+  ).action(act(listPeppers))
+
+  command(
+    apiKeys,
+    'revoke',
+    'Revoke a key, at once and for ever',
+    'assay api-keys revoke 01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f',
   )
+    .argument(...keyArgument)
+    .action(act(revoke))
+}
 
-  command(apiKeys, 'revoke', 'Revoke a key, at once and for ever')
-    .argument('<id>', 'of the key')
-    .action((id, flags) =>
-      act(flags, async () => (await import('../api-keys.ts')).revokeApiKeyCommand(settings(), id)),
+const shownOnce = 'The key is not shown again.'
+
+interface CreateFlags {
+  scope: Scope[]
+  environment: Environment
+  name: string
+  expiresDays?: number
+  allowFrom?: string[]
+}
+
+function create(named: string, flags: CreateFlags): Promise<Outcome> {
+  const { environment, name, expiresDays, allowFrom: allowedFrom = null } = flags
+  return withContext(async (context) => {
+    const account = await accountNamed(context.db, named)
+    const expiresAt =
+      expiresDays === undefined
+        ? null
+        : new Date(context.clock().getTime() + expiresDays * 86_400_000)
+    const rights = { environment, scopes: [...new Set(flags.scope)], allowedFrom, expiresAt }
+    const wanted = { accountId: account.id, name, ...rights }
+    const created = await createApiKey(context, wanted, await peppersMade(context.config)).catch(
+      explainPepper,
     )
+    if (created.outcome === 'no such account')
+      throw failure(`The account ${account.name} was removed meanwhile.`)
+    if (created.outcome === 'too many keys')
+      throw failure(
+        `${account.name} has ${activeKeysMax} active keys, its maximum. Revoke one first: \`assay api-keys revoke ID\`.`,
+      )
+    const { id, key } = created
+    return done({ id, key, expiresAt: expiresAt && wireTime(expiresAt) }, [
+      key,
+      `id ${id}`,
+      shownOnce,
+    ])
+  })
+}
+
+function list(named: string): Promise<Outcome> {
+  return withContext(async ({ db, clock }) => {
+    const account = await accountNamed(db, named)
+    const now = clock()
+    const rows = await findKeys(db, account.id)
+    const keys = rows.map((key) => keyReport(key, now))
+    return listed(
+      { keys },
+      { rows, columns: keyColumns(now), none: `${account.name} has no API key.` },
+    )
+  })
+}
+
+function rotate(id: string, flags: { overlapHours: number; now?: boolean }): Promise<Outcome> {
+  const overlapHours = flags.now ? 0 : flags.overlapHours
+  return withContext(async (context) => {
+    const peppers = await peppersMade(context.config)
+    const rotated = await rotateApiKey(context, { id, overlapHours }, peppers).catch(explainPepper)
+    if (rotated.outcome === 'no such key') throw unknownKey(id)
+    if (rotated.outcome === 'not active')
+      throw failure(`The key ${id} is revoked or has expired. Create a new one.`)
+    if (rotated.outcome === 'rotated before')
+      throw failure(`The key ${id} has a successor already. Rotate the successor.`)
+    const { key, predecessorEndsAt: end } = rotated
+    const predecessorEndsAt = wireTime(end)
+    return done({ id: rotated.id, key, predecessorEndsAt }, [
+      key,
+      `id ${rotated.id}`,
+      shownOnce,
+      overlapHours === 0 ? 'The old key is revoked.' : `The old key ends at ${predecessorEndsAt}.`,
+    ])
+  })
+}
+
+interface RestrictFlags {
+  allowFrom?: string[]
+  anywhere?: boolean
+}
+
+function restrict(id: string, { allowFrom, anywhere = false }: RestrictFlags): Promise<Outcome> {
+  if ((allowFrom === undefined) !== anywhere)
+    throw usageError('Use either --allow-from or --anywhere.')
+  const allowedFrom = allowFrom ?? null
+  return withContext(async (context) => {
+    const result = await restrictApiKey(context, id, allowedFrom)
+    if (result === 'unknown') throw unknownKey(id)
+    if (result === 'revoked') throw failure(`The key ${id} is revoked. Nothing was changed.`)
+    const from = allowedFrom === null ? 'from anywhere' : `only from ${allowedFrom.join(', ')}`
+    return done({ id, allowedFrom }, [`${id} is valid ${from}.`])
+  })
+}
+
+function revoke(id: string): Promise<Outcome> {
+  return withContext(async (context) => {
+    const result = await revokeApiKey(context, id)
+    if (result === 'unknown') throw unknownKey(id)
+    return done({ id, result }, [
+      result === 'before'
+        ? `${id} was revoked before.`
+        : `${id} is revoked: no request with it is served any more.`,
+    ])
+  })
+}
+
+interface Pepper {
+  kid: string
+  activeKeys: number
+  /** Whether this machine has it. */
+  here: boolean
+  /** Whether new keys are made with it. */
+  present: boolean
+  /** Whether no key was ever made with it. */
+  isNew: boolean
+}
+
+const pepperColumns: Columns<Pepper> = {
+  pepper: ({ kid }) => kid,
+  activeKeys: ({ activeKeys }) => activeKeys,
+  use: useOf,
+}
+
+function useOf({ activeKeys, here, present, isNew }: Pepper): string {
+  if (present) return 'makes new keys'
+  if (!here) return 'not on this machine'
+  if (isNew) return 'new: put it first once every server has it'
+  return activeKeys === 0 ? 'unused: you may remove it' : 'old: keys move to the first one'
+}
+
+function listPeppers(): Promise<Outcome> {
+  return withContext(async ({ db, clock, config }) => {
+    const ring = [...((await peppersHere(config)) ?? new Map<string, never>()).keys()]
+    const used = new Map((await findPeppers(db, clock())).map((pepper) => [pepper.kid, pepper]))
+    const rows = [...new Set([...ring, ...used.keys()])].map((kid) => ({
+      kid,
+      activeKeys: used.get(kid)?.activeKeys ?? 0,
+      here: ring.includes(kid),
+      present: kid === ring[0],
+      isNew: !used.has(kid),
+    }))
+    const peppers = rows.map(({ kid, activeKeys, here, present }) => ({
+      kid,
+      activeKeys,
+      here,
+      present,
+    }))
+    const none = 'There is no pepper yet. The first API key makes one.'
+    return listed({ peppers }, { rows, columns: pepperColumns, none })
+  })
+}
+
+/** Shows the beginning and the end of a key, never the key. */
+export function keyColumns(now: Date): Columns<StoredKey> {
+  return {
+    id: ({ id }) => id,
+    key: ({ shown }) => shown,
+    state: (key) => stateOf(key, now),
+    name: ({ name }) => name,
+    scopes: ({ scopes }) => scopes.join(' '),
+    from: ({ allowedFrom }) => allowedFrom?.join(' ') ?? 'anywhere',
+    pepper: ({ pepper }) => pepper,
+    created: ({ createdAt }) => createdAt,
+    ends: ({ expiresAt, revokedAt }) => revokedAt ?? expiresAt,
+    lastUsed: ({ lastUsedAt }) => lastUsedAt,
+  }
+}
+
+export function keyReport(key: StoredKey, now: Date) {
+  const { id, shown, name, environment, scopes, allowedFrom, createdAt, expiresAt, revokedAt } = key
+  const { lastUsedAt, pepper } = key
+  return {
+    id,
+    shown,
+    name,
+    environment,
+    scopes,
+    allowedFrom,
+    pepper,
+    state: stateOf(key, now),
+    createdAt: wireTime(createdAt),
+    expiresAt: expiresAt && wireTime(expiresAt),
+    revokedAt: revokedAt && wireTime(revokedAt),
+    lastUsedAt: lastUsedAt && wireTime(lastUsedAt),
+  }
+}
+
+function stateOf(key: StoredKey, now: Date): 'active' | 'expired' | 'revoked' {
+  if (isActive(key, now)) return 'active'
+  return key.revokedAt === null ? 'expired' : 'revoked'
+}
+
+function unknownKey(id: string): Error {
+  return failure(`No API key has the id ${id}. \`assay api-keys list ACCOUNT\` shows them.`)
+}
+
+function explainPepper(error: unknown): never {
+  if (error instanceof PepperRefused) throw failure(error.message, { cause: error })
+  throw error
 }

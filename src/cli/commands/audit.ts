@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { act, command, limitOption, settings } from './declare.ts'
 
-export function auditCommands(program: Command): void {
-  const audit = program.command('audit').description('What operators did')
-
+export function declareCommand(audit: Command): void {
   command(
     audit,
     'verify',

@@ -6,9 +6,7 @@ const permissionArgument = [
   'public_profile, search_listing or score_sharing',
 ] as const
 
-export function consentCommands(program: Command): void {
-  const consent = program.command('consent').description('What a person allows')
-
+export function declareCommand(consent: Command): void {
   command(consent, 'grant', 'Record that a person allows something')
     .argument('<username>')
     .argument(...permissionArgument)

@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { act, command, settings } from './declare.ts'
 
-export function credentialsCommands(program: Command): void {
-  const credentials = program.command('credentials').description('Score credentials')
-
+export function declareCommand(credentials: Command): void {
   command(credentials, 'issue', 'Issue a credential for each line of a file')
     .requiredOption('--from <file>', 'scores as NDJSON, one a line; - for standard input')
     .option('--out <file>', 'where the credentials go, one a line in the order of the scores', '-')

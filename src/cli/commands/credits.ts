@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { accountArgument, act, command, settings } from './declare.ts'
 
-export function creditsCommands(program: Command): void {
-  const credits = program.command('credits').description('What accounts may spend and have spent')
-
+export function declareCommand(credits: Command): void {
   command(credits, 'grant', 'Give credits to an account')
     .argument(...accountArgument)
     .argument('<credits>', 'a whole number')

@@ -1,31 +1,16 @@
-/** How a command of the command line is declared: its words, the options that many share, and what runs it. */
-import type { Command } from 'commander'
-import { type Config, readConfig } from '../../config/config.ts'
-import { setTimeoutMultiplier } from '../../platform/deadlines.ts'
+/** The declarations of nouns that are not converted to `command.ts` and `context.ts` yet. */
+import { act as actionOf } from '../command.ts'
 import type { Outcome } from '../output.ts'
-import { run } from '../run.ts'
 
-export function command(parent: Command, name: string, description: string): Command {
-  return parent
-    .command(name)
-    .description(description)
-    .option('--json', 'one JSON object on standard output')
-}
+export { command } from '../command.ts'
+export { settings } from '../context.ts'
 
-/** Runs what a command's file exports, and prints what it finds. `failure` is the status at the end of one that could not be run. */
 export function act(
   flags: { json?: boolean },
-  command: () => Promise<Outcome>,
-  failure: 1 | 2 = 1,
+  work: () => Promise<Outcome>,
+  failureCode: 1 | 2 = 1,
 ): Promise<void> {
-  return run(command, { json: flags.json ?? false, failure })
-}
-
-/** Reads the settings and sets the timeout multiplier of this process. Throws `ConfigError`. */
-export function settings(): Config {
-  const config = readConfig(process.env)
-  setTimeoutMultiplier(config.timeoutMultiplier)
-  return config
+  return actionOf(() => work(), { failureCode })(flags, null)
 }
 
 export const accountArgument = ['<account>', 'its id or its name'] as const

@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { act, command, settings } from './declare.ts'
 
-export function demoCommands(program: Command): void {
-  const demo = program.command('demo').description('The demo that `npm start` runs')
-
+export function declareCommand(demo: Command): void {
   command(demo, 'tick', 'Revoke an item of evidence of the demo: its events go out at once').action(
     (flags) => act(flags, async () => (await import('../demo-tick.ts')).tickCommand(settings())),
   )

@@ -3,11 +3,7 @@ import { act, byOption, command, settings } from './declare.ts'
 
 const disputeArgument = ['<id>', 'of the dispute'] as const
 
-export function disputesCommands(program: Command): void {
-  const disputes = program
-    .command('disputes')
-    .description('What people contest, and what comes of it')
-
+export function declareCommand(disputes: Command): void {
   command(disputes, 'open', 'Open a dispute of a person')
     .argument('<username>')
     .requiredOption('--kind <kind>', 'score, evidence or identity')

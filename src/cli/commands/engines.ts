@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { act, byOption, command, settings } from './declare.ts'
 
-export function enginesCommands(program: Command): void {
-  const engines = program.command('engines').description('What computes scores')
-
+export function declareCommand(engines: Command): void {
   command(engines, 'list', 'Show every engine that is kept or made a score').action((flags) =>
     act(flags, async () => (await import('../engines-list.ts')).listEnginesCommand(settings())),
   )

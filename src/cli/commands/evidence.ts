@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { act, byOption, command, formatOption, settings } from './declare.ts'
 
-export function evidenceCommands(program: Command): void {
-  const evidence = program.command('evidence').description('What scores are computed from')
-
+export function declareCommand(evidence: Command): void {
   command(evidence, 'import', 'Take in the evidence of a file')
     .requiredOption('--from <file>', 'evidence, one item a line; - for standard input')
     .option(...formatOption)

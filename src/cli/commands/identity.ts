@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { act, byOption, command, settings } from './declare.ts'
 
-export function identityCommands(program: Command): void {
-  const identity = program.command('identity').description('Whether a person is who they say')
-
+export function declareCommand(identity: Command): void {
   command(identity, 'verify', 'Record that somebody has checked who the person is')
     .argument('<username>')
     .option('--until <date>', 'the check counts before this day or date-time (default: a year)')

@@ -1,33 +1,202 @@
+/** `assay keys`: the signing keys of score credentials. */
 import type { Command } from 'commander'
-import { act, command, settings } from './declare.ts'
+import { wireTime } from '../../platform/clock.ts'
+import { makeKeyFile, readSigners } from '../../score-credentials/key-files.ts'
+import { findKeys, type RegisteredKey } from '../../score-credentials/key-store.ts'
+import {
+  createSigningKey,
+  publishedBeforeUseSeconds,
+  revokeSigningKey,
+  rotateSigningKeys,
+} from '../../score-credentials/rotate-keys.ts'
+import type { SigningKey } from '../../score-credentials/trust.ts'
+import { parseKid } from '../args.ts'
+import { act, command } from '../command.ts'
+import { withContext } from '../context.ts'
+import { failure, usageError } from '../fail.ts'
+import { done, type Outcome } from '../output.ts'
+import { type Columns, listed } from '../render.ts'
 
-export function keysCommands(program: Command): void {
-  const keys = program.command('keys').description('Signing keys')
+export function declareCommand(keys: Command): void {
+  command(
+    keys,
+    'create',
+    'Make a key file and register it; the first key signs at once',
+    'assay keys create',
+  ).action(act(create))
 
-  command(keys, 'create', 'Make a key file and register it; the first key signs at once').action(
-    (flags) =>
-      act(flags, async () => (await import('../keys-create.ts')).createKeyCommand(settings())),
+  command(
+    keys,
+    'rotate',
+    'Sign with the oldest pending key from now on, and retire the active one',
+    'assay keys rotate',
   )
-
-  command(keys, 'rotate', 'Sign with the oldest pending key from now on; the present one retires')
     .option('--now', 'do not wait until caches know the new key')
-    .action((flags) =>
-      act(flags, async () =>
-        (await import('../keys-rotate.ts')).rotateKeysCommand(settings(), flags),
-      ),
-    )
+    .action(act(rotate))
 
-  command(keys, 'list', 'Show every key and its state').action((flags) =>
-    act(flags, async () => (await import('../keys-list.ts')).listKeysCommand(settings())),
+  command(keys, 'list', 'Show every key and its state', 'assay keys list').action(act(list))
+
+  command(
+    keys,
+    'revoke',
+    'Revoke a compromised key for ever: everything that it signed becomes invalid',
+    'assay keys revoke z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK --yes',
   )
+    .argument('<kid>', 'the id of the key, or a verification method that ends with it', parseKid)
+    .option('--yes', 'go ahead; without it, the command explains the consequences')
+    .option('--keep-credentials', 'do not revoke the credentials that the key signed')
+    .action(act(revoke))
+}
 
-  command(keys, 'revoke', 'Revoke a compromised key: all it signed becomes invalid, for ever')
-    .argument('<kid>', 'z6Mk…, or a verification method that ends in it')
-    .option('--yes', 'go ahead; without it the consequences are explained')
-    .option('--keep-credentials', 'leave the status of the credentials that it signed as it is')
-    .action((kid, flags) =>
-      act(flags, async () =>
-        (await import('../keys-revoke.ts')).revokeKeyCommand(settings(), kid, flags),
-      ),
-    )
+function create(): Promise<Outcome> {
+  return withContext(async (context) => {
+    const { signingKeysDir: folder } = context.config
+    // The file first: a registered key without a file would leave the service without a signer.
+    const kid = await makeKeyFile(folder)
+    const { state } = await createSigningKey(context, kid)
+    return done({ kid, state, folder }, [
+      `created ${kid} (${state}) in ${folder}`,
+      state === 'active'
+        ? 'It signs from now on.'
+        : `It is published. Run \`assay keys rotate\` in ${publishedBeforeUseSeconds / 60} minutes at the earliest to sign with it.`,
+      'Back up the file: without it, this key cannot sign any more.',
+    ])
+  })
+}
+
+function rotate({ now: atOnce = false }: { now?: boolean }): Promise<Outcome> {
+  return withContext(async (context) => {
+    const { signingKeysDir: folder } = context.config
+    const signers = await readSigners(folder)
+    const rotation = await rotateSigningKeys(context, { atOnce })
+    const { outcome } = rotation
+    if (outcome === 'no_pending_key')
+      throw failure('No key is pending. Run `assay keys create` first.', { report: { outcome } })
+    if (outcome === 'too_early') {
+      const readyAt = wireTime(rotation.readyAt)
+      throw failure(
+        `Too early: before ${readyAt}, verifiers that cache the key document may not know the new key. Wait until then, or add --now and accept that they reject new credentials until then.`,
+        { report: { outcome, readyAt } },
+      )
+    }
+    const { active, retired } = rotation
+    const signsHere = signers.has(active)
+    const lines = [`${active} signs from now on.`]
+    if (retired !== null) lines.push(`${retired} is retired: its signatures stay valid.`)
+    if (!signsHere) lines.push(`Its file is not in ${folder}: this machine cannot sign with it.`)
+    return done({ ...rotation, signsHere }, lines)
+  })
+}
+
+interface ListedKey {
+  kid: string
+  state: string
+  times: Partial<RegisteredKey>
+  /** Whether the file of the key is on this machine. */
+  signsHere: boolean
+}
+
+const columns: Columns<ListedKey> = {
+  kid: ({ kid }) => kid,
+  state: ({ state }) => state,
+  created: ({ times }) => times.createdAt ?? null,
+  active: ({ times }) => times.activatedAt ?? null,
+  retired: ({ times }) => times.retiredAt ?? null,
+  revoked: ({ times }) => times.revokedAt ?? null,
+  credentials: ({ times }) =>
+    times.revokedAt ? (times.credentialsRevokedAt ? 'revoked' : 'kept') : null,
+  file: ({ signsHere }) => (signsHere ? 'here' : 'not here'),
+}
+
+function list(): Promise<Outcome> {
+  return withContext(async ({ db, config }) => {
+    const keys = await findKeys(db)
+    const signers = await readSigners(config.signingKeysDir)
+    const unregistered = [...signers.keys()].filter((kid) => !keys.some((key) => key.kid === kid))
+    const registered = keys.map((key) => ({ ...reportOf(key), signsHere: signers.has(key.kid) }))
+    const rows = [
+      ...keys.map((key) => ({ ...key, times: key, signsHere: signers.has(key.kid) })),
+      ...unregistered.map((kid) => ({ kid, state: 'not registered', times: {}, signsHere: true })),
+    ]
+    const none = 'There is no signing key yet. Run `assay keys create`.'
+    return listed({ keys: registered, unregistered }, { rows, columns, none })
+  })
+}
+
+function reportOf(key: RegisteredKey) {
+  return {
+    kid: key.kid,
+    state: key.state,
+    createdAt: wireTime(key.createdAt),
+    activatedAt: key.activatedAt && wireTime(key.activatedAt),
+    retiredAt: key.retiredAt && wireTime(key.retiredAt),
+    revokedAt: key.revokedAt && wireTime(key.revokedAt),
+    credentialsRevokedAt: key.credentialsRevokedAt && wireTime(key.credentialsRevokedAt),
+  }
+}
+
+interface RevokeFlags {
+  yes?: boolean
+  keepCredentials?: boolean
+}
+
+function revoke(
+  kid: string,
+  { yes = false, keepCredentials = false }: RevokeFlags,
+): Promise<Outcome> {
+  const credentials = keepCredentials ? 'kept' : 'revoked'
+  return withContext(async (context) => {
+    const keys = await findKeys(context.db)
+    const key = keys.find((candidate) => candidate.kid === kid)
+    if (key === undefined)
+      throw failure(`No signing key has the id ${kid}. \`assay keys list\` shows all keys.`, {
+        report: { outcome: 'not_found', kid },
+      })
+    if (key.state === 'revoked')
+      return done({ outcome: 'already_revoked', kid }, [
+        `${kid} was revoked before.`,
+        ...(key.credentialsRevokedAt === null ? [keptHint(kid)] : []),
+      ])
+    if (!yes)
+      throw usageError(consequencesOf(key, keys, keepCredentials).join('\n'), {
+        report: { outcome: 'not_confirmed', kid },
+      })
+    if (!(await revokeSigningKey(context, kid, { keepCredentials })))
+      return done({ outcome: 'already_revoked', kid }, [`${kid} is revoked.`])
+    return done({ outcome: 'revoked', kid, credentials }, [
+      keepCredentials
+        ? `${kid} is revoked. ${keptHint(kid)}`
+        : `${kid} and every credential that it signed are revoked.`,
+      ...nextSteps(key, keys),
+    ])
+  })
+}
+
+function keptHint(kid: string): string {
+  return `The status of its credentials is still active. To revoke them, run \`assay credentials revoke --key ${kid}\`.`
+}
+
+function consequencesOf(
+  key: SigningKey,
+  keys: readonly SigningKey[],
+  keepCredentials: boolean,
+): string[] {
+  return [
+    `This revokes ${key.kid} (${key.state}) for ever:`,
+    '- every credential that it signed becomes invalid, with the reason key_revoked;',
+    keepCredentials
+      ? '- their status by token and in the signed lists stays as it is (--keep-credentials);'
+      : '- their status by token and in the signed lists becomes revoked;',
+    '- their holders need new credentials, signed by another key.',
+    'Do it if someone else may have the private key. To replace a safe key, use `assay keys rotate`.',
+    ...nextSteps(key, keys),
+    'Nothing was changed. To go ahead, repeat the command with --yes.',
+  ]
+}
+
+function nextSteps(key: SigningKey, keys: readonly SigningKey[]): string[] {
+  if (key.state !== 'active') return []
+  const hasPending = keys.some((candidate) => candidate.state === 'pending')
+  const next = hasPending ? 'assay keys rotate' : 'assay keys create'
+  return [`No key signs after that until you run \`${next}\`.`]
 }

@@ -3,9 +3,7 @@ import { act, command, limitOption, settings } from './declare.ts'
 
 const sinceOption = ['--since <day>', 'from this day on, in UTC'] as const
 
-export function paymentsCommands(program: Command): void {
-  const payments = program.command('payments').description('What was paid on the spot (x402)')
-
+export function declareCommand(payments: Command): void {
   function paymentsCommand(name: string, description: string): Command {
     return command(payments, name, description).option('--csv', 'for a spreadsheet')
   }

@@ -1,11 +1,7 @@
 import type { Command } from 'commander'
 import { accountArgument, accountOption, act, command, limitOption, settings } from './declare.ts'
 
-export function reportsCommands(program: Command): void {
-  const reports = program
-    .command('reports')
-    .description('What accounts report of agents’ decisions, and who may')
-
+export function declareCommand(reports: Command): void {
   command(reports, 'list', 'Show reports, the newest first')
     .option(...accountOption)
     .option(...limitOption)

@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { act, command, settings } from './declare.ts'
 
-export function scoresCommands(program: Command): void {
-  const scores = program.command('scores').description('What the evidence comes to')
-
+export function declareCommand(scores: Command): void {
   command(scores, 'show', 'Show every score that a person has and had')
     .argument('<username>')
     .action((username, flags) =>

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { act, command, settings } from './declare.ts'
 
-export function usersCommands(program: Command): void {
-  const users = program.command('users').description('Developers who sign in with a browser')
+export function declareCommand(users: Command): void {
   const email = ['<email>', 'the mail address of the user'] as const
 
   command(users, 'invite', 'Make a user a member of an account, and send a mail if SMTP_URL is set')

@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { act, command } from './declare.ts'
 
-export function vocabularyCommands(program: Command): void {
-  const vocabulary = program.command('vocabulary').description('Skill records')
-
+export function declareCommand(vocabulary: Command): void {
   command(vocabulary, 'lint', 'Check the skill records: one line a finding')
     .argument('[directory]', 'default: the records of this release')
     .action((directory, flags) =>

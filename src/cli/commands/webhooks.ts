@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { accountOption, act, command, settings } from './declare.ts'
 
-export function webhooksCommands(program: Command): void {
-  const webhooks = program.command('webhooks').description('Where events are sent')
-
+export function declareCommand(webhooks: Command): void {
   command(webhooks, 'endpoints', 'Show webhook endpoints')
     .option(...accountOption)
     .option('--all', 'disabled ones too')

@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
 import { act, byOption, command, formatOption, settings } from './declare.ts'
 
-export function workersCommands(program: Command): void {
-  const workers = program.command('workers').description('People')
-
+export function declareCommand(workers: Command): void {
   command(workers, 'import', 'Register people, or bring them up to date, from a file')
     .requiredOption('--from <file>', 'people, one a line; - for standard input')
     .option(...formatOption)

@@ -1,10 +1,11 @@
 /** Accounts, keys and credits, made by the modules that own them. */
-import { createAccount, createKey, type NewKey } from '../../../src/access/manage.ts'
+import { createAccount, createApiKey, type NewKey } from '../../../src/access/manage.ts'
 import { enterCredits } from '../../../src/credits/credits.ts'
 import { parseKeyring } from '../../../src/platform/crypto/keyring.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
 import { scopes } from '../../../src/platform/http/callers.ts'
 import { testPeppers } from '../start/service.ts'
+import { contextAt } from './actions.ts'
 
 export interface TestKey {
   accountId: string
@@ -29,27 +30,22 @@ export async function newKey(
     ...over
   }: Partial<NewKey> & { credits?: number; now?: Date; peppers?: string } = {},
 ): Promise<TestKey> {
-  return db.transaction(async (tx) => {
-    const accountId =
-      over.accountId ?? (await createAccount(tx, `customer ${process.pid} ${++accounts}`, now))?.id
-    if (accountId === undefined) throw new Error('the account was not made')
-    const wanted = {
-      environment: 'live',
-      name: 'test',
-      scopes,
-      allowedFrom: null,
-      expiresAt: null,
-      ...over,
-    } as const
-    const made = await createKey(
-      tx,
-      { ...wanted, accountId },
-      { peppers: parseKeyring(peppers), now },
-    )
-    if (made.outcome !== 'created') throw new Error(made.outcome)
-    if (credits > 0)
-      await enterCredits(tx, { accountId, kind: 'grant', delta: credits, reason: 'for a test' })
-    const { id: keyId, key } = made
-    return { accountId, keyId, key, headers: { Authorization: `Bearer ${key}` } }
-  })
+  const context = contextAt(db, now)
+  const accountId =
+    over.accountId ?? (await createAccount(context, `customer ${process.pid} ${++accounts}`))?.id
+  if (accountId === undefined) throw new Error('the account was not made')
+  const wanted = {
+    environment: 'live',
+    name: 'test',
+    scopes,
+    allowedFrom: null,
+    expiresAt: null,
+    ...over,
+  } as const
+  const made = await createApiKey(context, { ...wanted, accountId }, parseKeyring(peppers))
+  if (made.outcome !== 'created') throw new Error(made.outcome)
+  if (credits > 0)
+    await enterCredits(context, { accountId, kind: 'grant', delta: credits, reason: 'for a test' })
+  const { id: keyId, key } = made
+  return { accountId, keyId, key, headers: { Authorization: `Bearer ${key}` } }
 }

@@ -14,13 +14,14 @@ import {
   tendLists,
 } from '../../../src/score-credentials/issue.ts'
 import { findKeys } from '../../../src/score-credentials/key-store.ts'
-import { createKey, revokeKey } from '../../../src/score-credentials/rotate-keys.ts'
+import { createSigningKey } from '../../../src/score-credentials/rotate-keys.ts'
 import type { VerifyResult } from '../../../src/score-credentials/schema.ts'
 import { signatureCache } from '../../../src/score-credentials/signature-cache.ts'
 import { findStatuses } from '../../../src/score-credentials/store.ts'
 import { trustOf } from '../../../src/score-credentials/trust.ts'
 import { verifyCredential } from '../../../src/score-credentials/verify.ts'
 import { type TestDatabase, testDatabase } from '../start/database.ts'
+import { contextAt } from './actions.ts'
 import {
   inside,
   issuedAt,
@@ -44,7 +45,7 @@ export interface TestRegistry extends TestDatabase {
 
 export async function testRegistry(): Promise<TestRegistry> {
   const database = await testDatabase()
-  await createKey(database.db, signer.kid, keySince)
+  await createSigningKey(contextAt(database.db, keySince), signer.kid)
   await tendLists(database.db, issuer, issuedAt)
   const client = new Client({ connectionString: database.url })
   await client.connect()
@@ -56,10 +57,6 @@ export async function testRegistry(): Promise<TestRegistry> {
       await database.drop()
     },
   }
-}
-
-export function revokeSigningKey(db: Db, kid: string, at: Date): Promise<boolean> {
-  return db.transaction((tx) => revokeKey(tx, kid, { now: at }))
 }
 
 let people = 0

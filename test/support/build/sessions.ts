@@ -3,6 +3,7 @@ import { createAccount } from '../../../src/access/manage.ts'
 import { sessionCookieName } from '../../../src/accounts/session-cookie.ts'
 import { beginSession } from '../../../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../../../src/accounts/store.ts'
+import { contextWithin } from '../../../src/audit/action.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
 import { uuidV7 } from '../../../src/platform/db/uuid-v7.ts'
 import type { Role } from '../../../src/platform/http/callers.ts'
@@ -46,7 +47,8 @@ export async function newSession(
   return db.transaction(async (tx) => {
     const name = `user ${process.pid} ${++users}`
     const email = `${name.replaceAll(' ', '-')}@example.com`
-    const accountId = over.accountId ?? (await createAccount(tx, name, now))?.id
+    const accountId =
+      over.accountId ?? (await createAccount(contextWithin(tx, { actor: 'test', now }), name))?.id
     if (accountId === undefined) throw new Error('the account was not made')
     const userId = uuidV7(now)
     await insertUser(tx, { id: userId, email, name: null, createdAt: now })

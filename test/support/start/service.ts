@@ -20,9 +20,10 @@ import {
 } from '../../../src/score-credentials/issue.ts'
 import { originOf, type Score } from '../../../src/score-credentials/payload.ts'
 import { publishDueLists } from '../../../src/score-credentials/publish-lists.ts'
-import { createKey } from '../../../src/score-credentials/rotate-keys.ts'
+import { createSigningKey } from '../../../src/score-credentials/rotate-keys.ts'
 import { type Signer, signerOfPem } from '../../../src/score-credentials/signing-key.ts'
 import { createServer } from '../../../src/server/server.ts'
+import { contextAt } from '../build/actions.ts'
 import { testRing } from '../build/webhooks.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
@@ -99,7 +100,7 @@ export async function startIssuing(service: TestService): Promise<TestIssuer> {
   const { privateKey } = generateKeyPairSync('ed25519')
   const signer = signerOfPem(String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
   if (signer === null) throw new Error('a fresh Ed25519 key is no signing key')
-  await createKey(db, signer.kid, systemClock())
+  await createSigningKey(contextAt(db, systemClock()), signer.kid)
   service.signers.set(signer.kid, signer)
   const origin = originOf(service.publicUrl)
   const issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }

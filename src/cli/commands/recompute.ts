@@ -1,35 +1,43 @@
+import type { Command } from 'commander'
 /** `assay recompute`: what a server does in the background, now and to the end. The queue says what is left; a second run takes it up. */
-import { operator, recordAction } from '../audit/record.ts'
-import type { Config } from '../config/config.ts'
-import { systemClock } from '../platform/clock.ts'
-import type { Db, Queryable, Tx } from '../platform/db/db.ts'
-import { countDue, markEveryWorker, recomputeSome } from '../scores/recompute.ts'
-import type { ScoredWorker } from '../scores/score-workers.ts'
-import type { Scoring } from '../scores/scoring.ts'
-import { keepMemoryFlat } from './flat-memory.ts'
-import type { Outcome } from './output.ts'
-import { type Progress, showProgress } from './progress.ts'
-import { UsageError } from './run.ts'
-import { openScoring } from './scoring-here.ts'
-import { withDatabase } from './with-database.ts'
+import { operator, recordAction } from '../../audit/record.ts'
+import { systemClock } from '../../platform/clock.ts'
+import type { Db, Queryable, Tx } from '../../platform/db/db.ts'
+import { countDue, markEveryWorker, recomputeSome } from '../../scores/recompute.ts'
+import type { ScoredWorker } from '../../scores/score-workers.ts'
+import type { Scoring } from '../../scores/scoring.ts'
+import { wholeNumber } from '../args.ts'
+import { act, finish } from '../command.ts'
+import { settings, withContext } from '../context.ts'
+import { keepMemoryFlat } from '../flat-memory.ts'
+import type { Outcome } from '../output.ts'
+import { type Progress, showProgress } from '../progress.ts'
+import { openScoring } from '../scoring-here.ts'
 
-export interface RecomputeFlags {
-  all?: boolean
-  workers: string
+export function declareCommand(declared: Command): void {
+  finish(declared, 'assay recompute --all --workers 4')
+    .option('--all', 'mark every worker with evidence as due first')
+    .option('--workers <n>', 'concurrent transactions', wholeNumber(1, 32), 2)
+    .addHelpText(
+      'after',
+      '\nAfter an interruption, run the command again: a worker is due until the score is stored. A server computes due scores in the background.',
+    )
+    .action(act(recompute))
 }
 
-const workersMax = 32
+interface RecomputeFlags {
+  all?: boolean
+  workers: number
+}
 
-export async function recomputeCommand(config: Config, flags: RecomputeFlags): Promise<Outcome> {
+async function recompute({ all = false, workers: lanes }: RecomputeFlags): Promise<Outcome> {
   keepMemoryFlat()
-  const lanes = lanesOf(flags.workers)
-  const scoringNow = await openScoring(config)
-  return withDatabase(
-    config,
-    async (db, signal) => {
-      // Before anybody is marked: without a key nothing could come of it.
+  const scoringNow = await openScoring(settings())
+  return withContext(
+    async ({ db, signal }) => {
+      // Before any worker is marked: without a key, no score could be issued.
       await scoringNow(db)
-      if (flags.all) await db.transaction(markRecorded)
+      if (all) await db.transaction(markRecorded)
       const progress = showProgress(await countDue(db), 'workers')
       const startedAt = performance.now()
       const run: Run = { db, scoringNow, signal, progress, tally: { ...nothing } }
@@ -38,13 +46,6 @@ export async function recomputeCommand(config: Config, flags: RecomputeFlags): P
     },
     { watchesSignal: true, connectionsMax: lanes + 1 },
   )
-}
-
-function lanesOf(text: string): number {
-  const lanes = /^\d{1,2}$/.test(text) ? Number(text) : 0
-  if (lanes < 1 || lanes > workersMax)
-    throw new UsageError(`--workers is a whole number from 1 to ${workersMax}`)
-  return lanes
 }
 
 async function markRecorded(tx: Tx): Promise<void> {

@@ -1,10 +1,16 @@
-/** `assay doctor`: one line a check. It changes nothing but to start the embedded database, where there is one, and stop it again. */
+/**
+ * `assay doctor`: prints a line for each check. It changes nothing, but it starts the embedded
+ * database if there is one, and stops it again.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigError, readConfig } from '../config/config.ts'
-import { developmentWarnings } from '../config/development.ts'
-import type { Signer } from '../score-credentials/signing-key.ts'
-import { databaseFindings } from './doctor-database.ts'
+import type { Command } from 'commander'
+import { type Config, ConfigError, readConfig } from '../../config/config.ts'
+import { developmentWarnings } from '../../config/development.ts'
+import type { Signer } from '../../score-credentials/signing-key.ts'
+import { act, finish } from '../command.ts'
+import { openCommandDb, withServer } from '../context.ts'
+import { databaseFindings } from '../doctor-database.ts'
 import {
   dataFolder,
   keyFiles,
@@ -12,12 +18,15 @@ import {
   portFree,
   scoringEngine,
   signatureLibrary,
-} from './doctor-machine.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
-import { done, type Outcome, withoutSecrets } from './output.ts'
-import { openCommandDb, withServer } from './with-database.ts'
+} from '../doctor-machine.ts'
+import { type Finding, fail, ok, warn } from '../finding.ts'
+import { done, type Outcome, withoutSecrets } from '../output.ts'
 
-export async function doctorCommand(env: Record<string, string | undefined>): Promise<Outcome> {
+export function declareCommand(declared: Command): void {
+  finish(declared, 'assay doctor').action(act(() => runChecks(process.env)))
+}
+
+async function runChecks(env: Record<string, string | undefined>): Promise<Outcome> {
   const findings = (await examine(env)).map((one) => ({ ...one, told: withoutSecrets(one.told) }))
   const isSound = findings.every(({ level }) => level !== 'fail')
   const lines = findings.map(

@@ -1,0 +1,79 @@
+/**
+ * The frame of an operator's verb: its changes and its audit entries are one transaction. The
+ * command line, the operator API and the console call the same verbs.
+ */
+import type { Static } from 'typebox'
+import type { Clock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
+import type { ActionName, actions } from './actions.ts'
+import { recordAction } from './record.ts'
+
+export interface ActionContext {
+  db: Db
+  /** Named in the audit log. */
+  actor: string
+  clock: Clock
+}
+
+/** What a verb returns, with the entries that record it. */
+interface Change<Name extends ActionName> {
+  result: unknown
+  /** Empty if nothing changed. */
+  entries: readonly EntryOf<Name>[]
+}
+
+type EntryOf<Name extends ActionName> = Name extends ActionName
+  ? { subjects: readonly string[] } & OptionalIfEmpty<Static<(typeof actions)[Name]['details']>>
+  : never
+
+type OptionalIfEmpty<Details> = object extends Details
+  ? { details?: Details }
+  : { details: Details }
+
+/**
+ * Runs `work` in a transaction, records its entries under `action`, and returns its result. The
+ * entries come last, because recording holds a lock until the commit.
+ */
+export function audited<Name extends ActionName, Done extends Change<Name>>(
+  { db, actor, clock }: ActionContext,
+  action: Name,
+  work: (tx: Tx, now: Date) => Promise<Done>,
+): Promise<Done['result']> {
+  return db.transaction(async (tx) => {
+    const now = clock()
+    const { result, entries } = await work(tx, now)
+    for (const { subjects, details = {} } of entries)
+      await recordAction(tx, { action, subjects, details, actor } as Recorded, now)
+    return result
+  })
+}
+
+/** The details of an entry belong to its action, which `recordAction` checks once more. */
+type Recorded = Parameters<typeof recordAction>[1]
+
+/** A result whose change is recorded by `entries`. */
+export function changed<const Result, const Entries extends readonly object[]>(
+  result: Result,
+  ...entries: Entries
+): { result: Result; entries: Entries } {
+  return { result, entries }
+}
+
+/** A result without a change: the audit log gets no entry. */
+export function unchanged<const Result>(result: Result): { result: Result; entries: readonly [] } {
+  return { result, entries: [] }
+}
+
+/**
+ * Returns a context whose verbs join the caller's transaction. They take effect when it commits,
+ * together with all else that it does.
+ */
+export function contextWithin(tx: Tx, { actor, now }: { actor: string; now: Date }): ActionContext {
+  const db: Db = {
+    rows: tx.rows,
+    run: tx.run,
+    transaction: (work) => work(tx),
+    close: () => Promise.resolve(),
+  }
+  return { db, actor, clock: () => now }
+}

@@ -1,0 +1,162 @@
+/**
+ * Parsing of every argument and option. A parser returns the value or throws
+ * `InvalidArgumentError`; commander names the argument and the text in front of its message.
+ */
+import { InvalidArgumentError } from 'commander'
+import { allowedNetworksMax, networkText } from '../access/allowed-from.ts'
+import { parseEmail } from '../accounts/email.ts'
+import { dayOf, instantOf } from '../platform/instant.ts'
+import { faultOfText } from '../workers/profile.ts'
+import { usernamePattern } from '../workers/username.ts'
+
+type Parser<Value> = (text: string) => Value
+
+/** Parses the values of an argument that takes several, each by `parse`. */
+export function each<Value>(parse: Parser<Value>) {
+  return (text: string, before: readonly Value[] = []): Value[] => [...before, parse(text)]
+}
+
+/** Parses one of a closed list of words. */
+export function oneOf<const Words extends readonly string[]>(words: Words): Parser<Words[number]> {
+  return (text) =>
+    words.find((word) => word === text) ??
+    invalid(`Use ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`)
+}
+
+export function wholeNumber(min: number, max: number): Parser<number> {
+  return (text) => {
+    const number = /^[+-]?\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (number >= min && number <= max) return number
+    return invalid(`Use a whole number from ${min} to ${max}.`)
+  }
+}
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+export function isUuid(text: string): boolean {
+  return uuidForm.test(text)
+}
+
+/** Parses an id. `source` is the command that shows it. */
+export function idFrom(source: string): Parser<string> {
+  return (text) =>
+    isUuid(text) ? text.toLowerCase() : invalid(`Use the id, a UUID that \`${source}\` shows.`)
+}
+
+/** Parses the id of a signing key, or a verification method that ends with it. */
+export function parseKid(text: string): string {
+  return text.slice(text.indexOf('#') + 1)
+}
+
+/** Parses 64 hex characters into lowercase. */
+export function parseSha256(text: string): string {
+  return hexOf(text, '', 64)
+}
+
+/** Parses a transaction of a chain into lowercase. */
+export function parseTransaction(text: string): string {
+  return hexOf(text, '0x', 64)
+}
+
+/** Parses the address of a wallet into lowercase. */
+export function parseWallet(text: string): string {
+  return hexOf(text, '0x', 40)
+}
+
+function hexOf(text: string, prefix: string, length: number): string {
+  const hex = text.toLowerCase()
+  const isHex = hex.startsWith(prefix) && /^[0-9a-f]+$/.test(hex.slice(prefix.length))
+  if (isHex && hex.length === prefix.length + length) return hex
+  return invalid(`Use ${prefix === '' ? '' : `${prefix} and `}${length} hex characters.`)
+}
+
+const usernameForm = new RegExp(usernamePattern)
+
+/** Parses a username, with or without a leading `@`. */
+export function parseUsername(text: string): string {
+  const username = text.startsWith('@') ? text.slice(1) : text
+  if (usernameForm.test(username)) return username
+  return invalid(
+    'Use 3 to 30 of the characters a-z, 0-9, _ and -, with a letter or digit at both ends.',
+  )
+}
+
+/** Parses the name of the operator that a change keeps. */
+export function parseActor(text: string): string {
+  const fault = faultOfText('--by', text, { max: 200 })
+  return fault === null ? text : invalid(`The name ${fault.reason}.`)
+}
+
+export function parseEmailAddress(text: string): string {
+  return parseEmail(text) ?? invalid('Use a mail address, such as ada@example.org.')
+}
+
+/** Parses a text of one line, without the spaces around it. */
+export function textUpTo(max: number): Parser<string> {
+  return (text) => {
+    const isFit = text.trim() !== '' && text.length <= max && !/\p{C}/u.test(text)
+    return isFit
+      ? text.trim()
+      : invalid(`Use 1 to ${max} characters, none of them a control character.`)
+  }
+}
+
+/** Parses the name of an account, a key or a user. */
+export const parseName = textUpTo(120)
+
+/** Parses a number of credits, which may be below 0. */
+export function parseCredits(text: string): number {
+  if (!/^[+-]?\d{1,12}$/.test(text)) return invalid('Use a whole number of at most twelve digits.')
+  return Number(text)
+}
+
+/** Parses the start of a day in UTC. */
+export function parseDay(text: string): Date {
+  return dayOf(text) ?? invalid('Use a day in UTC, such as 2026-05-14.')
+}
+
+/** Parses the start of a day in UTC, or a time with its zone. Seconds may be left out. */
+export function parseTime(text: string): Date {
+  const time = text.replace(/T(\d\d:\d\d)(?=[Z+-])/, 'T$1:00')
+  return (
+    dayOf(text) ??
+    instantOf(time) ??
+    invalid('Use a day or a time in UTC, such as 2026-05-14T09:00Z.')
+  )
+}
+
+/** Parses addresses and networks, each once. */
+export function parseNetwork(text: string, before: readonly string[] = []): string[] {
+  const network =
+    networkText(text) ?? invalid('Use an address or a network, such as 192.0.2.7 or 2001:db8::/32.')
+  const networks = [...new Set([...before, network])]
+  if (networks.length > allowedNetworksMax) invalid(`Name at most ${allowedNetworksMax} networks.`)
+  return networks
+}
+
+function invalid(message: string): never {
+  throw new InvalidArgumentError(message)
+}
+
+export const accountArgument = ['<account>', 'name or id of the account'] as const
+
+export const accountOption = ['--account <account>', 'name or id of the account'] as const
+
+export const usernameArgument = ['<username>', 'with or without @', parseUsername] as const
+
+export const byOption = [
+  '--by <name>',
+  'your name, kept with the change',
+  parseActor,
+  'operator',
+] as const
+
+export const formatOption = [
+  '--format <format>',
+  'ndjson or csv (default: csv for a file named .csv, else ndjson)',
+] as const
+
+/** Declares `--limit`. */
+export function limitOption(usual: number, max: number) {
+  return ['--limit <n>', 'at most so many', wholeNumber(1, max), usual] as const
+}

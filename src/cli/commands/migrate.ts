@@ -1,0 +1,91 @@
+/** `assay migrate`: applies the migrations of this release, or lists the pending ones. */
+import type { Command } from 'commander'
+import { grantApiRole } from '../../database/api-role.ts'
+import { compareSchema } from '../../database/migrate.ts'
+import { migrateDatabase, migrationsDirectory } from '../../database/open.ts'
+import type { Db } from '../../platform/db/db.ts'
+import type { Pooling } from '../../platform/db/session-settings.ts'
+import { act, finish } from '../command.ts'
+import { openCommandDb, settings, withServer } from '../context.ts'
+import { failure, usageError } from '../fail.ts'
+import { done, type Outcome } from '../output.ts'
+
+export function declareCommand(declared: Command): void {
+  finish(declared, 'assay migrate --api-role assay_api')
+    .option('--status', 'change nothing; list pending migrations, and end with 1 if there are any')
+    .option('--api-role <name>', 'grant this database role the rights of a server, and no others')
+    .action(act(migrate))
+}
+
+interface MigrateFlags {
+  status?: boolean
+  apiRole?: string
+}
+
+async function migrate({ status = false, apiRole }: MigrateFlags): Promise<Outcome> {
+  if (status && apiRole !== undefined)
+    throw usageError('--status changes nothing: leave --api-role out.')
+  const config = settings()
+  if (apiRole !== undefined && config.databaseUrl === undefined)
+    throw usageError('--api-role needs DATABASE_URL: the embedded database has one user.')
+  const { databasePooling: pooling } = config
+  return withServer(config, ({ url }) =>
+    status ? showStatus({ url, pooling }) : apply({ url, pooling }, apiRole),
+  )
+}
+
+interface Server {
+  url: string
+  pooling: Pooling
+}
+
+async function apply(server: Server, apiRole: string | undefined): Promise<Outcome> {
+  const applied = await migrateDatabase(server.url, server.pooling)
+  const lines = applied.map((name) => `applied ${name}`)
+  if (lines.length === 0) lines.push('The database is up to date.')
+  const { newer } = await withDb(server, (db) => compareSchema(db, migrationsDirectory))
+  if (newer.length > 0)
+    lines.push(`The database has migrations of a newer release: ${newer.join(', ')}.`)
+  // The role would keep the rights of this release alone, and nodes of the newer one need theirs.
+  if (newer.length > 0 && apiRole !== undefined)
+    throw failure(
+      `Nothing was granted: the database has migrations of a newer release. Run \`assay migrate --api-role ${apiRole}\` with that release.`,
+    )
+  if (apiRole === undefined) return done({ ok: true, applied }, lines)
+  await grant(server, apiRole)
+  return done({ ok: true, applied, apiRole }, [...lines, `${apiRole} has the rights of a server.`])
+}
+
+async function grant(server: Server, role: string): Promise<void> {
+  const answer = await withDb(server, (db) => grantApiRole(db, role))
+  if (answer.outcome === 'no such role')
+    throw failure(
+      `There is no role ${role}. Create it first, as an administrator of the database: create role ${role} login password '…'`,
+    )
+  if (answer.outcome === 'too mighty')
+    throw failure(
+      `Nothing was granted: ${role} has other rights on ${answer.tables.join(', ')}. Use a role that is no superuser, owns no table, and is not a member of such a role.`,
+    )
+}
+
+/** Ends with 1 if a migration is pending or this release may not use the database. */
+async function showStatus(server: Server): Promise<Outcome> {
+  const { pending, newer, outdated } = await withDb(server, (db) =>
+    compareSchema(db, migrationsDirectory),
+  )
+  const isFit = pending.length === 0 && outdated === null
+  const lines = [
+    ...pending.map((name) => `pending ${name}`),
+    ...newer.map((name) => `of a newer release: ${name}`),
+  ]
+  if (outdated !== null) lines.push(`Install a newer release: ${outdated}.`)
+  else if (isFit) lines.push('The database is up to date.')
+  return done({ ok: isFit, pending, newer, outdated }, lines, isFit ? 0 : 1)
+}
+
+async function withDb<Result>(server: Server, work: (db: Db) => Promise<Result>): Promise<Result> {
+  await using closing = new AsyncDisposableStack()
+  const db = openCommandDb(server)
+  closing.defer(() => db.close())
+  return await work(db)
+}

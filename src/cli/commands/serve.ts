@@ -1,0 +1,52 @@
+/** `assay serve`: the serving process, with the settings that its options replace. */
+import type { Command } from 'commander'
+import { serve } from '../../app/serve.ts'
+import { type Config, readConfig } from '../../config/config.ts'
+import { wholeNumber } from '../args.ts'
+import { act, finish } from '../command.ts'
+import { settings } from '../context.ts'
+import { done, type Outcome } from '../output.ts'
+
+export function declareCommand(declared: Command): void {
+  finish(declared, 'assay serve --processes 4')
+    .option('--demo', 'issue demo credentials first, and print commands to try')
+    .option(
+      '--processes <n>',
+      'serving processes that share the port (setting PROCESSES)',
+      wholeNumber(1, 64),
+    )
+    .option('--no-jobs', 'run no background jobs; another process of this database must run them')
+    .action(act(serveRequests))
+}
+
+interface ServeFlags {
+  demo?: boolean
+  processes?: number
+  /** False with --no-jobs. */
+  jobs: boolean
+}
+
+async function serveRequests({ demo = false, jobs, ...flags }: ServeFlags): Promise<Outcome> {
+  const config = demo ? withDemoPayee(settings()) : settings()
+  const { processes = config.processes } = flags
+  // A line for each request would hide the commands that the demo prints.
+  const logLevel = demo && !process.env.LOG_LEVEL ? 'warn' : config.logLevel
+  await serve(
+    { ...config, processes, logLevel },
+    { demo, jobs: jobs ? 'here' : 'elsewhere', launcherPid: launcherPidOf(process.env) },
+  )
+  return done({}, [])
+}
+
+/** Lets the demo challenge callers without a key. It takes no payment; `npm run demo:x402` does. */
+function withDemoPayee(config: Config): Config {
+  if (!config.metering || config.x402 !== null) return config
+  const X402_PAY_TO = '0x000000000000000000000000000000000000dEaD'
+  return readConfig({ ...process.env, X402_PAY_TO })
+}
+
+/** The variable is set by scripts/runtime/run.mjs. A child of the server inherits it, and has another parent. */
+function launcherPidOf({ ASSAY_LAUNCHER_PID }: NodeJS.ProcessEnv): number | undefined {
+  const launcherPid = Number(ASSAY_LAUNCHER_PID)
+  return launcherPid === process.ppid ? launcherPid : undefined
+}

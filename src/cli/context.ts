@@ -1,0 +1,121 @@
+/** The settings and the database of one command. */
+import type { ActionContext } from '../audit/action.ts'
+import { operator } from '../audit/record.ts'
+import { withSearchIndex } from '../candidates/search-indexer.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { compareSchema, knownLevel } from '../database/migrate.ts'
+import { migrateDatabase, migrationsDirectory, openDatabase } from '../database/open.ts'
+import { watchedDb, watchSchema } from '../database/schema-level.ts'
+import { systemClock } from '../platform/clock.ts'
+import { type Db, openDb } from '../platform/db/db.ts'
+import type { Pooling } from '../platform/db/session-settings.ts'
+import { deadlineMs, setTimeoutMultiplier } from '../platform/deadlines.ts'
+import { failure, interrupted } from './fail.ts'
+import { note } from './output.ts'
+import { releasedSkillNames } from './released-vocabulary.ts'
+
+/** Everything that a command needs. Its verbs take it as their `ActionContext`. */
+export interface CommandContext extends ActionContext {
+  config: Config
+  /** Aborted by Ctrl-C and SIGTERM. */
+  signal: AbortSignal
+}
+
+interface ContextOptions {
+  /**
+   * Whether `work` watches the signal and ends in good order. Otherwise the command ends at once,
+   * and its transaction rolls back or commits.
+   */
+  watchesSignal?: boolean
+  /** Concurrent transactions, 2 by default. */
+  connectionsMax?: number
+}
+
+/** Reads the settings of this process and applies its time limits. Throws `ConfigError`. */
+export function settings(): Config {
+  const config = readConfig(process.env)
+  setTimeoutMultiplier(config.timeoutMultiplier)
+  return config
+}
+
+/**
+ * Runs `work` on a migrated database: the operator's, or the embedded one, which it shares with a
+ * running server. Throws `Failure` if the operator's database lacks migrations; the embedded one is
+ * migrated. Ctrl-C and SIGTERM end the command and everything that it started.
+ */
+export async function withContext<Result>(
+  work: (context: CommandContext) => Promise<Result>,
+  { watchesSignal = false, connectionsMax }: ContextOptions = {},
+): Promise<Result> {
+  const config = settings()
+  return withServer(config, async ({ url, embedded }, signal) => {
+    if (embedded) await migrateDatabase(url, config.databasePooling)
+    await using closing = new AsyncDisposableStack()
+    const opened = openCommandDb({ url, pooling: config.databasePooling, connectionsMax })
+    closing.defer(() => opened.close())
+    const { pending, outdated } = await compareSchema(opened, migrationsDirectory)
+    if (outdated !== null) throw failure(`Install a newer release: ${outdated}.`)
+    const db = watchedDb(opened, watchSchema(opened, knownLevel(migrationsDirectory)))
+    if (pending.length > 0)
+      throw failure(`The database lacks ${pending.join(', ')}. Run \`assay migrate\`.`)
+    const result = work({ db, actor: operator(), clock: systemClock, config, signal })
+    return await (watchesSignal ? result : Promise.race([result, untilInterrupted(signal)]))
+  })
+}
+
+/** The database for a command that is not converted to `withContext` yet. */
+export function withDatabase<Result>(
+  _config: Config,
+  work: (db: Db, signal: AbortSignal) => Promise<Result>,
+  options: ContextOptions = {},
+): Promise<Result> {
+  return withContext(({ db, signal }) => work(db, signal), options)
+}
+
+/** Runs `work` on the database server, whatever state the database is in. */
+export async function withServer<Result>(
+  config: Config,
+  work: (server: { url: string; embedded: boolean }, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const stopping = new AbortController()
+  const stop = (): void => stopping.abort()
+  process.on('SIGINT', stop).on('SIGTERM', stop)
+  const database = await openDatabase(config, note)
+  try {
+    if (stopping.signal.aborted) throw interrupted()
+    return await work(database, stopping.signal)
+  } finally {
+    await database.stop()
+    process.off('SIGINT', stop).off('SIGTERM', stop)
+  }
+}
+
+/**
+ * Opens the database with a timeout for bulk statements. When a transaction commits, the workers that
+ * it changed are in the search index.
+ */
+export function openCommandDb({
+  url,
+  pooling,
+  connectionsMax = 2,
+}: {
+  url: string
+  pooling: Pooling
+  connectionsMax?: number | undefined
+}): Db {
+  const db = openDb({
+    url,
+    pooling,
+    connectionsMax,
+    applicationName: 'assay command line',
+    statementTimeoutMs: deadlineMs('commandStatement'),
+    onError: (error) => note(`a database connection was lost: ${error.message}`),
+  })
+  return withSearchIndex(db, releasedSkillNames)
+}
+
+function untilInterrupted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(interrupted()), { once: true })
+  })
+}
