@@ -1,4 +1,4 @@
-/** The routes by which users see and end their own sessions. */
+/** Routes that list and end the sessions of the signed-in user. */
 import { type Static, Type } from 'typebox'
 import { type Clock, wireTime } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -57,7 +57,11 @@ export function accountEndpoints({ db, clock, rules }: AccountsOptions): Endpoin
       summary: 'Sign out everywhere',
       description: 'Ends every session of the signed-in user, this one among them.',
       responses: {
-        200: { description: 'They have ended.', schema: sessionsEnded, example: wireEnded(3) },
+        200: {
+          description: 'The sessions have ended.',
+          schema: sessionsEnded,
+          example: wireEnded(3),
+        },
         ...sessionResponses,
         403: crossOriginResponse,
       },
@@ -79,7 +83,11 @@ export function accountEndpoints({ db, clock, rules }: AccountsOptions): Endpoin
         }),
       }),
       responses: {
-        200: { description: 'It has ended.', schema: sessionsEnded, example: wireEnded(1) },
+        200: {
+          description: 'The session has ended.',
+          schema: sessionsEnded,
+          example: wireEnded(1),
+        },
         ...sessionResponses,
         403: crossOriginResponse,
         404: {

@@ -10,7 +10,7 @@ export interface NewMail {
   email: string
   next: string | null
   createdAt: Date
-  /** Null: it is not sent, because its link is printed. */
+  /** Null: the mail is not sent, because its link is printed. */
   dueAt: Date | null
 }
 
@@ -25,12 +25,13 @@ export interface ClaimedMail {
   kind: MailKind
   email: string
   createdAt: Date
-  /** The first is 1. */
+  /** 1 for the first attempt. */
   attempt: number
 }
 
 /**
- * Claims due mails until `leasedUntil`. Skips rows that another process holds. A mail whose process dies is due again after the lease.
+ * Claims due mails until `leasedUntil`. Skips rows that another process holds. If the process ends
+ * before the mail is sent, the mail is due again after the lease.
  */
 export function claimDueMails(
   db: Queryable,
@@ -43,7 +44,10 @@ export function claimDueMails(
     returning m.id, m.kind, m.email, m.created_at as "createdAt", m.attempts as attempt`)
 }
 
-/** Moves a claimed mail to another time, or to none once it is sent. Does nothing if a later attempt has claimed it. */
+/**
+ * Sets the time of the next attempt, or null once the mail is sent. Does nothing if a later attempt
+ * has claimed the mail.
+ */
 export async function updateMailDue(
   db: Queryable,
   { id, attempt }: Pick<ClaimedMail, 'id' | 'attempt'>,
@@ -67,7 +71,7 @@ export interface NewLink {
   expiresAt: Date
 }
 
-/** Returns false if the mail is gone: its link was used, or its user was erased. */
+/** Returns false if the mail was deleted: its link was used, or its user was erased. */
 export async function insertLink(tx: Tx, link: NewLink): Promise<boolean> {
   const count = await tx.run(sql`
     insert into sign_in_links (digest, mail_id, user_id, expires_at)
@@ -76,7 +80,7 @@ export async function insertLink(tx: Tx, link: NewLink): Promise<boolean> {
   return count === 1
 }
 
-/** Returns the address of the user whom a link signs in, or undefined if it cannot be used. Changes nothing. */
+/** Returns the address of the user of a link, or undefined if the link cannot be used. */
 export async function findLinkEmail(
   db: Queryable,
   digest: Buffer,
@@ -97,8 +101,8 @@ export interface UsedLink {
 }
 
 /**
- * Uses a link up: deletes its mail, and with it every link of that mail. Of two requests with links of one mail, the second waits for
- * the first and then deletes nothing.
+ * Consumes a link: deletes its mail, and with the mail all links of that mail. If two requests
+ * present links of one mail, the second request waits for the first and then deletes nothing.
  */
 export async function takeLink(tx: Tx, digest: Buffer, now: Date): Promise<UsedLink | undefined> {
   const [used] = await tx.rows<UsedLink>(sql`
@@ -113,7 +117,7 @@ export async function takeLink(tx: Tx, digest: Buffer, now: Date): Promise<UsedL
   return used
 }
 
-/** Deletes mails that were sent and whose links have expired, and buckets without a request of the last hour. */
+/** Deletes sent mails whose links have expired, and buckets without a request in the last hour. */
 export async function sweepSignIn(db: Queryable, now: Date): Promise<void> {
   await db.run(sql`
     delete from mails m where m.due_at is null
@@ -127,13 +131,16 @@ export async function sweepSignIn(db: Queryable, now: Date): Promise<void> {
 export interface LimitRow {
   /** Lowercase hex. */
   bucket: string
-  /** Of the last hour, oldest first. */
+  /** Requests of the last hour, oldest first. */
   requestedAt: Date[]
-  /** The database's clock: that of all nodes. */
+  /** Time of the database, so that all nodes use one clock. */
   now: Date
 }
 
-/** Locks the buckets, in one order so that no two requests wait for each other, and returns their requests of the last hour. */
+/**
+ * Locks the buckets and returns their requests of the last hour. All requests lock in the same
+ * order, so that no two of them wait for each other.
+ */
 export async function lockLimits(tx: Tx, buckets: readonly Buffer[]): Promise<LimitRow[]> {
   const sorted = [...buckets].sort(Buffer.compare)
   await tx.run(sql`

@@ -1,10 +1,11 @@
-/** Pure: where a user goes after signing in. */
+/** Pure: the page that a browser opens after sign-in. */
 
 const charactersMax = 512
 
 /**
- * Returns the text if it is a path of our own, and null otherwise. A browser reads `//host`, `/\host` and `/<tab>/host` as another site,
- * so only a text that the URL parser leaves exactly as it is counts as a path.
+ * Returns the text if it is a path of this service, and null otherwise. Browsers read `//host`,
+ * `/\host` and `/<tab>/host` as another site. So the text must also come out of the URL parser
+ * unchanged.
  */
 export function ownPath(text: string | undefined): string | null {
   if (text === undefined || text.length > charactersMax) return null

@@ -1,4 +1,4 @@
-/** Wire shapes of the account routes that sign-in brings along. They are extensions of the specification. */
+/** Wire shapes of the session list. Its routes are extensions of the specification. */
 import { Type } from 'typebox'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 
@@ -9,16 +9,16 @@ const time = Type.String({ format: 'date-time' })
 const session = Type.Object(
   {
     id: uuid,
-    current: Type.Boolean({ description: 'Whether this request was made with it.' }),
+    current: Type.Boolean({ description: 'Whether this session made the request.' }),
     browser: Type.String({ description: 'Such as `Firefox on Linux`.' }),
     network: Type.String({
-      description: 'The network that it began from, with the last bits of the address cut off.',
+      description: 'The network of the sign-in, with the last bits of the address cut off.',
     }),
     createdAt: time,
     lastSeenAt: Type.String({ format: 'date-time', description: 'Up to two minutes behind.' }),
     endsAt: Type.String({
       format: 'date-time',
-      description: 'It ends then at the latest, and earlier if it is not used.',
+      description: 'The session ends then at the latest, and earlier if it is not used.',
     }),
   },
   { ...closed, title: 'Session' },

@@ -25,7 +25,7 @@ const begun = Date.parse('2026-03-01T09:00:00Z')
 const from = 'no-reply@scores.example.org'
 
 interface Sender {
-  /** Sends what is due after so many seconds, and returns the outcomes. */
+  /** Sends the mails that are due after so many seconds. Returns their outcomes. */
   at(seconds: number): Promise<string[]>
   now(): Date
 }
@@ -79,7 +79,7 @@ const waiting = async (): Promise<number> =>
 const { email } = await newSession(db)
 const tokenOf = (link: string) => new URL(link).searchParams.get('token') ?? undefined
 
-test('a mail server that is down for an hour loses nothing, and the link works for 15 minutes from when it is sent', async () => {
+test('a mail server that is down for an hour loses no mail; the link is valid for 15 minutes from the attempt that sent it', async () => {
   const port = await freePort()
   const ca = await started()
   const sender = senderTo(`smtp://localhost:${port}`, { extraCa: ca.ca })
@@ -101,7 +101,7 @@ test('a mail server that is down for an hour loses nothing, and the link works f
   assert.equal((await db.rows(sql`select 1 from mails`)).length, 0, 'an old link is deleted')
 })
 
-test('4xx and a lost connection are tried again; 5xx for the recipient is final; a wrong password is not', async () => {
+test('a mail is sent again after 4xx, a lost connection or a wrong password, and given up after 5xx for its recipient', async () => {
   const server = await started()
   const sender = senderTo(server.url, { extraCa: server.ca })
   server.answer.toRecipient = { code: 451, text: 'later' }
@@ -121,7 +121,7 @@ test('4xx and a lost connection are tried again; 5xx for the recipient is final;
   assert.deepEqual(await sender.at(12), ['sent'], 'once the password is right')
 })
 
-test('a server that hangs, at any step, costs a mail its deadline and nothing else', async () => {
+test('a mail server that hangs at any step fails the attempt at its deadline', async () => {
   const talks: [string, (say: (text: string) => void, heard: string) => void][] = [
     ['before its greeting', () => {}],
     ['after EHLO', (say, heard) => heard === '' && say('220 hello\r\n')],
@@ -147,7 +147,7 @@ test('a server that hangs, at any step, costs a mail its deadline and nothing el
   }
 })
 
-test('no password and no mail is sent to a server without TLS, or with a certificate of another', async () => {
+test('a server without TLS, or with a certificate for another name, receives no password and no mail', async () => {
   const plain = await started({ isPlain: true })
   await queue(email)
   assert.match(String(await senderTo(plain.url).at(0)), /^failed/)
@@ -192,7 +192,7 @@ test('an address without a user, and that of a disabled user, receive nothing', 
   assert.deepEqual(server.recipients, [])
 })
 
-test('with open sign-up an unknown address gets one user and one account with credits, however often it asks', async () => {
+test('open sign-up: several requests for one unknown address make one user and one account with credits', async () => {
   const server = await started()
   const sender = senderTo(server.url, { extraCa: server.ca, isOpen: true })
   const address = 'fresh@example.com'
@@ -217,7 +217,7 @@ test('with open sign-up an unknown address gets one user and one account with cr
   )
 })
 
-test('a sign-up that ends between two statements leaves no user and no account, and the next attempt makes both', async () => {
+test('open sign-up: an interruption between two statements leaves no user and no account', async () => {
   const address = 'interrupted@example.com'
   const made = async () =>
     (

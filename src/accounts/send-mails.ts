@@ -1,8 +1,10 @@
 /**
- * Sends the mails of the outbox. Every attempt makes a link of its own, which lives for 15 minutes from then: a mail that waited an hour
- * for its server still holds a link that works. The links of one mail work once together.
+ * Sends the mails of the outbox (decision D46). Each attempt makes a new link, which is valid for
+ * 15 minutes from that attempt: a mail that waited an hour for its server still holds a link that
+ * works. Once a link of a mail is used, the other links of that mail no longer work.
  *
- * Tables: updates and deletes `mails`; inserts `sign_in_links`; reads `users`; with open sign-up a new user is made here.
+ * Tables: updates and deletes `mails`; inserts `sign_in_links`; reads `users`. With open sign-up it
+ * also inserts the user and the account.
  * Crash: a claimed mail is due again when its lease ends, so it is sent at least once.
  */
 import type { Clock } from '../platform/clock.ts'
@@ -18,7 +20,7 @@ import {
 import { linkUrl, makeLink } from './sign-in.ts'
 import { findUserByEmail } from './store.ts'
 
-/** The content of a mail. `url` is where it leads. */
+/** Renders the content of a mail that links to `url`. */
 export type RenderMail = (kind: MailKind, url: string) => Pick<Mail, 'subject' | 'text' | 'html'>
 
 export interface MailSenderOptions {
@@ -27,25 +29,27 @@ export interface MailSenderOptions {
   publicUrl: string
   client: MailClient
   render: RenderMail
-  /** Makes a user of an unknown address, or returns null if sign-up is by invitation. */
+  /** Makes a user for an unknown address. Returns null if sign-up is by invitation. */
   signUp(tx: Tx, email: string, now: Date): Promise<string | null>
   onOutcome(mail: ClaimedMail, outcome: MailOutcome | { outcome: 'no user' | 'given up' }): void
 }
 
 const batchSize = 8
-/** Longer than an attempt may take. */
+/** Longer than the deadline of an attempt. */
 const leaseMs = 60_000
-/** Seconds to wait before attempts 2, 3, …; then every hour, until a day after the request. */
+/** Seconds to wait before attempts 2, 3, …; later attempts follow every hour. */
 const retryWaitsSeconds = [5, 30, 120, 600, 1_800] as const
 const givenUpAfterMs = 86_400_000
 
-/** Returns when to try again after attempt `attempt` (the first is 1), or null once the mail is given up. */
+/**
+ * Returns the time of the next attempt, or null if the mail is given up. The first attempt is 1.
+ */
 export function nextMailAt(attempt: number, createdAt: Date, failedAt: Date): Date | null {
   const at = new Date(failedAt.getTime() + (retryWaitsSeconds[attempt - 1] ?? 3_600) * 1_000)
   return at.getTime() - createdAt.getTime() > givenUpAfterMs ? null : at
 }
 
-/** Sends the mails that are due. Returns how many were claimed. */
+/** Sends due mails. Returns how many it claimed. */
 export async function sendMails(options: MailSenderOptions): Promise<number> {
   const { db, clock } = options
   const now = clock()
@@ -74,7 +78,7 @@ async function sendOne(options: MailSenderOptions, mail: ClaimedMail): Promise<v
   await deleteMail(db, mail.id)
 }
 
-/** Returns where a mail leads, or null if it leads nowhere: no user has the address, or the user is disabled. */
+/** Returns the URL for a mail, or null if no user has the address or the user is disabled. */
 async function destinationOf(
   tx: Tx,
   { clock, publicUrl, signUp }: MailSenderOptions,

@@ -14,16 +14,16 @@ export function sessionDigest(value: string): Buffer {
 }
 
 /**
- * Browsers accept the prefix `__Host-` over https only, and then no other host, not even a subdomain, can set the cookie. Over plain http
- * the cookie has neither the prefix nor `Secure`.
+ * Browsers accept the prefix `__Host-` over https alone. No other host, not even a subdomain, can
+ * then set the cookie. Over plain http the cookie has neither the prefix nor `Secure`.
  */
 export function sessionCookieName(publicUrl: string): string {
   return isHttps(publicUrl) ? '__Host-session' : 'session'
 }
 
 /**
- * Returns the session value of a Cookie header, or null. Two cookies of the name are no session: one of them may have been set by
- * another site under the same domain.
+ * Returns the session value of a Cookie header, or null. Two cookies with the name count as no
+ * session, because another site under the same domain may have set one of them.
  */
 export function sessionValueOf(cookies: string | undefined, name: string): string | null {
   if (cookies === undefined) return null
@@ -35,7 +35,9 @@ export function sessionValueOf(cookies: string | undefined, name: string): strin
   return values.length === 1 && value !== undefined && valueForm.test(value) ? value : null
 }
 
-/** Returns the Set-Cookie header that begins a session in the browser, for at most `maxAgeSeconds`. */
+/**
+ * Returns the Set-Cookie header that begins a session in the browser, for at most `maxAgeSeconds`.
+ */
 export function sessionCookie(publicUrl: string, value: string, maxAgeSeconds: number): string {
   const secure = isHttps(publicUrl) ? '; Secure' : ''
   const name = sessionCookieName(publicUrl)

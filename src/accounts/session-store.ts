@@ -28,18 +28,21 @@ export interface ValidSession {
   userId: string
   accountId: string
   role: Role
-  /** Whether `last_seen_at` is to be brought up to date. */
+  /** Whether `last_seen_at` must be updated. */
   isStale: boolean
 }
 
-/** A session was seen after `idleSince`; its `last_seen_at` is stale before `staleBefore`. */
+/** A valid session was seen after `idleSince`. `last_seen_at` is stale if before `staleBefore`. */
 export interface SessionTimes {
   now: Date
   idleSince: Date
   staleBefore: Date
 }
 
-/** Returns the valid sessions of these digests, in lowercase hex. Each costs one probe of three indexes. */
+/**
+ * Returns the valid sessions of these digests (lowercase hex), with one probe of three indexes
+ * each.
+ */
 export function findValidSessions(
   db: Queryable,
   digests: readonly string[],
@@ -55,7 +58,10 @@ export function findValidSessions(
     where s.ends_at > ${now} and s.last_seen_at > ${idleSince} and u.disabled_at is null`)
 }
 
-/** Never moves a session back, and writes each at most once a minute however many nodes have seen it. */
+/**
+ * Updates `last_seen_at`. Never moves it back, and writes it at most once a minute for each
+ * session, also if several nodes have seen the session.
+ */
 export async function updateLastSeen(
   db: Queryable,
   lastSeen: ReadonlyMap<string, Date>,
@@ -77,7 +83,7 @@ export interface OwnSession {
   network: string
 }
 
-/** Returns the sessions of a user that are valid, the latest seen first. */
+/** Returns the valid sessions of a user, the last seen first. */
 export function findOwnSessions(
   db: Queryable,
   userId: string,
@@ -91,7 +97,7 @@ export function findOwnSessions(
     order by s.last_seen_at desc, s.id`)
 }
 
-/** Ends the session of a browser that signs out, or that signs in again. */
+/** Ends a session by its cookie, on sign-out or on a new sign-in. */
 export async function deleteSessionByDigest(db: Queryable, digest: Buffer): Promise<void> {
   await db.run(sql`delete from sessions where digest = ${digest}`)
 }
@@ -104,7 +110,7 @@ export async function deleteOwnSession(
   return (await db.run(sql`delete from sessions where id = ${id} and user_id = ${userId}`)) === 1
 }
 
-/** Returns how many there were. */
+/** Ends all sessions of a user. Returns how many there were. */
 export function deleteSessionsOf(db: Queryable, userId: string): Promise<number> {
   return db.run(sql`delete from sessions where user_id = ${userId}`)
 }

@@ -109,7 +109,7 @@ test('401: the session of a disabled user is rejected by every node on the next 
     db.run(sql`update users set disabled_at = now() where id = ${userId}`),
   ))
 
-test('a request that runs while its user is removed is finished, and the next one is rejected', async () => {
+test('a request that is running when its member is removed completes; the next request is rejected', async () => {
   const session = await newSession(db)
   const hold = Promise.withResolvers<void>()
   const entered = Promise.withResolvers<void>()
@@ -122,7 +122,7 @@ test('a request that runs while its user is removed is finished, and the next on
   assert.equal(errorOf(await change(session.ownOrigin)), '401 session_required')
 })
 
-test('401: what is not exactly one session cookie of the right name and form is no session', async () => {
+test('401: a request needs exactly one session cookie of the right name and form', async () => {
   const { value, headers } = await newSession(db)
   const second = await newSession(db)
   for (const Cookie of [
@@ -148,7 +148,7 @@ test('401: what is not exactly one session cookie of the right name and form is 
     assert.equal((await read({ Cookie })).status, 200, Cookie)
 })
 
-test('a session that is idle for 7 days ends, and so does one that is 30 days old', async () => {
+test('a session ends after 7 days without use and after 30 days at the latest', async () => {
   const dayMs = 86_400_000
   const rules = { idleDays: 7, days: 30 }
   const { headers, userId } = await newSession(db, { now: new Date('2026-01-01T00:00:00Z') })
@@ -173,7 +173,7 @@ test('a session that is idle for 7 days ends, and so does one that is 30 days ol
   assert.equal(left.length, 0, 'an ended session is deleted')
 })
 
-test('the time at which a session was last seen is written at most once a minute, and never moves back', async () => {
+test('the last-seen time of a session is written at most once a minute and never moves back', async () => {
   const begun = Date.parse('2026-02-01T00:00:00Z')
   const { headers, sessionId } = await newSession(db, { now: new Date(begun) })
   let now = begun
@@ -214,7 +214,7 @@ test('the time at which a session was last seen is written at most once a minute
   assert.equal(await lastSeen(), 600)
 })
 
-test('an API key beside a session is ignored, and a session beside an API key is too', async () => {
+test('session routes ignore an API key, and key routes ignore a session', async () => {
   const session = await newSession(db)
   const key = await newKey(db)
   for (const Authorization of [key.headers.Authorization, 'Bearer svc_live_x', 'Basic YTpi']) {
@@ -256,7 +256,7 @@ const foreignOrigins = [
   '',
 ]
 
-test('403: a request that changes something is accepted from our own origin alone, before any work', async () => {
+test('403: a request that changes something is rejected before any work unless it comes from our own origin', async () => {
   const session = await newSession(db)
   const sites = [
     undefined,
@@ -292,7 +292,7 @@ test('403: a request that changes something is accepted from our own origin alon
   assert.equal(link.status, 200, 'a GET changes nothing: any page may link to it')
 })
 
-test('415: JSON that is sent as a form or as plain text, which another site can send unasked', async () => {
+test('415: JSON in a media type that another site can send without a preflight is rejected', async () => {
   const { ownOrigin: headers } = await newSession(db)
   for (const type of [
     'text/plain',
@@ -309,7 +309,7 @@ test('415: JSON that is sent as a form or as plain text, which another site can 
     )
 })
 
-test('400: an Idempotency-Key may be absent, and one that is sent has its form', async () => {
+test('400: an Idempotency-Key is optional, and a malformed one is rejected', async () => {
   const { ownOrigin: headers } = await newSession(db)
   const sent = async (key?: string) =>
     change({ ...headers, ...(key === undefined ? {} : { 'Idempotency-Key': key }) })
@@ -336,7 +336,7 @@ test('429: a session makes 300 calls in a minute on all nodes together; another 
   assert.equal((await read(quiet.headers)).status, 200)
 })
 
-test('no other origin may read the answer of a session route, and nothing stores it', async () => {
+test('the answer of a session route has no CORS headers and is never stored', async () => {
   const { headers } = await newSession(db)
   const origin = { Origin: 'https://evil.example' }
   for (const reply of [

@@ -1,9 +1,11 @@
 /**
- * Sessions (decision D48). Every request is decided by the database, so a session that was ended, a member who was removed and a user
- * who was disabled are rejected by every node on the next request. The sessions of one turn of the event loop are looked up together.
+ * Sessions (decision D48). Each request looks its session up in the database. So every node rejects
+ * an ended session, a removed member and a disabled user on the next request. Lookups of one turn
+ * of the event loop share one statement.
  *
- * Tables: reads `sessions`, `memberships` and `users`; updates `sessions.last_seen_at`, which is kept in memory and written every half
- * minute by `recordLastSeen`. A crash loses at most that half minute.
+ * Tables: reads `sessions`, `memberships` and `users`; updates `sessions.last_seen_at`. New values
+ * of `last_seen_at` are kept in memory, and `recordLastSeen` writes them every half minute.
+ * Crash: at most the last half minute of `last_seen_at` is lost.
  */
 import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -26,15 +28,15 @@ import {
 } from './session-store.ts'
 
 export interface SessionRules {
-  /** A session that is not seen for so long ends. */
+  /** A session ends if it is not used for this long. */
   idleDays: number
-  /** A session ends after so long, however often it is seen. */
+  /** A session ends this long after sign-in, even if it is used. */
   days: number
 }
 
 export interface Sessions {
   authenticate: AuthenticateSession
-  /** Writes down when sessions were seen since the last time. */
+  /** Writes when sessions were seen since the last call. */
   recordLastSeen(): Promise<void>
 }
 
@@ -102,11 +104,11 @@ function sessionCaller({ id, userId, accountId, role }: ValidSession): SessionCa
 
 export interface BegunSession {
   id: string
-  /** For the cookie; it is stored nowhere. */
+  /** Value of the cookie. The database holds only its digest. */
   value: string
 }
 
-/** Begins a session with a value that no one has seen before: a value that the browser sent is never adopted. */
+/** Begins a session with a new random value. A value that the browser sent is never adopted. */
 export async function beginSession(
   tx: Tx,
   of: { userId: string; accountId: string; browser: string; network: string },

@@ -1,9 +1,9 @@
 /**
- * How often sign-in links may be requested (decision D45): 5 an hour for each mail address, 20 an hour for each network address, on all
- * nodes together. The window slides exactly, and a rejected request does not extend it. A mail address is counted whether or not a user
- * has it, so a limit tells nothing about users.
+ * Limits of requests for sign-in links (decision D45): 5 an hour for each mail address and 20 an
+ * hour for each network address, on all nodes together. The window slides exactly, and a rejected
+ * request does not extend it. An address is counted whether or not a user has it, so the limit
+ * reveals nothing about users.
  */
-
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { ClientNetwork } from '../platform/rate-limit/client-network.ts'
@@ -13,7 +13,7 @@ const perEmail = 5
 const perNetwork = 20
 const hourMs = 3_600_000
 
-/** Counts a request. Returns null, or the whole seconds after which it would be allowed. */
+/** Counts a request. Returns null, or the seconds until the next request is allowed. */
 export async function limitSignIn(
   tx: Tx,
   { email, network }: { email: string; network: ClientNetwork },

@@ -1,9 +1,10 @@
 /**
- * Sign-in by link (decisions D45–D48). A request for a link writes one row of the mail outbox whether or not a user has the address, so
- * its answer tells nothing, in bytes or in time. Whether there is such a user is looked up when the mail is sent.
+ * Sign-in by link (decisions D45–D48). A request for a link writes one row of the mail outbox,
+ * whether or not a user has the address. So neither the bytes nor the time of the answer reveal
+ * users. The jobs process looks up the user when it sends the mail.
  *
- * Crash: the row of the outbox is there or not. Signing in deletes the mail and inserts the session in one transaction: a link is used up
- * exactly if there is a session, and never makes two.
+ * Crash: a request is answered after its row is committed. One transaction deletes the mail and
+ * inserts the session, so a link is consumed exactly if it made a session, and it makes one.
  */
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '../platform/crypto/bytes.ts'
@@ -24,7 +25,7 @@ export type RequestedLink =
   | { outcome: 'requested' }
   | { outcome: 'limited'; retryAfterSeconds: number }
 
-/** Queues a sign-in link for the user of an address, if there is one. */
+/** Queues a mail with a sign-in link. It is sent if a user has the address. */
 export function requestLink(
   db: Db,
   { email, next, visitor }: { email: string; next: string | null; visitor: Visitor },
@@ -39,7 +40,7 @@ export function requestLink(
   })
 }
 
-/** Makes a link of a mail. Returns its token, which is stored nowhere, or null if the mail is gone. */
+/** Makes a link for a mail. Returns its token, or null if the mail was deleted. */
 export async function makeLink(
   tx: Tx,
   { mailId, userId }: { mailId: string; userId: string },
@@ -51,12 +52,18 @@ export async function makeLink(
   return isMade ? token : null
 }
 
-/** Returns the URL that a user opens. The token is in the query: a page without scripts cannot read a fragment. */
+/**
+ * Returns the URL for the user. The token is in the query, because a page without scripts cannot
+ * read a fragment.
+ */
 export function linkUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/sign-in/confirm?token=${token}`
 }
 
-/** Returns the address of the user whom a link signs in, or null if it cannot be used. Uses nothing up: mail scanners open links. */
+/**
+ * Returns the address of the user of a link, or null if the link cannot be used. Does not consume
+ * the link, because mail scanners open links.
+ */
 export async function readLink(
   db: Db,
   token: string | undefined,
@@ -72,8 +79,8 @@ export interface SignedIn {
 }
 
 /**
- * Uses a link up and begins a session. Returns null if the link cannot be used. A session that the browser had before ends, and its value
- * is never adopted.
+ * Consumes a link and begins a session. Returns null if the link cannot be used. The session that
+ * the browser had before ends, and its value is never adopted.
  */
 export async function confirmLink(
   db: Db,

@@ -44,7 +44,9 @@ export async function findUserByEmail(db: Queryable, email: string): Promise<Use
   return user
 }
 
-/** Locks a user until the end of the transaction: of two that change a user, the second sees what the first has done. */
+/**
+ * Locks a user until the end of the transaction, so that changes of one user run one after another.
+ */
 export async function lockUserByEmail(tx: Tx, email: string): Promise<User | undefined> {
   const [user] = await tx.rows<User>(sql`
     select id, email, name, created_at as "createdAt", disabled_at as "disabledAt"
@@ -56,7 +58,7 @@ export async function updateDisabled(tx: Tx, id: string, disabledAt: Date | null
   await tx.run(sql`update users set disabled_at = ${disabledAt} where id = ${id}`)
 }
 
-/** Deletes a user, and by reference the memberships, the sessions and the sign-in links. */
+/** Deletes a user. Foreign keys delete the memberships, the sessions and the sign-in links. */
 export async function deleteUser(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`delete from users where id = ${id}`)
 }
@@ -66,7 +68,7 @@ export interface ListedUser extends User {
   sessions: number
 }
 
-/** Returns all users by address. `sessions` counts those that have not ended. */
+/** Returns all users, sorted by address. `sessions` counts valid sessions. */
 export function findUsers(
   db: Queryable,
   { now, idleSince }: { now: Date; idleSince: Date },
@@ -97,7 +99,7 @@ export function findMembers(db: Queryable, accountId: string): Promise<Member[]>
     where m.account_id = ${accountId} order by m.role desc, u.email`)
 }
 
-/** Returns the address of a user and the name of an account, for the page that shows who is signed in. */
+/** Returns the address of a user and the name of an account, to show on pages. */
 export async function findSignedIn(
   db: Queryable,
   { userId, accountId }: { userId: string; accountId: string },

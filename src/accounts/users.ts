@@ -1,4 +1,4 @@
-/** The verbs by which operators manage users. Each writes its audit entry in its own transaction. */
+/** Operators' verbs for users. Each writes its audit entry in its own transaction. */
 import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
@@ -17,7 +17,7 @@ import {
 } from './store.ts'
 
 export interface Invitation {
-  /** As `parseEmail` gives it. */
+  /** A result of `parseEmail`. */
   email: string
   name: string | null
   accountId: string
@@ -35,7 +35,7 @@ export type Invited =
 export function inviteUser(context: ActionContext, invitation: Invitation): Promise<Invited> {
   return audited(context, 'users.invited', async (tx, now) => {
     const { email, name, accountId, role, isMailed } = invitation
-    const user = await madeUser(tx, { email, name, now })
+    const user = await findOrCreateUser(tx, { email, name, now })
     const userId = user.id
     if (user.disabledAt !== null) return unchanged({ outcome: 'disabled', userId })
     if (!(await insertMembership(tx, { userId, accountId, role, createdAt: now })))
@@ -49,8 +49,8 @@ export function inviteUser(context: ActionContext, invitation: Invitation): Prom
   })
 }
 
-/** Returns the user of an address. Of two that make the same one at once, the second finds what the first has made. */
-export async function madeUser(
+/** Returns the user of an address, and makes one if there is none. Locks the user. */
+export async function findOrCreateUser(
   tx: Tx,
   { email, name, now }: { email: string; name: string | null; now: Date },
 ): Promise<User> {
@@ -62,7 +62,10 @@ export async function madeUser(
 
 type Changed = { userId: string; changed: boolean } | null
 
-/** Disables a user: the sessions end with the commit, on every node. Null: no user has the address. */
+/**
+ * Disables a user. Sessions end with the commit, on every node. Returns null for an unknown
+ * address.
+ */
 export function disableUser(context: ActionContext, email: string): Promise<Changed> {
   return audited(context, 'users.disabled', async (tx, now) => {
     const user = await lockUserByEmail(tx, email)
@@ -75,7 +78,7 @@ export function disableUser(context: ActionContext, email: string): Promise<Chan
   })
 }
 
-/** Lets a disabled user sign in again. Null: no user has the address. */
+/** Lets a disabled user sign in again. Returns null for an unknown address. */
 export function enableUser(context: ActionContext, email: string): Promise<Changed> {
   return audited(context, 'users.enabled', async (tx) => {
     const user = await lockUserByEmail(tx, email)
@@ -86,7 +89,10 @@ export function enableUser(context: ActionContext, email: string): Promise<Chang
   })
 }
 
-/** Erases a user. The accounts, with their keys and credits, stay. Null: no user has the address. */
+/**
+ * Erases a user. The accounts stay, with their keys and credits. Returns the user's id, or null for
+ * an unknown address.
+ */
 export function eraseUser(context: ActionContext, email: string): Promise<string | null> {
   return audited(context, 'users.erased', async (tx) => {
     const user = await lockUserByEmail(tx, email)
@@ -102,7 +108,7 @@ export type PrintedLink =
   | { outcome: 'no such user' }
   | { outcome: 'disabled' }
 
-/** Makes a sign-in link to print in place of a mail. */
+/** Makes a sign-in link that is printed instead of mailed. */
 export function printLink(context: ActionContext, email: string): Promise<PrintedLink> {
   return audited(context, 'users.link_made', async (tx, now) => {
     const user = await findUserByEmail(tx, email)

@@ -1,4 +1,4 @@
-/** Pure: as much of a browser and its network as a user needs to recognise a session, and no more. */
+/** Pure: short names of browsers and networks, by which users recognise their sessions. */
 import { parseAddress } from '../platform/http/networks.ts'
 
 const browsers = [
@@ -21,7 +21,7 @@ const systems = [
   ['Linux', 'Linux'],
 ] as const
 
-/** Returns a text such as `Firefox on Linux`. Nothing of the header itself is kept. */
+/** Returns a text such as `Firefox on Linux`. It contains no part of the header. */
 export function browserName(userAgent: string | undefined): string {
   const named = (table: readonly (readonly [string, string])[]) =>
     table.find(([mark]) => userAgent?.includes(mark))?.[1]

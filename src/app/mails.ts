@@ -3,7 +3,7 @@ import { createAccount } from '../access/manage.ts'
 import { sweepSignIn } from '../accounts/mail-store.ts'
 import { sendMails } from '../accounts/send-mails.ts'
 import { insertMembership } from '../accounts/store.ts'
-import { madeUser } from '../accounts/users.ts'
+import { findOrCreateUser } from '../accounts/users.ts'
 import { contextWithin } from '../audit/action.ts'
 import { recordAction, theService } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
@@ -25,10 +25,10 @@ export interface MailParts {
   metrics: Metrics
 }
 
-/** A user waits for a sign-in link before the screen. */
+/** Short, because a user waits for the link. */
 const pollMs = 500
 
-/** Returns the jobs of sign-in. Without a mail server nothing is sent, and old links are deleted all the same. */
+/** Returns the jobs of sign-in. Without a mail server they only delete old links. */
 export async function mailJobs(parts: MailParts, closing: AsyncDisposableStack): Promise<Job[]> {
   const { db, clock } = parts
   const sweep = {
@@ -80,13 +80,13 @@ async function mailSender(
   }
 }
 
-/** Makes a user who owns a new account. Two requests of one address make one user: the second finds the membership. */
+/** Makes a user and an account of their own. A second call for the same address makes neither. */
 export async function signUpUser(
   tx: Tx,
   { email, credits }: { email: string; credits: number },
   now: Date,
 ): Promise<string> {
-  const user = await madeUser(tx, { email, name: null, now })
+  const user = await findOrCreateUser(tx, { email, name: null, now })
   const context = contextWithin(tx, { actor: theService, now })
   // An account is named without the address, which an erasure must be able to remove.
   const account = await createAccount(context, `sign-up ${user.id}`)

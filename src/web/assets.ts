@@ -1,4 +1,7 @@
-/** Style sheets and images of the pages, served under a folder whose name is the digest of them all: they never change. */
+/**
+ * Style sheet and images of the pages. The name of their folder is a digest of their content, so
+ * browsers keep them without asking again.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sha256Hex } from '../platform/crypto/bytes.ts'

@@ -27,13 +27,13 @@ const naughty = [
   '%0d%0aSet-Cookie: a=b',
 ]
 
-/** As a browser reads it, for the five characters that matter. */
+/** Returns the text that a browser reads, for the five escaped characters. */
 function unescaped(text: string): string {
   const characters: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' }
   return text.replace(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => characters[name] ?? '')
 }
 
-test('a text comes out of a page as it went in, in the text and in an attribute, and makes no markup', () => {
+test('a browser reads every text and attribute value unchanged, and no value becomes markup', () => {
   const texts = fc.oneof(fc.constantFrom(...naughty), fc.string({ unit: 'binary' }))
   fc.assert(
     fc.property(texts, texts, (text: string, value: string) => {
@@ -53,7 +53,7 @@ test('lists and nested templates are escaped once; absent parts are nothing', ()
   assert.throws(() => html`<p>${{} as never}</p>`, TypeError)
 })
 
-test('a URL in a link is ours, http, https or mailto; anything else leads nowhere', () => {
+test('a URL in a link is a path of this service, http, https or mailto; any other URL becomes #', () => {
   for (const url of ['/', '/a?b=c#d', '#x', '?a=b', 'https://example.com/x', 'mailto:a@b.example'])
     assert.equal(safeUrl(url), url)
   for (const url of [
@@ -76,7 +76,7 @@ test('a URL in a link is ours, http, https or mailto; anything else leads nowher
   assert.equal(html`<a href="/u/${'"><b>'}">x</a>`.text, '<a href="/u/&quot;&gt;&lt;b&gt;">x</a>')
 })
 
-test('a template with a value where escaping does not help throws', () => {
+test('a template throws if it has a value in a place where escaping does not help', () => {
   const x = 'x'
   for (const bad of [
     () => html`<script>${x}</script>`,

@@ -1,6 +1,7 @@
 /**
- * Pure: HTML as a type apart from text. The tag `html` escapes every value that it is given, and throws for a template with a value in a
- * place where escaping does not help: inside a script, a style or a comment, in an unquoted attribute, in an event handler.
+ * Pure: HTML as a type apart from text. The tag `html` escapes every value. It throws for a
+ * template with a value in a place where escaping does not help: inside a script, a style or a
+ * comment, in an unquoted attribute, or in an event handler.
  */
 
 export class Html {
@@ -20,7 +21,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Templates are constants: each is checked once, not once a page. */
+/** Templates are constants, so each is checked once for all pages. */
 const checkedTemplates = new WeakMap<TemplateStringsArray, readonly boolean[]>()
 
 export function html(template: TemplateStringsArray, ...parts: Part[]): Html {
@@ -35,7 +36,9 @@ export function html(template: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(text)
 }
 
-/** Returns the URL if it is a path or fragment of ours, http, https or mailto, and `#` otherwise. */
+/**
+ * Returns the URL if it is our own path, query or fragment, or http(s) or mailto; otherwise `#`.
+ */
 export function safeUrl(url: string): string {
   const isKnown = /^(https?:\/\/|mailto:|[#?]|\/(?![/\\]))/i.test(url)
   return isKnown && !/[\p{Cc}\s\\]/u.test(url) ? url : '#'
@@ -59,7 +62,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }
 
-/** Returns which values of a template are whole URLs. */
+/** Returns for each value of a template whether it is a whole URL. */
 function urlPlaces(template: TemplateStringsArray): readonly boolean[] {
   return template.slice(0, -1).map((_, i) => {
     const before = template.slice(0, i + 1).join('')

@@ -4,7 +4,7 @@ import { faviconPath, stylesheetPath } from './assets.ts'
 import { Html, html, type Part } from './html.ts'
 
 export interface Page {
-  /** Of the tab; the product's name is added. */
+  /** Title of the tab, without the product's name. */
   title: string
   /** The host of this deployment, shown beside the mark. */
   host: string
@@ -48,7 +48,7 @@ export function pageAnswer(page: Page, status = 200): Answer {
   }
 }
 
-/** Sends the browser to another page of ours, by GET. */
+/** Sends the browser to another page of this service, by GET. */
 export function redirect(path: string, headers: Record<string, string> = {}): Answer {
   return {
     status: 303,

@@ -1,4 +1,7 @@
-/** Pure: the mails of sign-in, as text and as HTML. A mail program shows no style sheet of ours, so the HTML is plain. */
+/**
+ * Pure: the mails of sign-in, as text and as HTML. The HTML is plain, because mail programs drop
+ * styles.
+ */
 import type { RenderMail } from '../accounts/send-mails.ts'
 import { html } from './html.ts'
 

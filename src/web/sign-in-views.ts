@@ -8,9 +8,9 @@ type View = Omit<Page, 'host'>
 export interface SignInForm {
   /** As the user typed it. */
   email: string
-  /** A path of ours, or null. */
+  /** A path of this service, or null. */
   next: string | null
-  /** What is wrong with the address, or null. */
+  /** The problem with the address, or null. */
   error: string | null
 }
 
@@ -124,7 +124,7 @@ ${!isCurrent && html`<form method="post" action="/sign-out"><input type="hidden"
 `
 }
 
-/** Such as `just now`, `18 s ago`, `6 min ago`, `3 h ago`, and after 7 days the date. */
+/** Returns a text such as `just now`, `18 s ago` or `3 h ago`, and after 7 days the date. */
 function relativeTime(time: Date, now: Date): string {
   const seconds = Math.max(0, Math.floor((now.getTime() - time.getTime()) / 1_000))
   if (seconds < 2) return 'just now'

@@ -70,7 +70,7 @@ test('the answer to a request for a link is the same, byte for byte, whether or 
   assert.equal(answers.size, 1, [...answers].join('\n'))
 })
 
-test('400: a text that is no mail address sends nothing, and the page keeps what was typed', async () => {
+test('400: an invalid mail address sends nothing, and the page keeps the text in the field', async () => {
   for (const email of [
     '',
     'ada',
@@ -109,7 +109,7 @@ test('400: a text that is no mail address sends nothing, and the page keeps what
   assert.deepEqual(mails, [{ email: "o'hara+a&b@example.com" }])
 })
 
-test('a link is used up by POST alone, and once: on ten requests at the same time one signs in', async () => {
+test('only POST consumes a link; of ten requests at the same time one signs in', async () => {
   const { email, userId } = await newSession(db)
   const token = await linkOf(email)
   for (let look = 0; look < 3; look++)
@@ -125,7 +125,7 @@ test('a link is used up by POST alone, and once: on ten requests at the same tim
   assert.equal(await sessionsOf(userId), 2)
 })
 
-test('of two links of one mail, sent twice because an answer was lost, one works', async () => {
+test('if a mail was sent twice with two links, one of the links works once', async () => {
   const { email, userId } = await newSession(db)
   const mailId = crypto.randomUUID()
   const now = new Date()
@@ -143,7 +143,7 @@ test('of two links of one mail, sent twice because an answer was lost, one works
   assert.equal(await sessionsOf(userId), 2)
 })
 
-test('410: a link after 15 minutes, of a disabled user, of a user without an account, or that is none', async () => {
+test('410: a link is rejected after 15 minutes, if malformed, and if its user is disabled or has no account', async () => {
   const { email, userId } = await newSession(db)
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000)
   const late = await linkOf(email, minutesAgo(15))
@@ -165,7 +165,7 @@ test('410: a link after 15 minutes, of a disabled user, of a user without an acc
   assert.equal((await confirm(removed)).status, 410)
 })
 
-test('signing in never adopts a value that the browser sent, and ends the session that the browser had', async () => {
+test('sign-in never adopts a session value that the browser sent, and ends the session that it had', async () => {
   const victim = await newSession(db)
   const token = await linkOf(victim.email)
   const attackers = `__Host-session=${'A'.repeat(43)}`
@@ -216,7 +216,7 @@ const foreignPaths = [
   '',
 ]
 
-test('after signing in the browser goes to a path of ours, whatever `next` says', async () => {
+test('sign-in redirects only to a path of this service; any other `next` is dropped', async () => {
   const { email } = await newSession(db)
   for (const [i, next] of foreignPaths.entries()) {
     const address = `next${i}@example.com`
@@ -236,7 +236,7 @@ test('after signing in the browser goes to a path of ours, whatever `next` says'
   for (const next of ['//evil.example', '/\\evil.example', 'https://evil.example']) {
     const path = `/sign-in?next=${encodeURIComponent(next)}`
     const reply = await ask(service.base, { path, headers: session.headers })
-    assert.equal(reply.status, 200, 'who is signed in stays here')
+    assert.equal(reply.status, 200, 'a signed-in user stays on the page')
   }
   for (const next of ['/', '/dashboard', '/dashboard?a=b&c=%2F#d', '/a/b.c~d']) {
     const address = `good-${next.length}@example.com`
@@ -252,7 +252,7 @@ test('after signing in the browser goes to a path of ours, whatever `next` says'
   assert.equal((await confirm(await linkOf(email))).headers.location, '/sign-in')
 })
 
-test('403: a form from another origin changes nothing, and the page says so', async () => {
+test('403: a form from another origin changes nothing, and the answer is a page', async () => {
   const { email, headers, userId } = await newSession(db)
   const token = await linkOf(email)
   const { Origin: _, ...unsigned } = own
@@ -280,7 +280,7 @@ test('403: a form from another origin changes nothing, and the page says so', as
   assert.equal((await confirm(token)).status, 303)
 })
 
-test('415 and 400: a form is a form', async () => {
+test('415 and 400: a body that is no well-formed form is rejected', async () => {
   const body = JSON.stringify({ email: 'json@example.com' })
   for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
     const headers = { ...own, ...newCaller(), 'Content-Type': type }
@@ -308,7 +308,7 @@ test('415 and 400: a form is a form', async () => {
   assert.equal(reply.status, 413)
 })
 
-test('429: 5 links an hour for a mail address, 20 for a network address, sliding exactly; a rejected request extends nothing', async () => {
+test('429: a mail address gets 5 links an hour and a network address 20; a rejected request does not extend the hour', async () => {
   const email = 'limited@example.com'
   const statusFrom = async (address: string, to = email) => {
     const reply = await post('/sign-in', { email: to }, { 'X-Forwarded-For': address })
@@ -364,7 +364,7 @@ test('10,000 requests for a link from one address write 20 mails', async () => {
   assert.equal(rows.length, 20)
 })
 
-test('users sign out of another session of their own, or of all; a session of another user stays', async () => {
+test('users end one or all of their own sessions, and no session of another user', async () => {
   const mine = await newSession(db)
   const stranger = await newSession(db)
   const second = cookieOf(await confirm(await linkOf(mine.email)))
@@ -397,7 +397,7 @@ test('users sign out of another session of their own, or of all; a session of an
   assert.equal((await post('/sign-out', {}, out)).status, 303, 'signing out twice is no error')
 })
 
-test('pages are never stored or framed, run no script of others, and send no token in a Referer', async () => {
+test('pages are never stored or framed, run no foreign script, and send no token in a Referer', async () => {
   for (const path of ['/sign-in', '/sign-in/sent', '/sign-in/confirm?token=x']) {
     const { headers } = await ask(service.base, { path, headers: newCaller() })
     assert.equal(headers['content-type'], 'text/html; charset=utf-8')

@@ -1,4 +1,7 @@
-/** The pages of sign-in and sign-out (decisions D45, D48). They work without scripts: each form posts and is answered by a redirect. */
+/**
+ * The pages of sign-in and sign-out (decisions D45, D48). They work without scripts: the browser
+ * posts each form, and the server answers with a redirect.
+ */
 import { Type } from 'typebox'
 import { parseEmail } from '../accounts/email.ts'
 import { ownPath } from '../accounts/own-path.ts'
@@ -40,13 +43,13 @@ export interface SignInOptions {
   clock: Clock
   publicUrl: string
   rules: SessionRules
-  /** False: no mail is sent, and operators print links. */
+  /** False: operators print links instead. */
   sendsMail: boolean
 }
 
-/** Of one address to one page. */
+/** Requests of one network address to one page. */
 const viewLimits: RateLimits = { perMinute: 120, perDay: 20_000 }
-/** Spares the database a flood: the limits of the hour are in the database, and exact. */
+/** Keeps a flood away from the database, which holds the exact limits of the hour. */
 const requestLimits: RateLimits = { perMinute: 20, perDay: 480 }
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -81,7 +84,7 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
       ...view,
       operationId: 'signInPage',
       path: '/sign-in',
-      summary: 'Sign in, or see who is signed in',
+      summary: 'Sign in, or list your own sessions',
       queryParameters: Type.Object({ next: Type.Optional(Type.String()) }),
       async answer({ query, caller }) {
         const next = ownPath(query.next)
@@ -104,8 +107,8 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
           const error = 'This is not a mail address. Enter one such as ada@example.com.'
           return show(signInView({ email: typed.slice(0, 254), next, error }), 400)
         }
-        const wish = { email, next, visitor: visitorOf(visitor) }
-        const requested = await requestLink(db, wish, clock())
+        const request = { email, next, visitor: visitorOf(visitor) }
+        const requested = await requestLink(db, request, clock())
         return requested.outcome === 'limited'
           ? limited(requested.retryAfterSeconds)
           : redirect('/sign-in/sent')
@@ -173,13 +176,13 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
     sessionId: currentId,
   }: Extract<Caller, { kind: 'session' }>): Promise<Answer> {
     const now = clock()
-    const [who, sessions] = await Promise.all([
+    const [user, sessions] = await Promise.all([
       findSignedIn(db, { userId, accountId }),
       findOwnSessions(db, userId, sessionTimes(rules, now)),
     ])
-    // Erased since the session was looked up.
-    if (who === undefined) return redirect('/sign-in')
-    return show(signedInView({ ...who, currentId, sessions, now }))
+    // The user was erased after the session was looked up.
+    if (user === undefined) return redirect('/sign-in')
+    return show(signedInView({ ...user, currentId, sessions, now }))
   }
 }
 
@@ -195,8 +198,8 @@ function minutes(seconds: number): string {
   return count === 1 ? '1 minute' : `${count} minutes`
 }
 
-/** The policy `page` always names the visitor. */
+/** Endpoints with the policy `page` always get a visitor. */
 function visitorOf(visitor: Visitor | null): Visitor {
-  if (visitor === null) throw new Error('a page was asked for by no visitor')
+  if (visitor === null) throw new Error('the request for a page has no visitor')
   return visitor
 }

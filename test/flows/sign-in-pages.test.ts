@@ -77,7 +77,7 @@ async function startTlsProxy(port: number, targetPort: number): Promise<void> {
   after(() => proxy.close())
 }
 
-/** Messages of the console, failed requests, and requests that leave the service: a page has none. */
+/** Collects console messages, page errors and requests to other hosts. A page causes none. */
 function watch(page: Page, publicUrl: string): string[] {
   const faults: string[] = []
   page.on('console', (message) => {
@@ -195,14 +195,14 @@ async function signInAndOut(
   await looking.close()
 }
 
-test('in Chromium on localhost: the pages sign a user in and out without scripts, and axe finds nothing', {
+test('Chromium on localhost: the pages sign a user in and out without scripts, and axe finds nothing', {
   skip,
 }, async () => {
   const port = await freePort()
   await signInAndOut(await deploy(`http://localhost:${port}`, port), inspect)
 })
 
-test('in Chromium behind a proxy over TLS: the pages sign a user in and out, with a cookie that only https sends', {
+test('Chromium behind a TLS proxy: the pages sign a user in and out with a Secure cookie', {
   skip,
 }, async () => {
   const [port, publicPort] = [await freePort(), await freePort()]

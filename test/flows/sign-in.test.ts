@@ -1,11 +1,17 @@
-/** Signing in by mail, with a real mail server and two nodes: invited, mailed, confirmed, signed out, and dead on both. */
+/**
+ * Sign-in by mail with a real mail server and two nodes: a user is invited, confirms the mailed
+ * link, uses every session route of the specification, and signs out.
+ */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { lockReporting } from '../../src/agent-decisions/unlock.ts'
 import { sql } from '../../src/platform/db/db.ts'
+import { accountRequests, goodStatus } from '../support/build/account-drives.ts'
 import { newKey } from '../support/build/keys.ts'
-import { everythingStored } from '../support/oracle/everything-stored.ts'
+import { testRingText } from '../support/build/webhooks.ts'
+import { everythingStored, formsOf } from '../support/oracle/everything-stored.ts'
 import { ask, type Question, type Reply } from '../support/start/ask.ts'
 import { testDatabase } from '../support/start/database.ts'
 import {
@@ -42,6 +48,7 @@ const env: Env = {
   METRICS_PORT: '0',
   LOG_LEVEL: 'debug',
   API_KEY_PEPPERS: testPeppers,
+  SECRETS_KEYRING: testRingText,
   SMTP_URL: mail.url,
   SMTP_CA_FILE: caFile,
   MAIL_FROM: 'no-reply@scores.example.org',
@@ -52,7 +59,7 @@ after(async () => {
   await database.drop()
 })
 
-/** Everything that a session value, a link token or a password must not occur in. */
+/** Texts in which no session value, link token, key or password may occur. */
 const left: string[] = []
 
 function keep(reply: Reply): Reply {
@@ -95,14 +102,43 @@ function tokenOf(link: string): string {
   return new URL(link).searchParams.get('token') ?? ''
 }
 
-const canaries: Record<string, string> = { 'SMTP password': 'smtp-CANARY-password' }
+const canaries: Record<string, string> = {
+  'SMTP password': 'smtp-CANARY-password',
+  pepper: testPeppers.slice('k1:'.length),
+  'key of the keyring': testRingText.slice('k1:'.length),
+}
 
 async function sessions(node: ServerProcess, cookie: string): Promise<Reply> {
   return asked(node.base, { path: '/api/account/sessions', headers: { Cookie: cookie } })
 }
 
-test('a developer is invited, signs in by mail on one node, and the session is dead on both after signing out', async () => {
-  await report(['accounts', 'create', 'acme'], env)
+/** Uses the nine session routes of the specification, on the two nodes in turn. */
+async function useEveryRoute(cookie: string): Promise<void> {
+  const headers = { Cookie: cookie, Origin: publicUrl }
+  const { createAccountWebhookEndpoint: create } = accountRequests(headers, { endpointId: '' })
+  const created = await asked(one.base, create as Question)
+  assert.equal(created.status, 201, String(created.body))
+  const { endpoint, signingSecret } = JSON.parse(String(created.body))
+  canaries['webhook secret'] = signingSecret
+  const requests = Object.entries(accountRequests(headers, { endpointId: endpoint.id })).filter(
+    ([operation]) => operation !== 'createAccountWebhookEndpoint',
+  )
+  assert.equal(requests.length, 8)
+  for (const [i, [operation, question]] of requests.entries()) {
+    const reply = await asked((i % 2 === 0 ? other : one).base, question)
+    assert.equal(
+      reply.status,
+      goodStatus[operation] ?? 200,
+      `${operation}: ${reply.body.toString()}`,
+    )
+    left.push(String(reply.body))
+  }
+}
+
+test('a user signs in by mail on one node and uses every session route; after sign-out both nodes reject the cookie', async () => {
+  const { account } = await report(['accounts', 'create', 'acme'], env)
+  const userId = (account as { id: string }).id
+  await db.transaction((tx) => lockReporting(tx, { userId, now: new Date() }))
   const invited = await report(['users', 'invite', 'Ada@Example.com', '--account', 'acme'], env)
   assert.equal(invited.changed, true)
   const invitation = await nextMail(mail, 1)
@@ -148,17 +184,21 @@ test('a developer is invited, signs in by mail on one node, and the session is d
   const home = await asked(other.base, { path: '/sign-in', headers: { Cookie: cookie } })
   assert.match(String(home.body), /ada@example\.com, for the account acme/)
 
+  await useEveryRoute(cookie)
   const out = await asked(other.base, form('/sign-out', {}, { Cookie: cookie }))
   assert.equal(out.status, 303)
   assert.match(String(out.headers['set-cookie']), /^__Host-session=; .*Max-Age=0/)
   for (const node of [one, other]) {
     assert.equal((await sessions(node, cookie)).status, 401, 'a stolen cookie is dead')
+    const requests = accountRequests({ Cookie: cookie, Origin: publicUrl }, { endpointId: userId })
+    for (const question of Object.values(requests))
+      assert.equal((await asked(node.base, question)).status, 401, question.path)
     const page = await asked(node.base, { path: '/sign-in', headers: { Cookie: cookie } })
     assert.match(String(page.body), /Send sign-in link/)
   }
 })
 
-test('users are managed by the command line: list, members, link, disable, enable, erase; each change is in the audit log', async () => {
+test('commands list, disable, enable and erase users and print links; each change is in the audit log', async () => {
   const linkFor = async (email: string) =>
     String((await report(['users', 'sign-in-link', email], env)).url)
   const signIn = async (link: string) =>
@@ -210,7 +250,7 @@ test('users are managed by the command line: list, members, link, disable, enabl
   assert.equal((await assay(['users', 'invite', 'no address', '--account', 'acme'], env)).ended, 2)
 })
 
-test('no session value, link token, API key or password is in logs, metrics, headers, error bodies, or the database', async () => {
+test('no session value, link token, API key, webhook secret or password is in logs, metrics, mails, error bodies, or the database', async () => {
   const key = await newKey(db)
   canaries['API key'] = key.key
   await report(['users', 'invite', 'grace@example.com', '--account', 'acme'], env)
@@ -229,6 +269,7 @@ test('no session value, link token, API key or password is in logs, metrics, hea
     { path: `/api/account/sessions?token=${token}`, headers: withAll },
     { method: 'DELETE', path: `/api/account/sessions/${value}`, headers: withAll },
     { method: 'PUT', path: `/sign-in/confirm?token=${token}`, headers: withAll },
+    ...failingRequests(withAll, Object.values(canaries)),
   ]) {
     const reply = await asked(one.base, question)
     assert.ok(reply.status >= 400, `${question.path}: ${reply.status}`)
@@ -241,6 +282,12 @@ test('no session value, link token, API key or password is in logs, metrics, hea
     left.push(String(metrics.body))
   }
   left.push(await everythingStored(database.url))
+  // The only place of a link is its own mail, which goes to its own address.
+  for (const { raw, text, html, link } of mail.received)
+    for (const part of [raw.replace(/=\r?\n/g, '').replaceAll('=3D', '='), text, html]) {
+      assert.ok(part.includes(tokenOf(link)))
+      left.push(tokenOf(link) === '' ? part : part.replaceAll(tokenOf(link), ''))
+    }
   for (const node of [one, other]) {
     node.signal('SIGINT')
     assert.equal(await node.ended, 0)
@@ -251,11 +298,27 @@ test('no session value, link token, API key or password is in logs, metrics, hea
   assert.ok(!/grace@|ada@/.test(one.out() + other.out()), 'the log names no address')
   for (const [name, canary] of Object.entries(canaries)) {
     assert.ok(canary.length >= 20, name)
-    for (const form of [
-      canary,
-      Buffer.from(canary).toString('hex'),
-      Buffer.from(canary).toString('base64'),
-    ])
-      assert.ok(!everything.includes(form), `${name} is somewhere`)
+    const forms = name === 'webhook secret' ? formsOf(canary) : encodingsOf(canary)
+    for (const form of forms) assert.ok(!everything.includes(form), `${name} is somewhere`)
   }
 })
+
+function encodingsOf(canary: string): string[] {
+  const bytes = Buffer.from(canary)
+  return [canary, bytes.toString('hex'), bytes.toString('base64')]
+}
+
+/** Returns requests to the session routes that fail and contain a canary in every place. */
+function failingRequests(headers: Record<string, string>, values: readonly string[]): Question[] {
+  return values.flatMap((value) => {
+    const canary = encodeURIComponent(value)
+    const own = { ...headers, Origin: publicUrl, 'Idempotency-Key': value.slice(0, 15) }
+    const ids = { endpointId: canary, username: canary, scoreId: canary }
+    const requests = Object.values(accountRequests(own, { ...ids, idempotencyKey: value }))
+    return requests.map(({ path, body, ...question }) => ({
+      ...question,
+      path: `${path}${path.includes('?') ? '&' : '?'}limit=${canary}&${canary}=${canary}`,
+      ...(body !== undefined && { body: JSON.stringify({ [value]: value }) }),
+    }))
+  })
+}
