@@ -13,6 +13,10 @@ const tools = [
   { name: 'format', args: [program('@biomejs/biome', 'biome'), 'check', '.'] },
   { name: 'lint', args: [program('oxlint'), '--deny-warnings'] },
   { name: 'types', args: [program('typescript', 'tsc'), '-p', '.'] },
+  {
+    name: 'types of browser modules',
+    args: [program('typescript', 'tsc'), '-p', 'src/web/assets'],
+  },
   { name: 'unused code', args: [program('knip')] },
   { name: 'vocabulary', args: [join(root, 'src/cli/assay.ts'), 'vocabulary', 'lint'] },
   { name: 'generated files', args: [join(root, 'scripts/generate/generate.ts'), '--check'] },

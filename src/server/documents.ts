@@ -68,8 +68,9 @@ function prepare(sets: HeaderSets, document: PublicDocument): PreparedDocument {
 function representations(sets: HeaderSets, document: PublicDocument, plainJson: boolean) {
   const negotiated = document.contextUrl !== undefined
   const vary = `Accept-Encoding, ${versionHeader}${negotiated ? ', Accept' : ''}`
+  const isPage = document.contentType.startsWith('text/html')
   const shared = [
-    ...sets.common,
+    ...(isPage ? sets.publicPage : sets.common),
     'Cache-Control',
     document.cacheControl,
     'Vary',

@@ -1,7 +1,7 @@
 /** The state of one request, its response, and the connection that carries them. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Endpoint } from '../platform/http/endpoint.ts'
+import type { Endpoint, RefusalPage } from '../platform/http/endpoint.ts'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { RouteMeter } from '../platform/observability/metrics.ts'
 import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
@@ -20,7 +20,11 @@ export interface Route {
    */
   readonly isSameOrigin?: boolean
   /** Of a page: how it shows a refusal. */
-  readonly refusalPage?: Endpoint['refusalPage']
+  readonly refusalPage?: RefusalPage | undefined
+  /**
+   * Whether only a browser gets the page: a caller that ranks `text/html` above JSON (decision D52).
+   */
+  readonly isNegotiated?: boolean
 }
 
 export interface EndpointRoute extends Route {

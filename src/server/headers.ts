@@ -23,6 +23,8 @@ export interface HeaderSets {
   sameOrigin: readonly string[]
   /** On every page (decisions D45, D49): a form posts to our own origin alone, and says that it does. */
   page: readonly string[]
+  /** On pages that are public documents. */
+  publicPage: readonly string[]
   /** For preflight requests. */
   preflight: readonly string[]
   /** Returns a Link to the page that explains an error. */
@@ -81,11 +83,12 @@ export function headerSets(publicUrl: string): HeaderSets {
   ]
   const sameOrigin = [...always, ...own].flat()
   // Under `no-referrer` a form would post `Origin: null`. The path, which may hold a token, is never sent.
-  const page = [
+  const everyPage = [
     ...security(pagePolicy, 'strict-origin'),
-    ...own,
     ['Cross-Origin-Opener-Policy', 'same-origin'],
-  ].flat()
+  ]
+  const page = [...everyPage, ...own].flat()
+  const publicPage = [...everyPage, ['Cross-Origin-Resource-Policy', 'same-origin']].flat()
   const unstored = [
     ['Cache-Control', 'private, no-store'],
     ['Vary', `Authorization, X-PAYMENT, PAYMENT-SIGNATURE, ${versionHeader}`],
@@ -99,6 +102,7 @@ export function headerSets(publicUrl: string): HeaderSets {
     private: [...common, ...unstored],
     sameOrigin,
     page,
+    publicPage,
     preflight,
     helpLink: (error) => `<${publicUrl}/docs/errors/${error}>; rel="help"`,
   }

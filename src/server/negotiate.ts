@@ -43,6 +43,15 @@ export function prefersPlainJson(accept: string | undefined): boolean {
   return (weights.get('application/json') ?? any) > (weights.get('application/ld+json') ?? any)
 }
 
+/** Returns whether `Accept` ranks `text/html` above `application/json`, as browsers do. */
+export function prefersHtml(accept: string | undefined): boolean {
+  if (accept === undefined) return false
+  const weights = weightsOf(accept)
+  const any = weights.get('*/*') ?? 0
+  const weight = (type: string, group: string) => weights.get(type) ?? weights.get(group) ?? any
+  return weight('text/html', 'text/*') > weight('application/json', 'application/*')
+}
+
 /**
  * Parses `gzip;q=0.5, *;q=0` into weights by name. Parameters other than q are ignored, and a
  * malformed q counts as 0.

@@ -20,25 +20,28 @@ export interface RenderedRefusal {
   body: string
 }
 
+/** The part of a route that decides the form of a refusal. */
+interface RefusedRoute extends Pick<Route, 'isSameOrigin' | 'refusalPage'> {
+  /** Path and query of the request. */
+  target?: string
+}
+
 export function renderRefusal(
   sets: HeaderSets,
   { refusal, message, headers }: Refusal,
-  { isSameOrigin, refusalPage }: Pick<Route, 'isSameOrigin' | 'refusalPage'> = {},
+  { isSameOrigin, refusalPage, target = '' }: RefusedRoute = {},
 ): RenderedRefusal {
   const row = errorTable[refusal]
   const told = row.status === 503 ? { ...operatorsTurn, ...headers } : { ...headers }
   const version = refusal === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
-  if (refusalPage !== undefined)
-    return {
-      status: row.status,
-      headers: [
-        ...sets.page,
-        'Content-Type',
-        'text/html; charset=utf-8',
-        ...Object.entries(told).flat(),
-      ],
-      body: refusalPage({ status: row.status, message: message ?? row.message }),
-    }
+  if (refusalPage !== undefined) {
+    const { status } = row
+    const page = refusalPage({ error: refusal, status, message: message ?? row.message, target })
+    const headers = [...sets.page, 'Content-Type', 'text/html; charset=utf-8']
+    return typeof page === 'string'
+      ? { status, headers: [...headers, ...Object.entries(told).flat()], body: page }
+      : { status: 303, headers: [...headers, 'Location', page.redirectTo], body: '' }
+  }
   return {
     status: row.status,
     headers: [

@@ -92,7 +92,8 @@ function faultsOf(endpoint: Endpoint): string[] {
     faults.push('requires an Idempotency-Key without being keyed')
   if (endpoint.idempotencyKey === 'optional' && policy?.kind !== 'session')
     faults.push('takes an optional Idempotency-Key without a session')
-  if ((policy?.kind === 'page') !== (endpoint.refusalPage !== undefined))
+  const showsRefusals = endpoint.refusalPage !== undefined
+  if (policy?.kind === 'page' ? !showsRefusals : showsRefusals && policy?.kind !== 'session')
     faults.push('must show refusals as a page exactly if it is a page')
   if ((method === 'POST') !== (body !== undefined)) faults.push('must have a body exactly if POST')
   return faults.map((fault) => `${operationId} ${fault}`)

@@ -14,7 +14,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Authenticate, AuthenticateSession, Metering } from '../platform/http/admission.ts'
 import { priorities, type RateLimits } from '../platform/http/contract.ts'
-import type { Endpoint } from '../platform/http/endpoint.ts'
+import type { Endpoint, RefusalPage } from '../platform/http/endpoint.ts'
 import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -66,6 +66,8 @@ export interface ServerOptions {
   failedKeyLimits: RateLimits
   /** Not-found limit: 404s of one key or of one x402 payer (decision D24). */
   missLimits: RateLimits
+  /** Shown to browsers on paths that match nothing (decision D52). By default they get JSON. */
+  notFoundPage?: RefusalPage | undefined
   limits?: Partial<ServerLimits>
 }
 
@@ -122,7 +124,11 @@ export function createServer(options: ServerOptions): Server {
     pending,
   }
   const route = (path: string): Route => ({ path, meter: metrics.route(path) })
-  const unmatched = route('unmatched')
+  const unmatched: Route = {
+    ...route('unmatched'),
+    refusalPage: options.notFoundPage,
+    isNegotiated: true,
+  }
   const router = createRouter({
     edge,
     sets,

@@ -1,6 +1,6 @@
 /** Writes, counts and logs each response once. No other module does. */
 import { deadlineMs } from '../platform/deadlines.ts'
-import type { Answer } from '../platform/http/endpoint.ts'
+import type { Answer, RefusalPage } from '../platform/http/endpoint.ts'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { observe } from '../platform/observability/metrics.ts'
@@ -8,7 +8,7 @@ import { hasBody } from './body.ts'
 import { documentPreparer } from './documents.ts'
 import type { Exchange, Trace } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
-import { etagMatches } from './negotiate.ts'
+import { etagMatches, prefersHtml } from './negotiate.ts'
 import { isErrorName, renderRefusal } from './refusals.ts'
 
 export interface Writer {
@@ -58,14 +58,20 @@ export function createWriter(options: WriterOptions): Writer {
     record(exchange, status, error)
   }
 
-  function headerSet({ route }: Exchange, headers: Record<string, string> = {}): readonly string[] {
-    if (route.refusalPage !== undefined) return sets.page
+  function headerSet(exchange: Exchange, headers: Record<string, string> = {}): readonly string[] {
+    const { route } = exchange
+    if (route.refusalPage !== undefined && !route.isNegotiated) return sets.page
     if (route.isSameOrigin) return sets.sameOrigin
     return headers['Cache-Control'] === undefined ? sets.private : sets.common
   }
 
   function writeRefusal(exchange: Exchange, refusal: Refusal): void {
-    const { status, headers, body } = renderRefusal(sets, refusal, exchange.route)
+    const { isSameOrigin } = exchange.route
+    const { status, headers, body } = renderRefusal(sets, refusal, {
+      ...(isSameOrigin === undefined ? {} : { isSameOrigin }),
+      refusalPage: refusalPageOf(exchange, refusal),
+      target: exchange.request.url ?? '',
+    })
     writeText(exchange, status, headers, body)
     record(exchange, status, refusal.refusal)
   }
@@ -141,6 +147,16 @@ export function createWriter(options: WriterOptions): Writer {
       record(exchange, 204)
     },
   }
+}
+
+/** Returns how the caller sees the refusal as a page, if it sees one. */
+function refusalPageOf(
+  { route, request }: Exchange,
+  { refusal }: Refusal,
+): RefusalPage | undefined {
+  const isPage =
+    !route.isNegotiated || (refusal === 'not_found' && prefersHtml(request.headers.accept))
+  return isPage ? route.refusalPage : undefined
 }
 
 function errorOf(body: unknown): string | undefined {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
-import { Html, html, type Part, safeUrl } from './html.ts'
+import { attributes, Html, html, type Part, safeUrl } from './html.ts'
 
 const naughty = [
   '<script>alert(1)</script>',
@@ -95,4 +95,15 @@ test('a template throws if it has a value in a place where escaping does not hel
     html`<style>p{}</style><p>${new Html('<b>')}</p>`.text,
     '<style>p{}</style><p><b></p>',
   )
+})
+
+test('attributes are escaped, an absent one is left out, and a URL among them is a URL of a link', () => {
+  const all = attributes({ id: '"><b>', hidden: true, title: undefined, required: false, max: 7 })
+  assert.equal(html`<p${all}>x</p>`.text, '<p id="&quot;&gt;&lt;b&gt;" hidden max="7">x</p>')
+  const link = attributes({ href: 'javascript:alert(1)' })
+  assert.equal(html`<a class="${'b'}"${link}>x</a>`.text, '<a class="b" href="#">x</a>')
+  for (const name of ['onclick', 'style', 'srcdoc', 'a b', '"', ''])
+    assert.throws(() => attributes({ [name]: 'x' }), /not an attribute/)
+  assert.throws(() => html`<p>${all}</p>`, /attributes that are not in a tag/)
+  assert.throws(() => html`<p title="${all}">`, /attributes that are not in a tag/)
 })

@@ -21,19 +21,50 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Templates are constants, so each is checked once for all pages. */
-const checkedTemplates = new WeakMap<TemplateStringsArray, readonly boolean[]>()
+/** Attributes of an element, for a value between its tag name and its `>`. */
+export class Attributes {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
 
-export function html(template: TemplateStringsArray, ...parts: Part[]): Html {
-  let urls = checkedTemplates.get(template)
-  if (urls === undefined) {
-    urls = urlPlaces(template)
-    checkedTemplates.set(template, urls)
+/** Returns attributes. `true` is an attribute without a value; an absent one is left out. */
+export function attributes(
+  all: Readonly<Record<string, string | number | boolean | undefined>>,
+): Attributes {
+  const texts = Object.entries(all).map(([name, value]) => {
+    if (!/^[a-z][a-z-]*$/.test(name) || isCode(name)) throw new Error(`not an attribute: ${name}`)
+    if (value === undefined || value === false) return ''
+    if (value === true) return ` ${name}`
+    const text = isUrl(name) ? safeUrl(String(value)) : String(value)
+    return ` ${name}="${escaped(text)}"`
+  })
+  return new Attributes(texts.join(''))
+}
+
+type Place = 'text' | 'url' | 'attributes'
+
+/** Templates are constants: each is checked once, not once a page. */
+const checkedTemplates = new WeakMap<TemplateStringsArray, readonly Place[]>()
+
+export function html(template: TemplateStringsArray, ...parts: (Part | Attributes)[]): Html {
+  let places = checkedTemplates.get(template)
+  if (places === undefined) {
+    places = placesOf(template)
+    checkedTemplates.set(template, places)
   }
   let text = template[0] ?? ''
   for (const [i, part] of parts.entries())
-    text += (urls[i] ? escaped(safeUrl(urlOf(part))) : rendered(part)) + (template[i + 1] ?? '')
+    text += renderedAt(places[i] ?? 'text', part) + (template[i + 1] ?? '')
   return new Html(text)
+}
+
+function renderedAt(place: Place, part: Part | Attributes): string {
+  if (place === 'attributes' && part instanceof Attributes) return part.text
+  if (place === 'attributes' || part instanceof Attributes)
+    throw new Error('a value that is not attributes, or attributes that are not in a tag')
+  return place === 'url' ? escaped(safeUrl(urlOf(part))) : rendered(part)
 }
 
 /**
@@ -62,18 +93,25 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }
 
-/** Returns for each value of a template whether it is a whole URL. */
-function urlPlaces(template: TemplateStringsArray): readonly boolean[] {
+function placesOf(template: TemplateStringsArray): readonly Place[] {
   return template.slice(0, -1).map((_, i) => {
     const before = template.slice(0, i + 1).join('')
     const tag = before.slice(before.lastIndexOf('<') + 1)
-    if (/<(script|style)\b(?![\s\S]*<\/\1)|<!--(?![\s\S]*-->)/i.test(before))
+    if (/<(script|style)\b[^>]*>(?![\s\S]*<\/\1)|<!--(?![\s\S]*-->)/i.test(before))
       throw new Error(`a value inside a script, a style or a comment: ${tag}`)
-    if (before.lastIndexOf('<') <= before.lastIndexOf('>')) return false
-    const attribute = /\s([\w:-]+)="[^"]*$/.exec(tag)?.[1]?.toLowerCase()
-    if (attribute === undefined || /^(on|style$|srcdoc$)/.test(attribute))
+    if (before.lastIndexOf('<') <= before.lastIndexOf('>')) return 'text'
+    if (/^[a-z][\w-]*(\s+[\w:-]+(="[^"]*")?)*$/.test(tag)) return 'attributes'
+    const name = /\s([\w:-]+)="[^"]*$/.exec(tag)?.[1]?.toLowerCase()
+    if (name === undefined || isCode(name))
       throw new Error(`a value that is not a quoted attribute: <${tag}`)
-    const isUrl = /^(href|src|action|formaction|xlink:href|poster|cite|data)$/.test(attribute)
-    return isUrl && tag.endsWith('="')
+    return isUrl(name) && tag.endsWith('="') ? 'url' : 'text'
   })
+}
+
+function isCode(attribute: string): boolean {
+  return /^(on|style$|srcdoc$)/.test(attribute)
+}
+
+function isUrl(attribute: string): boolean {
+  return /^(href|src|action|formaction|xlink:href|poster|cite|data)$/.test(attribute)
 }

@@ -1,7 +1,8 @@
-/** Pure: the frame of every page, and the parts that pages share. */
+/** Pure: the frame of every page. */
 import type { Answer } from '../platform/http/endpoint.ts'
-import { faviconPath, stylesheetPath } from './assets.ts'
-import { Html, html, type Part } from './html.ts'
+import { assetPath } from './assets.ts'
+import { attributes, Html, html, type Part } from './html.ts'
+import { type IconName, icon, iconShapes } from './icons.ts'
 
 export interface Page {
   /** Title of the tab, without the product's name. */
@@ -9,10 +10,22 @@ export interface Page {
   /** The host of this deployment, shown beside the mark. */
   host: string
   main: Part
+  /** Absent: a page of one narrow column. */
+  dashboard?: DashboardFrame
+}
+
+export interface DashboardFrame {
+  account: string
+  /** Name of the user, or the mail address. */
+  user: string
+  /** Path of the current page in the navigation. */
+  current: string
+  failingEndpoints: number
 }
 
 /** Renders a whole page. */
-export function renderPage({ title, host, main }: Page): string {
+export function renderPage({ title, host, main, dashboard }: Page): string {
+  const body = dashboard === undefined ? singleBody(host, main) : dashboardBody(dashboard, main)
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -21,21 +34,94 @@ export function renderPage({ title, host, main }: Page): string {
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title} · assay</title>
-<link rel="icon" href="${faviconPath}" type="image/svg+xml">
-<link rel="stylesheet" href="${stylesheetPath}">
+<link rel="icon" href="${assetPath('favicon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assetPath('assay.css')}">
+<script src="${assetPath('theme.ts')}"></script>
+<script src="${assetPath('islands.ts')}" type="module"></script>
 </head>
-<body class="site">
+${body}
+</html>
+`.text
+}
+
+function singleBody(host: string, main: Part): Html {
+  const content = html`${main}`
+  return html`<body class="site">
 <a class="skip" href="#main">Skip to content</a>
 <header class="site-header"><div>
 <a class="brand" href="/sign-in">${mark}assay <span class="host">${host}</span></a>
+<div class="row">${themeButton}</div>
 </div></header>
 <main id="main" class="single">
-${main}
+${content}
 </main>
 <footer class="site-footer"><div><span>Score credentials of ${host}</span></div></footer>
-</body>
-</html>
-`.text
+${iconShapes(content.text + themeButton.text)}
+</body>`
+}
+
+interface Destination {
+  path: string
+  title: string
+  icon: IconName
+}
+
+/** The navigation of the dashboard. */
+const groups: readonly { title?: string; pages: readonly Destination[] }[] = [
+  { pages: [{ path: '/dashboard', title: 'Home', icon: 'home' }] },
+  {
+    title: 'Build',
+    pages: [{ path: '/dashboard/webhooks', title: 'Webhooks', icon: 'hook' }],
+  },
+  {
+    title: 'Account',
+    pages: [{ path: '/dashboard/sessions', title: 'Sessions', icon: 'clock' }],
+  },
+]
+
+function dashboardBody(frame: DashboardFrame, main: Part): Html {
+  const head = html`<a class="skip" href="#main">Skip to content</a>
+<header class="site-header full"><div>
+<button class="button quiet menu-button" type="button" popovertarget="nav">${icon('menu', 'md')}<span class="hidden-visually">Menu</span></button>
+<a class="brand" href="/dashboard">${mark}assay</a>
+<span class="account collapse break">${frame.account}</span>
+<div class="row">${themeButton}
+<details class="menu"><summary class="button quiet">${avatar(frame.user)}<span class="collapse user">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break">${frame.user}</strong><span class="break">${frame.account}</span></p><a href="/dashboard/sessions">${icon('clock')}Your sessions</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
+</div></header>`
+  const navigation = html`<nav class="sidebar" id="nav" popover aria-label="Dashboard"><div class="sections">${groups.map(
+    ({ title, pages }) =>
+      html`<div class="nav-group">${title !== undefined && html`<p>${title}</p>`}${pages.map((page) => link(page, frame))}</div>`,
+  )}</div></nav>`
+  const content = html`${head}
+<div class="shell dashboard">
+${navigation}
+<main id="main" class="stack loose">
+${main}
+</main>
+</div>`
+  return html`<body>
+${content}
+${iconShapes(content.text)}
+</body>`
+}
+
+function link({ path, title, icon: name }: Destination, frame: DashboardFrame): Html {
+  const failing = path === '/dashboard/webhooks' ? frame.failingEndpoints : 0
+  const words = failing === 1 ? 'endpoint is failing' : 'endpoints are failing'
+  const trouble =
+    failing > 0 &&
+    html`<span class="count" data-tone="warning" title="${failing} ${words}">${failing}<span class="hidden-visually"> ${words}</span></span>`
+  const current = attributes({ 'aria-current': path === frame.current && 'page' })
+  return html`<a href="${path}"${current}>${icon(name, 'md')}${title}${trouble}</a>`
+}
+
+function avatar(user: string): Html {
+  const initials = user
+    .split(/[\s@.]+/u)
+    .slice(0, 2)
+    .map((word) => Array.from(word)[0]?.toUpperCase() ?? '')
+    .join('')
+  return html`<svg class="avatar small" viewBox="0 0 64 64" aria-hidden="true"><circle cx="32" cy="32" r="32"/><text x="32" y="40" text-anchor="middle">${initials}</text></svg>`
 }
 
 /** Answers with a page. */
@@ -63,23 +149,4 @@ const mark = new Html(
   '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7.500 1.500h9l6 6v9l-6 6h-9l-6-6v-9z" class="mark-ground"/><path class="mark-letter" d="M8 16.500 12 6.500l4 10M9.500 13.200h5" fill="none" stroke-width="2.100" stroke-linecap="round" stroke-linejoin="round"/></svg>',
 )
 
-const shapes = {
-  info: '<circle cx="12" cy="12" r="9"/><path d="M12 11v5M12 8h.01"/>',
-  warning: '<path d="M12 4 2.8 19.500h18.400zM12 10v4M12 17h.01"/>',
-  mail: '<rect x="3" y="5" width="18" height="14" rx="2"/><path d="m3.500 7 8.500 6 8.500-6"/>',
-} as const
-
-export function icon(name: keyof typeof shapes): Html {
-  return new Html(`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true">${shapes[name]}</svg>`)
-}
-
-export interface Notice {
-  tone: 'info' | 'warning' | 'negative'
-  /** A whole sentence. */
-  title: string
-  text: Part
-}
-
-export function notice({ tone, title, text }: Notice): Html {
-  return html`<div class="notice" data-tone="${tone}" role="status">${icon(tone === 'info' ? 'info' : 'warning')}<div><strong>${title}</strong> ${text}</div></div>`
-}
+const themeButton = html`<button class="button quiet" type="button" data-theme-toggle hidden>${icon('theme')}<span class="hidden-visually">Switch between light and dark</span></button>`

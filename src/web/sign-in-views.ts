@@ -1,7 +1,10 @@
 /** The views of sign-in, from data to HTML. They need no script. */
 import type { OwnSession } from '../accounts/session-store.ts'
+import { notice } from './components.ts'
 import { html, type Part } from './html.ts'
-import { icon, notice, type Page } from './layout.ts'
+import { icon } from './icons.ts'
+import type { Page } from './layout.ts'
+import { relativeTime } from './text.ts'
 
 type View = Omit<Page, 'host'>
 
@@ -25,7 +28,7 @@ ${next !== null && html`<input type="hidden" name="next" value="${next}">`}
 <div class="field">
 <label for="email">Email address</label>
 <input class="input" id="email" name="email" type="email" inputmode="email" autocomplete="email" autocapitalize="none" spellcheck="false" maxlength="254" required value="${email}" aria-invalid="${error === null ? 'false' : 'true'}" aria-describedby="${described}">
-${error !== null && html`<p class="error" id="email-error">${icon('warning')}<span>${error}</span></p>`}
+${error !== null && html`<p class="error" id="email-error">${icon('alert')}<span>${error}</span></p>`}
 <p class="help" id="email-help">We send you a link. It works once, for 15 minutes.</p>
 </div>
 <button class="button primary large" type="submit">Send sign-in link</button>
@@ -122,22 +125,6 @@ function sessionRow(
 <span class="sub">${network}, last used ${seen}</span></div>
 ${!isCurrent && html`<form method="post" action="/sign-out"><input type="hidden" name="session" value="${id}"><button class="button small" type="submit">Sign out<span class="hidden-visually"> ${browser}, last used ${relativeTime(lastSeenAt, now)}</span></button></form>`}</li>
 `
-}
-
-/** Returns a text such as `just now`, `18 s ago` or `3 h ago`, and after 7 days the date. */
-function relativeTime(time: Date, now: Date): string {
-  const seconds = Math.max(0, Math.floor((now.getTime() - time.getTime()) / 1_000))
-  if (seconds < 2) return 'just now'
-  if (seconds < 60) return `${seconds} s ago`
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`
-  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h ago`
-  if (seconds < 7 * 86_400) return `${Math.floor(seconds / 86_400)} d ago`
-  return time.toLocaleDateString('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    timeZone: 'UTC',
-  })
 }
 
 export function refusedView({ status, message }: { status: number; message: string }): View {

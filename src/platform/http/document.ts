@@ -30,7 +30,9 @@ export interface PublicDocumentOptions {
     | 'application/json'
     | 'application/ld+json'
     | 'text/markdown; charset=utf-8'
+    | 'text/html; charset=utf-8'
     | 'text/css; charset=utf-8'
+    | 'text/javascript; charset=utf-8'
     | 'image/svg+xml'
   maxAgeSeconds: number
   /** Further Cache-Control directives, e.g. `stale-if-error=3600`. */

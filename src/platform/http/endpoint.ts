@@ -4,7 +4,7 @@ import type { ClientNetwork } from '../rate-limit/client-network.ts'
 import type { Caller, KeyCaller, SessionCaller } from './callers.ts'
 import { type Contract, type Operation, type OperatorLimits, operationsOf } from './contract.ts'
 import type { PublicDocument } from './document.ts'
-import type { Refusal } from './errors.ts'
+import type { ErrorName, Refusal } from './errors.ts'
 
 export interface EndpointRequest<Path, Query, Admitted = Caller, Key = string | null> {
   path: Path
@@ -22,6 +22,17 @@ export interface EndpointRequest<Path, Query, Admitted = Caller, Key = string | 
   /** Former value of PUBLIC_URL whose host the request names (decision D55), or null. */
   formerOrigin: string | null
 }
+
+export interface RefusedVisit {
+  error: ErrorName
+  status: number
+  message: string
+  /** Path and query of the request. */
+  target: string
+}
+
+/** Returns a whole page, or the path of ours to which the browser is sent instead. */
+export type RefusalPage = (refused: RefusedVisit) => string | { redirectTo: string }
 
 export interface Visitor {
   network: ClientNetwork
@@ -55,8 +66,11 @@ export interface Endpoint<Path extends TObject = TObject, Query extends TObject 
   extends Operation {
   pathParameters?: Path
   queryParameters?: Query
-  /** Renders a refusal as a page: for routes with the policy `page`, which are not in the contract. */
-  refusalPage?(refusal: { status: number; message: string }): string
+  /**
+   * Shows a refusal to a browser: for pages, which are not in the contract. Required with the policy
+   * `page`; a route with the policy `session` that has it is a page as well.
+   */
+  refusalPage?: RefusalPage
   answer(request: EndpointRequest<Static<Path>, Static<Query>>): Answer | Promise<Answer>
 }
 

@@ -1,0 +1,110 @@
+/** The parts of a page that change without a click. Text goes in by textContent alone, as trusted types require. */
+
+for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
+  const label = button.querySelector('[data-label]') ?? button
+  const idle = label.textContent
+  button.hidden = false
+  const show = (text: string): void => {
+    label.textContent = text
+    setTimeout(() => {
+      label.textContent = idle
+    }, 2_000)
+  }
+  button.addEventListener('click', () => {
+    const source = document.getElementById(button.dataset.copy ?? '')
+    if (source === null) return
+    // Without https a browser copies nothing by script. The reader copies the selection.
+    const select = (): void => {
+      getSelection()?.selectAllChildren(source)
+      show('Press Ctrl+C')
+    }
+    const { clipboard } = navigator as { clipboard?: Clipboard }
+    if (clipboard === undefined) select()
+    else clipboard.writeText(source.textContent).then(() => show('Copied'), select)
+  })
+}
+
+for (const timer of document.querySelectorAll<HTMLElement>('[data-seconds]')) {
+  const button = buttonOf(timer.dataset.enables)
+  const end = performance.now() + Number(timer.dataset.seconds) * 1_000
+  const step = (): void => {
+    const left = Math.max(0, Math.ceil((end - performance.now()) / 1_000))
+    timer.textContent =
+      left === 0 ? (timer.dataset.over ?? '') : `${timer.dataset.before} ${left} s.`
+    if (button !== null) button.disabled = left > 0
+    if (left > 0) setTimeout(step, 250)
+  }
+  step()
+}
+
+for (const control of document.querySelectorAll<HTMLInputElement>('[data-unlocks]')) {
+  const button = buttonOf(control.dataset.unlocks)
+  if (button === null) continue
+  const update = (): void => {
+    button.disabled =
+      control.type === 'checkbox' ? !control.checked : control.value !== control.dataset.expect
+  }
+  control.addEventListener('input', update)
+  update()
+}
+
+for (const button of document.querySelectorAll<HTMLElement>('[data-theme-toggle]')) {
+  button.hidden = false
+  button.addEventListener('click', () => {
+    const { dataset } = document.documentElement
+    const isDark =
+      dataset.theme === undefined
+        ? matchMedia('(prefers-color-scheme: dark)').matches
+        : dataset.theme === 'dark'
+    dataset.theme = isDark ? 'light' : 'dark'
+    localStorage.setItem('theme', dataset.theme)
+  })
+}
+
+const closeMenus = (except: Element | null): void => {
+  for (const menu of document.querySelectorAll<HTMLDetailsElement>('.menu[open]'))
+    if (menu !== except) menu.open = false
+}
+document.addEventListener('click', ({ target }) =>
+  closeMenus(target instanceof Element ? target.closest('.menu') : null),
+)
+document.addEventListener('keydown', ({ key }) => {
+  const menu = document.activeElement?.closest<HTMLDetailsElement>('.menu[open]')
+  if (key !== 'Escape' || menu == null) return
+  menu.querySelector('summary')?.focus()
+  menu.open = false
+})
+
+document.querySelector<HTMLElement>('[data-focus]')?.focus()
+
+const reloading = document.querySelector<HTMLElement>('[data-reload]')
+if (reloading !== null) setTimeout(() => location.reload(), Number(reloading.dataset.reload))
+
+// A form that was sent is not sent again by a second click.
+document.addEventListener('submit', ({ target }) => {
+  if (!(target instanceof HTMLFormElement) || target.method !== 'post') return
+  const buttons = [...target.querySelectorAll<HTMLButtonElement>('button[type="submit"]')]
+  // The browser collects the fields of the form first.
+  setTimeout(() => {
+    for (const button of buttons) {
+      button.disabled = true
+      button.setAttribute('aria-busy', 'true')
+    }
+  })
+  // Back from the next page, the form can be sent again.
+  addEventListener(
+    'pageshow',
+    () => {
+      for (const button of buttons) {
+        button.disabled = false
+        button.removeAttribute('aria-busy')
+      }
+    },
+    { once: true },
+  )
+})
+
+function buttonOf(id: string | undefined): HTMLButtonElement | null {
+  const element = id === undefined ? null : document.getElementById(id)
+  return element instanceof HTMLButtonElement ? element : null
+}

@@ -1,0 +1,69 @@
+/** Pure: charts as SVG. The text keeps its size, because there is no viewBox and x is in percent. */
+import { Html, html } from './html.ts'
+import { count } from './text.ts'
+
+export interface Bar {
+  label: string
+  /** Drawn from the base. */
+  good: number
+  /** Drawn on top. */
+  bad: number
+}
+
+export interface BarChart {
+  /** One sentence, for assistive software. */
+  sentence: string
+  bars: readonly Bar[]
+  goodWord: string
+  badWord: string
+}
+
+const baseY = 110
+const topY = 10
+const heightMax = baseY - topY
+
+/** Returns the smallest of 1, 2, 5, 10, 20, 50, … that is at least `value`. */
+function roundUp(value: number): number {
+  if (value <= 1) return 1
+  const power = 10 ** Math.floor(Math.log10(value))
+  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? 10 * power
+}
+
+export function barChart({ sentence, bars, goodWord, badWord }: BarChart): Html {
+  const top = roundUp(Math.max(...bars.map(({ good, bad }) => good + bad)))
+  const width = 100 / bars.length
+  const height = (value: number) => (value / top) * heightMax
+  const drawn = bars.map(({ label, good, bad }, i) => {
+    const x = percentOf(i * width + width * 0.12)
+    const w = percentOf(width * 0.76)
+    const goodHeight = height(good)
+    // A failure is never too small to be seen.
+    const badHeight = bad === 0 ? 0 : Math.max(3, height(bad))
+    const title = html`<title>${label}: ${count(good)} ${goodWord}, ${count(bad)} ${badWord}</title>`
+    return html`${good > 0 && html`<rect class="ok" x="${x}" y="${fixed(baseY - goodHeight)}" width="${w}" height="${fixed(goodHeight)}">${title}</rect>`}${bad > 0 && html`<rect class="bad" x="${x}" y="${fixed(baseY - goodHeight - badHeight)}" width="${w}" height="${fixed(badHeight)}">${title}</rect>`}`
+  })
+  const label = (i: number) => bars[i]?.label ?? ''
+  const half = top / 2
+  return html`<svg class="chart" height="132" role="img" aria-label="${sentence}">
+<line class="grid" x1="0" x2="100%" y1="10.5" y2="10.5"/><line class="grid" x1="0" x2="100%" y1="60.5" y2="60.5"/>
+${drawn}<line class="axis" x1="0" x2="100%" y1="110.5" y2="110.5"/>
+<text x="0" y="6">${count(top)}</text>${Number.isInteger(half) && html`<text x="0" y="56">${count(half)}</text>`}
+<text x="0.5%" y="127">${label(0)}</text><text x="50%" y="127" text-anchor="middle">${label(Math.floor(bars.length / 2))}</text><text x="99.5%" y="127" text-anchor="end">${label(bars.length - 1)}</text>
+</svg>`
+}
+
+export function legend(goodWord: string, badWord: string): Html {
+  const sample = (name: 'ok' | 'bad') =>
+    new Html(
+      `<svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${name}" width="10" height="10" rx="2"/></svg>`,
+    )
+  return html`<div class="legend"><span>${sample('ok')}${goodWord}</span><span>${sample('bad')}${badWord}</span></div>`
+}
+
+function percentOf(value: number): string {
+  return `${fixed(value)}%`
+}
+
+function fixed(value: number): string {
+  return String(Math.round(value * 100) / 100)
+}

@@ -1,0 +1,391 @@
+/** Pure: the parts that pages are made of. */
+import { attributes, Html, html, type Part } from './html.ts'
+import { type IconName, icon } from './icons.ts'
+
+export type Tone = 'neutral' | 'accent' | 'positive' | 'warning' | 'negative' | 'info'
+
+/** A state: icon, word and colour together. */
+export function badge(tone: Tone, name: IconName, word: string): Html {
+  return html`<span class="badge" data-tone="${tone}">${icon(name)}${word}</span>`
+}
+
+export interface Notice {
+  tone: 'info' | 'positive' | 'warning' | 'negative'
+  /** A whole sentence. */
+  title: string
+  text?: Part
+  /** Whether assistive software reads it at once: for the result of an action. */
+  isResult?: boolean
+}
+
+const noticeIcons = {
+  info: 'info',
+  positive: 'check',
+  warning: 'alert',
+  negative: 'alert',
+} as const
+
+export function notice({ tone, title, text, isResult = false }: Notice): Html {
+  const role = attributes({ role: isResult && 'status' })
+  const more = text !== undefined && html`<p>${text}</p>`
+  return html`<div class="notice" data-tone="${tone}"${role}>${icon(noticeIcons[tone])}<div><strong>${title}</strong>${more}</div></div>`
+}
+
+export interface Empty {
+  icon: IconName
+  title: string
+  text: Part
+  action?: Part
+}
+
+/** Says why there is nothing, and what to do next. */
+export function empty({ icon: name, title, text, action }: Empty): Html {
+  return html`<div class="empty">${icon(name)}<h3>${title}</h3><p>${text}</p>${action}</div>`
+}
+
+export interface Card {
+  title: string
+  /** Beside the title. */
+  aside?: Part
+  text?: Part
+  body: Part
+  /** A table, or an empty state, reaches the edges of its card. */
+  isFlush?: boolean
+  id?: string
+}
+
+export function card({ title, aside, text, body, isFlush = false, id = slug(title) }: Card): Html {
+  const head = html`<div class="card-head"><h2 id="${id}">${title}</h2>${aside}${text !== undefined && html`<p>${text}</p>`}</div>`
+  const content = isFlush ? body : html`<div class="card-body stack">${body}</div>`
+  return html`<section class="card" aria-labelledby="${id}">${head}${content}</section>`
+}
+
+function slug(title: string): string {
+  return title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
+}
+
+export interface Column<Row> {
+  head: string
+  cell: (row: Row) => Part
+  /** Numbers stand at the end of their column. */
+  isNumber?: boolean
+  /** 2: hidden on a phone; 3: hidden below 64 rem. A line in the first column repeats the value. */
+  priority?: 2 | 3
+  isHeadHidden?: boolean
+}
+
+export interface Table<Row> {
+  /** What a row is, for assistive software. */
+  label: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  isTall?: boolean
+}
+
+export function table<Row>({ label, columns, rows, isTall = false }: Table<Row>): Html {
+  const classes = columns.map(({ isNumber, priority }) =>
+    [isNumber && 'end', priority !== undefined && `p${priority}`].filter(Boolean).join(' '),
+  )
+  const head = columns.map(
+    ({ head, isHeadHidden }, i) =>
+      html`<th scope="col" class="${classes[i]}">${isHeadHidden ? html`<span class="hidden-visually">${head}</span>` : head}</th>`,
+  )
+  const body = rows.map(
+    (row) =>
+      html`<tr>${columns.map(({ cell }, i) => html`<td class="${classes[i]}">${cell(row)}</td>`)}</tr>\n`,
+  )
+  return html`<div class="table-box${isTall && ' tall'}" tabindex="0" role="region" aria-label="${label}, table"><table class="table hover"><thead><tr>${head}</tr></thead><tbody>
+${body}</tbody></table></div>`
+}
+
+/** A value that is absent. */
+export const none = new Html(
+  '<span class="muted" aria-hidden="true">–</span><span class="hidden-visually">None</span>',
+)
+
+export interface Pagination {
+  summary: string
+  /** Absent: there is no page in this direction. */
+  newer?: string | undefined
+  older?: string | undefined
+}
+
+export function pagination({ summary, newer, older }: Pagination): Html {
+  const step = (text: string, rel: string, url: string | undefined) =>
+    url === undefined
+      ? html`<span class="button small" aria-disabled="true">${text}</span>`
+      : html`<a class="button small" href="${url}" rel="${rel}">${text}</a>`
+  return html`<div class="pagination"><span>${summary}</span><div class="row">${step('Newer', 'prev', newer)}${step('Older', 'next', older)}</div></div>`
+}
+
+/** What is wrong with the fields of a form, by the name of the field. */
+export type FieldErrors = Readonly<Record<string, string>>
+
+/** At the top of a form that was refused. Focused by a script; each line leads to its field. */
+export function formErrors(title: string, errors: FieldErrors): Html | false {
+  const all = Object.entries(errors)
+  if (all.length === 0) return false
+  return html`<div class="form-errors" role="alert" tabindex="-1" data-focus><strong>${title}</strong> ${all.map(([name, text]) => html`<a href="#${name}">${text}</a> `)}</div>`
+}
+
+interface FieldTexts {
+  name: string
+  label: string
+  help?: Part
+  error?: string | undefined
+}
+
+function field({ name, label, help, error }: FieldTexts, control: Part): Html {
+  return html`<div class="field"><label for="${name}">${label}</label>${control}${
+    error !== undefined &&
+    html`<p class="error" id="${name}-error">${icon('alert')}<span>${error}</span></p>`
+  }${help !== undefined && html`<p class="help" id="${name}-help">${help}</p>`}</div>`
+}
+
+function describedBy({ name, help, error }: FieldTexts): string | undefined {
+  const ids = [error !== undefined && `${name}-error`, help !== undefined && `${name}-help`]
+  return ids.filter(Boolean).join(' ') || undefined
+}
+
+export interface TextField extends FieldTexts {
+  value?: string
+  type?: 'text' | 'email' | 'url' | 'number' | 'date'
+  /** Several lines. */
+  isLong?: boolean
+  isRequired?: boolean
+  lengthMax?: number
+  placeholder?: string
+  /** A button with this id is off until the field holds `expected`. */
+  unlocks?: { id: string; expected: string }
+}
+
+export function textField(options: TextField): Html {
+  const { name, value = '', type = 'text', isLong = false, isRequired = false } = options
+  const { lengthMax, unlocks, error, placeholder } = options
+  const shared = attributes({
+    id: name,
+    name,
+    'aria-describedby': describedBy(options),
+    'aria-invalid': error !== undefined && 'true',
+    required: isRequired,
+    maxlength: lengthMax,
+    placeholder,
+    'data-unlocks': unlocks?.id,
+    'data-expect': unlocks?.expected,
+  })
+  return field(
+    options,
+    isLong
+      ? html`<textarea class="textarea"${shared}>${value}</textarea>`
+      : html`<input class="input" type="${type}" autocomplete="off" autocapitalize="none" spellcheck="false"${shared} value="${value}">`,
+  )
+}
+
+export interface Choice {
+  value: string
+  label: string
+  help?: Part
+}
+
+export interface SelectField extends FieldTexts {
+  value: string
+  choices: readonly Choice[]
+}
+
+export function selectField(options: SelectField): Html {
+  const { name, value, choices } = options
+  const list = choices.map(
+    (choice) =>
+      html`<option value="${choice.value}"${attributes({ selected: choice.value === value })}>${choice.label}</option>`,
+  )
+  return field(
+    options,
+    html`<select class="select" id="${name}" name="${name}"${attributes({ 'aria-describedby': describedBy(options) })}>${list}</select>`,
+  )
+}
+
+export interface Choices extends FieldTexts {
+  choices: readonly Choice[]
+  chosen: readonly string[]
+  /** Boxes are sent as `name:value`, because a form sends each name once. */
+  kind: 'box' | 'radio'
+}
+
+export function choicesField({ name, label, help, error, choices, chosen, kind }: Choices): Html {
+  const all = choices.map(({ value, label, help }, i) => {
+    const state = attributes({ id: i === 0 && name, checked: chosen.includes(value) })
+    const control =
+      kind === 'box'
+        ? html`<input type="checkbox" name="${name}:${value}"${state}>`
+        : html`<input type="radio" name="${name}" value="${value}"${state}>`
+    return html`<label class="choice">${control}<span>${label}${help !== undefined && html`<span class="help">${help}</span>`}</span></label>`
+  })
+  const described = attributes({ 'aria-describedby': describedBy({ name, label, help, error }) })
+  return html`<fieldset class="field"${described}><legend>${label}</legend>${
+    error !== undefined &&
+    html`<p class="error" id="${name}-error">${icon('alert')}<span>${error}</span></p>`
+  }${help !== undefined && html`<p class="help" id="${name}-help">${help}</p>`}${all}</fieldset>`
+}
+
+/** Returns the values of `choicesField` with boxes. */
+export function chosenBoxes(
+  fields: Readonly<Record<string, string>>,
+  name: string,
+): readonly string[] {
+  const start = `${name}:`
+  return Object.keys(fields)
+    .filter((field) => field.startsWith(start))
+    .map((field) => field.slice(start.length))
+}
+
+export function hidden(name: string, value: string): Html {
+  return html`<input type="hidden" name="${name}" value="${value}">`
+}
+
+export interface Button {
+  label: Part
+  kind?: 'primary' | 'danger' | 'danger primary' | 'quiet'
+  isSmall?: boolean
+  id?: string
+}
+
+/** Sends its form. */
+export function submit({ label, kind, isSmall = false, id }: Button): Html {
+  const name = ['button', kind, isSmall && 'small'].filter(Boolean).join(' ')
+  return html`<button class="${name}" type="submit"${attributes({ id })}>${label}</button>`
+}
+
+/** A form of one button. `action` names what the page does with it. */
+export function actionForm(
+  url: string,
+  action: string,
+  button: Button & { fields?: Record<string, string> },
+): Html {
+  const more = Object.entries(button.fields ?? {}).map(([name, value]) => hidden(name, value))
+  return html`<form method="post" action="${url}">${hidden('do', action)}${more}${submit(button)}</form>`
+}
+
+/** Copies the text of an element. Scripts show it. */
+function copyButton(targetId: string, label = 'Copy', isSmall = true): Html {
+  return html`<button class="button quiet${isSmall && ' small'} copy" type="button" data-copy="${targetId}" hidden>${icon('copy')}<span data-label>${label}</span></button>`
+}
+
+export interface Code {
+  id: string
+  label: string
+  text: string
+  isWrapped?: boolean
+  isShort?: boolean
+}
+
+export function code({ id, label, text, isWrapped = false, isShort = false }: Code): Html {
+  const name = [isWrapped && 'wrap', isShort && 'short'].filter(Boolean).join(' ')
+  return html`<div class="code"><div class="code-head"><span>${label}</span>${copyButton(id)}</div><pre class="${name}" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${text}</code></pre></div>`
+}
+
+/** A value that fits into one box, such as a secret. */
+function copyable(id: string, label: string, value: string): Html {
+  return html`<div class="field"><span class="label" id="${id}-label">${label}</span><div class="copyable"><code id="${id}" aria-labelledby="${id}-label">${value}</code><button class="button" type="button" data-copy="${id}" hidden>${icon('copy')}<span data-label>Copy</span></button></div></div>`
+}
+
+export interface Fact {
+  label: string
+  value: Part
+}
+
+export function facts(rows: readonly Fact[], shape: 'rows' | 'three' = 'rows'): Html {
+  return html`<dl class="facts ${shape}">${rows.map(({ label, value }) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+export interface Tile {
+  label: string
+  value: Part
+  /** Names its period. */
+  comparison?: Part
+}
+
+export function tiles(all: readonly Tile[]): Html {
+  return html`<dl class="tiles" data-count="${all.length}">${all.map(({ label, value, comparison }) => html`<div class="tile"><dt class="label small">${label}</dt><dd class="value">${value}</dd>${comparison !== undefined && html`<dd class="change">${comparison}</dd>`}</div>`)}</dl>`
+}
+
+export interface Menu {
+  label: string
+  items: Part
+}
+
+/** Further actions behind one button. It opens without a script. */
+export function menu({ label, items }: Menu): Html {
+  return html`<details class="menu"><summary class="button">${icon('more')}<span class="hidden-visually">${label}</span></summary><div class="menu-list">${items}</div></details>`
+}
+
+export interface PageHead {
+  title: Part
+  text?: Part
+  badge?: Part
+  actions?: Part
+  /** From the outermost page inwards, without this one. */
+  above?: readonly { title: string; url: string }[]
+}
+
+export function pageHead({ title, text, badge, actions, above = [] }: PageHead): Html {
+  const path =
+    above.length > 0 &&
+    html`<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${above.map(({ title, url }) => html`<li><a href="${url}">${title}</a></li>`)}<li aria-current="page" class="break">${title}</li></ol></nav>`
+  return html`<div class="stack tight">${path}<div class="row apart"><div class="stack tight"><div class="row"><h1 class="break">${title}</h1>${badge}</div>${text !== undefined && html`<p class="muted break">${text}</p>`}</div>${actions !== undefined && html`<div class="row">${actions}</div>`}</div></div>`
+}
+
+export interface Confirmation {
+  title: string
+  /** What will happen, in numbers, and whether it can be undone. */
+  text: Part
+  url: string
+  action: string
+  fields?: Record<string, string>
+  button: string
+  /** True unless given. */
+  isDestructive?: boolean
+  /** Says what stays, such as `Keep key`. */
+  cancel: { label: string; url: string }
+  /** Text to type before the action, which the server compares as well. */
+  typed?: { value: string; error: string | undefined }
+}
+
+/** The page on which a destructive action is confirmed. */
+export function confirmation(options: Confirmation): Html {
+  const { title, text, url, action, fields = {}, button, cancel, typed } = options
+  const { isDestructive = true } = options
+  const typing =
+    typed !== undefined &&
+    textField({
+      name: 'confirm',
+      label: `Type ${typed.value} to confirm`,
+      error: typed.error,
+      unlocks: { id: 'do-it', expected: typed.value },
+    })
+  return html`<section class="card confirmation" aria-labelledby="confirmation"><form method="post" action="${url}">
+<div class="dialog-head"><h1 id="confirmation">${title}</h1></div>
+<div class="dialog-body">${hidden('do', action)}${Object.entries(fields).map(([name, value]) => hidden(name, value))}<p>${text}</p>${typing}</div>
+<div class="dialog-foot"><a class="button" href="${cancel.url}">${cancel.label}</a>${submit({ label: button, kind: isDestructive ? 'danger primary' : 'primary', id: 'do-it' })}</div>
+</form></section>`
+}
+
+export interface SecretOnce {
+  title: string
+  label: string
+  value: string
+  text: Part
+  /** Further help, such as a command that uses the secret. */
+  more?: Part
+  done: string
+}
+
+/** Shows a secret. It is the answer to the POST itself, so a reload of the page does not repeat it. */
+export function secretOnce({ title, label, value, text, more, done }: SecretOnce): Html {
+  return html`<section class="card confirmation" aria-labelledby="secret-title"><form method="get" action="${done}">
+<div class="dialog-head"><h1 id="secret-title">${title}</h1></div>
+<div class="dialog-body"><p class="muted">${text}</p>${copyable('secret', label, value)}
+${notice({ tone: 'warning', title: 'This is the only time you can see it.', text: 'Store it where your server reads its secrets. If you lose it, replace it.' })}
+${more}<label class="choice"><input type="checkbox" data-unlocks="secret-done"><span>I have stored it</span></label></div>
+<div class="dialog-foot">${submit({ label: 'Done', kind: 'primary', id: 'secret-done' })}</div>
+</form></section>`
+}

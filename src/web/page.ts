@@ -1,0 +1,159 @@
+/**
+ * Dashboard pages: each is one path that shows a view to GET and takes its forms by POST. A form
+ * names its action in the field `do` and is answered by a redirect, by the view with what is wrong,
+ * or by a view that is shown once.
+ */
+import { type Static, type TObject, Type } from 'typebox'
+import { findSignedIn } from '../accounts/store.ts'
+import type { ActionContext } from '../audit/audited.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/db.ts'
+import { type SessionCaller, sessionOf } from '../platform/http/callers.ts'
+import { formType } from '../platform/http/contract.ts'
+import {
+  type Answer,
+  type Endpoint,
+  type EndpointRequest,
+  endpoint,
+} from '../platform/http/endpoint.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { countFailingEndpoints } from '../webhooks/delivery/endpoint-store.ts'
+import type { Part } from './html.ts'
+import { type DashboardFrame, pageAnswer, redirect } from './layout.ts'
+import { dashboardRefusalPage } from './refusal-page.ts'
+
+export interface PagesContext {
+  db: Db
+  clock: Clock
+  publicUrl: string
+}
+
+export type Fields = Readonly<Record<string, string>>
+
+export interface Visit<Path = Fields, Query = Fields> {
+  session: SessionCaller
+  path: Path
+  query: Query
+  now: Date
+  requestId: string
+  /** For verbs that change something: names the user in the audit log. */
+  action: ActionContext
+}
+
+export interface View {
+  /** Of the tab. */
+  title: string
+  main: Part
+  /** 200 unless given. */
+  status?: number
+}
+
+export type Shown = View | { redirectTo: string } | Refusal
+
+export interface DashboardPage<Path extends TObject, Query extends TObject> {
+  /** Unique over the service. */
+  name: string
+  path: string
+  /** Path of its entry in the navigation. */
+  entry: string
+  pathParameters?: Path
+  queryParameters?: Query
+  show(visit: Visit<Static<Path>, Static<Query>>): Promise<Shown>
+  /** By the field `do` of the form. */
+  actions?: Readonly<
+    Record<string, (visit: Visit<Static<Path>, Static<Query>>, fields: Fields) => Promise<Shown>>
+  >
+}
+
+const bodyBytesMax = 32_768
+
+/** Declares a page: the endpoint that shows it, and the one that takes its forms. */
+export function dashboardPage<Path extends TObject, Query extends TObject>(
+  context: PagesContext,
+  page: DashboardPage<Path, Query>,
+): Endpoint[] {
+  const host = new URL(context.publicUrl).host
+  const { name, path, pathParameters, queryParameters, actions } = page
+  const common = {
+    path,
+    area: 'pages',
+    priority: 'search',
+    policy: { kind: 'session' },
+    refusalPage: dashboardRefusalPage(host),
+    responses: {},
+    ...(pathParameters === undefined ? {} : { pathParameters }),
+    ...(queryParameters === undefined ? {} : { queryParameters }),
+  } as const
+  type Request = EndpointRequest<Static<Path>, Static<Query>>
+
+  const answer = async (request: Request, work: (visit: VisitOf) => Promise<Shown>) => {
+    const { caller, path, query, requestId } = request
+    const session = sessionOf(caller)
+    const { db, clock } = context
+    const action = { db, clock, actor: `user ${session.userId}` }
+    const visit = { session, path, query, now: clock(), requestId, action }
+    // The frame is read beside the view, not before it.
+    const [shown, frame] = await Promise.all([work(visit), frameOf(context, session, page.entry)])
+    return answerOf(shown, { host, frame })
+  }
+  type VisitOf = Visit<Static<Path>, Static<Query>>
+
+  const shown = endpoint({
+    ...common,
+    operationId: name,
+    method: 'GET',
+    summary: 'A page of the dashboard',
+    answer: (request) => answer(request, (visit) => page.show(visit)),
+  })
+  if (actions === undefined) return [shown]
+  const taken = endpoint({
+    ...common,
+    operationId: `${name} form`,
+    method: 'POST',
+    summary: 'A form of a page of the dashboard',
+    body: {
+      mediaTypes: [formType],
+      schema: Type.Object({}),
+      bytesMax: bodyBytesMax,
+      ambiguousReachesHandler: false,
+      examples: {},
+    },
+    answer: (request) => {
+      const fields = request.body as Fields
+      const action = Object.hasOwn(actions, fields.do ?? '') ? actions[fields.do ?? ''] : undefined
+      if (action === undefined)
+        return refuse('invalid_parameter', { message: 'The form names no action of this page.' })
+      return answer(request, (visit) => action(visit, fields))
+    },
+  })
+  return [shown, taken]
+}
+
+/** Null: the user or the account was erased since the session was looked up. */
+async function frameOf(
+  { db }: PagesContext,
+  { userId, accountId }: SessionCaller,
+  current: string,
+): Promise<DashboardFrame | null> {
+  const [signedIn, failingEndpoints] = await Promise.all([
+    findSignedIn(db, { userId, accountId }),
+    countFailingEndpoints(db, accountId),
+  ])
+  if (signedIn === undefined) return null
+  const { account, name, email } = signedIn
+  return { account, user: name ?? email, current, failingEndpoints }
+}
+
+function answerOf(
+  shown: Shown,
+  { host, frame }: { host: string; frame: DashboardFrame | null },
+): Answer {
+  if ('refusal' in shown) return shown
+  if ('redirectTo' in shown) return redirect(shown.redirectTo)
+  if (frame === null) return redirect('/sign-in')
+  const { title, main, status } = shown
+  return pageAnswer({ title, host, main, dashboard: frame }, status)
+}
+
+/** A text of the query that the page reads by itself: a wrong one is as none. */
+export const queryText = Type.Optional(Type.String({ maxLength: 512 }))

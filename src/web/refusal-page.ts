@@ -1,0 +1,47 @@
+/** Pure: how pages show a refusal. */
+import type { RefusalPage } from '../platform/http/endpoint.ts'
+import { html, type Part } from './html.ts'
+import { renderPage } from './layout.ts'
+
+const titles: Partial<Record<string, string>> = {
+  not_found: 'Page not found',
+  rate_limited: 'Too many requests',
+  cross_origin: 'This form came from another site',
+  overloaded: 'The service is busy',
+  unavailable: 'The service is busy',
+}
+
+/** Of paths that match nothing, for browsers. */
+export function notFoundPage(host: string): RefusalPage {
+  return ({ error, message }) => refusalPage(host, { error, message, back: toStart })
+}
+
+/**
+ * Of dashboard pages. A visitor without a session signs in first and then comes back to the page:
+ * each page takes its forms under its own path.
+ */
+export function dashboardRefusalPage(host: string): RefusalPage {
+  return ({ error, message, target }) =>
+    error === 'session_required'
+      ? { redirectTo: `/sign-in?next=${encodeURIComponent(target)}` }
+      : refusalPage(host, { error, message, back: toDashboard })
+}
+
+const toStart = html`<a href="/sign-in">Go to sign-in</a>`
+const toDashboard = html`<a href="/dashboard">Go to the dashboard</a>`
+
+function refusalPage(
+  host: string,
+  { error, message, back }: { error: string; message: string; back: Part },
+): string {
+  const title = titles[error] ?? 'This did not work'
+  return renderPage({
+    title,
+    host,
+    main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
+<h1 id="title">${title}</h1>
+<p>${message}</p>
+<p>${back}</p>
+</div></section>`,
+  })
+}

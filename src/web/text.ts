@@ -1,0 +1,90 @@
+/** Pure: numbers, times and ids as pages write them. */
+import { type Html, html } from './html.ts'
+
+const minuteS = 60
+const hourS = 3_600
+const dayS = 86_400
+
+/** Such as `1,204,331`. */
+export function count(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+/** Such as `1 key`, `12 keys`. */
+export function counted(value: number, one: string, many = `${one}s`): string {
+  return `${count(value)} ${value === 1 ? one : many}`
+}
+
+/** Such as `184 ms`, and from ten seconds on `15.00 s`. */
+export function duration(ms: number): string {
+  return ms < 10_000 ? `${count(Math.round(ms))} ms` : `${(ms / 1_000).toFixed(2)} s`
+}
+
+/** Such as `99.2 %`. All and nothing are exact: 99.97 % is not 100 %. */
+export function percent(part: number, whole: number): string {
+  if (whole === 0) return '–'
+  if (part === whole) return '100 %'
+  const rounded = Math.floor((part / whole) * 1_000) / 10
+  return `${rounded.toFixed(1)} %`
+}
+
+/** The beginning and the end of an id, such as `evt_019ab0eb…7a80`. */
+export function shortId(id: string): string {
+  return id.length <= 20 ? id : `${id.slice(0, 12)}…${id.slice(-4)}`
+}
+
+/** Such as `23 November 2026, 14:29:40 UTC`. */
+export function fullTime(time: Date): string {
+  const date = time.toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  })
+  return `${date}, ${time.toISOString().slice(11, 19)} UTC`
+}
+
+/** Such as `2 Jun 2026`. */
+function shortDate(time: Date): string {
+  return time.toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    timeZone: 'UTC',
+  })
+}
+
+/** Such as `just now`, `18 s ago`, `yesterday`, `in 29 min`; beyond 7 days the date. */
+export function relativeTime(time: Date, now: Date): string {
+  const seconds = Math.round((time.getTime() - now.getTime()) / 1_000)
+  const distance = Math.abs(seconds)
+  if (distance < 2) return seconds > 0 ? 'now' : 'just now'
+  if (distance >= 7 * dayS) return shortDate(time)
+  if (seconds < 0 && distance >= dayS && distance < 2 * dayS) return 'yesterday'
+  const length = lengthOf(distance)
+  return seconds < 0 ? `${length} ago` : `in ${length}`
+}
+
+function lengthOf(seconds: number): string {
+  if (seconds < minuteS) return `${seconds} s`
+  if (seconds < hourS) return `${Math.floor(seconds / minuteS)} min`
+  if (seconds < dayS) return `${Math.floor(seconds / hourS)} h`
+  return `${Math.floor(seconds / dayS)} d`
+}
+
+/** A relative time with the absolute one in its title. */
+export function timeTag(time: Date, now: Date): Html {
+  return html`<time datetime="${time.toISOString()}" title="${fullTime(time)}">${relativeTime(time, now)}</time>`
+}
+
+/** A time to come; one that has passed is due now. */
+export function dueTag(time: Date, now: Date): Html {
+  return time > now
+    ? timeTag(time, now)
+    : html`<time datetime="${time.toISOString()}" title="${fullTime(time)}">due now</time>`
+}
+
+/** A date with the time in its title. */
+export function dateTag(time: Date): Html {
+  return html`<time datetime="${time.toISOString()}" title="${fullTime(time)}">${shortDate(time)}</time>`
+}
