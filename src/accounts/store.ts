@@ -99,13 +99,20 @@ export function findMembers(db: Queryable, accountId: string): Promise<Member[]>
     where m.account_id = ${accountId} order by m.role desc, u.email`)
 }
 
-/** Returns the address of a user and the name of an account, to show on pages. */
+export interface SignedInUser {
+  email: string
+  name: string | null
+  /** Name of the account. */
+  account: string
+}
+
+/** Returns the signed-in user and the account of the session, for pages. */
 export async function findSignedIn(
   db: Queryable,
   { userId, accountId }: { userId: string; accountId: string },
-): Promise<{ email: string; account: string } | undefined> {
-  const [found] = await db.rows<{ email: string; account: string }>(sql`
-    select u.email, a.name as account from users u, accounts a
+): Promise<SignedInUser | undefined> {
+  const [found] = await db.rows<SignedInUser>(sql`
+    select u.email, u.name, a.name as account from users u, accounts a
     where u.id = ${userId} and a.id = ${accountId}`)
   return found
 }

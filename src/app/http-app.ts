@@ -15,7 +15,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { OperatorLimits } from '../platform/http/contract.ts'
-import { type Endpoint, endpointsOf } from '../platform/http/endpoint.ts'
+import { type Endpoint, endpointsOf, type RefusalPage } from '../platform/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { sandboxContract } from '../sandbox/contract.ts'
@@ -35,6 +35,8 @@ import { skillStandardContract } from '../skill-standard/contract.ts'
 import { skillStandardHandlers } from '../skill-standard/handlers.ts'
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { assetEndpoints } from '../web/assets.ts'
+import { dashboardPages } from '../web/dashboard/pages.ts'
+import { notFoundPage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import {
   type AccountWebhooksOptions,
@@ -67,6 +69,8 @@ export interface Service extends Pick<Admitting, 'keysState'> {
   endpoints: readonly Endpoint[]
   /** Pages for browsers, which are not in the contract. */
   pages: readonly Endpoint[]
+  /** Shown to browsers on paths that match nothing. */
+  notFoundPage: RefusalPage
   registryCache: RegistryCache
   admission: Admission
   engineState: EngineWatch['state']
@@ -182,6 +186,7 @@ export function createService(parts: ServiceParts): Service {
   const servingJobs = [registryCacheJob, watch.job, ...admissionJobs, ...servingPaymentJobs(x402)]
   const pages = [
     ...assetEndpoints(),
+    ...dashboardPages({ db, clock, publicUrl, sessionRules: config.sessions, webhooks }),
     ...signInEndpoints({
       db,
       clock,
@@ -190,7 +195,15 @@ export function createService(parts: ServiceParts): Service {
       sendsMail: config.mail !== null,
     }),
   ]
-  return { endpoints, pages, registryCache, ...admitted, engineState: watch.state, servingJobs }
+  return {
+    endpoints,
+    pages,
+    notFoundPage: notFoundPage(new URL(publicUrl).host),
+    registryCache,
+    ...admitted,
+    engineState: watch.state,
+    servingJobs,
+  }
 }
 
 function keptEngines({ files }: ReleaseFacts): Set<string> {

@@ -55,6 +55,7 @@ export async function listen(
       onOutage: (error) =>
         parts.log.warn('limits are counted in this process alone', { why: error.message }),
     }),
+    notFoundPage: service.notFoundPage,
     publicUrl: config.publicUrl,
     formerPublicUrls: config.formerPublicUrls,
     ...service.admission,

@@ -5,7 +5,7 @@
  */
 import { type Static, type TObject, Type } from 'typebox'
 import { findSignedIn } from '../accounts/store.ts'
-import type { ActionContext } from '../audit/audited.ts'
+import type { ActionContext } from '../audit/action.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import { type SessionCaller, sessionOf } from '../platform/http/callers.ts'

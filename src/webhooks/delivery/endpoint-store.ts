@@ -201,6 +201,14 @@ export function setWarned(db: Queryable, warnings: readonly Warning[]): Promise<
     returning n.id, w.hours`)
 }
 
+/** Counts the endpoints of an account that fail now, for the navigation. */
+export async function countFailingEndpoints(db: Queryable, userId: string): Promise<number> {
+  const [row] = await db.rows<{ count: number }>(sql`
+    select count(*)::int as count from webhook_endpoints
+    where user_id = ${userId} and disabled_at is null and consecutive_failures >= 3`)
+  return row?.count ?? 0
+}
+
 export interface FailingNow {
   id: string
   failingSince: Date

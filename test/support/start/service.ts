@@ -71,6 +71,7 @@ export async function startService(
   await service.registryCache.refresh()
   const server = createServer({
     endpoints: [...service.endpoints, ...service.pages],
+    notFoundPage: service.notFoundPage,
     limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
     publicUrl,
     ...service.admission,

@@ -1,0 +1,165 @@
+/** The page on which a webhook endpoint is added. Its secret is the answer to the form. */
+import { randomUUID } from 'node:crypto'
+import type { Keyring } from '../../platform/crypto/keyring.ts'
+import type { EgressRules } from '../../platform/egress/rules.ts'
+import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { createOwn } from '../../webhooks/endpoints/manage-own.ts'
+import { readEndpointRequest } from '../../webhooks/endpoints/request.ts'
+import { eventTypeNames, eventTypes } from '../../webhooks/events/event-types.ts'
+import {
+  choicesField,
+  chosenBoxes,
+  type FieldErrors,
+  formErrors,
+  hidden,
+  pageHead,
+  secretOnce,
+  submit,
+  textField,
+} from '../components.ts'
+import { html } from '../html.ts'
+import { dashboardPage, type Fields, type PagesContext, type View } from '../page.ts'
+import { verifySnippets } from './verify-snippets.ts'
+import { endpointPath, webhooksPath } from './webhook-words.ts'
+
+const path = `${webhooksPath}/new`
+const keyForm = new RegExp(idempotencyKeyPattern)
+
+export interface NewWebhookOptions extends PagesContext {
+  /** Null: no secret can be sealed, so no endpoint be created. */
+  ring: Keyring | null
+  rules: EgressRules
+  activeMax: number
+}
+
+export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
+  const { ring, rules, activeMax } = options
+  return dashboardPage(options, {
+    name: 'newWebhookPage',
+    path,
+    entry: webhooksPath,
+    show: async () =>
+      formView({ url: '', description: '', events: eventTypeNames, key: randomUUID() }),
+    actions: {
+      async create({ session, action }, fields) {
+        const form = formOf(fields)
+        const { url, events, description, key } = form
+        if (ring === null)
+          return refused(
+            form,
+            { url: 'This service keeps no webhook secrets. Its operator sets SECRETS_KEYRING.' },
+            503,
+          )
+        const body = { url: url.trim(), events, ...(description === '' ? {} : { description }) }
+        const read = readEndpointRequest(body, rules)
+        if ('fault' in read) return refused(form, errorsOf(read.fault), 400)
+        const wish = { userId: session.accountId, request: read.request, idempotencyKey: key }
+        const creation = await createOwn(action, { ring, activeMax }, wish)
+        if (creation.outcome === 'at_maximum')
+          return refused(
+            form,
+            {
+              url: `The account has ${activeMax} active endpoints, which is the maximum. Disable one first.`,
+            },
+            409,
+          )
+        if (creation.outcome === 'other_content')
+          return refused(
+            { ...form, key: randomUUID() },
+            {
+              url: 'This form was sent before with other content. Send it again to add a second endpoint.',
+            },
+            409,
+          )
+        return {
+          title: 'Your signing secret',
+          status: 201,
+          main: secretOnce({
+            title: 'Your signing secret',
+            label: 'Signing secret',
+            value: creation.signingSecret,
+            text: 'The endpoint receives from now on. Each delivery is signed with this secret: verify it before you use the body.',
+            more: verifySnippets,
+            done: endpointPath(creation.endpoint.id),
+          }),
+        }
+      },
+    },
+  })
+}
+
+interface Form {
+  url: string
+  description: string
+  events: readonly string[]
+  /** Idempotency-Key: a form that is sent twice makes one endpoint. */
+  key: string
+}
+
+function formOf(fields: Fields): Form {
+  const { url = '', description = '', key = '' } = fields
+  return {
+    url,
+    description: description.trim(),
+    events: chosenBoxes(fields, 'events'),
+    key: keyForm.test(key) ? key : randomUUID(),
+  }
+}
+
+/** `fault` begins with the name of its field. */
+function errorsOf(fault: string): FieldErrors {
+  const [, name = '', rest = ''] = /^(\w+)\S* (.*)$/s.exec(fault) ?? []
+  if (name === 'events') return { events: 'Choose at least one event type.' }
+  if (name === 'description') return { description: `The description ${rest}` }
+  return { url: `The URL ${rest}` }
+}
+
+function refused(form: Form, errors: FieldErrors, status: number): View {
+  return { ...formView(form, errors), status }
+}
+
+function formView({ url, description, events, key }: Form, errors: FieldErrors = {}): View {
+  const isRefused = Object.keys(errors).length > 0
+  return {
+    title: isRefused ? 'Error: add endpoint' : 'Add endpoint',
+    main: html`${pageHead({
+      title: 'Add endpoint',
+      above: [{ title: 'Webhooks', url: webhooksPath }],
+    })}
+<section class="card form-card" aria-label="Endpoint"><form class="card-body stack" method="post" action="${path}" novalidate>
+${formErrors('The endpoint was not added.', errors)}${hidden('do', 'create')}${hidden('key', key)}
+${textField({
+  name: 'url',
+  label: 'URL',
+  type: 'url',
+  value: url,
+  isRequired: true,
+  lengthMax: 2_048,
+  error: errors.url,
+  help: 'An https URL on a public host, such as https://hooks.example.com/assay.',
+})}
+${textField({
+  name: 'description',
+  label: 'Description (optional)',
+  value: description,
+  lengthMax: 120,
+  error: errors.description,
+  help: 'Only your team sees it.',
+})}
+${choicesField({
+  name: 'events',
+  label: 'Events',
+  kind: 'box',
+  chosen: events,
+  error: errors.events,
+  choices: eventTypeNames.map((name) => ({
+    value: name,
+    label: name,
+    help: eventTypes[name].meaning,
+  })),
+})}
+<div class="row">${submit({ label: 'Add endpoint', kind: 'primary' })}<a class="button quiet" href="${webhooksPath}">Cancel</a></div>
+</form></section>`,
+  }
+}

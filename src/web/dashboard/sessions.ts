@@ -1,0 +1,81 @@
+/** The page of the user's own sessions. */
+
+import { Type } from 'typebox'
+import { deleteOwnSession, findOwnSessions, type OwnSession } from '../../accounts/session-store.ts'
+import { type SessionRules, sessionTimes } from '../../accounts/sessions.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { actionForm, badge, card, notice, pageHead, table } from '../components.ts'
+import { html } from '../html.ts'
+import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { dateTag, timeTag } from '../text.ts'
+
+const path = '/dashboard/sessions'
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+export interface SessionsPageOptions extends PagesContext {
+  rules: SessionRules
+}
+
+export function sessionsPage(options: SessionsPageOptions): Endpoint[] {
+  const { db, rules } = options
+  return dashboardPage(options, {
+    name: 'sessionsPage',
+    path,
+    entry: path,
+    queryParameters: Type.Object({ done: queryText }),
+    async show({ session, now, query }) {
+      const sessions = await findOwnSessions(db, session.userId, sessionTimes(rules, now))
+      return {
+        title: 'Sessions',
+        main: html`${query.done === 'ended' && notice({ tone: 'positive', title: 'The session has ended.', text: 'That browser must sign in again.', isResult: true })}
+${pageHead({
+  title: 'Sessions',
+  text: 'Every browser that is signed in as you. If you do not know one, sign it out.',
+})}
+${card({
+  title: 'Your sessions',
+  aside: html`<form method="post" action="/sign-out"><input type="hidden" name="everywhere" value="yes"><button class="button danger small" type="submit">Sign out everywhere</button></form>`,
+  isFlush: true,
+  body: table<OwnSession>({
+    label: 'Your sessions',
+    rows: sessions,
+    columns: [
+      {
+        head: 'Browser',
+        cell: ({ id, browser, network, lastSeenAt }) =>
+          html`<strong>${browser}</strong>${id === session.sessionId && html` ${badge('accent', 'check', 'This browser')}`}<span class="sub narrow-only">${network} · ${timeTag(lastSeenAt, now)}</span>`,
+      },
+      {
+        head: 'Network',
+        priority: 2,
+        cell: ({ network }) => html`<span class="mono">${network}</span>`,
+      },
+      { head: 'Last used', priority: 2, cell: ({ lastSeenAt }) => timeTag(lastSeenAt, now) },
+      { head: 'Signed in', priority: 3, cell: ({ createdAt }) => dateTag(createdAt) },
+      { head: 'Ends', priority: 3, cell: ({ endsAt }) => dateTag(endsAt) },
+      {
+        head: 'Action',
+        isHeadHidden: true,
+        isNumber: true,
+        cell: ({ id, browser, lastSeenAt }) =>
+          id !== session.sessionId &&
+          actionForm(path, 'end', {
+            label: html`Sign out<span class="hidden-visually"> ${browser}, last used ${timeTag(lastSeenAt, now)}</span>`,
+            isSmall: true,
+            fields: { session: id },
+          }),
+      },
+    ],
+  }),
+})}`,
+      }
+    },
+    actions: {
+      async end({ session }, { session: id = '' }) {
+        if (uuidForm.test(id)) await deleteOwnSession(db, { id, userId: session.userId })
+        return { redirectTo: `${path}?done=ended` }
+      },
+    },
+  })
+}

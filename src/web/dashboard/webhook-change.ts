@@ -1,0 +1,199 @@
+/** The pages that confirm a change of a webhook endpoint which cannot be taken back at once. */
+import type { Keyring } from '../../platform/crypto/keyring.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { refuse } from '../../platform/http/errors.ts'
+import { type EndpointHealth, findEndpointHealth } from '../../webhooks/delivery/history-store.ts'
+import {
+  disableOwn,
+  replaceOwnSecret,
+  rotateOwnSecret,
+} from '../../webhooks/endpoints/manage-own.ts'
+import { endpointIdPath } from '../../webhooks/endpoints/routes.ts'
+import { confirmation, notice, secretOnce } from '../components.ts'
+import { html, type Part } from '../html.ts'
+import { dashboardPage, type PagesContext, type Shown, type View } from '../page.ts'
+import { counted, timeTag } from '../text.ts'
+import { verifySnippets } from './verify-snippets.ts'
+import { noEndpoint } from './webhook.ts'
+import { endpointPath, hostOf, webhooksPath } from './webhook-words.ts'
+
+export interface WebhookChangeOptions extends PagesContext {
+  /** Null: no secret can be sealed. */
+  ring: Keyring | null
+}
+
+const noRing = 'This service keeps no webhook secrets. Its operator sets SECRETS_KEYRING.'
+
+export function webhookChangePages(options: WebhookChangeOptions): Endpoint[] {
+  return [...disablePage(options), ...rotatePage(options), ...replacePage(options)]
+}
+
+const common = { entry: webhooksPath, pathParameters: endpointIdPath } as const
+
+function disablePage(options: PagesContext): Endpoint[] {
+  const path = `${webhooksPath}/{endpointId}/disable`
+  const view = ({ id, url, waiting }: EndpointHealth, error?: string): View => ({
+    title: 'Disable endpoint',
+    ...(error === undefined ? {} : { status: 400 }),
+    main: confirmation({
+      title: 'Disable this endpoint?',
+      text: `${counted(waiting, 'waiting delivery is', 'waiting deliveries are')} cancelled, and nothing more is sent to ${hostOf(url)}. You can enable it again for 30 days; then it is deleted.`,
+      url: `${endpointPath(id)}/disable`,
+      action: 'disable',
+      button: 'Disable endpoint',
+      cancel: { label: 'Keep endpoint', url: endpointPath(id) },
+      typed: { value: hostOf(url), error },
+    }),
+  })
+  return dashboardPage(options, {
+    ...common,
+    name: 'disableWebhookPage',
+    path,
+    show: (visit) => withEndpoint(options, visit, (endpoint) => view(endpoint)),
+    actions: {
+      disable: (visit, { confirm }) =>
+        withEndpoint(options, visit, async (endpoint) => {
+          const expected = hostOf(endpoint.url)
+          if (confirm !== expected)
+            return view(endpoint, `Type ${expected} exactly as it is shown.`)
+          const own = { endpointId: endpoint.id, userId: visit.session.accountId }
+          const { outcome } = await disableOwn(visit.action, own)
+          return outcome === 'disabled'
+            ? { redirectTo: `${webhooksPath}?done=disabled` }
+            : refuse('not_found', { message: noEndpoint })
+        }),
+    },
+  })
+}
+
+function rotatePage(options: WebhookChangeOptions): Endpoint[] {
+  const path = `${webhooksPath}/{endpointId}/rotate`
+  const view = ({ id }: EndpointHealth, problem?: Part): View => ({
+    title: 'Rotate secret',
+    ...(problem === undefined ? {} : { status: 409 }),
+    main: html`${problem !== undefined && notice({ tone: 'warning', title: 'Nothing was rotated.', text: problem, isResult: true })}${confirmation(
+      {
+        title: 'Rotate the signing secret?',
+        text: 'You get a new secret. The old one keeps signing for 24 hours, or until you activate the new one; each delivery meanwhile carries a second signature with the new secret. Nothing is lost.',
+        url: `${endpointPath(id)}/rotate`,
+        action: 'rotate',
+        button: 'Rotate secret',
+        isDestructive: false,
+        cancel: { label: 'Keep secret', url: endpointPath(id) },
+      },
+    )}`,
+  })
+  return dashboardPage(options, {
+    ...common,
+    name: 'rotateWebhookSecretPage',
+    path,
+    show: (visit) => withEndpoint(options, visit, (endpoint) => view(endpoint)),
+    actions: {
+      rotate: (visit) =>
+        withEndpoint(options, visit, async (endpoint) => {
+          const { id } = endpoint
+          if (options.ring === null) return view(endpoint, noRing)
+          const own = { endpointId: id, userId: visit.session.accountId }
+          const rotated = await rotateOwnSecret(visit.action, own, options.ring)
+          if (rotated.outcome === 'a rotation is under way')
+            return view(
+              endpoint,
+              'A rotation is under way: its secret is announced already, or the old one still signs beside it. If a secret has leaked, replace it.',
+            )
+          if (rotated.outcome !== 'rotated')
+            return view(endpoint, 'The endpoint is disabled. Enable it first.')
+          return secretView({
+            value: rotated.secret,
+            text: html`It signs ${timeTag(rotated.signsFrom, visit.now)}, or once you activate it. Until then the header <code>Service-Webhook-Signature-Next</code> carries its signature.`,
+            done: endpointPath(id),
+          })
+        }),
+    },
+  })
+}
+
+function replacePage(options: WebhookChangeOptions): Endpoint[] {
+  const path = `${webhooksPath}/{endpointId}/replace-secret`
+  const view = ({ id, url, secretPrefix }: EndpointHealth, more: Partial<Problem> = {}): View => ({
+    title: 'Replace secret',
+    ...(more.status === undefined ? {} : { status: more.status }),
+    main: html`${more.problem !== undefined && notice({ tone: 'warning', title: 'Nothing was replaced.', text: more.problem, isResult: true })}${confirmation(
+      {
+        title: 'Replace the signing secret now?',
+        text: `The secret that begins with ${secretPrefix} signs nothing from now on. Until your server knows the new one, it rejects every delivery; rejected deliveries are sent again for three days.`,
+        url: `${endpointPath(id)}/replace-secret`,
+        action: 'replace',
+        fields: { secretPrefix },
+        button: 'Replace secret',
+        cancel: { label: 'Keep secret', url: endpointPath(id) },
+        typed: { value: hostOf(url), error: more.error },
+      },
+    )}`,
+  })
+  return dashboardPage(options, {
+    ...common,
+    name: 'replaceWebhookSecretPage',
+    path,
+    show: (visit) => withEndpoint(options, visit, (endpoint) => view(endpoint)),
+    actions: {
+      replace: (visit, { confirm, secretPrefix = '' }) =>
+        withEndpoint(options, visit, async (endpoint) => {
+          const { id, url } = endpoint
+          if (options.ring === null) return view(endpoint, { status: 503, problem: noRing })
+          if (confirm !== hostOf(url))
+            return view(endpoint, {
+              status: 400,
+              error: `Type ${hostOf(url)} exactly as it is shown.`,
+            })
+          const own = { endpointId: id, userId: visit.session.accountId, secretPrefix }
+          const replaced = await replaceOwnSecret(visit.action, own, options.ring)
+          if (replaced.outcome !== 'replaced')
+            return view(endpoint, {
+              status: 409,
+              problem:
+                'The secret was replaced meanwhile, in another tab or by another member. Its new value was shown there.',
+            })
+          return secretView({
+            value: replaced.secret,
+            text: 'It signs from now on. Every older secret of this endpoint signs nothing any more.',
+            done: endpointPath(id),
+          })
+        }),
+    },
+  })
+}
+
+interface Problem {
+  status: number
+  problem: string
+  error: string
+}
+
+function secretView({ value, text, done }: { value: string; text: Part; done: string }): View {
+  return {
+    title: 'Your new signing secret',
+    main: secretOnce({
+      title: 'Your new signing secret',
+      label: 'Signing secret',
+      value,
+      text,
+      more: verifySnippets,
+      done,
+    }),
+  }
+}
+
+interface EndpointVisit {
+  session: { accountId: string }
+  path: { endpointId: string }
+  now: Date
+}
+
+async function withEndpoint(
+  { db }: PagesContext,
+  { session, path: { endpointId }, now }: EndpointVisit,
+  work: (endpoint: EndpointHealth) => Shown | Promise<Shown>,
+): Promise<Shown> {
+  const [endpoint] = await findEndpointHealth(db, { userId: session.accountId, endpointId }, now)
+  return endpoint === undefined ? refuse('not_found', { message: noEndpoint }) : work(endpoint)
+}

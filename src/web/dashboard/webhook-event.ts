@@ -1,0 +1,158 @@
+/** The page of one event at one webhook endpoint: its payload, every attempt, and the answers. */
+import { Type } from 'typebox'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { refuse } from '../../platform/http/errors.ts'
+import type { ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
+import {
+  findAttemptsBy,
+  findEndpointHealth,
+  findSentEvent,
+  type SentEvent,
+} from '../../webhooks/delivery/history-store.ts'
+import { resendOwn } from '../../webhooks/endpoints/manage-own.ts'
+import { endpointIdPath } from '../../webhooks/endpoints/routes.ts'
+import { actionForm, badge, card, code, empty, facts, notice, pageHead } from '../components.ts'
+import { type Html, html } from '../html.ts'
+import { icon } from '../icons.ts'
+import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { count, fullTime, timeTag } from '../text.ts'
+import { attemptTable } from './webhook.ts'
+import { answerWord, endpointPath, eventPath, urlText, webhooksPath } from './webhook-words.ts'
+
+const attemptsShown = 50
+
+const eventOfEndpoint = Type.Object({
+  ...endpointIdPath.properties,
+  eventId: Type.String({
+    pattern: '^evt_(test_)?[0-9a-f]{32}$',
+    description: 'The id of an event.',
+  }),
+})
+
+const noEvent = 'This endpoint was sent no such event, or the event is no longer kept.'
+
+export function webhookEventPage(context: PagesContext): Endpoint[] {
+  const { db } = context
+  return dashboardPage(context, {
+    name: 'webhookEventPage',
+    path: `${webhooksPath}/{endpointId}/events/{eventId}`,
+    entry: webhooksPath,
+    pathParameters: eventOfEndpoint,
+    queryParameters: Type.Object({ done: queryText }),
+    async show({ session, path: { endpointId, eventId }, query, now }) {
+      const userId = session.accountId
+      const everything = { status: null, eventType: null, before: null, limit: attemptsShown }
+      const [[endpoint], event, attempts] = await Promise.all([
+        findEndpointHealth(db, { userId, endpointId }, now),
+        findSentEvent(db, { endpointId, userId, eventId }),
+        findAttemptsBy(db, { endpointId, userId, eventId, ...everything }),
+      ])
+      if (endpoint === undefined || event === undefined)
+        return refuse('not_found', { message: noEvent })
+      const isTest = eventId.startsWith('evt_test_')
+      const isUnderWay = event.status === 'pending' || event.status === 'sending'
+      const answered = attempts.find(({ responseBody }) => responseBody !== null)
+      return {
+        title: `Event ${eventId}`,
+        main: html`${queuedNotice(query.done, isUnderWay)}
+${pageHead({
+  title: event.type,
+  badge: html`${statusBadge(event)}${isTest && html`<span class="tag">Test</span>`}`,
+  text: html`Sent to ${urlText(endpoint.url)}`,
+  above: [
+    { title: 'Webhooks', url: webhooksPath },
+    { title: 'Endpoint', url: endpointPath(endpointId) },
+  ],
+  ...(isTest || endpoint.disabledAt !== null
+    ? {}
+    : {
+        actions: actionForm(eventPath(endpointId, eventId), 'resend', {
+          label: html`${icon('refresh')}Resend now`,
+          kind: 'primary',
+        }),
+      }),
+})}
+<div class="columns main-side">
+<div class="stack loose">
+${card({
+  title: 'Attempts',
+  isFlush: true,
+  body:
+    attempts.length === 0
+      ? empty({ icon: 'clock', title: 'Not sent yet', text: waitingText(event, now) })
+      : attemptTable(endpointId, attempts, now),
+})}
+${answered !== undefined && answerCard(answered)}
+${code({ id: 'payload', label: 'Payload, indented for reading', text: indented(event.body) })}
+</div>
+${card({
+  title: 'Event',
+  body: facts([
+    { label: 'ID', value: html`<span class="mono">${eventId}</span>` },
+    { label: 'Type', value: html`<code>${event.type}</code>` },
+    {
+      label: 'Created',
+      value: html`<time datetime="${event.createdAt.toISOString()}">${fullTime(event.createdAt)}</time>`,
+    },
+    { label: 'Size', value: `${count(Buffer.byteLength(event.body))} bytes, as signed` },
+  ]),
+})}
+</div>`,
+      }
+    },
+    actions: {
+      async resend({ session, path: { endpointId, eventId }, action }) {
+        const own = { endpointId, userId: session.accountId, eventId }
+        const { outcome } = eventId.startsWith('evt_test_')
+          ? { outcome: 'no such event' as const }
+          : await resendOwn(action, own)
+        return outcome === 'queued' || outcome === 'disabled'
+          ? { redirectTo: `${eventPath(endpointId, eventId)}?done=${outcome}` }
+          : refuse('not_found', { message: noEvent })
+      },
+    },
+  })
+}
+
+/** While the event is under way, a script shows the page again. */
+function queuedNotice(done: string | undefined, isUnderWay: boolean): Html | false {
+  if (done === 'disabled')
+    return notice({
+      tone: 'warning',
+      title: 'The event was not sent again.',
+      text: 'The endpoint is disabled. Enable it first.',
+      isResult: true,
+    })
+  if (done !== 'queued') return false
+  return isUnderWay
+    ? html`<div data-reload="1500">${notice({ tone: 'info', title: 'The event is on its way.', text: 'The attempt appears here once your server has answered.', isResult: true })}</div>`
+    : notice({ tone: 'positive', title: 'The event was sent.', isResult: true })
+}
+
+function statusBadge({ status }: SentEvent): Html {
+  if (status === 'succeeded') return badge('positive', 'check', 'Delivered')
+  if (status === 'exhausted') return badge('negative', 'cross', 'Given up')
+  if (status === 'cancelled') return badge('neutral', 'cross', 'Cancelled')
+  return badge('info', 'clock', status === 'sending' ? 'Sending' : 'Waiting')
+}
+
+function waitingText({ dueAt, status }: SentEvent, now: Date): Html {
+  if (status !== 'pending') return html`The first attempt is under way.`
+  return dueAt > now
+    ? html`The first attempt is ${timeTag(dueAt, now)}.`
+    : html`The first attempt begins any moment.`
+}
+
+function answerCard(attempt: ShownAttempt): Html {
+  return code({
+    id: 'answer',
+    label: `Latest answer of your server: ${answerWord(attempt)}`,
+    text: attempt.responseBody ?? '',
+    isWrapped: true,
+    isShort: true,
+  })
+}
+
+function indented(body: string): string {
+  return JSON.stringify(JSON.parse(body), null, 2)
+}

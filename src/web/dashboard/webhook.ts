@@ -1,0 +1,513 @@
+/** The page of one webhook endpoint: how it does, what was sent to it, and what can be done. */
+import { Type } from 'typebox'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { refuse } from '../../platform/http/errors.ts'
+import type { ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
+import {
+  type EndpointHealth,
+  findAttemptsBy,
+  findEndpointHealth,
+  findHours,
+  type HourOfDeliveries,
+} from '../../webhooks/delivery/history-store.ts'
+import { attemptResults } from '../../webhooks/delivery/outcome.ts'
+import { queueTestEvent } from '../../webhooks/delivery/resend.ts'
+import { activateOwnSecret, enableOwn, setOwnPaused } from '../../webhooks/endpoints/manage-own.ts'
+import { endpointIdPath } from '../../webhooks/endpoints/routes.ts'
+import { type EventType, eventTypeNames } from '../../webhooks/events/event-types.ts'
+import { barChart, legend } from '../chart.ts'
+import {
+  actionForm,
+  card,
+  empty,
+  facts,
+  hidden,
+  menu,
+  none,
+  notice,
+  pageHead,
+  pagination,
+  selectField,
+  submit,
+  table,
+  textField,
+  tiles,
+} from '../components.ts'
+import { attributes, type Html, html, type Part } from '../html.ts'
+import { icon } from '../icons.ts'
+import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import {
+  count,
+  counted,
+  dateTag,
+  dueTag,
+  duration,
+  fullTime,
+  percent,
+  shortId,
+  timeTag,
+} from '../text.ts'
+import {
+  answerWord,
+  attemptBadge,
+  disabledText,
+  endpointPath,
+  eventPath,
+  isFailing,
+  stateBadge,
+  urlText,
+  webhooksPath,
+} from './webhook-words.ts'
+
+const pageLength = 20
+const hourMs = 3_600_000
+const hoursShown = 24
+const testPauseMs = 60_000
+const eventIdForm = /^evt_(test_)?[0-9a-f]{32}$/
+
+export interface WebhookPageOptions extends PagesContext {
+  activeMax: number
+}
+
+const doneNotices: Readonly<Record<string, { title: string; text: string }>> = {
+  paused: { title: 'The endpoint is paused.', text: 'Events wait until you resume it.' },
+  resumed: { title: 'The endpoint receives again.', text: 'What waited is sent now.' },
+  enabled: {
+    title: 'The endpoint is enabled.',
+    text: 'It receives from the next event on. Ask the operator to replay events that it missed.',
+  },
+  activated: {
+    title: 'The new secret signs now.',
+    text: 'For one more day each delivery also carries a signature with the old one.',
+  },
+}
+
+const problemNotices: Readonly<Record<string, { title: string; text: string }>> = {
+  'too-soon': {
+    title: 'The test event was not sent.',
+    text: 'An endpoint takes one test event a minute.',
+  },
+  'at-maximum': {
+    title: 'The endpoint was not enabled.',
+    text: 'The account has its maximum of active endpoints. Disable another one first.',
+  },
+  disabled: {
+    title: 'Nothing was changed.',
+    text: 'The endpoint is disabled. Enable it first.',
+  },
+}
+
+export function webhookPage(options: WebhookPageOptions): Endpoint[] {
+  const { db, activeMax } = options
+  return dashboardPage(options, {
+    name: 'webhookPage',
+    path: `${webhooksPath}/{endpointId}`,
+    entry: webhooksPath,
+    pathParameters: endpointIdPath,
+    queryParameters: Type.Object({
+      done: queryText,
+      status: queryText,
+      type: queryText,
+      event: queryText,
+      before: queryText,
+    }),
+    async show({ session, path: { endpointId }, query, now }) {
+      const userId = session.accountId
+      const filter = filterOf(query)
+      const since = new Date(
+        Math.floor(now.getTime() / hourMs) * hourMs - (hoursShown - 1) * hourMs,
+      )
+      const [[endpoint], hours, attempts] = await Promise.all([
+        findEndpointHealth(db, { userId, endpointId }, now),
+        findHours(db, { endpointId, userId, since }),
+        findAttemptsBy(db, { endpointId, userId, ...filter, limit: pageLength + 1 }),
+      ])
+      if (endpoint === undefined) return refuse('not_found', { message: noEndpoint })
+      const isActive = endpoint.disabledAt === null
+      return {
+        title: `Endpoint ${endpoint.url}`,
+        main: html`${resultNotice(query.done)}
+${headOf(endpoint, now)}
+${stateNotice(endpoint, attempts, now)}
+${summaryTiles(endpoint, hours, now)}
+<div class="columns main-side even">${chartCard(hours, { since, now })}${isActive && testCard(endpoint, now)}</div>
+${deliveriesCard(endpoint, { attempts, filter, now })}
+<div class="columns half">${configuration(endpoint)}${secretCard(endpoint, now)}</div>`,
+      }
+    },
+    actions: {
+      async test({ session, path: { endpointId }, now }, { eventType }) {
+        const type = eventTypeNames.find((name) => name === eventType)
+        if (type === undefined)
+          return refuse('invalid_parameter', { message: 'Choose an event type.' })
+        const wish = {
+          endpointId,
+          owner: { userId: session.accountId },
+          type: type satisfies EventType,
+          at: now,
+        }
+        const queued = await db.transaction((tx) => queueTestEvent(tx, wish))
+        if (queued.outcome === 'queued')
+          return { redirectTo: `${eventPath(endpointId, queued.eventId)}?done=queued` }
+        if (queued.outcome === 'no such endpoint')
+          return refuse('not_found', { message: noEndpoint })
+        return back(endpointId, queued.outcome === 'too soon' ? 'too-soon' : 'disabled')
+      },
+      async pause({ session, path: { endpointId }, action }) {
+        const own = { endpointId, userId: session.accountId }
+        const { outcome } = await setOwnPaused(action, own, true)
+        if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
+        return back(endpointId, outcome === 'disabled' ? 'disabled' : 'paused')
+      },
+      async resume({ session, path: { endpointId }, action }) {
+        const own = { endpointId, userId: session.accountId }
+        const { outcome } = await setOwnPaused(action, own, false)
+        if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
+        return back(endpointId, outcome === 'disabled' ? 'disabled' : 'resumed')
+      },
+      async enable({ session, path: { endpointId }, action }) {
+        const { outcome } = await enableOwn(
+          action,
+          { endpointId, userId: session.accountId },
+          activeMax,
+        )
+        if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
+        return back(endpointId, outcome === 'at maximum' ? 'at-maximum' : 'enabled')
+      },
+      async activate({ session, path: { endpointId }, action }) {
+        const { outcome } = await activateOwnSecret(action, {
+          endpointId,
+          userId: session.accountId,
+        })
+        if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
+        return back(endpointId, 'activated')
+      },
+    },
+  })
+}
+
+export const noEndpoint = 'This account has no such webhook endpoint.'
+
+function back(endpointId: string, done: string): { redirectTo: string } {
+  return { redirectTo: `${endpointPath(endpointId)}?done=${done}` }
+}
+
+function resultNotice(done: string | undefined): Html | false {
+  const good = doneNotices[done ?? '']
+  const bad = problemNotices[done ?? '']
+  if (good !== undefined) return notice({ tone: 'positive', ...good, isResult: true })
+  return bad !== undefined && notice({ tone: 'warning', ...bad, isResult: true })
+}
+
+function headOf(endpoint: EndpointHealth, now: Date): Html {
+  const { id, url, description, eventTypes, createdAt, disabledAt, pausedAt } = endpoint
+  const path = endpointPath(id)
+  const pausing =
+    pausedAt === null
+      ? actionForm(path, 'pause', { label: html`${icon('pause')}Pause` })
+      : actionForm(path, 'resume', { label: html`${icon('play')}Resume` })
+  const more = menu({
+    label: 'More actions',
+    items: html`<a href="${path}/rotate">${icon('refresh')}Rotate secret</a><a href="${path}/replace-secret">${icon('key')}Replace a leaked secret</a><hr><a class="danger" href="${path}/disable">${icon('trash')}Disable endpoint</a>`,
+  })
+  return pageHead({
+    title: urlText(url),
+    badge: stateBadge(endpoint, now),
+    text: html`${description !== null && html`${description} · `}${counted(eventTypes.length, 'event type')} · created ${dateTag(createdAt)}`,
+    above: [{ title: 'Webhooks', url: webhooksPath }],
+    actions:
+      disabledAt === null
+        ? html`${pausing}${more}`
+        : actionForm(path, 'enable', { label: 'Enable endpoint', kind: 'primary' }),
+  })
+}
+
+function stateNotice(
+  endpoint: EndpointHealth,
+  attempts: readonly ShownAttempt[],
+  now: Date,
+): Html | false {
+  const { id, disabledAt, pausedAt, consecutiveFailures, nextDueAt, waiting } = endpoint
+  if (disabledAt !== null)
+    return notice({
+      tone: 'warning',
+      title: 'This endpoint is disabled: nothing is sent to it.',
+      text: html`${disabledText(endpoint)} It was disabled ${timeTag(disabledAt, now)}.`,
+    })
+  if (pausedAt !== null)
+    return notice({
+      tone: 'info',
+      title: 'This endpoint is paused.',
+      text: html`${counted(waiting, 'delivery waits', 'deliveries wait')} since ${timeTag(pausedAt, now)}.`,
+    })
+  if (!isFailing(endpoint)) return false
+  const failed = attempts.find(({ status }) => status === 'failed')
+  return notice({
+    tone: 'warning',
+    title: `The last ${count(consecutiveFailures)} attempts failed.`,
+    text: html`${nextDueAt !== null && html`The next attempt is ${dueTag(nextDueAt, now)}. `}If nothing but failures follow for 5 days, the endpoint is disabled.${
+      failed !== undefined &&
+      html` <a href="${eventPath(id, failed.eventId)}">See the answer of your server</a>`
+    }`,
+  })
+}
+
+function summaryTiles(
+  { waiting, nextDueAt }: EndpointHealth,
+  hours: readonly HourOfDeliveries[],
+  now: Date,
+): Html {
+  const all = hours.find(({ hour }) => hour === null)
+  const [succeeded, failed] = [all?.succeeded ?? 0, all?.failed ?? 0]
+  return tiles([
+    {
+      label: 'Delivered, 24 h',
+      value: percent(succeeded, succeeded + failed),
+      comparison: `${count(succeeded)} of ${counted(succeeded + failed, 'attempt')}`,
+    },
+    {
+      label: 'Failed, 24 h',
+      value: count(failed),
+      comparison: `of ${counted(succeeded + failed, 'attempt')}`,
+    },
+    {
+      label: 'Median duration',
+      value: all?.medianMs == null ? '–' : duration(all.medianMs),
+      comparison: all?.p95Ms == null ? 'Nothing sent in 24 h' : `p95 ${duration(all.p95Ms)}`,
+    },
+    {
+      label: 'Waiting',
+      value: count(waiting),
+      comparison: nextDueAt === null ? 'Nothing to send' : html`next ${dueTag(nextDueAt, now)}`,
+    },
+  ])
+}
+
+function chartCard(
+  hours: readonly HourOfDeliveries[],
+  { since, now }: { since: Date; now: Date },
+): Html {
+  const byHour = new Map(hours.map((hour) => [hour.hour?.getTime(), hour]))
+  const shown = Array.from({ length: hoursShown }, (_, i) => {
+    const start = since.getTime() + i * hourMs
+    const found = byHour.get(start)
+    return {
+      label: `${new Date(start).toISOString().slice(11, 13)}:00`,
+      good: found?.succeeded ?? 0,
+      bad: found?.failed ?? 0,
+      medianMs: found?.medianMs ?? null,
+    }
+  })
+  const total = shown.reduce((sum, { good, bad }) => sum + good + bad, 0)
+  const body =
+    total === 0
+      ? empty({
+          icon: 'chart',
+          title: 'Nothing was sent in the last 24 hours',
+          text: 'Send a test event to see how your server answers.',
+        })
+      : html`<figure>${barChart({
+          sentence: `Attempts in each of the last 24 hours until ${fullTime(now)}. Table below.`,
+          bars: shown,
+          goodWord: 'delivered',
+          badWord: 'failed',
+        })}</figure>
+<details class="fold inline"><summary>Show as a table</summary>${table<(typeof shown)[number]>({
+          label: 'Deliveries by hour',
+          isTall: true,
+          rows: shown.toReversed(),
+          columns: [
+            { head: 'Hour (UTC)', cell: ({ label }) => label },
+            { head: 'Delivered', isNumber: true, cell: ({ good }) => count(good) },
+            { head: 'Failed', isNumber: true, cell: ({ bad }) => count(bad) },
+            {
+              head: 'Median',
+              isNumber: true,
+              cell: ({ medianMs }) => (medianMs === null ? none : duration(medianMs)),
+            },
+          ],
+        })}</details>`
+  return card({
+    title: 'Deliveries by hour',
+    ...(total === 0 ? {} : { aside: legend('Delivered', 'Failed') }),
+    body,
+  })
+}
+
+function testCard({ id, testedAt, eventTypes }: EndpointHealth, now: Date): Html {
+  const waitMs = testedAt === null ? 0 : testedAt.getTime() + testPauseMs - now.getTime()
+  const over = 'You can send a test event now.'
+  const timer =
+    waitMs > 0 &&
+    html`<p class="muted small" role="timer" data-seconds="${Math.ceil(waitMs / 1_000)}" data-enables="send-test" data-before="Next test event in" data-over="${over}">Next test event after ${fullTime(new Date(now.getTime() + waitMs)).split(', ')[1]}.</p>`
+  return card({
+    title: 'Send a test event',
+    text: html`It has fictional data and an id that begins with <code>evt_test_</code>.`,
+    body: html`<form class="stack" method="post" action="${endpointPath(id)}">${hidden('do', 'test')}${selectField(
+      {
+        name: 'eventType',
+        label: 'Event type',
+        value: eventTypes[0] ?? 'score.updated',
+        choices: eventTypeNames.map((name) => ({ value: name, label: name })),
+      },
+    )}<button class="button primary" type="submit" id="send-test">${icon('send')}Send test event</button>${timer}</form>`,
+  })
+}
+
+interface Filter {
+  status: ShownAttempt['status'] | null
+  eventType: string | null
+  eventId: string | null
+  before: { startedAt: Date; id: string } | null
+}
+
+/** What is no filter is none: an old link still shows the page. */
+function filterOf(query: Readonly<Record<string, string | undefined>>): Filter {
+  const { status, type, event = '', before = '' } = query
+  const [, at = '', id = ''] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(before) ?? []
+  return {
+    status: attemptResults.find((known) => known === status) ?? null,
+    eventType: eventTypeNames.find((known) => known === type) ?? null,
+    eventId: eventIdForm.test(event.trim()) ? event.trim() : null,
+    before: at === '' ? null : { startedAt: new Date(Number(at)), id },
+  }
+}
+
+function deliveriesCard(
+  { id }: EndpointHealth,
+  { attempts, filter, now }: { attempts: readonly ShownAttempt[]; filter: Filter; now: Date },
+): Html {
+  const path = endpointPath(id)
+  const { status, eventType, eventId, before } = filter
+  const isFiltered = status !== null || eventType !== null || eventId !== null
+  const rows = attempts.slice(0, pageLength)
+  const last = attempts.length > pageLength ? rows.at(-1) : undefined
+  const url = (more: Record<string, string>) => {
+    const query = new URLSearchParams({
+      ...(status === null ? {} : { status }),
+      ...(eventType === null ? {} : { type: eventType }),
+      ...(eventId === null ? {} : { event: eventId }),
+      ...more,
+    })
+    return `${path}?${query.toString()}#deliveries`
+  }
+  const filters = html`<form class="filters" method="get" action="${path}#deliveries">
+${selectField({
+  name: 'status',
+  label: 'Status',
+  value: status ?? '',
+  choices: [
+    { value: '', label: 'All' },
+    { value: 'succeeded', label: 'Delivered' },
+    { value: 'failed', label: 'Failed' },
+    { value: 'interrupted', label: 'Interrupted' },
+  ],
+})}${selectField({
+  name: 'type',
+  label: 'Type',
+  value: eventType ?? '',
+  choices: [
+    { value: '', label: 'All' },
+    ...eventTypeNames.map((name) => ({ value: name, label: name })),
+  ],
+})}${textField({ name: 'event', label: 'Event ID', value: eventId ?? '' })}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${path}#deliveries">Clear filters</a>`}</form>`
+  const nothing = isFiltered
+    ? empty({
+        icon: 'search',
+        title: 'No delivery fits these filters',
+        text: 'Deliveries are kept for 30 days.',
+        action: html`<a class="button" href="${path}#deliveries">Clear filters</a>`,
+      })
+    : empty({
+        icon: 'send',
+        title: 'Nothing was sent yet',
+        text: 'The next event of the chosen types appears here, with the answer of your server.',
+      })
+  return card({
+    title: 'Deliveries',
+    isFlush: true,
+    body: html`${(isFiltered || attempts.length > 0) && filters}${
+      rows.length === 0 ? nothing : attemptTable(id, rows, now)
+    }${
+      (last !== undefined || before !== null) &&
+      pagination({
+        summary: before === null ? counted(rows.length, 'newest attempt') : 'Older attempts',
+        newer: before === null ? undefined : url({}),
+        older:
+          last === undefined
+            ? undefined
+            : url({ before: `${last.requestedAt.getTime()}.${last.id}` }),
+      })
+    }`,
+  })
+}
+
+const triggerTags: Partial<Record<ShownAttempt['trigger'], string>> = {
+  manual: 'Resent',
+  recovery: 'Replayed',
+  test: 'Test',
+}
+
+export function attemptTable(endpointId: string, rows: readonly ShownAttempt[], now: Date): Html {
+  return table<ShownAttempt>({
+    label: 'Deliveries',
+    rows,
+    columns: [
+      { head: 'Status', cell: ({ status }) => attemptBadge(status) },
+      {
+        head: 'Event',
+        cell: (row) => {
+          const tag = triggerTags[row.trigger]
+          return html`<a class="break" href="${eventPath(endpointId, row.eventId)}">${row.eventType}</a>${tag !== undefined && html` <span class="tag">${tag}</span>`}<span class="sub mono" title="${row.eventId}">${shortId(row.eventId)}</span><span class="sub narrow-only">${timeTag(row.requestedAt, now)} · ${answerWord(row)}${row.durationMs !== null && ` · ${duration(row.durationMs)}`}</span>`
+        },
+      },
+      { head: 'Attempt', priority: 3, isNumber: true, cell: ({ attempt }) => count(attempt) },
+      { head: 'Answer', priority: 2, cell: answerWord },
+      {
+        head: 'Duration',
+        priority: 2,
+        isNumber: true,
+        cell: ({ durationMs }) => (durationMs === null ? none : duration(durationMs)),
+      },
+      {
+        head: 'Next attempt',
+        priority: 3,
+        cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? none : dueTag(nextAttemptAt, now)),
+      },
+      { head: 'Sent', priority: 2, isNumber: true, cell: (row) => timeTag(row.requestedAt, now) },
+    ],
+  })
+}
+
+function configuration({ id, url, eventTypes }: EndpointHealth): Html {
+  return card({
+    title: 'Configuration',
+    body: facts([
+      { label: 'URL', value: html`<span class="mono">${url}</span>` },
+      {
+        label: 'Events',
+        value: html`<span class="row">${eventTypes.map((name) => html`<span class="tag"><code>${name}</code></span>`)}</span>`,
+      },
+      { label: 'Endpoint ID', value: html`<span class="mono">${id}</span>` },
+    ]),
+  })
+}
+
+function secretCard(endpoint: EndpointHealth, now: Date): Html {
+  const { id, secretPrefix, nextSecretSignsFrom, previousSecretEndsAt, disabledAt } = endpoint
+  const path = endpointPath(id)
+  const state: Part =
+    nextSecretSignsFrom !== null
+      ? html`<p>A new secret is announced. It signs ${timeTag(nextSecretSignsFrom, now)}; until then a second header carries its signature.</p>`
+      : previousSecretEndsAt !== null
+        ? html`<p>The previous secret signs beside this one, until ${timeTag(previousSecretEndsAt, now)}.</p>`
+        : html`<p class="muted">A rotation leaves no gap: both secrets sign for a day. If the secret has leaked, replace it: the old one then signs nothing more.</p>`
+  const rotate =
+    nextSecretSignsFrom === null
+      ? html`<a class="button" href="${path}/rotate">Rotate secret</a>`
+      : actionForm(path, 'activate', { label: 'Activate it now' })
+  return card({
+    title: 'Signing secret',
+    body: html`${facts([{ label: 'Begins with', value: html`<code>${secretPrefix}…</code>` }])}${state}<div class="row"${attributes({ hidden: disabledAt !== null })}>${rotate}<a class="button danger" href="${path}/replace-secret">Replace a leaked secret</a></div>`,
+  })
+}

@@ -1,0 +1,85 @@
+/** Chromium for tests of pages: one process for a test file, and what every page is held to. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { AxeBuilder } from '@axe-core/playwright'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+
+const chromiumFile = process.env.CHROMIUM ?? '/usr/bin/chromium'
+/** For the option `skip` of a test. */
+export const noBrowser = existsSync(chromiumFile) ? false : 'skipped: no Chromium'
+const flags =
+  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'
+
+let browser: Browser | undefined
+after(() => browser?.close())
+
+export async function openBrowser(): Promise<Browser> {
+  browser ??= await chromium.launch({ executablePath: chromiumFile, args: flags.split(' ') })
+  return browser
+}
+
+/**
+ * Collects what no page may do: messages of the console, among them violations of the content
+ * security policy, errors of scripts, and requests to another host.
+ */
+export function watchFaults(page: Page, origin: string): string[] {
+  const faults: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
+  })
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(origin)) faults.push(`request to ${request.url()}`)
+  })
+  return faults
+}
+
+const looks = [
+  { colorScheme: 'light', viewport: { width: 1280, height: 900 } },
+  { colorScheme: 'dark', viewport: { width: 1280, height: 900 } },
+  { colorScheme: 'light', viewport: { width: 390, height: 844 } },
+  { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+] as const
+
+/** Where screenshots go, for a reader; none are made unless it is set. */
+const shots = process.env.SCREENSHOTS
+
+/** Asserts that a page has no finding of axe and never scrolls sideways, wide and narrow, light and dark. */
+async function inspectPage(page: Page, name: string): Promise<void> {
+  for (const { colorScheme, viewport } of looks) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize(viewport)
+    const look = `${name} ${colorScheme} ${viewport.width}`
+    const { violations } = await new AxeBuilder({ page }).analyze()
+    assert.deepEqual(
+      violations.map(({ id, nodes }) => [id, nodes[0]?.html]),
+      [],
+      look,
+    )
+    const overflow = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+    assert.equal(overflow, 0, `${look}: nothing scrolls sideways`)
+    if (shots === undefined) continue
+    mkdirSync(shots, { recursive: true })
+    const path = join(shots, `${look.replaceAll(/[ /]+/g, '-')}.png`)
+    await page.screenshot({ path, fullPage: true })
+  }
+}
+
+/** Opens a page in a context of its own, inspects it, and asserts that it did nothing forbidden. */
+export async function inspectUrl(
+  context: BrowserContext,
+  url: string,
+  name: string,
+): Promise<void> {
+  const page = await context.newPage()
+  const faults = watchFaults(page, new URL(url).origin)
+  const response = await page.goto(url)
+  assert.equal(response?.status(), 200, url)
+  await inspectPage(page, name)
+  assert.deepEqual(faults, [], name)
+  await page.close()
+}
