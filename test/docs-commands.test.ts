@@ -25,7 +25,10 @@ interface Fence {
 
 const printedBase = 'localhost:8080'
 const separator = '\u001e'
-const hasPyNaCl = spawnSync('python3', ['-c', 'import nacl']).status === 0
+/** Folder of a Python with PyNaCl; undefined without one. */
+const pythonFolder = ['/usr/bin', '/usr/local/bin'].find(
+  (folder) => spawnSync(join(folder, 'python3'), ['-c', 'import nacl']).status === 0,
+)
 
 function fencesOf(page: string): Fence[] {
   return [...page.matchAll(/^( *)```(\S[^\n]*)\n(.*?)^\1```$/gms)].map((match) => {
@@ -34,10 +37,15 @@ function fencesOf(page: string): Fence[] {
   })
 }
 
+/** Has a database of its own; test/flows/issue-scores.test.ts runs its commands. */
+const otherTest = 'issue-scores.md'
+
 /** Returns the pages in the order of their first link in docs/README.md. */
 function pagesInOrder(): string[] {
   const links = readFileSync('docs/README.md', 'utf8').matchAll(/\]\(([a-z0-9-]+\.md)\)/g)
-  return [...new Set([...links].map(([, page = '']) => page))]
+  const pages = new Set([...links].map(([, page = '']) => page))
+  pages.delete(otherTest)
+  return [...pages]
 }
 
 /** Returns a folder like a fresh clone, with the installation replaced by `bin/assay`. */
@@ -53,7 +61,7 @@ function clone(): string {
 }
 
 function runs({ info }: Fence): boolean {
-  return info === 'sh' || (info === 'sh python' && hasPyNaCl)
+  return info === 'sh' || (info === 'sh python' && pythonFolder !== undefined)
 }
 
 /** Runs the commands of a page in one shell. Returns what each fence printed, by its line. */
@@ -145,7 +153,7 @@ test('the commands of every page run, in the order of docs/README.md, on one fre
     ...programs,
     ...settings,
     HOME: folder,
-    PATH: `${dirname(process.execPath)}:${programs.PATH}`,
+    PATH: [dirname(process.execPath), pythonFolder, programs['PATH']].filter(Boolean).join(':'),
   }
   for (const page of pagesInOrder())
     await t.test(page, async (one) => {
@@ -156,7 +164,7 @@ test('the commands of every page run, in the order of docs/README.md, on one fre
         if (name !== undefined && /^(ts|python)$/.test(info))
           writeFileSync(join(folder, name), text)
       }
-      if (!hasPyNaCl && fences.some(({ info }) => info === 'sh python'))
+      if (pythonFolder === undefined && fences.some(({ info }) => info === 'sh python'))
         one.diagnostic('PyNaCl is not installed: the Python program was NOT run')
       const outputs = await run(fences, { folder, env })
       let output: string | undefined

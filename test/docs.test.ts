@@ -1,10 +1,11 @@
 /**
- * Runs what the docs print, as printed: the offline verifiers with the vectors, the examples and
- * the backup commands.
+ * Checks what the docs print: the offline verifiers with the vectors, the example files, the backup
+ * commands, the documented fields and the links. `docs-commands.test.ts` runs the commands.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
+  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
@@ -16,13 +17,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
 import { readScoreLine } from '../src/cli/score-line.ts'
 import { evidenceFault, readEvidenceLine } from '../src/evidence/evidence-line.ts'
-import { sourceLine } from '../src/evidence/schema.ts'
+import { evidenceLine, sourceLine } from '../src/evidence/schema.ts'
 import { readSourceLine, sourceOf } from '../src/evidence/source-line.ts'
 import {
   bitsOf,
@@ -34,7 +35,7 @@ import { readRegistration } from '../src/workers/registration.ts'
 import { registration } from '../src/workers/schema.ts'
 import { origin, signer } from './support/build/credentials.ts'
 
-const page = readFileSync('docs/verify-offline.md', 'utf8')
+const verifiers = readFileSync('docs/verify-offline.md', 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'assay-docs-'))
 after(() => rmSync(folder, { recursive: true }))
 
@@ -107,15 +108,14 @@ const cases: Case[] = [
 ]
 
 function codeBlock(language: string): string {
-  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1]
+  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(verifiers)?.[1]
   assert.ok(block, `the page holds a block of ${language}`)
   return block
 }
 
-test('the example scores are valid lines, and docs/operate.md prints the first of them', () => {
+test('the example scores are valid lines', () => {
   const lines = readFileSync('docs/scores.ndjson', 'utf8').trimEnd().split('\n')
   for (const line of lines) assert.ok('username' in readScoreLine(Buffer.from(line)), line)
-  assert.ok(readFileSync('docs/operate.md', 'utf8').includes(`\n    ${lines[0]}\n`))
 })
 
 test("no page puts the example workers and scores into the reader's own database", () => {
@@ -165,12 +165,10 @@ test('the Python verifier of the page returns the expected verdict for every cas
   )
 })
 
-test('the example sources and evidence are accepted as printed and name existing skills', () => {
+test('the example sources and evidence are accepted and name existing skills', () => {
   const lines = (file: string): string[] => readFileSync(file, 'utf8').split('\n').filter(Boolean)
-  const operate = readFileSync('docs/operate.md', 'utf8')
   const [sources, evidence] = [lines('docs/sources.ndjson'), lines('docs/evidence.ndjson')]
   assert.ok(sources.length > 0 && evidence.length > 0)
-  for (const [line] of [sources, evidence]) assert.ok(operate.includes(`\n    ${line}\n`))
   const ids = new Set(
     sources.map((line) => {
       const read = readSourceLine(JSON.parse(line))
@@ -187,16 +185,22 @@ test('the example sources and evidence are accepted as printed and name existing
   }
 })
 
-test('the example workers are accepted as printed, and every field of a worker and a source is documented', () => {
-  const operate = readFileSync('docs/operate.md', 'utf8')
+test('the example workers are accepted, and every field of a worker, a source and an item is documented', () => {
   const lines = readFileSync('docs/people.ndjson', 'utf8').split('\n').filter(Boolean)
-  assert.ok(lines.some((line) => operate.includes(`\n    ${line}\n`)))
   for (const line of lines)
     assert.ok('profile' in readRegistration(JSON.parse(line), new Date('2026-05-14')), line)
-  for (const name of Object.keys(registration.properties))
-    assert.match(operate, new RegExp(`^\\| .*\`${name}\`.* \\|`, 'm'), name)
-  for (const name of Object.keys(sourceLine.properties))
-    assert.match(operate, new RegExp(`\`${name}\`|"${name}":`), name)
+  const fields = {
+    'docs/workers.md': registration.properties,
+    'docs/evidence.md': { ...sourceLine.properties, ...evidenceLine.properties },
+  }
+  for (const [file, properties] of Object.entries(fields)) {
+    const rows = readFileSync(file, 'utf8').match(/^\| `.*$/gm) ?? []
+    for (const name of Object.keys(properties))
+      assert.ok(
+        rows.some((row) => row.includes(`\`${name}\``)),
+        `${file} documents ${name}`,
+      )
+  }
 })
 
 test('the page of events documents every member of every event and prints a body as it is sent', () => {
@@ -227,7 +231,7 @@ test('the page of events documents every member of every event and prints a body
   }
 })
 
-test('the backup of docs/operate.md: only the operator can read the archives, and restored files keep their modes', () => {
+test('the backup of docs/backups.md: only the operator can read the archives, and restored files keep their modes', () => {
   const place = mkdtempSync(join(folder, 'backup-'))
   const archives = join(place, 'archives')
   const files = [
@@ -240,11 +244,9 @@ test('the backup of docs/operate.md: only the operator can read the archives, an
   for (const name of ['.data', '.data/postgres', '.data/keys'])
     mkdirSync(join(place, name), { mode: 0o700 })
   for (const [name, mode] of files) writeFileSync(join(place, name), name, { mode })
-  const section = /^## Back up and restore$(.*?)^## /ms.exec(
-    readFileSync('docs/operate.md', 'utf8'),
-  )?.[1]
-  const [backup = '', restore = ''] = [...(section ?? '').matchAll(/(?:^ {4}.*\n)+/gm)].map(
-    ([commands]) => commands.replace('/srv/assay-backup', archives),
+  const page = readFileSync('docs/backups.md', 'utf8')
+  const [backup = '', restore = ''] = [...page.matchAll(/^```sh production\n(.*?)^```$/gms)].map(
+    ([, commands = '']) => commands.replace('/srv/assay-backup', archives),
   )
   const run = (commands: string) => {
     const shell = `umask 022; set -e; BACKUP=${archives}\n${commands}`
@@ -259,4 +261,35 @@ test('the backup of docs/operate.md: only the operator can read the archives, an
   for (const [name, mode] of files) assert.equal(modeOf(join(place, name)), mode, name)
   for (const name of ['.data', '.data/postgres', '.data/keys'])
     assert.equal(modeOf(join(place, name)), 0o700, name)
+})
+
+/** The id that a heading gets in the rendered page. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+test('every link of a page leads to a file of the project, and to a heading of it', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...globSync('docs/**/*.md')]
+  const textOf = (file: string) => readFileSync(file, 'utf8').replace(/^ *```.*?^ *```$/gms, '')
+  for (const page of pages)
+    for (const [, target = '', anchor] of textOf(page).matchAll(
+      /\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g,
+    )) {
+      const file = target === '' ? page : join(dirname(page), target)
+      assert.ok(existsSync(file), `${page} links to ${target}`)
+      if (anchor === undefined) continue
+      const headings = [...textOf(file).matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
+        anchorOf(text),
+      )
+      assert.ok(headings.includes(anchor), `${page} links to ${target}#${anchor}`)
+    }
+})
+
+test('docs/README.md lists every page', () => {
+  const list = readFileSync('docs/README.md', 'utf8')
+  for (const page of globSync('*.md', { cwd: 'docs' }))
+    assert.ok(page === 'README.md' || list.includes(`](${page})`), page)
 })

@@ -40,7 +40,8 @@ export const generatedFiles: readonly GeneratedFile[] = [
     text: () => `${JSON.stringify(dataSchema(type), null, 2)}\n`,
   })),
   { path: 'docs/errors.md', text: errorsPage },
-  { path: 'docs/operate.md', text: operatePage },
+  { path: 'docs/configure.md', text: configurePage },
+  { path: 'docs/audit.md', text: auditPage },
   { path: 'schema.sql', text: schemaSql },
   {
     get path() {
@@ -95,36 +96,41 @@ function errorsPage(): string {
 
 # Errors
 
-Every error, whatever caused it, is a closed JSON object: \`error\` is one of the names below, \`message\` is for people and may say more
-than the table, \`supported_version\` comes with \`unsupported_version\` alone. \`skill_not_found\` has \`error\` and \`id\` instead. Give
-the operator the \`X-Request-Id\` of an answer you ask about.
+Every error is a JSON object. \`error\` is one of the names below and does not change; \`message\` is for people and can say more than the table.
 
-| error | status | message | what to do |
+- \`supported_version\` comes with \`unsupported_version\` alone.
+- \`skill_not_found\` has the members \`error\` and \`id\` instead.
+- The header \`Link\` leads to a page about the error.
+- Quote \`X-Request-Id\` if you ask the operator about a response.
+
+| Error | Status | Message | What to do |
 |---|---|---|---|
 ${rows.join('\n')}
 `
 }
 
-/** Returns `docs/operate.md` with its tables generated again and its prose unchanged. */
-function operatePage(root: string): string {
-  const areas = Object.entries(settingAreas).map(
-    ([heading, table]) => `### ${heading}\n\n${settingsTable(table)}`,
+/** Returns `docs/configure.md` with the table of each area generated again and its prose unchanged. */
+function configurePage(root: string): string {
+  const page = readFileSync(join(root, 'docs/configure.md'), 'utf8')
+  return Object.entries(settingAreas).reduce(
+    (text, [area, table]) => withPart(text, { name: area, text: settingsTable(table) }),
+    page,
   )
-  const page = readFileSync(join(root, 'docs/operate.md'), 'utf8')
-  const settings = { name: 'settings', from: 'src/settings', text: areas.join('\n\n') }
-  const audited = { name: 'actions', from: 'src/audit', text: actionsTable() }
-  return [settings, audited].reduce(withPart, page)
+}
+
+function auditPage(root: string): string {
+  const page = readFileSync(join(root, 'docs/audit.md'), 'utf8')
+  return withPart(page, { name: 'Actions', text: actionsTable() })
 }
 
 /** Replaces the text between two marks. */
-function withPart(page: string, part: { name: string; from: string; text: string }): string {
-  const [startMark, endMark] = [`<!-- ${part.name} -->`, `<!-- /${part.name} -->`]
+function withPart(page: string, part: { name: string; text: string }): string {
+  const startMark = `<!-- ${part.name}: made by \`npm run generate\` -->`
+  const endMark = `<!-- end of ${part.name} -->`
   const start = page.indexOf(startMark)
   const end = page.indexOf(endMark)
-  if (start === -1 || end < start)
-    throw new Error(`docs/operate.md lacks ${startMark} … ${endMark}`)
-  const made = `<!-- Made from ${part.from} by \`npm run generate\`. Do not edit between these marks. -->`
-  return `${page.slice(0, start)}${startMark}\n${made}\n\n${part.text}\n\n${page.slice(end)}`
+  if (start === -1 || end < start) throw new Error(`The page lacks ${startMark} … ${endMark}`)
+  return `${page.slice(0, start)}${startMark}\n\n${part.text}\n\n${page.slice(end)}`
 }
 
 function actionsTable(): string {
@@ -132,7 +138,7 @@ function actionsTable(): string {
     const facts = Object.keys(details.properties).map((fact) => `\`${fact}\``)
     return `| \`${name}\` | ${meaning} | ${facts.join(', ')} |`
   })
-  return `| action | what was done | details |\n|---|---|---|\n${rows.join('\n')}`
+  return `| Action | Meaning | Details |\n|---|---|---|\n${rows.join('\n')}`
 }
 
 function settingsTable(table: SettingTable): string {
@@ -140,7 +146,7 @@ function settingsTable(table: SettingTable): string {
     ([name, { default: value, unit, effect }]) =>
       `| \`${name}\` | ${value === '' ? 'none' : value} | ${unit} | ${effect} |`,
   )
-  return `| setting | default | unit | what follows from it |\n|---|---|---|---|\n${rows.join('\n')}`
+  return `| Setting | Default | Unit | Effect |\n|---|---|---|---|\n${rows.join('\n')}`
 }
 
 /** Uses a database that is created for this and removed again. */

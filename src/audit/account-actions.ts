@@ -8,27 +8,27 @@ const entries = Type.Integer({ minimum: 1, maximum: 1e15 })
 
 export const accountActions = {
   'webhooks.enabled': facts({
-    meaning: 'A webhook endpoint that was disabled receives events again.',
+    meaning: 'A disabled webhook endpoint receives events again.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'webhooks.paused': facts({
-    meaning: 'Deliveries to a webhook endpoint are held back.',
+    meaning: 'Deliveries to a webhook endpoint were paused.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'webhooks.resumed': facts({
-    meaning: 'Deliveries to a webhook endpoint go out again.',
+    meaning: 'Deliveries to a webhook endpoint were resumed.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'webhooks.resent': facts({
-    meaning: 'An event is sent to a webhook endpoint once more.',
+    meaning: 'An event was queued for a webhook endpoint once more.',
     subject: uuid,
     details: Type.Object({ eventId: Type.String({ pattern: '^evt_[0-9a-f]{32}$' }) }, closed),
   }),
   'webhooks.replayed': facts({
-    meaning: 'A batch of events that a webhook endpoint missed is sent to it.',
+    meaning: 'Events that a webhook endpoint missed were queued for it.',
     subject: uuid,
     details: Type.Object({ count }, closed),
   }),
@@ -39,27 +39,27 @@ export const accountActions = {
   }),
   'webhooks.secret_replaced': facts({
     meaning:
-      'The secret of a webhook endpoint was replaced at once: every older one signs nothing any more.',
+      'The secret of a webhook endpoint was replaced at once; older ones sign nothing any more.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'webhooks.secret_activated': facts({
-    meaning: 'The announced secret of a webhook endpoint signs from now on.',
+    meaning: 'The announced secret of a webhook endpoint began to sign.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'accounts.created': facts({
-    meaning: 'An account was made.',
+    meaning: 'An account was created.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'api_keys.created': facts({
-    meaning: 'An API key was made for an account.',
+    meaning: 'An API key was created for an account.',
     subject: uuid,
     details: Type.Object({ account: uuid, environment: Type.Enum([...environments]) }, closed),
   }),
   'api_keys.rotated': facts({
-    meaning: 'An API key was given a successor, and ends after so many hours; 0: at once.',
+    meaning: 'An API key got a successor and ends after `overlapHours`.',
     subject: uuid,
     details: Type.Object(
       { successor: uuid, overlapHours: Type.Integer({ minimum: 0, maximum: 168 }) },
@@ -67,13 +67,12 @@ export const accountActions = {
     ),
   }),
   'api_keys.moved': facts({
-    meaning:
-      'API keys rest on another pepper from now on: they were used since it is the first of the ring.',
+    meaning: 'API keys moved to the first pepper, because they were used.',
     subject: uuid,
     details: Type.Object({ pepper: Type.String({ pattern: '^[\\w.-]{1,64}$' }) }, closed),
   }),
   'api_keys.restricted': facts({
-    meaning: 'An API key may be used from so many networks alone; 0: from anywhere.',
+    meaning: 'An API key was restricted to `networks` networks; 0 means none.',
     subject: uuid,
     details: Type.Object({ networks: Type.Integer({ minimum: 0, maximum: 20 }) }, closed),
   }),
@@ -93,12 +92,12 @@ export const accountActions = {
     details: Type.Object({ credits, balance: credits }, closed),
   }),
   'credits.resumed': facts({
-    meaning: 'Accounts that were suspended are charged again: their books add up.',
+    meaning: 'Suspended accounts whose books add up were released.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'credits.archived': facts({
-    meaning: 'The entries of a month left the books for a file; its digest and their sums stay.',
+    meaning: 'The entries of a month were archived into a file.',
     subject: uuid,
     details: Type.Object(
       {
@@ -110,8 +109,7 @@ export const accountActions = {
     ),
   }),
   'payments.closed': facts({
-    meaning:
-      'An operator said of a payment on the spot that was left open whether it was paid; the ledger holds the transaction.',
+    meaning: 'An operator closed an open x402 payment as paid or not paid.',
     subject: uuid,
     details: Type.Object({ paid: Type.Boolean() }, closed),
   }),
@@ -127,12 +125,12 @@ export const accountActions = {
   }),
   'webhooks.given_up': facts({
     meaning:
-      'The service disabled webhook endpoints by itself: the receiver answered 410 (`gone`), or nothing succeeded for five days (`failing`).',
+      'The service disabled webhook endpoints: their receiver answered 410 (`gone`), or failed for five days (`failing`).',
     subject: uuid,
     details: Type.Object({ reason: Type.Enum(['gone', 'failing']) }, closed),
   }),
   'webhooks.limited': facts({
-    meaning: 'A webhook endpoint is sent so many deliveries a second, or at once, at most.',
+    meaning: 'The rate of deliveries to a webhook endpoint was limited.',
     subject: uuid,
     details: Type.Object(
       {
@@ -145,27 +143,29 @@ export const accountActions = {
     ),
   }),
   'webhooks.reencrypted': facts({
-    meaning: 'A batch of webhook secrets was sealed under the first key of the ring.',
+    meaning: 'Webhook secrets were encrypted under the first key of the keyring.',
     subject: uuid,
     details: Type.Object({ count }, closed),
   }),
   'agent_reporting.unlocked': facts({
-    meaning: 'An account may report agent decisions; `reviewed` tells whether it had asked.',
+    meaning:
+      'An account was unlocked for agent reports; `reviewed` says whether it had requested that.',
     subject: uuid,
     details: Type.Object({ reviewed: Type.Boolean() }, closed),
   }),
   'agent_reporting.declined': facts({
-    meaning: 'An account’s request to report agent decisions was declined.',
+    meaning: 'A request to unlock agent reports was declined.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'agent_reporting.locked': facts({
-    meaning: 'An account may not report agent decisions any more.',
+    meaning: 'An account was locked for agent reports.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'agent_reports.erased': facts({
-    meaning: 'Reports about a person or a score were deleted. Whom they were about is not kept.',
+    meaning:
+      'Agent reports about a worker or a score were erased; the audit log does not keep which.',
     subject: uuid,
     details: Type.Object({ count }, closed),
   }),

@@ -7,7 +7,7 @@ const migration = Type.String({ pattern: '^[0-9]{4}_[a-z0-9_]+\\.sql$' })
 
 export const signingActions = {
   'database.migrated': facts({
-    meaning: 'Migrations were applied: the subjects.',
+    meaning: 'Migrations were applied; the subjects are their names.',
     subject: migration,
     details: Type.Object({ count }, closed),
   }),
@@ -17,7 +17,7 @@ export const signingActions = {
     details: Type.Object({ state: Type.Enum(['pending', 'active']) }, closed),
   }),
   'keys.rotated': facts({
-    meaning: 'A pending key became the active one, and the one before it retired.',
+    meaning: 'A pending signing key became active, and the active one retired.',
     subject: kid,
     details: Type.Object(
       { active: kid, retired: Type.Union([kid, Type.Null()]), atOnce: Type.Boolean() },
@@ -25,22 +25,22 @@ export const signingActions = {
     ),
   }),
   'keys.revoked': facts({
-    meaning: 'A key was revoked: nothing it signed is valid any more.',
+    meaning: 'A signing key was revoked.',
     subject: kid,
     details: Type.Object({ credentials: Type.Enum(['revoked', 'kept']) }, closed),
   }),
   'keys.credentials_revoked': facts({
-    meaning: 'All credentials of a key that had been revoked before were revoked.',
+    meaning: 'All credentials of a revoked key were revoked.',
     subject: kid,
     details: Type.Object({}, closed),
   }),
   'credentials.issued': facts({
-    meaning: 'A batch of credentials was issued, signed by the key in the subjects.',
+    meaning: 'Credentials were issued, signed by the key in the subjects.',
     subject: kid,
     details: Type.Object({ count, firstId: uuid, lastId: uuid }, closed),
   }),
   'credentials.revoked': facts({
-    meaning: 'Credentials were revoked: the subjects are their digests.',
+    meaning: 'Credentials were revoked; the subjects are their digests.',
     subject: digest,
     details: Type.Object({ count }, closed),
   }),

@@ -12,7 +12,7 @@ export const userActions = {
     details: Type.Object({ account: uuid, role: Type.Enum([...roles]) }, closed),
   }),
   'users.signed_up': facts({
-    meaning: 'A user signed up, and owns a new account.',
+    meaning: 'A user signed up and owns a new account.',
     subject: uuid,
     details: Type.Object({ account: uuid }, closed),
   }),
@@ -27,7 +27,7 @@ export const userActions = {
     details: none,
   }),
   'users.enabled': facts({
-    meaning: 'A user who was disabled may sign in again.',
+    meaning: 'A disabled user was enabled.',
     subject: uuid,
     details: none,
   }),

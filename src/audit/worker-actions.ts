@@ -7,17 +7,17 @@ const permission = Type.Enum(['public_profile', 'search_listing', 'score_sharing
 
 export const peopleActions = {
   'workers.imported': facts({
-    meaning: 'A batch of people was registered or changed: the subjects are their worker ids.',
+    meaning: 'Workers were registered or changed; the subjects are their ids.',
     subject: uuid,
     details: Type.Object({ created: countOrNone, updated: countOrNone }, closed),
   }),
   'workers.exported': facts({
-    meaning: 'All that is stored about a person was given out.',
+    meaning: 'The data of a worker was exported.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'workers.erased': facts({
-    meaning: 'A person was erased; the id is all that is left.',
+    meaning: 'A worker was erased.',
     subject: uuid,
     details: Type.Object(
       {
@@ -30,42 +30,42 @@ export const peopleActions = {
     ),
   }),
   'consent.granted': facts({
-    meaning: 'A person’s permission was entered.',
+    meaning: 'A consent of a worker was recorded.',
     subject: uuid,
     details: Type.Object({ permission }, closed),
   }),
   'consent.withdrawn': facts({
-    meaning: 'The withdrawal of a permission was entered.',
+    meaning: 'The withdrawal of a consent was recorded.',
     subject: uuid,
     details: Type.Object({ permission }, closed),
   }),
   'identity.verified': facts({
-    meaning: 'A person’s identity was recorded as checked.',
+    meaning: 'The identity check of a worker was recorded.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'identity.revoked': facts({
-    meaning: 'The check of a person’s identity does not count any more.',
+    meaning: 'The identity check of a worker was revoked.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),
   'sources.registered': facts({
-    meaning: 'Sources of evidence were registered, or what they are trusted with was changed.',
+    meaning: 'Sources of evidence were registered or changed.',
     subject: Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' }),
     details: Type.Object({ registered: countOrNone, changed: countOrNone }, closed),
   }),
   'evidence.imported': facts({
-    meaning: 'A batch of evidence was taken in; the subjects are its first and its last id.',
+    meaning: 'Evidence was imported; the subjects are the first and the last id.',
     subject: uuid,
     details: Type.Object({ count }, closed),
   }),
   'scores.marked': facts({
-    meaning: 'Everybody with evidence was marked to be scored again.',
+    meaning: 'All workers with evidence were marked to be scored again.',
     subject: uuid,
     details: Type.Object({ count: countOrNone }, closed),
   }),
   'scores.recomputed': facts({
-    meaning: 'A batch of people was scored again; the subjects are its first and its last.',
+    meaning: 'Workers were scored; the subjects are the first and the last id.',
     subject: uuid,
     details: Type.Object(
       { count, issued: countOrNone, withdrawn: countOrNone, unscorable: countOrNone },
@@ -73,7 +73,7 @@ export const peopleActions = {
     ),
   }),
   'engines.recalled': facts({
-    meaning: 'An engine was found to be wrong; `active` scores of it are made again.',
+    meaning: 'An engine was recalled; its `active` scores are computed again.',
     subject: digest,
     details: Type.Object(
       {
@@ -85,7 +85,7 @@ export const peopleActions = {
     ),
   }),
   'evidence.revoked': facts({
-    meaning: 'Evidence was revoked: the subjects.',
+    meaning: 'Evidence was revoked; the subjects are its ids.',
     subject: uuid,
     details: Type.Object(
       {
@@ -101,13 +101,12 @@ export const peopleActions = {
     ),
   }),
   'evidence.reassigned': facts({
-    meaning:
-      'Evidence turned out to be another person’s: a batch of it went from one to the other.',
+    meaning: 'Evidence was assigned to another worker.',
     subject: uuid,
     details: Type.Object({ from: uuid, to: uuid, count }, closed),
   }),
   'disputes.opened': facts({
-    meaning: 'A dispute was opened; `excluded` items of evidence are set aside until it ends.',
+    meaning: 'A dispute was opened; `excluded` items of evidence do not count until it ends.',
     subject: uuid,
     details: Type.Object(
       {
@@ -124,7 +123,7 @@ export const peopleActions = {
     details: Type.Object({}, closed),
   }),
   'disputes.resolved': facts({
-    meaning: 'A dispute was resolved, with all that follows from it.',
+    meaning: 'A dispute was resolved.',
     subject: uuid,
     details: Type.Object(
       { resolution: Type.Enum(['upheld', 'partly_upheld', 'rejected']) },
@@ -132,7 +131,7 @@ export const peopleActions = {
     ),
   }),
   'disputes.withdrawn': facts({
-    meaning: 'A dispute was withdrawn: what it had set aside counts again.',
+    meaning: 'A dispute was withdrawn; its excluded evidence counts again.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),

@@ -17,15 +17,14 @@ export const accessSettings = {
     default: 'the file api-key-peppers in the data directory',
     unit: 'kid:key pairs, comma-separated; each key 32 bytes in base64',
     effect:
-      'Secrets that API keys are digested with. They are never in the database. The first pepper digests new keys, and all peppers check keys: remove one only when no key uses it. If there is none, the first new key creates the file. Every process needs the same peppers. Back them up: if they are lost, all keys must be replaced.',
+      'Secrets under which API keys are stored: the first one digests new keys, all of them check keys.',
     confidential: true,
     parse: parseKeyring,
   }),
   METERING: setting({
     default: 'on',
     unit: 'on or off',
-    effect:
-      'off: reads with an API key are free, and a caller without a key gets 401. on: a caller without a key gets 402 with a payment challenge if X402_PAY_TO is set, otherwise 401.',
+    effect: 'With off, reads with an API key are free and a caller without a key gets 401.',
     parse: (text) => oneOf('on', 'off')(text) === 'on',
   }),
   CREDITS_PER_SCORE_LOOKUP: setting(creditPrice('score_lookup')),
@@ -34,27 +33,27 @@ export const accessSettings = {
   KEY_CALLS_PER_MINUTE: setting({
     default: '600',
     unit: 'calls a minute',
-    effect: 'Calls of one API key to one route. Further calls get 429.',
+    effect: 'Calls of one API key to one route; further calls get 429.',
     parse: integer(1, 60_000),
   }),
   KEY_CALLS_PER_DAY: setting({
     default: '100000',
     unit: 'calls a day',
-    effect: 'Calls of one API key to one route. Further calls get 429.',
+    effect: 'Calls of one API key to one route; further calls get 429.',
     parse: integer(1, 100_000_000),
   }),
   KEY_NOT_FOUND_PER_MINUTE: setting({
     default: '60',
     unit: '404 answers a minute',
     effect:
-      '404 answers to one API key or one x402 payer; it limits guessing of ids. Once they are used up, further misses get 429 for the rest of the minute, and the process that noticed answers all calls of the caller with 429. The limit of a day is a hundred times as high.',
+      '404 answers to one API key or one payer, so that ids cannot be guessed; a day has a hundred times as many.',
     parse: integer(1, 60_000),
   }),
   FAILED_KEYS_PER_MINUTE: setting({
     default: '30',
     unit: 'calls a minute',
     effect:
-      'Calls with invalid API keys from one address. Further ones get 429 instead of 401. Calls with a valid key are served from any address. The limit of a day is a hundred times as high.',
+      'Calls with invalid API keys from one address; further ones get 429 instead of 401, valid keys are still served.',
     parse: integer(1, 60_000),
   }),
 } as const satisfies SettingTable
@@ -96,7 +95,7 @@ function creditPrice(meter: MeterName): Setting<number> {
   return {
     default: String(defaultPrice),
     unit: 'credits',
-    effect: `${meaning} 0: free. A change does not affect earlier charges.`,
+    effect: meaning,
     parse: integer(0, 1_000_000),
   }
 }

@@ -26,22 +26,21 @@ export const accountsSettings = {
   SMTP_URL: setting({
     default: 'none',
     unit: 'smtp:// or smtps:// URL, with user and password if the server requires them',
-    effect:
-      'The server that sends sign-in links and invitations. Without it no mail is sent, and you run `assay users sign-in-link`.',
+    effect: 'The server that sends sign-in links and invitations; without it no mail is sent.',
     confidential: true,
     parse: smtpUrl,
   }),
   MAIL_FROM: setting({
     default: 'none',
     unit: 'mail address',
-    effect: 'The sender of every mail. Required with SMTP_URL.',
+    effect: 'The sender of every mail; required with SMTP_URL.',
     parse: mailAddress,
   }),
   SMTP_REQUIRE_TLS: setting({
     default: 'true',
     unit: 'true or false',
     effect:
-      'false: mails, and the password of SMTP_URL, may go out unencrypted. Only for a mail server on this machine.',
+      'With false, mails and the password of SMTP_URL may go out unencrypted: only for a mail server on this machine.',
     parse: flag,
   }),
   SMTP_CA_FILE: setting({
@@ -55,7 +54,7 @@ export const accountsSettings = {
     default: 'invited',
     unit: 'invited or open',
     effect:
-      'open: a mail address that requests a sign-in link and has no user gets one, with an account of its own. It needs SMTP_URL.',
+      'With open, any mail address that requests a sign-in link gets a user and an account; it needs SMTP_URL.',
     parse: oneOf('invited', 'open'),
   }),
   SIGN_UP_CREDITS: setting({

@@ -1,7 +1,7 @@
 /**
  * Reads all settings. Each file of this folder is one area: its table gives unit, default and
  * consequence of each setting, and its reader converts them. `npm run generate` writes the tables
- * of `docs/operate.md` from these. All errors are reported at once, before anything is opened.
+ * of `docs/configure.md` from these. All errors are reported at once, before anything is opened.
  */
 import { type AccessConfig, accessSettings, readAccess } from './access.ts'
 import { type AccountsConfig, accountsSettings, readAccounts } from './accounts.ts'
@@ -15,7 +15,7 @@ import { readWatching, type WatchingConfig, watchingSettings } from './watching.
 import { readWebhooks, type WebhooksConfig, webhooksSettings } from './webhooks.ts'
 import { readX402, type X402Config, x402Settings } from './x402.ts'
 
-/** The tables, by their heading in `docs/operate.md`. */
+/** The tables, by their heading in `docs/configure.md`. */
 export const settingAreas: Readonly<Record<string, SettingTable>> = {
   Serving: servingSettings,
   Storage: storageSettings,

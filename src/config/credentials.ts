@@ -14,22 +14,20 @@ export const credentialsSettings = {
   SIGNING_KEYS_DIR: setting({
     default: 'keys in the data directory',
     unit: 'folder',
-    effect:
-      'PEM files of the private signing keys, one key a file. Every process that issues credentials or publishes status lists needs them; a server that only verifies does not. A damaged key stops the start.',
+    effect: 'PEM files of the private signing keys; a process that only verifies needs none.',
     parse: path,
   }),
   CREDENTIAL_VALIDITY_DAYS: setting({
     default: '365',
     unit: 'days',
-    effect:
-      'How long a credential is valid after it is issued. A change does not affect issued credentials.',
+    effect: 'How long a new credential is valid; issued credentials keep their dates.',
     parse: integer(1, 3_650),
   }),
   SUPERSEDE_REVOKES: setting({
     default: 'false',
     unit: 'true or false',
     effect:
-      'true: a new credential of a worker revokes the older one. false: the older one stays valid for its date, and verification reports that it is superseded.',
+      'With true, a new credential of a worker revokes the older one, which otherwise stays valid for its date.',
     parse: flag,
   }),
 } as const satisfies SettingTable

@@ -5,21 +5,19 @@ export const reportsSettings = {
   AGENT_REPORTING_DEFAULT: setting({
     default: 'unlocked',
     unit: 'locked or unlocked',
-    effect:
-      'State of accounts for which you ran neither `assay reports lock` nor `assay reports unlock`. locked: a new account can report only after you unlock it.',
+    effect: 'With locked, a new account can report only after you run `assay reports unlock`.',
     parse: oneOf('locked', 'unlocked'),
   }),
   AGENT_REPORTS_PER_DAY: setting({
     default: '5000',
     unit: 'reports a day',
-    effect: 'Reports of one API key. Further reports get 429.',
+    effect: 'Reports of one API key; further reports get 429.',
     parse: integer(1, 100_000_000),
   }),
   AGENT_REPORTS_DAYS: setting({
     default: '730',
     unit: 'days',
-    effect:
-      'How long agent decision reports are kept. Older reports are deleted, but their Idempotency-Keys stay used forever.',
+    effect: 'How long reports are kept; their idempotency keys stay used for ever.',
     parse: integer(1, 36_500),
   }),
 } as const satisfies SettingTable

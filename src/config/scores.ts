@@ -6,28 +6,27 @@ export const scoresSettings = {
     default: '3',
     unit: 'items',
     effect:
-      'A worker with fewer counted items of evidence has no score. A change recomputes every score.',
+      'A worker with fewer counted items of evidence has no score; a change recomputes every score.',
     parse: integer(1, 100),
   }),
   SCORE_GROUPS_MIN: setting({
     default: '2',
     unit: 'groups of sources',
     effect:
-      'A worker with evidence from fewer independent groups has no score. A change recomputes every score.',
+      'A worker with evidence from fewer independent groups has no score; a change recomputes every score.',
     parse: integer(1, 100),
   }),
   DISPUTE_DUE_DAYS: setting({
     default: '30',
     unit: 'days',
-    effect:
-      'Time from the opening of a dispute to its due date. After that it is shown as overdue; nothing else happens.',
+    effect: 'Time from the opening of a dispute until it is shown as overdue.',
     parse: integer(1, 365),
   }),
   DISPUTE_HIDES_SCORE: setting({
     default: 'true',
     unit: 'true or false',
     effect:
-      'true: an open dispute hides the public score of its worker. `--restrict` and `--no-restrict` override it when you open a dispute.',
+      'With true, an open dispute hides the public score of its worker, unless you open it with `--no-restrict`.',
     parse: flag,
   }),
 } as const satisfies SettingTable

@@ -15,48 +15,45 @@ export const servingSettings = {
   PORT: setting({
     default: '8080',
     unit: 'TCP port',
-    effect: 'Port the service listens on. 0 takes any free port.',
+    effect: 'Port the service listens on; 0 takes any free port.',
     parse: integer(0, 65_535),
   }),
   HOST: setting({
     default: '127.0.0.1',
     unit: 'address',
-    effect:
-      'Interface the service listens on. 0.0.0.0 means all of them: put a proxy with TLS in front.',
+    effect: 'Interface the service listens on; 0.0.0.0 means all of them.',
     parse: host,
   }),
   PUBLIC_URL: setting({
     default: 'http://localhost:PORT',
     unit: 'origin',
-    effect:
-      'The origin of all absolute URLs: issuer, key ids, status and context URLs. A change creates a new issuer: list the old address in FORMER_PUBLIC_URLS.',
+    effect: 'The origin of all absolute URLs and of the issuer; a change makes a new issuer.',
     parse: originUrl,
   }),
   FORMER_PUBLIC_URLS: setting({
     default: '',
     unit: 'origins, comma-separated',
-    effect:
-      'Earlier values of PUBLIC_URL. Credentials issued under them still verify. A request to the host of one of them gets its keys, context and status lists.',
+    effect: 'Earlier values of PUBLIC_URL, whose credentials still verify.',
     parse: (text) => list(text).map(originUrl),
   }),
   PROCESSES: setting({
     default: '1',
     unit: 'processes',
-    effect: 'Serving processes that share the port. Set one for each core.',
+    effect: 'Serving processes that share the port; set one for each core.',
     parse: integer(1, 64),
   }),
   NODES: setting({
     default: '1',
     unit: 'servers',
     effect:
-      'Servers that share the database. Limits are exact for any number. While the database does not answer, each server counts alone, and this number divides the limits.',
+      'Servers that share the database; each allows its share of the limits while the database does not answer.',
     parse: integer(1, 1_000),
   }),
   TRUSTED_PROXIES: setting({
     default: '',
     unit: 'addresses or CIDR networks, comma-separated',
     effect:
-      'Proxies whose X-Forwarded-For is trusted. Without it the address of the connection counts as the client, so all clients behind a proxy share one limit.',
+      'Proxies whose X-Forwarded-For is trusted; without it all clients behind a proxy share one limit.',
     parse: networks,
   }),
   CONNECTIONS_MAX: setting({
@@ -75,14 +72,14 @@ export const servingSettings = {
     default: '1',
     unit: 'factor',
     effect:
-      'Multiplies the deadlines of the machine and its database. Raise it if they are slow: callers then wait longer before the answer is 503.',
+      'Multiplies the deadlines of the machine and its database; raise it if they are slow.',
     parse: integer(1, 100),
   }),
   DRAIN_DELAY_SECONDS: setting({
     default: '5',
     unit: 'seconds',
     effect:
-      'After SIGTERM the service reports that it is not ready and keeps serving for this long, so that load balancers stop sending requests. SIGINT does not wait.',
+      'After SIGTERM the service is not ready and still serves for this long, so that load balancers can react.',
     parse: integer(0, 300),
   }),
 } as const satisfies SettingTable

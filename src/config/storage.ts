@@ -16,7 +16,7 @@ export const storageSettings = {
     default: 'the embedded PostgreSQL',
     unit: 'postgres:// URL',
     effect:
-      'The database, PostgreSQL 15 to 18. Without it an embedded PostgreSQL 18 runs in the data directory, for one machine only.',
+      'The database, PostgreSQL 15 to 18; without it an embedded PostgreSQL 18 runs in the data directory.',
     confidential: true,
     parse: (text) => {
       if (!/^postgres(ql)?:\/\//.test(text)) throw new Error('a postgres:// URL')
@@ -26,8 +26,7 @@ export const storageSettings = {
   DATABASE_POOLING: setting({
     default: 'session',
     unit: 'session, transaction or transaction-prepared',
-    effect:
-      'transaction: DATABASE_URL leads to PgBouncer in transaction mode. transaction-prepared: the same with PgBouncer 1.21 or newer and max_prepared_statements above 0, which makes calls cheaper. session: everything else.',
+    effect: 'Set it if DATABASE_URL leads to PgBouncer in transaction mode.',
     parse: oneOf(...poolings),
   }),
   DATABASE_CONNECTIONS_MAX: setting({
@@ -39,7 +38,7 @@ export const storageSettings = {
   ASSAY_DATA_DIR: setting({
     default: './.data, for root /var/lib/assay',
     unit: 'folder',
-    effect: 'Holds the signing keys, the embedded database and the demo. Back it up.',
+    effect: 'Holds the signing keys, the embedded database and the demo; back it up.',
     parse: path,
   }),
 } as const satisfies SettingTable

@@ -15,19 +15,19 @@ export const watchingSettings = {
     default: 'info',
     unit: 'debug, info, warn, error or silent',
     effect:
-      'info: one JSON line for each request on standard output. warn: only problems; `npm start` uses it.',
+      'With info, each request is one JSON line on standard output; with warn, only problems are logged.',
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
   }),
   METRICS_PORT: setting({
     default: '0',
     unit: 'TCP port, or off',
-    effect: 'Port of /metrics on METRICS_HOST. 0 takes any free port and logs it.',
+    effect: 'Port of /metrics; 0 takes any free port and logs it.',
     parse: (text) => (text === 'off' ? null : integer(0, 65_535)(text)),
   }),
   METRICS_HOST: setting({
     default: '127.0.0.1',
     unit: 'address',
-    effect: 'Interface of /metrics. It has no authentication: keep it private.',
+    effect: 'Interface of /metrics, which has no authentication: keep it private.',
     parse: host,
   }),
 } as const satisfies SettingTable

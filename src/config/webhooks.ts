@@ -24,14 +24,14 @@ export const webhooksSettings = {
     default: 'with the embedded database a file in the data directory',
     unit: 'kid:key pairs, comma-separated; each key 32 bytes in base64',
     effect:
-      'Encrypts the signing secrets of webhooks: the first key encrypts, all keys decrypt. Every process on the database needs the same keys. To replace a key, put a new one first, restart every process, run `assay webhooks reencrypt`, then remove the old one. Without a key, no webhook endpoint can be created. If a key is lost, its secrets are lost. Keep the keys apart from the database backups.',
+      'Keys that encrypt the signing secrets of webhooks: the first one encrypts, all of them decrypt.',
     confidential: true,
     parse: parseKeyring,
   }),
   WEBHOOK_ENDPOINTS_MAX: setting({
     default: '20',
     unit: 'endpoints an account',
-    effect: 'Active webhook endpoints. The creation of a further one gets 409.',
+    effect: 'Active webhook endpoints; the creation of a further one gets 409.',
     parse: integer(1, 1_000),
   }),
   WEBHOOK_PORTS: setting({
@@ -44,7 +44,7 @@ export const webhooksSettings = {
     default: '',
     unit: 'addresses or CIDR networks, comma-separated',
     effect:
-      'Your own networks that webhooks may be sent to. Without it only public addresses are dialled, so customers cannot reach your network.',
+      'Your own networks that webhooks may be sent to; otherwise only public addresses are called.',
     parse: networks,
   }),
   WEBHOOK_DENY_CIDRS: setting({
@@ -57,14 +57,14 @@ export const webhooksSettings = {
     default: 'false',
     unit: 'true or false',
     effect:
-      'For development. true: endpoints that you create with `assay webhooks create` may have http URLs, which are sent unencrypted. The API refuses them.',
+      'For development: with true, `assay webhooks create` takes http URLs, which are sent unencrypted.',
     parse: flag,
   }),
   WEBHOOK_PROXY_URL: setting({
     default: 'none',
     unit: 'http or https URL',
     effect:
-      'A CONNECT proxy for webhooks. The proxy then resolves names and decides which addresses may be reached.',
+      'A CONNECT proxy for webhooks, which then resolves names and decides which addresses may be reached.',
     confidential: true,
     parse: httpUrl,
   }),
@@ -78,7 +78,7 @@ export const webhooksSettings = {
     default: '5,300,1800,7200,18000,36000,50400,72000,86400',
     unit: 'seconds, comma-separated',
     effect:
-      'Waits before the second and further attempts, each varied at random by up to a fifth. After the last attempt the delivery is given up.',
+      'Waits before the second and further attempts, each varied by up to a fifth; then the delivery is given up.',
     parse: parseRetryWaits,
   }),
 } as const satisfies SettingTable

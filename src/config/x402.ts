@@ -20,20 +20,20 @@ export const x402Settings = {
     default: 'none',
     unit: 'none, remote or local',
     effect:
-      'Sends payments to the chain. remote: the service of another operator. local: this server. none: the server takes no new payment and answers one with 503.',
+      'Sends payments to the chain: another operator’s service (remote), this server (local), or none.',
     parse: oneOf('none', 'remote', 'local'),
   }),
   X402_NETWORK: setting({
     default: 'base-sepolia',
     unit: 'base or base-sepolia',
-    effect: 'The chain; payments are in its USDC. base-sepolia is a test network.',
+    effect: 'The chain, whose USDC is paid; base-sepolia is a test network.',
     parse: oneOf('base', 'base-sepolia'),
   }),
   X402_PAY_TO: setting({
     default: '',
     unit: 'address: 0x and 40 hex characters',
     effect:
-      'The wallet that receives payments. Without it, a caller without a key gets 401 and no payment challenge. Check every character: payments to a wrong address are lost. If you write it with the capitals of its checksum (EIP-55), a typing error stops the start.',
+      'The wallet that receives payments; without it, a caller without a key gets 401 and no payment challenge.',
     parse: address,
   }),
   X402_PRICE_SCORE_LOOKUP: setting(price('One score')),
@@ -43,21 +43,21 @@ export const x402Settings = {
     default: '300',
     unit: 'seconds',
     effect:
-      'How long a quoted price can be paid, and how long signed payment authorizations are valid. With a short time, payers with wrong clocks fail.',
+      'How long a quoted price can be paid; with a short time, payers with wrong clocks fail.',
     parse: integer(30, 3_600),
   }),
   X402_HEADER_VERSION: setting({
     default: '1',
     unit: '1 or 2',
     effect:
-      'Protocol version of the challenge in PAYMENT-REQUIRED. 1: the same as the body. 2: payers that know only version 2 can pay; the body stays version 1.',
+      'Protocol version of the header PAYMENT-REQUIRED; with 2, payers that know only version 2 can pay.',
     parse: (text) => (oneOf('1', '2')(text) === '1' ? 1 : 2),
   }),
   X402_SECRETS: setting({
     default: '',
     unit: 'texts of at least 32 characters, comma-separated',
     effect:
-      'The first secret signs quotes and encrypts open payments; the others only read older ones. To rotate, put a new one first. Every process needs the same secrets. Required for a remote or a local facilitator.',
+      'Secrets that sign quotes and encrypt open payments: the first one signs, all of them read.',
     confidential: true,
     parse: (text) => {
       const items = list(text)
@@ -87,7 +87,7 @@ export const x402Settings = {
     default: '',
     unit: 'URL',
     effect:
-      'JSON-RPC URL of a chain node. A local facilitator needs it. With a remote facilitator, the server uses it to check claimed payments and to resolve payments whose answer was lost. Without it the server trusts the facilitator, and payments with a lost answer wait for your decision.',
+      'JSON-RPC URL of a chain node that shows which payments were made; a local facilitator needs it.',
     confidential: true,
     parse: httpUrl,
   }),
@@ -95,7 +95,7 @@ export const x402Settings = {
     default: '',
     unit: 'file',
     effect:
-      'Private key (64 hex characters) of the account with which a local facilitator sends payments and pays their gas. The account needs a little ether and no USDC.',
+      'Private key (64 hex characters) of the account with which a local facilitator pays the gas.',
     parse: path,
   }),
 } as const satisfies SettingTable
@@ -138,7 +138,7 @@ function price(what: string): Setting<string> {
   return {
     default: '10000',
     unit: 'atomic units of the coin',
-    effect: `${what}, paid with x402. 10000 is 0.01 USDC. Older payers refuse amounts above 100000 by default.`,
+    effect: `${what}, paid with x402; 10000 is 0.01 USDC.`,
     parse: (text) => String(integer(1, 999_999_999)(text)),
   }
 }

@@ -2,6 +2,7 @@
 import type { MeterName } from '../platform/http/callers.ts'
 
 interface Meter {
+  /** The effect of the setting of its price. */
   meaning: string
   /** Whole credits. */
   defaultPrice: number
@@ -9,11 +10,14 @@ interface Meter {
 
 export const meters = {
   score_lookup: {
-    meaning: 'A public score, or the verification of a credential.',
+    meaning: 'A public score, or the verification of a credential; 0 is free.',
     defaultPrice: 1,
   },
-  candidate_lookup: { meaning: 'One candidate in detail.', defaultPrice: 1 },
-  candidate_search: { meaning: 'A search for candidates, whatever it finds.', defaultPrice: 1 },
+  candidate_lookup: { meaning: 'One candidate in detail; 0 is free.', defaultPrice: 1 },
+  candidate_search: {
+    meaning: 'A search for candidates, whatever it finds; 0 is free.',
+    defaultPrice: 1,
+  },
 } as const satisfies Record<MeterName, Meter>
 
 /** Whole credits for each call; 0 is free. */

@@ -11,17 +11,15 @@ import { programs, temporaryFolder } from '../support/start/processes.ts'
 
 const page = readFileSync('docs/issue-scores.md', 'utf8')
 
-/**
- * The indented lines of the first part are commands; those of the second part are lines of files.
- */
-const [first = '', second = ''] = page.split('## What each one does')
-const indented = (text: string): string[] =>
-  [...text.matchAll(/^ {4}(.*)$/gm)].map(([, line = '']) => line)
-/** The first two lines select the example's own database; the last two delete it. */
-const lines = indented(first)
-const surroundings = lines.slice(0, 2)
-const commands = lines.slice(2, -2)
-const deleting = lines.slice(-2)
+function fencesOf(info: string): string[] {
+  return [...page.matchAll(new RegExp(`^\`\`\`${info}\\n(.*?)^\`\`\`$`, 'gms'))].map(
+    ([, text = '']) => text,
+  )
+}
+
+/** The page sets up the example's database, issues, verifies and deletes. */
+const [surroundings = '', issuing = '', verifying = '', deleting = ''] = fencesOf('sh')
+const commands = `${issuing}${verifying}`.trim().split('\n')
 
 /**
  * Returns a folder like a fresh clone, with the installation replaced by `bin/assay` and `docs`.
@@ -42,17 +40,17 @@ function shell(folder: string, command: string) {
     ASSAY_DATA_DIR: join(folder, 'own'),
     DATABASE_URL: 'postgres://127.0.0.1:1/own',
   }
-  const { status, stdout, stderr } = spawnSync(
-    '/bin/sh',
-    ['-c', [...surroundings, command].join('\n')],
-    { cwd: folder, env, encoding: 'utf8' },
-  )
+  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', `${surroundings}${command}`], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+  })
   return { status, said: `${stdout}${stderr}`, stdout }
 }
 
 test('five commands, as printed, take an empty database to a signed score that verifies', () => {
   assert.equal(commands.length, 6, 'five, and the one that verifies')
-  assert.ok(surroundings.includes('unset DATABASE_URL'))
+  assert.match(surroundings, /^unset DATABASE_URL$/m)
   const folder = clone()
   for (const command of commands) {
     const { status, said } = shell(folder, command)
@@ -61,7 +59,7 @@ test('five commands, as printed, take an empty database to a signed score that v
     if (command === commands.at(-1)) assert.match(said, /^VALID/m)
   }
   const none = shell(folder, 'bin/assay credentials show mary-somerville')
-  assert.equal(none.status, 1, 'who has not agreed has no credential')
+  assert.equal(none.status, 1, 'without consents there is no credential')
   const tampered = `bin/assay credentials show ada-lovelace | sed 's/"score": [0-9]*/"score": 999/' | bin/assay credentials verify -`
   assert.match(shell(folder, tampered).said, /^NOT VALID \(signature_invalid\)/m)
   for (const form of ['eddsa-jcs-2022', 'eddsa-rdfc-2022']) {
@@ -74,7 +72,7 @@ test('five commands, as printed, take an empty database to a signed score that v
     assert.doesNotMatch(said, /[1-9]\d* (created|updated|registered|changed|added|issued)/, command)
   }
   assert.ok(existsSync(join(folder, '.data-example')))
-  assert.equal(shell(folder, deleting.join('\n')).status, 0)
+  assert.equal(shell(folder, deleting).status, 0)
   for (const data of ['.data-example', 'own', '.data'])
     assert.ok(!existsSync(join(folder, data)), data)
 })
@@ -83,7 +81,7 @@ test('the example lines of the page are lines of its files', () => {
   const files = ['sources', 'people', 'evidence'].map((name) =>
     readFileSync(`docs/${name}.ndjson`, 'utf8'),
   )
-  const shown = indented(second)
+  const shown = fencesOf('json example')
   assert.equal(shown.length, 3)
-  for (const [i, line] of shown.entries()) assert.ok(files[i]?.includes(`${line}\n`), line)
+  for (const [i, line] of shown.entries()) assert.ok(files[i]?.includes(line), line)
 })
