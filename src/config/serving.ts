@@ -71,8 +71,7 @@ export const servingSettings = {
   TIMEOUT_MULTIPLIER: setting({
     default: '1',
     unit: 'factor',
-    effect:
-      'Multiplies the deadlines of the machine and its database; raise it if they are slow.',
+    effect: 'Multiplies the deadlines of the machine and its database; raise it if they are slow.',
     parse: integer(1, 100),
   }),
   DRAIN_DELAY_SECONDS: setting({
