@@ -18,11 +18,11 @@ const paidResponses = {
     description: 'Unsupported version, an invalid parameter, or unusable payment headers.',
   },
   401: { description: 'The API key is not valid.' },
-  402: { description: 'Too few credits for callers with a key; else a challenge to pay.' },
+  402: { description: 'Too few credits for the API key; without a key, a payment challenge.' },
   403: { description: 'The API key lacks the scope of this route.' },
-  429: { description: 'Too many calls, misses, or failed attempts to authenticate.' },
+  429: { description: 'Too many calls, not-found answers, or failed attempts to authenticate.' },
   500: { description: 'Something went wrong on our side.' },
-  503: { description: 'Not available just now; nothing is served that was not paid for.' },
+  503: { description: 'The service is not available. Nothing unpaid is served.' },
 } as const
 
 const scoreRead = {
@@ -40,12 +40,16 @@ export const candidateContract = {
     area: 'candidates',
     summary: 'Search public candidates',
     description:
-      'Finds by the beginning of a handle, skill, display name or title, in this order; then who has more verified skills that match, more verified skills, and by username. A search that finds nobody is an answer and costs what any answer costs.',
+      'Finds candidates by the beginning of a handle, skill, display name or title, in this order. Among equals, more verified skills that match come first, then more verified skills, then the username. A search without a result costs the same.',
     policy: { kind: 'paid', scope: 'candidates:read', meter: 'candidate_search', limits: 'key' },
     priority: 'search',
     queryParameters: searchQuery,
     responses: {
-      200: { description: 'Previews in order.', schema: searchResult, example: examples.search },
+      200: {
+        description: 'Previews, best match first.',
+        schema: searchResult,
+        example: examples.search,
+      },
       ...paidResponses,
     },
   },
@@ -61,7 +65,7 @@ export const candidateContract = {
       200: { description: 'The candidate.', schema: candidateDetail, example: examples.detail },
       ...paidResponses,
       404: {
-        description: 'Nobody public has this username. Nothing is charged.',
+        description: 'No public candidate has this username. Nothing is charged.',
         errors: ['candidate_not_found'],
       },
     },
@@ -71,7 +75,7 @@ export const candidateContract = {
     path: '/api/v1/scores/{scoreId}',
     summary: 'One public score',
     description:
-      'Only the score that stands, of an onboarded public profile whose identity is verified and who lets it be shared.',
+      'Returns an active score, if its worker is onboarded, has a public profile and a verified identity, and consents to share the score.',
     responses: {
       200: { description: 'The score.', schema: publicScore, example: examples.score },
       ...paidResponses,
@@ -86,12 +90,12 @@ export const candidateContract = {
     path: '/api/v1/scores/{scoreId}/credential',
     summary: 'The signed credential of one public score',
     description:
-      'Of the scores that getScore shows. All forms of proof are over the same payload: one digest, one status. Whatever is not native is signed when it is asked for, by the key that signed the credential.',
+      'Returns the credential of a score that getScore returns. All forms of proof cover the same payload, so digest and status are the same. A form other than native is signed on request, by the key that signed the credential.',
     extension: true,
     queryParameters: proofQuery,
     responses: {
       200: {
-        description: 'The credential, to be kept and presented exactly as it is.',
+        description: 'The credential. Store and present it unchanged.',
         schema: scoreCredential,
         contentType: jsonLdType,
         example: exampleCredential(),
@@ -103,7 +107,7 @@ export const candidateContract = {
         errors: ['score_not_found', 'score_credential_not_found'],
       },
       503: {
-        description: `${paidResponses[503].description} Nor is a proof by a key that is not here.`,
+        description: `${paidResponses[503].description} Also if the signing key is not on this machine.`,
         errors: [
           'overloaded',
           'unavailable',

@@ -1,9 +1,9 @@
-/** The paid reads over real HTTP: shapes, gate, forms of usernames and score ids, and that who is hidden looks like who is absent. */
+/** The paid reads over HTTP: shapes, parameters, and hidden resources that look like absent ones. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import { giveScore, indexed } from '../../test/support/build/candidates.ts'
-import { changeConsent, now, publicLine, register } from '../../test/support/build/workers.ts'
+import { now, publicLine, register, setConsent } from '../../test/support/build/workers.ts'
 import { ask, type Reply } from '../../test/support/start/ask.ts'
 import { seen, startCandidates } from '../../test/support/start/candidate-edge.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
@@ -24,7 +24,7 @@ import {
 
 const database = await testDatabase()
 const { db } = database
-const kept = indexed(db)
+const indexedDb = indexed(db)
 let time = now
 
 const edge = await startCandidates(
@@ -44,7 +44,7 @@ const ada = {
   memberSince: '2020-02',
   skills: [{ name: 'Java', verified: true, level: 'expert' }, { name: 'Latin' }],
 }
-await register(kept, [publicLine(ada)])
+await register(indexedDb, [publicLine(ada)])
 const scoreId = 'ab'.repeat(32)
 await giveScore(db, 'ada', scoreId)
 
@@ -66,7 +66,7 @@ const score = {
   scoreVc: null,
 }
 
-test('200: a candidate, whole, with the score that stands', async () => {
+test('200: a candidate with all fields and the active score', async () => {
   const reply = await get('/api/v1/candidates/ada')
   assert.equal(reply.status, 200)
   assert.equal(reply.headers['cache-control'], 'private, no-store')
@@ -91,7 +91,7 @@ test('200: a candidate, whole, with the score that stands', async () => {
   })
 })
 
-test('200: a score by its id in either case, answered in lowercase', async () => {
+test('200: a score id is accepted in either case and returned in lowercase', async () => {
   for (const id of [scoreId, scoreId.toUpperCase()]) {
     const body = bodyOf(await get(`/api/v1/scores/${id}`))
     assert.ok(Compile(publicScore).Check(body))
@@ -110,7 +110,7 @@ test('200: a score by its id in either case, answered in lowercase', async () =>
   }
 })
 
-test('200: search, with limits on both sides; 400 beyond them and for what is no plain number', async () => {
+test('search: 200 within the limits of the query and the number; 400 beyond them and for other number forms', async () => {
   const search = (query: string): Promise<number> => statusOf(`/api/v1/candidates/search?${query}`)
   const reply = await get('/api/v1/candidates/search?q=la')
   assert.ok(Compile(searchResult).Check(bodyOf(reply)))
@@ -147,7 +147,7 @@ test('200: search, with limits on both sides; 400 beyond them and for what is no
     assert.equal(await search(bad), 400, bad)
 })
 
-test('usernames: 3 to 30 characters, with or without @; 400 for anything else', async () => {
+test('400: a username that is not 3 to 30 allowed characters, with or without @', async () => {
   const candidate = (name: string): Promise<number> => statusOf(`/api/v1/candidates/${name}`)
   for (const own of ['ada', '@ada', '%40ada']) assert.equal(await candidate(own), 200, own)
   const thirty = `a${'-'.repeat(28)}b`
@@ -170,7 +170,7 @@ test('usernames: 3 to 30 characters, with or without @; 400 for anything else', 
     assert.equal(await candidate(bad), 400, bad)
 })
 
-test('what is asked for has one spelling, whoever pays for it, and a default counts as sent', () => {
+test('parameters have one spelling for every caller, and a default equals the sent value', () => {
   const username = parameterCheck(usernamePath)
   assert.deepEqual(
     [username({ username: '@ada' }), username({ username: 'ada' })],
@@ -184,7 +184,7 @@ test('what is asked for has one spelling, whoever pays for it, and a default cou
   assert.deepEqual(proof({}), proof({ proof: 'native' }))
 })
 
-test('score ids: 64 hex characters and nothing else', async () => {
+test('400: a score id that is not 64 hex characters', async () => {
   for (const bad of [
     scoreId.slice(1),
     `${scoreId}a`,
@@ -194,7 +194,7 @@ test('score ids: 64 hex characters and nothing else', async () => {
     assert.equal(await statusOf(`/api/v1/scores/${bad}`), 400, bad)
 })
 
-test('405: a paid read takes no HEAD, which would be a free look', async () => {
+test('405: a paid read rejects HEAD, which would reveal a result for free', async () => {
   for (const path of [
     '/api/v1/candidates/search?q=la',
     '/api/v1/candidates/ada',
@@ -209,9 +209,9 @@ test('405: a paid read takes no HEAD, which would be a free look', async () => {
 })
 
 const withdraw = (permission: Permission) =>
-  changeConsent(kept, 'ada', { permission, textVersion: null, by: 'test', at: now })
+  setConsent(indexedDb, 'ada', { permission, textVersion: null, by: 'test', at: now })
 const grant = (permission: Permission) =>
-  changeConsent(kept, 'ada', { permission, textVersion: '1', by: 'test', at: now })
+  setConsent(indexedDb, 'ada', { permission, textVersion: '1', by: 'test', at: now })
 
 const unreadable: [
   string,
@@ -245,7 +245,7 @@ const unreadable: [
     },
   ],
   [
-    'an identity check that has run out',
+    'an expired identity check',
     {
       hide: async () => {
         time = new Date('2036-05-01T00:00:00Z')
@@ -258,7 +258,7 @@ const unreadable: [
     },
   ],
   [
-    'a score that has ended',
+    'a superseded score',
     {
       hide: () => db.run(sql`update score_snapshots set state = 'superseded', ended_at = ${now}`),
       show: async () => undefined,
@@ -269,7 +269,7 @@ const unreadable: [
 ]
 
 for (const [what, { hide, show, detail, found }] of unreadable)
-  test(`${what}: what is hidden has the bytes of what does not exist`, async () => {
+  test(`${what}: a hidden resource has the bytes of an absent one`, async () => {
     await hide()
     const hidden = seen(await get(`/api/v1/scores/${scoreId}`))
     const isListedOnly = what === 'no consent to be listed'
@@ -282,7 +282,7 @@ for (const [what, { hide, show, detail, found }] of unreadable)
     await show()
   })
 
-test('a test key reaches the sandbox and nobody real; a live key nobody of the sandbox', async () => {
+test('a test key reads only the sandbox, and a live key only real candidates', async () => {
   assert.equal((await get('/api/v1/candidates/chidi-eze', 'test')).status, 200)
   assert.equal((await get('/api/v1/candidates/ada', 'test')).status, 404)
   assert.equal((await get('/api/v1/candidates/chidi-eze')).status, 404)
@@ -290,7 +290,7 @@ test('a test key reaches the sandbox and nobody real; a live key nobody of the s
   assert.ok(Number(found.resultCount) > 2)
 })
 
-test('no key, or a wrong one: 401, and nothing is read', async () => {
+test('401: no key, and a wrong key', async () => {
   const bare = await ask(`http://127.0.0.1:${port}`, { path: '/api/v1/candidates/ada' })
   assert.equal(bare.status, 401)
   assert.equal((await get('/api/v1/candidates/ada', 'wrong')).status, 401)

@@ -44,6 +44,6 @@ function credentialAnswer(read: CredentialRead): Answer {
   if (read.missing === 'score') return refuse('score_not_found')
   if (read.missing === 'credential') return refuse('score_credential_not_found')
   return refuse('signing_not_configured', {
-    message: 'The key that signed this credential is not on this machine: ask for proof=native.',
+    message: 'The key that signed this credential is not on this machine. Send proof=native.',
   })
 }

@@ -21,8 +21,12 @@ const candidatePreview = Type.Object(
     title: textOrNull,
     avatarUrl: textOrNull,
     profilePath: Type.String({ description: '/u/ and the username.' }),
-    topSkills: Type.Array(candidateSkill, { description: 'Five at most, verified ones first.' }),
-    matchedSkills: Type.Array(candidateSkill, { description: 'Those that the query matches.' }),
+    topSkills: Type.Array(candidateSkill, {
+      description: 'At most five skills, verified ones first.',
+    }),
+    matchedSkills: Type.Array(candidateSkill, {
+      description: 'The skills that the query matches.',
+    }),
     skillCount: count,
     verifiedSkillCount: count,
   },
@@ -103,7 +107,7 @@ export const usernamePath = Type.Object({
   username: Type.String({
     pattern: usernamePathPattern,
     description:
-      'A username, with or without a leading @: 3 to 30 of a-z, 0-9, _ and -, a letter or digit first and last; never the word search.',
+      'A username, with or without a leading @: 3 to 30 characters a-z, 0-9, _ and -, first and last a letter or digit; not the word search.',
     oneSpelling: (username: string) => username.replace(/^@/, ''),
   }),
 })
@@ -122,12 +126,12 @@ export const searchQuery = Type.Object({
     minLength: 2,
     maxLength: 80,
     description:
-      'The beginning of a skill, a handle, a display name or a title, 2 to 80 characters. A leading @ searches handles alone.',
+      'The beginning of a skill, a handle, a display name or a title, 2 to 80 characters. A leading @ searches handles only.',
   }),
   limit: Type.String({
     pattern: '^([1-9]|[1-4][0-9]|50)$',
     default: '18',
-    description: 'A whole number from 1 to 50; 18 unless given.',
+    description: 'A whole number from 1 to 50, default 18.',
     published: { type: 'integer', minimum: 1, maximum: 50, default: 18 },
   }),
 })
@@ -156,7 +160,7 @@ export const proofQuery = Type.Object({
     proofForms.map((form) => Type.Literal(form)),
     {
       default: proofFormDefault,
-      description: `The form of the proof, one of ${proofForms.join(', ')}; ${proofFormDefault} unless given.`,
+      description: `The form of the proof: ${proofForms.join(', ')}; default ${proofFormDefault}.`,
     },
   ),
 })

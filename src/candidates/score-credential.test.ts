@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { origin, signer } from '../../test/support/build/credentials.ts'
 import { issueOne, liveVerdict, testRegistry } from '../../test/support/build/registry.ts'
-import { changeConsent, now, publicLine, register } from '../../test/support/build/workers.ts'
+import { now, publicLine, register, setConsent } from '../../test/support/build/workers.ts'
 import { ask, type Reply } from '../../test/support/start/ask.ts'
 import { seen, startCandidates } from '../../test/support/start/candidate-edge.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
@@ -58,7 +58,7 @@ await db.run(sql`
   join profiles p on p.username = n.username`)
 
 const withdraw = () =>
-  changeConsent(db, 'ada', { permission: 'score_sharing', textVersion: null, by: 'test', at: now })
+  setConsent(db, 'ada', { permission: 'score_sharing', textVersion: null, by: 'test', at: now })
 
 test('200: without a proof form, the answer is the native credential, byte for byte as issued', async () => {
   for (const path of [

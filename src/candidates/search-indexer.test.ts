@@ -9,12 +9,12 @@ import {
   registerSeekers,
 } from '../../test/support/build/candidates.ts'
 import {
-  changeConsent,
   line,
   now,
-  person,
   publicLine,
   register,
+  setConsent,
+  workerNamed,
 } from '../../test/support/build/workers.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
 import fc from '../../test/support/oracle/fc.ts'
@@ -68,8 +68,8 @@ test('the index holds a worker only with accepted terms and the consents to a pu
     assert.deepEqual(await find('ada'), [], permission)
     const granted = { permission, textVersion: '1', by: 'test', at: now } as const
     if (permission === 'search_listing')
-      await changeConsent(indexedDb, 'ada', { ...granted, permission: 'search_listing' })
-    else await changeConsent(indexedDb, 'ada', { ...granted, permission: 'public_profile' })
+      await setConsent(indexedDb, 'ada', { ...granted, permission: 'search_listing' })
+    else await setConsent(indexedDb, 'ada', { ...granted, permission: 'public_profile' })
     assert.deepEqual(await find('ada'), ['ada'], permission)
   }
   await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
@@ -80,9 +80,9 @@ test('the index holds a worker only with accepted terms and the consents to a pu
 test('a withdrawn consent removes all entries of the worker, and a new consent adds them again', async () => {
   await registerSeekers(db, [ada])
   const request = { permission: 'search_listing', by: 'test', at: now } as const
-  await changeConsent(indexedDb, 'ada', { ...request, textVersion: null })
+  await setConsent(indexedDb, 'ada', { ...request, textVersion: null })
   assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
-  await changeConsent(indexedDb, 'ada', { ...request, textVersion: '2' })
+  await setConsent(indexedDb, 'ada', { ...request, textVersion: '2' })
   assert.deepEqual(await find('java'), ['ada'])
 })
 
@@ -169,7 +169,7 @@ test('two jobs processes index a long queue together, and each worker once', asy
 
 test('two concurrent changes of one worker: the index has both', async () => {
   await registerSeekers(db, [ada])
-  const { workerId } = await person(db, 'ada')
+  const { workerId } = await workerNamed(db, 'ada')
   await Promise.all([
     indexedDb.transaction((tx) =>
       tx.run(sql`update profiles set title = 'Countess' where worker_id = ${workerId}`),
@@ -279,6 +279,6 @@ async function take(
   if (known === undefined) return
   const textVersion = change.listed ? '1' : null
   const request = { permission: 'search_listing', textVersion, by: 'test', at: now } as const
-  await changeConsent(indexedDb, username, request)
+  await setConsent(indexedDb, username, request)
   people.set(username, { ...known, listed: change.listed })
 }

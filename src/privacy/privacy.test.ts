@@ -20,10 +20,10 @@ import {
 import {
   consentEvents,
   line,
-  person,
   publicLine,
   register,
   registrationOf,
+  workerNamed,
 } from '../../test/support/build/workers.ts'
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
@@ -248,7 +248,7 @@ test('erase: no table keeps a word of the worker, and the books still add up', a
       registerWorkers(tx, [registrationOf({ ...line, username: name })], { by: 'x', at }),
     )
     assert.deepEqual(again, [
-      { refused: { field: 'username', reason: 'is taken by another person' } },
+      { refused: { field: 'username', reason: 'is taken by another worker' } },
     ])
   }
 })
@@ -352,7 +352,7 @@ test('an erasure waits for evidence that is being taken in, and erases it', asyn
 test('erase: for a worker without consent no consent is withdrawn and no event is sent', async () => {
   const username = 'never-asked'
   await register(db, [line({ username })])
-  const { workerId } = await person(db, username)
+  const { workerId } = await workerNamed(db, username)
   await erase(username)
   assert.deepEqual(await tablesWith(new RegExp(workerId)), ['usernames', 'workers'])
 })

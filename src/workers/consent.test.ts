@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
-  changeConsent,
   consentEvents,
   line,
   now,
-  person,
   register,
+  setConsent,
+  workerNamed,
 } from '../../test/support/build/workers.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql } from '../platform/db/db.ts'
@@ -17,12 +17,12 @@ const { db } = database
 after(() => database.drop())
 
 const change = (username: string, permission: Permission, textVersion: string | null, at = now) =>
-  changeConsent(db, username, { permission, textVersion, by: 'test', at })
+  setConsent(db, username, { permission, textVersion, by: 'test', at })
 
 /** Registers a worker without any consent. */
 async function registerWithoutConsent(username: string): Promise<string> {
   await register(db, [line({ username })])
-  return (await person(db, username)).workerId
+  return (await workerNamed(db, username)).workerId
 }
 
 function historyOf(workerId: string) {
@@ -88,7 +88,7 @@ test('a repeated withdrawal, or a repeated grant under one text, is neither reco
     outcomes.push((await change('still', 'score_sharing', text)).outcome)
   assert.deepEqual(outcomes, ['changed', 'unchanged', 'changed', 'unchanged'])
   assert.equal((await consentEvents(db, workerId)).length, 2)
-  assert.equal((await person(db, 'still')).consentVersion, 2)
+  assert.equal((await workerNamed(db, 'still')).consentVersion, 2)
 })
 
 test('a refusal before any grant is recorded once and sends no event; a later grant has previousGranted false', async () => {
@@ -122,7 +122,7 @@ test('a grant under a newer text is a change from granted to granted', async () 
       [true, true],
     ],
   )
-  assert.equal((await person(db, 'reader')).consents.public_profile?.textVersion, '2')
+  assert.equal((await workerNamed(db, 'reader')).consents.public_profile?.textVersion, '2')
 })
 
 test('the consent version counts over all permissions of one worker, and separately for each worker', async () => {
@@ -156,7 +156,7 @@ test('onboardedNow is true once, for the consent that completes the onboarding; 
     onboarded.push(changed.onboardedNow)
   }
   assert.deepEqual(onboarded, [true, false, false])
-  assert.deepEqual((await person(db, 'boarder')).onboardedAt, now)
+  assert.deepEqual((await workerNamed(db, 'boarder')).onboardedAt, now)
 })
 
 test('a consent that was withdrawn before the terms were accepted onboards no worker', async () => {
@@ -164,7 +164,7 @@ test('a consent that was withdrawn before the terms were accepted onboards no wo
   for (const text of ['1', null]) await change('thought-again', 'public_profile', text)
   const terms = { version: '1', acceptedAt: '2026-05-01T00:00:00Z' }
   await register(db, [line({ username: 'thought-again', terms })])
-  const { onboardedAt, termsVersion } = await person(db, 'thought-again')
+  const { onboardedAt, termsVersion } = await workerNamed(db, 'thought-again')
   assert.deepEqual([onboardedAt, termsVersion], [null, '1'])
 })
 
@@ -187,7 +187,7 @@ test('60 concurrent grants and withdrawals: each event is sent once, in order of
     assert.equal(previous, held.get(permission) ?? null)
     held.set(permission, granted)
   }
-  const { consents, consentVersion } = await person(db, 'crowd')
+  const { consents, consentVersion } = await workerNamed(db, 'crowd')
   assert.equal(consentVersion, changed)
   for (const [permission, granted] of held)
     assert.equal(consents[permission as Permission]?.granted, granted)
@@ -212,7 +212,7 @@ test('60 concurrent grants and withdrawals: each event is sent once, in order of
 test('a failed transaction leaves neither row nor event', async () => {
   const workerId = await registerWithoutConsent('failing')
   await assert.rejects(
-    changeConsent(db, 'failing', {
+    setConsent(db, 'failing', {
       permission: 'score_sharing',
       textVersion: '1',
       by: '',
@@ -221,7 +221,7 @@ test('a failed transaction leaves neither row nor event', async () => {
     /violates/,
   )
   assert.deepEqual(await consentEvents(db, workerId), [])
-  assert.deepEqual((await person(db, 'failing')).consents, {})
+  assert.deepEqual((await workerNamed(db, 'failing')).consents, {})
 })
 
 test('an import grants only undecided permissions: an old file undoes neither a withdrawal nor a refusal', async () => {
@@ -231,7 +231,7 @@ test('an import grants only undecided permissions: an old file undoes neither a 
   await change('importing', 'score_sharing', null)
   const consents = permissions.map((permission) => ({ permission, textVersion: '2' }))
   await register(db, [line({ username: 'importing', consents })])
-  const { consents: held, consentVersion } = await person(db, 'importing')
+  const { consents: held, consentVersion } = await workerNamed(db, 'importing')
   assert.deepEqual(
     permissions.map((permission) => [permission, held[permission]?.granted]),
     permissions.map((permission) => [permission, permission === 'search_listing']),

@@ -40,11 +40,11 @@ export type ConsentOutcome =
 export async function recordConsent(
   tx: Tx,
   username: string,
-  { by, at, ...wish }: ConsentRequest & Attribution,
+  { by, at, ...request }: ConsentRequest & Attribution,
 ): Promise<ConsentOutcome> {
   const workerId = await findWorkerId(tx, username)
   if (workerId === null || !(await lockWorker(tx, workerId))) return { outcome: 'unknown_worker' }
-  const [change] = await recordConsents(tx, [{ workerId, ...wish }], { by, at })
+  const [change] = await recordConsents(tx, [{ workerId, ...request }], { by, at })
   if (change === undefined) return { outcome: 'unchanged' }
   const onboarded = await completeOnboarding(tx, [workerId], at)
   return { outcome: 'changed', change, onboardedNow: onboarded.length > 0 }
@@ -60,17 +60,17 @@ export interface WorkerConsentRequest extends ConsentRequest {
  */
 export async function recordConsents(
   tx: Tx,
-  wishes: readonly WorkerConsentRequest[],
+  requests: readonly WorkerConsentRequest[],
   attribution: Attribution,
 ): Promise<ConsentChange[]> {
-  if (wishes.length === 0) return []
-  const workerIds = [...new Set(wishes.map((wish) => wish.workerId))]
+  if (requests.length === 0) return []
+  const workerIds = [...new Set(requests.map((request) => request.workerId))]
   const locked = await lockWorkers(tx, workerIds)
   const versions = new Map(locked.map((row) => [row.workerId, row.consentVersion]))
   const found = await findConsents(tx, workerIds)
   const held = new Map(found.map((row) => [`${row.workerId} ${row.permission}`, row]))
   const changes: ConsentChange[] = []
-  for (const { workerId, permission, textVersion } of wishes) {
+  for (const { workerId, permission, textVersion } of requests) {
     const before = held.get(`${workerId} ${permission}`)
     if (before?.textVersion === textVersion) continue
     const consentVersion = (versions.get(workerId) ?? 0) + 1

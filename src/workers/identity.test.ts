@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
-import { line, now, person, register } from '../../test/support/build/workers.ts'
+import { line, now, register, workerNamed } from '../../test/support/build/workers.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql } from '../platform/db/db.ts'
 import { type Move, recordIdentityMove } from './identity.ts'
@@ -15,7 +15,7 @@ const day = (text: string) => new Date(`${text}T00:00:00Z`)
 const verify = (until: Date): Move => ({ move: 'verify', until })
 
 async function moved(username: string, move: Move, at = now) {
-  return movedById((await person(db, username)).workerId, move, at)
+  return movedById((await workerNamed(db, username)).workerId, move, at)
 }
 
 function movedById(workerId: string, move: Move, at = now) {
@@ -23,7 +23,7 @@ function movedById(workerId: string, move: Move, at = now) {
 }
 
 async function historyOf(username: string): Promise<string[]> {
-  const { workerId } = await person(db, username)
+  const { workerId } = await workerNamed(db, username)
   const rows = await db.rows<{ change: number; state: string }>(sql`
     select change, state from identity_changes where worker_id = ${workerId} order by change`)
   return rows.map(({ change, state }) => `${change} ${state}`)
@@ -92,7 +92,7 @@ test('an end in the past, or too far ahead, is unusable', async () => {
 test('an expired verification is verified again through pending', async () => {
   await register(db, [line({ username: 'expiring' })])
   await moved('expiring', verify(day('2026-06-01')))
-  const { identity } = await person(db, 'expiring')
+  const { identity } = await workerNamed(db, 'expiring')
   assert.equal(identityAt(identity, day('2026-05-31')), 'verified')
   assert.equal(identityAt(identity, day('2026-06-01')), 'expired')
   const again = await moved('expiring', verify(day('2027-06-01')), day('2026-06-02'))
@@ -119,7 +119,7 @@ test('20 concurrent moves of one worker run one after the other, and their rows 
     history.map((row) => Number(row.split(' ')[0])),
     history.map((_, i) => i + 1),
   )
-  assert.equal((await person(db, 'crowd')).identity?.state, history.at(-1)?.split(' ')[1])
+  assert.equal((await workerNamed(db, 'crowd')).identity?.state, history.at(-1)?.split(' ')[1])
 })
 
 test('an import verifies only workers without any verification', async () => {

@@ -63,14 +63,14 @@ export async function recordIdentityMove(
  */
 export async function verifyFirst(
   tx: Tx,
-  people: readonly { workerId: string; until: Date }[],
+  workers: readonly { workerId: string; until: Date }[],
   { by, at }: Attribution,
 ): Promise<string[]> {
-  if (people.length === 0) return []
-  const workerIds = people.map(({ workerId }) => workerId)
+  if (workers.length === 0) return []
+  const workerIds = workers.map(({ workerId }) => workerId)
   await lockWorkers(tx, workerIds)
   const known = new Set((await findIdentities(tx, workerIds)).map((row) => row.workerId))
-  const fresh = people.filter(({ workerId }) => !known.has(workerId))
+  const fresh = workers.filter(({ workerId }) => !known.has(workerId))
   if (fresh.length === 0) return []
   const changes = fresh.flatMap(({ workerId, until }) => [
     { workerId, change: 1, state: 'pending' as const, verifiedUntil: null },

@@ -39,7 +39,7 @@ export async function findWorkerHistory(db: Queryable, workerId: string): Promis
         order by i.change), '[]')
         from identity_changes i where i.worker_id = w.id) as "identityChanges"
     from workers w where w.id = ${workerId}`)
-  if (row === undefined) throw new Error('a person without a row')
+  if (row === undefined) throw new Error('the worker has no row')
   return row
 }
 

@@ -40,17 +40,17 @@ export interface WorkerProfile {
 /** Inserts profiles, or replaces them completely. */
 export async function writeProfiles(
   tx: Tx,
-  people: readonly WorkerProfile[],
+  workers: readonly WorkerProfile[],
   at: Date,
 ): Promise<void> {
-  const column = <Name extends keyof Profile>(name: Name) => people.map((p) => p.profile[name])
-  const workerIds = people.map((person) => person.workerId)
+  const column = <Name extends keyof Profile>(name: Name) => workers.map((w) => w.profile[name])
+  const workerIds = workers.map((worker) => worker.workerId)
   await tx.run(sql`
     insert into profiles (worker_id, username, username_sha256, display_name, title, bio,
       avatar_url, member_since, updated_at)
     select worker_id, username, digest, display_name, title, bio, avatar_url, member_since, ${at}
     from unnest(${workerIds}::uuid[], ${column('username')}::text[],
-      ${people.map(({ profile }) => usernameDigest(profile.username))}::bytea[],
+      ${workers.map(({ profile }) => usernameDigest(profile.username))}::bytea[],
       ${column('displayName')}::text[], ${column('title')}::text[], ${column('bio')}::text[],
       ${column('avatarUrl')}::text[], ${column('memberSince')}::text[])
       as new(worker_id, username, digest, display_name, title, bio, avatar_url, member_since)
@@ -63,14 +63,14 @@ export async function writeProfiles(
 /** Replaces all skills in the profiles of these workers. */
 export async function writeSkills(
   tx: Tx,
-  people: readonly { workerId: string; skills: readonly ProfileSkill[] }[],
+  workers: readonly { workerId: string; skills: readonly ProfileSkill[] }[],
 ): Promise<void> {
-  const rows = people.flatMap(({ workerId, skills }) =>
+  const rows = workers.flatMap(({ workerId, skills }) =>
     skills.map((skill, i) => ({ workerId, ...skill, place: i + 1 })),
   )
   await tx.run(sql`
     delete from profile_skills
-    where worker_id = any(${people.map((person) => person.workerId)}::uuid[])`)
+    where worker_id = any(${workers.map((worker) => worker.workerId)}::uuid[])`)
   if (rows.length === 0) return
   const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((r) => r[name])
   await tx.run(sql`

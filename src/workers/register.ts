@@ -19,8 +19,8 @@ import { takeUsernames, writeProfiles, writeSkills } from './profile-store.ts'
 import type { Registration } from './registration.ts'
 import {
   completeOnboarding,
+  deleteNewWorkers,
   findWorkers,
-  forgetNewWorkers,
   insertWorkers,
   lockWorkersByName,
   type Worker,
@@ -31,7 +31,7 @@ export type Registered =
   | { refused: Fault }
 
 const taken: Registered = {
-  refused: { field: 'username', reason: 'is taken by another person' },
+  refused: { field: 'username', reason: 'is taken by another worker' },
 }
 
 /** Registers or edits workers. Returns one answer for each registration, in order. */
@@ -152,7 +152,7 @@ async function createWorkers(
   const workers = fresh.filter(({ workerId }) => inserted.has(workerId))
   const named = await takeUsernames(tx, workers, at)
   const nameless = [...inserted].filter((workerId) => !named.has(workerId))
-  if (nameless.length > 0) await forgetNewWorkers(tx, nameless)
+  if (nameless.length > 0) await deleteNewWorkers(tx, nameless)
   const created = workers.filter(({ workerId }) => named.has(workerId))
   await writeProfiles(tx, created, at)
   const skilled = created.filter(({ profile }) => profile.skills.length > 0)

@@ -181,7 +181,7 @@ export async function insertWorkers(
 }
 
 /** Deletes workers that this transaction inserted and that no other table refers to yet. */
-export async function forgetNewWorkers(tx: Tx, workerIds: readonly string[]): Promise<void> {
+export async function deleteNewWorkers(tx: Tx, workerIds: readonly string[]): Promise<void> {
   await tx.run(sql`delete from workers where id = any(${workerIds}::uuid[])`)
 }
 

@@ -47,13 +47,13 @@ export function register(
   return db.transaction((tx) => registerOrEditWorkers(tx, registrations, { by: 'test', at }))
 }
 
-export async function person(db: Queryable, username: string): Promise<Worker> {
+export async function workerNamed(db: Queryable, username: string): Promise<Worker> {
   const [found] = await findWorkers(db, { usernames: [username] })
   assert.ok(found !== undefined, `no worker has the username ${username}`)
   return found
 }
 
-export function changeConsent(
+export function setConsent(
   db: Db,
   username: string,
   request: ConsentRequest & Attribution,
