@@ -11,7 +11,7 @@ const allowed: Record<string, readonly string[]> = {
   audit: ['platform'],
   access: ['platform', 'audit'],
   credits: ['platform', 'audit'],
-  x402: ['platform'],
+  x402: ['platform', 'audit'],
   accounts: ['platform', 'audit'],
   webhooks: ['platform', 'audit'],
   'agent-decisions': ['platform'],

@@ -5,6 +5,7 @@
 import { InvalidArgumentError } from 'commander'
 import { allowedNetworksMax, networkText } from '../access/allowed-from.ts'
 import { parseEmail } from '../accounts/email.ts'
+import { isMonth } from '../credits/months.ts'
 import { dayOf, instantOf } from '../platform/instant.ts'
 import { faultOfText } from '../workers/profile.ts'
 import { usernamePattern } from '../workers/username.ts'
@@ -113,6 +114,11 @@ export function parseCredits(text: string): number {
 /** Parses the start of a day in UTC. */
 export function parseDay(text: string): Date {
   return dayOf(text) ?? invalid('Use a day in UTC, such as 2026-05-14.')
+}
+
+/** Parses a month in UTC, such as `2026-05`. */
+export function parseMonth(text: string): string {
+  return isMonth(text) ? text : invalid('Use a month, such as 2026-05.')
 }
 
 /** Parses the start of a day in UTC, or a time with its zone. Seconds may be left out. */

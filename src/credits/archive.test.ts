@@ -12,9 +12,9 @@ import { newKey, type TestKey } from '../../test/support/build/keys.ts'
 import { untilItWaits } from '../../test/support/fault/in-turn.ts'
 import fc from '../../test/support/oracle/fc.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
-import { type Db, type Queryable, sql } from '../platform/db/db.ts'
+import { type Db, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
-import { type Archiving, archiveFault, archiveMonth, makeCreditMonths } from './archive.ts'
+import { archiveFault, archiveMonth, makeCreditMonths } from './archive.ts'
 import { readArchiveFile } from './archive-file.ts'
 import { findArchivedSumsOf, findArchives } from './archive-store.ts'
 import { auditBooks } from './audit-books.ts'
@@ -60,12 +60,21 @@ const inPartition = (month: string) => `credit_entries_${month.replace('-', '_')
 const brokenBooks = async (db: Db, fromStart: boolean) =>
   (await auditBooks(db, { now, fromStart })).broken
 
-function archive(db: Db, month: string, over: Partial<Archiving> = {}) {
+async function archive(db: Db, month: string, at = now) {
   const path = join(folder, `${month}-${++requests}.ndjson`)
-  const archiving = { month, path, now, record: () => Promise.resolve(), ...over }
-  return db
-    .transaction((tx) => archiveMonth(tx, archiving))
-    .then((archived) => ({ ...archived, path: archiving.path }))
+  return { ...(await archiveMonth(contextAt(db, at), { month, path })), path }
+}
+
+/** The same database, whose transactions run `hook` before they drop the entries of a month. */
+function beforeDrop(db: Db, hook: () => Promise<void>): Db {
+  const hooked = (tx: Tx): Tx => ({
+    ...tx,
+    async run(statement) {
+      if (statement.text.includes('drop_credit_month')) await hook()
+      return tx.run(statement)
+    },
+  })
+  return { ...db, transaction: (work) => db.transaction((tx) => work(hooked(tx))) }
 }
 
 test('a charge is entered in the partition of its month; this month and the next three have one', async () => {
@@ -250,11 +259,11 @@ test('a month is archived once, at the earliest two days after its end, and only
   await brokenBooks(db, true)
   const from = settledFrom('2026-01')
   assert.equal(from.toISOString(), '2026-02-03T00:00:00.000Z')
-  const early = await archive(db, '2026-01', { now: new Date(from.getTime() - 1) })
+  const early = await archive(db, '2026-01', new Date(from.getTime() - 1))
   assert.equal(early.outcome, 'too early')
   assert.equal(existsSync(early.path), false)
   assert.equal((await archive(db, '2025-12')).outcome, 'empty')
-  assert.equal((await archive(db, '2026-01', { now: from })).outcome, 'archived')
+  assert.equal((await archive(db, '2026-01', from)).outcome, 'archived')
   assert.equal((await archive(db, '2026-01')).outcome, 'archived before')
 })
 
@@ -263,8 +272,8 @@ test('an interrupted archive leaves the ledger unchanged, and the next attempt a
   const key = await newKey(db, { credits: 10 })
   const reference = await charge(db, key, '2026-01')
   await brokenBooks(db, true)
-  const record = () => Promise.reject(new Error('killed'))
-  await assert.rejects(archive(db, '2026-01', { record }), /killed/)
+  const killed = beforeDrop(db, () => Promise.reject(new Error('killed')))
+  await assert.rejects(archive(killed, '2026-01'), /killed/)
   assert.notEqual(await partitionOf(db, reference), undefined)
   assert.deepEqual(await findArchives(db), [])
   assert.deepEqual(await brokenBooks(db, true), [])
@@ -296,12 +305,12 @@ test('a late charge refuses the archive of its month, and charges of the current
   await makeCreditMonths(db, now)
   await brokenBooks(db, true)
   let late: Promise<string> | undefined
-  const record = async (): Promise<void> => {
+  const delayed = beforeDrop(db, async () => {
     await charge(db, other, thisMonth)
     late = charge(db, key, '2026-01')
     await untilItWaits(db, late)
-  }
-  await assert.rejects(archive(db, '2026-01', { record }), UnavailableError)
+  })
+  await assert.rejects(archive(delayed, '2026-01'), UnavailableError)
   assert.equal(await partitionOf(db, (await late) ?? ''), inPartition('2026-01'))
   assert.equal((await archive(db, '2026-01')).outcome, 'not audited')
   assert.deepEqual(await brokenBooks(db, false), [])

@@ -8,6 +8,9 @@
  * Crash: before the commit only the file exists, and it can be removed. After the commit the file
  * is on disk under its name.
  */
+import { rm } from 'node:fs/promises'
+import type { ActionContext } from '../audit/action.ts'
+import { recordAction } from '../audit/record.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { type ReadArchive, writeArchiveFile } from './archive-file.ts'
 import {
@@ -57,45 +60,44 @@ export type Archived =
   /** An audit has not yet covered every entry of this account. */
   | { outcome: 'not audited'; accountId: string }
 
-export interface Archiving {
-  month: string
-  /**
-   * Path of a file that does not exist yet. The file is complete and on disk before the transaction
-   * commits.
-   */
-  path: string
-  now: Date
-  /**
-   * Called before the entries are removed. From the removal until the end of the transaction no
-   * process can enter anything.
-   */
-  record(archive: Archive): Promise<unknown>
-}
-
-/** Archives a month. Only entries covered by a sound audit leave the ledger. */
-export async function archiveMonth(
-  tx: Tx,
-  { month, path, now, record }: Archiving,
+/**
+ * Archives a month into a new file at `path`. Only entries covered by a sound audit leave the
+ * ledger. The file is on disk before the transaction commits. If the month is not audited, the file
+ * is removed again.
+ *
+ * The audit entry is recorded before the entries are dropped: from there to the commit, no process
+ * can enter anything.
+ */
+export function archiveMonth(
+  { db, actor, clock }: ActionContext,
+  { month, path }: { month: string; path: string },
 ): Promise<Archived> {
-  const from = settledFrom(month)
-  if (now < from) return { outcome: 'too early', from }
-  if ((await findArchives(tx)).some((archive) => archive.month === month))
-    return { outcome: 'archived before' }
-  await makeCreditMonth(tx, month, null)
-  await lockCreditMonth(tx, month)
-  const [any] = await findEntriesOfMonth(tx, month, { after: '', limit: 1 })
-  if (any === undefined) return { outcome: 'empty' }
-  const { sums, sha256: fileSha256 } = await writeArchiveFile(path, month, pagesOf(tx, month))
-  const accounts = [...sums.accounts.values()]
-  const [unaudited] = await findUnaudited(tx, accounts)
-  if (unaudited !== undefined) return { outcome: 'not audited', accountId: unaudited }
-  const { entries, delta } = sums
-  const archive = { month, entries, delta, fileSha256, archivedAt: now }
-  await insertArchive(tx, archive)
-  await insertArchivedSums(tx, month, accounts)
-  await record(archive)
-  await dropCreditMonth(tx, month)
-  return { outcome: 'archived', archive }
+  return db.transaction(async (tx) => {
+    const now = clock()
+    const from = settledFrom(month)
+    if (now < from) return { outcome: 'too early', from }
+    if ((await findArchives(tx)).some((archive) => archive.month === month))
+      return { outcome: 'archived before' }
+    await makeCreditMonth(tx, month, null)
+    await lockCreditMonth(tx, month)
+    const [any] = await findEntriesOfMonth(tx, month, { after: '', limit: 1 })
+    if (any === undefined) return { outcome: 'empty' }
+    const { sums, sha256: fileSha256 } = await writeArchiveFile(path, month, pagesOf(tx, month))
+    const accounts = [...sums.accounts.values()]
+    const [unaudited] = await findUnaudited(tx, accounts)
+    if (unaudited !== undefined) {
+      await rm(path)
+      return { outcome: 'not audited', accountId: unaudited }
+    }
+    const { entries, delta } = sums
+    const archive = { month, entries, delta, fileSha256, archivedAt: now }
+    await insertArchive(tx, archive)
+    await insertArchivedSums(tx, month, accounts)
+    const details = { month, entries, sha256: fileSha256.toString('hex') }
+    await recordAction(tx, { action: 'credits.archived', subjects: [], details, actor }, now)
+    await dropCreditMonth(tx, month)
+    return { outcome: 'archived', archive }
+  })
 }
 
 const pageRows = 5_000

@@ -240,7 +240,7 @@ test('a month is archived to a file by command; audit verifies the file, and usa
   )
   const archived = await report('credits', 'archive', '2026-01', '--out', out)
   assert.deepEqual([archived.entries, archived.credits], [1, 4])
-  assert.match(await refused(2, 'credits', 'archive', '2026-01', '--out', out), /is there already/)
+  assert.match(await refused(2, 'credits', 'archive', '2026-01', '--out', out), /exists already/)
   assert.match(
     await refused(1, 'credits', 'archive', '2026-01', '--out', `${out}.2`),
     /archived already/,
@@ -259,7 +259,7 @@ test('a month is archived to a file by command; audit verifies the file, and usa
   )
   const verified = await run(['credits', 'audit', '--archive', out])
   assert.equal(verified.code, 0)
-  assert.match(verified.out, /^2026-01 {2}archived: 1 entries, 4 credits, its file is verified$/m)
+  assert.match(verified.out, /^2026-01 {2}archived: 1 entry, 4 credits, its file is verified$/m)
   appendFileSync(out, '\n')
   const changed = await run(['credits', 'audit', '--archive', out])
   assert.equal(changed.code, 1)

@@ -55,7 +55,7 @@ const report = async (...args: string[]) => {
 
 test('without payments: lists are empty, the CSV has only its header, and no payment is unresolved', async () => {
   assert.deepEqual(await report('list'), { code: 0, ok: true, payments: [] })
-  assert.deepEqual(await report('attention'), { code: 0, ok: true, payments: [] })
+  assert.deepEqual(await report('unresolved'), { code: 0, ok: true, payments: [] })
   const { out } = await command.run(['payments', 'revenue', '--csv'])
   assert.equal(out, 'day,endpoint,chain,payments,amount\n')
 })
@@ -76,8 +76,8 @@ test('payments are listed by state, revenue by day, and payments left open for t
   await settling('candidate_lookup', minutesAgo(1))
 
   const found = { txHash: hex(32), now: minutesAgo(1_500), durably: true, isFound: true }
-  const unserved = await settling('score_lookup', minutesAgo(2_000))
-  await markSettled(db, unserved, found)
+  const undelivered = await settling('score_lookup', minutesAgo(2_000))
+  await markSettled(db, undelivered, found)
 
   assert.equal((await report('list')).payments.length, 8)
   const sums = (await report('states')).states.map(
@@ -89,10 +89,10 @@ test('payments are listed by state, revenue by day, and payments left open for t
     ['settling', 1, '10000'],
     ['unknown', 1, '10000'],
   ])
-  const { payments } = await report('unserved')
+  const { payments } = await report('undelivered')
   assert.deepEqual(
     payments.map(({ id }: { id: string }) => id),
-    [unserved],
+    [undelivered],
   )
   const [{ payer }] = payments
   assert.equal(
@@ -108,13 +108,13 @@ test('payments are listed by state, revenue by day, and payments left open for t
   ])
   const { out } = await command.run(['payments', 'revenue', '--since', day, '--csv'])
   assert.equal(out.split('\n')[2], `${day},score_lookup,84532,3,30000`)
-  const attention = await report('attention')
-  assert.equal(attention.code, 1)
+  const unresolved = await report('unresolved')
+  assert.equal(unresolved.code, 1)
   assert.deepEqual(
-    attention.payments.map(({ id }: { id: string }) => id),
+    unresolved.payments.map(({ id }: { id: string }) => id),
     [open],
   )
-  const { out: text } = await command.run(['payments', 'attention'])
+  const { out: text } = await command.run(['payments', 'unresolved'])
   assert.match(text, /X402_RPC_URL/)
 })
 
@@ -168,8 +168,8 @@ test('the operator closes an unresolved payment once, as paid or not paid, and t
     'settling',
     'settling',
   ])
-  const unserved = (await report('unserved')).payments.map(({ id }: { id: string }) => id)
-  assert.ok(unserved.includes(paid))
+  const undelivered = (await report('undelivered')).payments.map(({ id }: { id: string }) => id)
+  assert.ok(undelivered.includes(paid))
   const { out } = await command.run(['audit', 'list', '--json'])
   const told = JSON.parse(out)
     .entries.filter(({ action }: { action: string }) => action === 'payments.closed')

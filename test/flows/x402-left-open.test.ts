@@ -9,7 +9,7 @@ import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import type { Db, Statement } from '../../src/platform/db/db.ts'
 import { setTimeoutMultiplier } from '../../src/platform/deadlines.ts'
 import { refuse, UnavailableError } from '../../src/platform/http/errors.ts'
-import { listUnserved } from '../../src/x402/settlement/reports-store.ts'
+import { listUndelivered } from '../../src/x402/settlement/reports-store.ts'
 import { base64Json, payloadV1, signAuthorization } from '../support/build/payments.ts'
 import { assertPending, startFaultyLoop } from '../support/fault/faulty-loop.ts'
 import {
@@ -118,11 +118,11 @@ chainTest(
     gate.resolve()
     await again.close()
     assert.equal(await stateOf(header), 'settled')
-    assert.equal(await unserved(), 1)
+    assert.equal(await undelivered(), 1)
     await leaveWhileReading(header)
-    assert.equal(await unserved(), 1, 'it was read for nobody')
+    assert.equal(await undelivered(), 1, 'it was read for nobody')
     assertPaid(await pay(twin, header))
-    assert.equal(await unserved(), 0)
+    assert.equal(await undelivered(), 0)
   },
 )
 
@@ -284,14 +284,14 @@ chainTest(
       await leaveOnce(ending, { header, begun: settled.promise })
       const closed = ending.close()
       assert.equal(await stateOf(header), 'settling')
-      assert.equal(await unserved(), 0)
+      assert.equal(await undelivered(), 0)
       facilitator.onSettled = undefined
       gate.resolve()
       await closed
       assert.equal(await stateOf(header), 'settled')
-      assert.equal(await unserved(), 1)
+      assert.equal(await undelivered(), 1)
       assertPaid(await pay(twin, header))
-      assert.equal(await unserved(), 0)
+      assert.equal(await undelivered(), 0)
       assert.equal(await loop.spent(wallet), 10_000)
     }
   },
@@ -476,15 +476,15 @@ chainTest(
         await pay(server, unpaid),
         'invalid_exact_evm_payload_authorization_valid_before',
       )
-      assert.equal(await unserved(), 1)
+      assert.equal(await undelivered(), 1)
       assertPaid(await pay(server, paid))
-      assert.equal(await unserved(), 0)
+      assert.equal(await undelivered(), 0)
     })
     assert.equal(await loop.spent(payer), 10_000)
     assert.equal(await loop.spent(other), 0)
   },
 )
 
-async function unserved(): Promise<number> {
-  return (await listUnserved(loop.database.db, 10)).length
+async function undelivered(): Promise<number> {
+  return (await listUndelivered(loop.database.db, 10)).length
 }

@@ -45,7 +45,7 @@ export function listPayments(
 }
 
 /** Returns payments that may have been made and are not settled in the ledger, oldest first. */
-export function listUnsettled(
+export function listUnresolved(
   db: Queryable,
   { openSince, limit }: { openSince: Date; limit: number },
 ): Promise<ListedPayment[]> {
@@ -57,9 +57,9 @@ export function listUnsettled(
 
 /**
  * Returns payments that were found paid without a waiting caller and not requested again since:
- * perhaps never served. Newest first.
+ * perhaps never delivered. Newest first.
  */
-export function listUnserved(db: Queryable, limit: number): Promise<ListedPayment[]> {
+export function listUndelivered(db: Queryable, limit: number): Promise<ListedPayment[]> {
   return db.rows<ListedPayment>(sql`
     select ${listedColumns} from x402_payments where found_at is not null
     order by found_at desc limit ${limit}`)
