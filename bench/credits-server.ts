@@ -65,7 +65,7 @@ async function serve(order: CreditsServerOrder): Promise<void> {
     ...parts,
     authenticateSession: () => Promise.resolve(null),
     failedKeyLimits: limits,
-    missLimits: limits,
+    notFoundLimits: limits,
     trustedProxies: [],
     readiness: () => Promise.resolve({}),
     // Writes one line a request, as the service does, and discards it.

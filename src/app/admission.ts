@@ -31,7 +31,7 @@ export type Admission = Required<
     | 'metering'
     | 'payments'
     | 'failedKeyLimits'
-    | 'missLimits'
+    | 'notFoundLimits'
   >
 >
 
@@ -44,7 +44,7 @@ export interface AdmittingParts {
 }
 
 export function admitting({ config, db, log, clock, payments }: AdmittingParts): Admitting {
-  const { metering, prices, failedKeyLimits, missLimits, publicUrl } = config
+  const { metering, prices, failedKeyLimits, notFoundLimits, publicUrl } = config
   const peppers = () => peppersHere(config)
   const keys = openKeyAuthenticator({ db, peppers, clock })
   const credits = openCreditDesk({ db, prices, clock })
@@ -64,7 +64,7 @@ export function admitting({ config, db, log, clock, payments }: AdmittingParts):
       metering: metering ? credits : undefined,
       payments: metering ? payments : undefined,
       failedKeyLimits,
-      missLimits,
+      notFoundLimits,
     },
     admissionJobs: [
       { name: 'uses of API keys', everyMs: 30_000, run: () => keys.recordUses() },

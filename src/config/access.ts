@@ -70,7 +70,7 @@ export interface AccessConfig {
   prices: Prices
   /** For each API key and route. */
   keyLimits: CallLimits
-  missLimits: CallLimits
+  notFoundLimits: CallLimits
   failedKeyLimits: CallLimits
 }
 
@@ -85,7 +85,7 @@ export function readAccess(reading: Reading): AccessConfig {
       candidate_search: readOr('CREDITS_PER_CANDIDATE_SEARCH'),
     },
     keyLimits: { perMinute: readOr('KEY_CALLS_PER_MINUTE'), perDay: readOr('KEY_CALLS_PER_DAY') },
-    missLimits: forTheWholeDay(readOr('KEY_NOT_FOUND_PER_MINUTE')),
+    notFoundLimits: forTheWholeDay(readOr('KEY_NOT_FOUND_PER_MINUTE')),
     failedKeyLimits: forTheWholeDay(readOr('FAILED_KEYS_PER_MINUTE')),
   }
 }

@@ -21,7 +21,7 @@ import { errorTable, type Refusal, refuse } from '../platform/http/errors.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limit/limiter.ts'
 import { bucketName } from '../platform/rate-limit/window.ts'
 import type { RecentMap } from '../platform/recent-map.ts'
-import type { EndpointRoute, Exchange } from './exchange.ts'
+import type { EndpointRoute, RequestContext } from './request-context.ts'
 
 export interface AdmitParts {
   limiter: RateLimiter
@@ -30,13 +30,13 @@ export interface AdmitParts {
   /** Limits the invalid keys that one address may present. Beyond it the server answers 429. */
   failedKeyLimits: RateLimits
   /** Not-found limit: 404s of one key or of one x402 payer, over all routes. */
-  missLimits: RateLimits
+  notFoundLimits: RateLimits
   /**
    * The denied cache: for each full bucket, by `bucketName`, the time at which it has room again,
    * in milliseconds of the monotonic clock.
    */
-  spent: RecentMap<number>
-  network(exchange: Exchange): ClientNetwork
+  deniedUntil: RecentMap<number>
+  network(context: RequestContext): ClientNetwork
 }
 
 /**
@@ -60,21 +60,21 @@ export type HeadStart = (key: SeenKey, counted: Promise<RateVerdict>) => Promise
 export async function admit(
   edge: AdmitParts,
   route: EndpointRoute,
-  exchange: Exchange,
+  context: RequestContext,
   headStart: HeadStart = () => null,
 ): Promise<Admitted | Refusal> {
   const { policy } = route.endpoint
   if (policy.kind === 'open') return anonymous
-  if (policy.kind === 'session') return admitSession(edge, route, exchange)
-  if (policy.kind === 'page') return admitVisitor(edge, route, exchange, policy)
-  const { authorization } = exchange.request.headers
+  if (policy.kind === 'session') return admitSession(edge, route, context)
+  if (policy.kind === 'page') return admitVisitor(edge, route, context, policy)
+  const { authorization } = context.request.headers
   if (authorization !== undefined) {
-    const presented = { exchange, policy, authorization, headStart }
+    const presented = { context, policy, authorization, headStart }
     return admitKey(edge, route, presented)
   }
   if (policy.kind === 'keyed') return challenged('missing_api_key')
   if (policy.kind === 'paid') return anonymous
-  return (await rateProblem(edge, countedByAddress(edge, { route, exchange }, policy))) ?? anonymous
+  return (await rateProblem(edge, countedByAddress(edge, { route, context }, policy))) ?? anonymous
 }
 
 /**
@@ -84,39 +84,39 @@ export async function admit(
 async function admitSession(
   edge: AdmitParts,
   route: EndpointRoute,
-  exchange: Exchange,
+  context: RequestContext,
 ): Promise<Admitted | Refusal> {
-  const session = await edge.authenticateSession(exchange.request.headers.cookie)
+  const session = await edge.authenticateSession(context.request.headers.cookie)
   if (session === null) return refuse('session_required')
   const caller = { buckets: [{ key: session.sessionId, factor: 1 }] }
   const limits = { name: 'sessions', ...sessionLimits }
-  const refusal = await rateProblem(edge, { route, exchange, caller, limits })
+  const refusal = await rateProblem(edge, { route, context, caller, limits })
   return refusal ?? { key: null, session }
 }
 
-type Called = Pick<Counted, 'route' | 'exchange'>
+type Called = Pick<Counted, 'route' | 'context'>
 
 function countedByAddress(
   edge: Pick<AdmitParts, 'network'>,
-  { route, exchange }: Called,
+  { route, context }: Called,
   { anonymous }: Extract<Policy, { kind: 'optional-key' }>,
 ): Counted {
   const limits = { name: route.endpoint.operationId, ...anonymous }
-  return { route, exchange, caller: edge.network(exchange), limits }
+  return { route, context, caller: edge.network(context), limits }
 }
 
 /** A page is for anybody; a browser with a session is known by it. */
 async function admitVisitor(
   edge: AdmitParts,
   route: EndpointRoute,
-  exchange: Exchange,
+  context: RequestContext,
   policy: Extract<Policy, { kind: 'page' }>,
 ): Promise<Admitted | Refusal> {
-  const caller = edge.network(exchange)
+  const caller = edge.network(context)
   const limits = { name: route.endpoint.operationId, ...policy.limits }
-  const refusal = await rateProblem(edge, { route, exchange, caller, limits })
+  const refusal = await rateProblem(edge, { route, context, caller, limits })
   if (refusal !== null) return refusal
-  return { key: null, session: await edge.authenticateSession(exchange.request.headers.cookie) }
+  return { key: null, session: await edge.authenticateSession(context.request.headers.cookie) }
 }
 
 /**
@@ -125,17 +125,17 @@ async function admitVisitor(
  */
 function countedByKey(
   edge: Pick<AdmitParts, 'network'>,
-  { route, exchange, policy }: Called & Pick<Presented, 'policy'>,
+  { route, context, policy }: Called & Pick<Presented, 'policy'>,
   key: KeyRights,
 ): Counted {
   if (policy.kind === 'optional-key' && key.caller.environment === 'test')
-    return countedByAddress(edge, { route, exchange }, policy)
+    return countedByAddress(edge, { route, context }, policy)
   const limits = { name: route.endpoint.operationId, ...policy.limits }
-  return { route, exchange, caller: bucketOf(key), limits }
+  return { route, context, caller: bucketOf(key), limits }
 }
 
 interface Presented {
-  exchange: Exchange
+  context: RequestContext
   policy: Exclude<Policy, { kind: 'open' | 'session' | 'page' }>
   authorization: string
   headStart: HeadStart
@@ -150,18 +150,18 @@ interface Presented {
 async function admitKey(
   edge: AdmitParts,
   route: EndpointRoute,
-  { exchange, policy, authorization, headStart }: Presented,
+  { context, policy, authorization, headStart }: Presented,
 ): Promise<Admitted | Refusal> {
   const { operationId } = route.endpoint
   const count = (key: KeyRights): Promise<RateVerdict> => {
-    const { caller, limits } = countedByKey(edge, { route, exchange, policy }, key)
+    const { caller, limits } = countedByKey(edge, { route, context, policy }, key)
     return edge.limiter.take(caller, limits)
   }
   const early: { counted?: Promise<RateVerdict> } = {}
   const key = await edge.authenticate(authorization, {
-    address: edge.network(exchange).address,
+    address: edge.network(context).address,
     onSeen(seen) {
-      if (outOfPlace(policy, seen) !== null || !hasMissesLeft(edge, bucketOf(seen))) return null
+      if (outOfPlace(policy, seen) !== null || !hasNotFoundLeft(edge, bucketOf(seen))) return null
       const counted = count(seen)
       // If the request is rejected earlier, nothing awaits this promise.
       counted.catch(() => {})
@@ -169,18 +169,18 @@ async function admitKey(
       return waitMs(edge, bucketOf(seen), operationId) <= 0 ? headStart(seen, counted) : null
     },
   })
-  if (key === null) return invalidKey(edge, route, exchange)
+  if (key === null) return invalidKey(edge, route, context)
   const refusal = outOfPlace(policy, key)
   if (refusal !== null) return refusal
   // If the call was counted early, this was checked before. A call that is paid for must not be
   // rejected after the charge.
   if (early.counted === undefined) {
-    const spent = await spentMisses(edge, { route, exchange }, bucketOf(key))
-    if (spent !== null) return spent
+    const full = await notFoundProblem(edge, { route, context }, bucketOf(key))
+    if (full !== null) return full
   }
   const verdict = await (early.counted ?? count(key))
   if (!verdict.allowed) noteFull(edge, verdict)
-  return verdictProblem({ route, exchange }, verdict) ?? { key, session: null }
+  return verdictProblem({ route, context }, verdict) ?? { key, session: null }
 }
 
 function outOfPlace({ kind, scope }: Presented['policy'], key: KeyRights): Refusal | null {
@@ -189,25 +189,25 @@ function outOfPlace({ kind, scope }: Presented['policy'], key: KeyRights): Refus
   return kind === 'keyed' && key.caller.environment === 'test' ? refuse('test_key') : null
 }
 
-const misses = 'misses'
-const missesMessage = 'Too many of these requests found nothing.'
+const notFound = 'not found'
+const notFoundMessage = 'Too many of these requests found nothing.'
 
 /**
  * Returns the milliseconds until the caller has room in a limit that the denied cache knows to be
  * full. The result is 0 or less if there is room.
  */
 export function waitMs(
-  { spent }: Pick<AdmitParts, 'spent'>,
+  { deniedUntil }: Pick<AdmitParts, 'deniedUntil'>,
   { buckets }: ClientNetwork,
   limit: string,
 ): number {
-  const until = buckets.map((bucket) => spent.get(bucketName({ name: limit }, bucket)) ?? 0)
+  const until = buckets.map((bucket) => deniedUntil.get(bucketName({ name: limit }, bucket)) ?? 0)
   return Math.max(...until) - performance.now()
 }
 
-function noteFull({ spent }: Pick<AdmitParts, 'spent'>, { full }: RateVerdict): void {
+function noteFull({ deniedUntil }: Pick<AdmitParts, 'deniedUntil'>, { full }: RateVerdict): void {
   const now = performance.now()
-  for (const { name, freeMs } of full) spent.set(name, now + freeMs)
+  for (const { name, freeMs } of full) deniedUntil.set(name, now + freeMs)
 }
 
 /**
@@ -217,11 +217,11 @@ function noteFull({ spent }: Pick<AdmitParts, 'spent'>, { full }: RateVerdict): 
 async function invalidKey(
   edge: AdmitParts,
   route: EndpointRoute,
-  exchange: Exchange,
+  context: RequestContext,
 ): Promise<Refusal> {
   const limits = { name: 'failed keys', ...edge.failedKeyLimits }
-  const verdict = await edge.limiter.take(edge.network(exchange), limits)
-  return verdict.allowed ? challenged('invalid_api_key') : overLimit({ route, exchange }, verdict)
+  const verdict = await edge.limiter.take(edge.network(context), limits)
+  return verdict.allowed ? challenged('invalid_api_key') : overLimit({ route, context }, verdict)
 }
 
 export function challenged(refusal: 'missing_api_key' | 'invalid_api_key'): Refusal {
@@ -230,7 +230,7 @@ export function challenged(refusal: 'missing_api_key' | 'invalid_api_key'): Refu
 
 interface Counted {
   route: EndpointRoute
-  exchange: Exchange
+  context: RequestContext
   caller: ClientNetwork
   limits: { name: string } & RateLimits
 }
@@ -239,63 +239,66 @@ interface Counted {
  * Counts the call. Returns null and sets the RateLimit headers if the call is within its limits.
  */
 export async function rateProblem(
-  edge: Pick<AdmitParts, 'limiter' | 'spent'>,
-  { route, exchange, caller, limits }: Counted,
+  edge: Pick<AdmitParts, 'limiter' | 'deniedUntil'>,
+  { route, context, caller, limits }: Counted,
 ): Promise<Refusal | null> {
   const verdict = await edge.limiter.take(caller, limits)
   if (!verdict.allowed) noteFull(edge, verdict)
-  return verdictProblem({ route, exchange }, verdict)
+  return verdictProblem({ route, context }, verdict)
 }
 
 function verdictProblem(called: Called, verdict: RateVerdict): Refusal | null {
   if (!verdict.allowed) return overLimit(called, verdict)
-  called.exchange.headers = rateHeaders(verdict)
+  called.context.headers = rateHeaders(verdict)
   return null
 }
 
 /** Builds the 429. Its RateLimit headers describe the limit that is full. */
 function overLimit(
-  { route, exchange }: Called,
+  { route, context }: Called,
   verdict: RateVerdict,
   message: string = errorTable.rate_limited.message,
 ): Refusal {
   route.meter.rateLimited++
-  exchange.headers = rateHeaders(verdict)
+  context.headers = rateHeaders(verdict)
   const headers = { 'Retry-After': String(verdict.retryAfterSeconds) }
   return refuse('rate_limited', { message, headers })
 }
 
-type MissParts = Pick<AdmitParts, 'limiter' | 'missLimits' | 'spent'>
+type NotFoundParts = Pick<AdmitParts, 'limiter' | 'notFoundLimits' | 'deniedUntil'>
 
 /**
  * Counts a 404 against the caller's not-found limit. Returns the 429 to send instead once the limit
  * is used up, because even a 404 reveals that nothing exists there.
  */
-export async function missProblem(
-  edge: MissParts,
+export async function countNotFound(
+  edge: NotFoundParts,
   called: Called,
   caller: ClientNetwork,
 ): Promise<Refusal | null> {
-  const verdict = await edge.limiter.take(caller, { name: misses, ...edge.missLimits })
+  const verdict = await edge.limiter.take(caller, { name: notFound, ...edge.notFoundLimits })
   if (verdict.allowed) return null
   noteFull(edge, verdict)
-  return overLimit(called, verdict, missesMessage)
+  return overLimit(called, verdict, notFoundMessage)
 }
 
 /**
  * Returns a 429 if the denied cache knows the not-found limit to be full. A call within the limit
  * counts nothing; if the bucket frees up at that moment, this call may be counted once.
  */
-export async function spentMisses(
-  edge: MissParts,
+export async function notFoundProblem(
+  edge: NotFoundParts,
   called: Called,
   caller: ClientNetwork,
 ): Promise<Refusal | null> {
-  return hasMissesLeft(edge, caller) ? null : missProblem(edge, called, caller)
+  return hasNotFoundLeft(edge, caller) ? null : countNotFound(edge, called, caller)
 }
 
-export function hasMissesLeft(edge: Pick<AdmitParts, 'spent'>, caller: ClientNetwork): boolean {
-  return waitMs(edge, caller, misses) <= 0
+export function hasNotFoundLeft(
+  edge: Pick<AdmitParts, 'deniedUntil'>,
+  caller: ClientNetwork,
+): boolean {
+  return waitMs(edge, caller, notFound) <= 0
 }
 
 export function bucketOf({ caller }: KeyRights): ClientNetwork {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { trackConnections } from './connections.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 
 /**
  * Opens a connection on which `bytes` bytes are queued, and returns a function that runs the check
@@ -15,7 +15,7 @@ function watched(t: TestContext, { bytes, readTimeoutMs }: Record<string, number
   const socket = { bytesWritten: bytes as number, writableLength: bytes as number, cut: false }
   const destroy = () => void (socket.cut = true)
   const connection = { socket: Object.assign(socket, { destroy }) as unknown as Socket }
-  const watch = () => connections.watch({ connection } as unknown as Exchange)
+  const watch = () => connections.watch({ connection } as unknown as RequestContext)
   watch()
   return { socket, watch, look: () => t.mock.timers.tick(1) }
 }

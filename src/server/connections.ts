@@ -7,21 +7,21 @@ import type { Socket } from 'node:net'
 import { isWithin, parseAddress } from '../platform/http/networks.ts'
 import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
 import { clientNetwork, type TrustedProxies } from './client-network.ts'
-import type { Client, Connection, Exchange, Trace } from './exchange.ts'
+import type { Client, Connection, RequestContext, Trace } from './request-context.ts'
 
 export interface Connections {
   /** Registers an accepted connection. Closes it at once if its address has too many. */
   opened: (socket: Socket) => void
   of: (socket: Socket) => Connection
   /** The client of a request: the peer, or the client that a trusted proxy forwards for. */
-  network: (exchange: Exchange) => ClientNetwork
-  clientDigest: (trace: Trace | Exchange) => string
-  lane: (exchange: Exchange) => string
+  network: (context: RequestContext) => ClientNetwork
+  clientDigest: (trace: Trace | RequestContext) => string
+  lane: (context: RequestContext) => string
   /**
    * Starts a read deadline for a connection that did not take its whole response. The connection is
    * closed at the deadline.
    */
-  watch: (exchange: Exchange) => void
+  watch: (context: RequestContext) => void
   count: () => number
   refused: () => number
   stop: () => void
@@ -98,7 +98,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     return { forwardedFor, network, digest, lane: laneOf(network, digest) }
   }
 
-  function clientOf({ connection, request }: Exchange): Client {
+  function clientOf({ connection, request }: RequestContext): Client {
     if (!connection.proxy) return connection.peer
     const forwardedFor = forwardedForOf(request)
     if (connection.client.forwardedFor !== forwardedFor)
@@ -127,10 +127,10 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
   return {
     opened,
     of: stateOf,
-    network: (exchange) => clientOf(exchange).network,
+    network: (context) => clientOf(context).network,
     clientDigest: (trace) =>
       'request' in trace ? clientOf(trace).digest : trace.connection.peer.digest,
-    lane: (exchange) => clientOf(exchange).lane,
+    lane: (context) => clientOf(context).lane,
     watch({ connection: { socket } }) {
       if (!slowReaders.has(socket)) expectRead(socket)
     },
@@ -140,7 +140,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
   }
 }
 
-function forwardedForOf({ headers }: Exchange['request']): string | undefined {
+function forwardedForOf({ headers }: RequestContext['request']): string | undefined {
   const forwardedFor = headers['x-forwarded-for']
   return Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor
 }

@@ -118,7 +118,7 @@ test('200: a payer is not held by the full limits of another payer at the same a
   for (const limit of ['misses', 'calls']) {
     let payer = spender
     const edge = await startPaid({
-      ...(limit === 'misses' ? { missLimits: { perMinute: 2, perDay: 2 } } : { perMinute: 2 }),
+      ...(limit === 'misses' ? { notFoundLimits: { perMinute: 2, perDay: 2 } } : { perMinute: 2 }),
       payments: {
         answer: async ({ limit, read, mayTry }) => {
           const isFree = mayTry(payer)
@@ -145,7 +145,7 @@ test('429: the not-found limit counts a payer and its address, and then neither 
   const told: boolean[] = []
   let payer = `0x${'a'.repeat(40)}`
   const edge = await startPaid({
-    missLimits: { perMinute: 2, perDay: 2 },
+    notFoundLimits: { perMinute: 2, perDay: 2 },
     payments: {
       async answer({ mayTry, limit, read }) {
         told.push(mayTry(payer))

@@ -18,14 +18,14 @@ import {
   type Admitted,
   bucketOf,
   challenged,
-  hasMissesLeft,
-  missProblem,
+  countNotFound,
+  hasNotFoundLeft,
+  notFoundProblem,
   rateProblem,
-  spentMisses,
   waitMs,
 } from './admit.ts'
-import type { EndpointRoute, Exchange } from './exchange.ts'
 import { isRefusal, type Parameters } from './parameters.ts'
+import type { EndpointRoute, RequestContext } from './request-context.ts'
 import { isTooLate, turnOf } from './turn.ts'
 
 export interface PayParts extends AdmitParts {
@@ -37,7 +37,7 @@ export interface PayParts extends AdmitParts {
 
 export interface PaidCall {
   route: EndpointRoute
-  exchange: Exchange
+  context: RequestContext
   admitted: Admitted
   idempotencyKey: string | null
   /** Checked parameters. */
@@ -62,7 +62,7 @@ export async function answerAdmitted(edge: PayParts, call: PaidCall, work: Work)
       ? await answerMetered(edge, { ...call, key, meter: policy.meter }, work)
       : await work(key.caller)
   if (statusOf(answer) !== 404) return answer
-  return (await missProblem(edge, call, bucketOf(key))) ?? answer
+  return (await countNotFound(edge, call, bucketOf(key))) ?? answer
 }
 
 /**
@@ -73,13 +73,13 @@ async function answerKeyless(
   { policy, ...call }: PaidCall & { policy: PaidPolicy },
   work: Work,
 ): Promise<Answer> {
-  const { route, exchange, idempotencyKey, path, query } = call
+  const { route, context, idempotencyKey, path, query } = call
   const { path: pathTemplate, summary: description, operationId } = route.endpoint
   if (edge.payments === undefined) return challenged('missing_api_key')
   const limits = { name: operationId, ...policy.limits }
   // Wallets cost nothing, so a payer is limited by its network as well.
   const callerOf = (payer: string | null): ClientNetwork => {
-    const { buckets } = edge.network(exchange)
+    const { buckets } = edge.network(context)
     return { buckets: payer === null ? buckets : [{ key: payer, factor: 1 }, ...buckets] }
   }
   const readFor: { payer: string | null } = { payer: null }
@@ -89,29 +89,29 @@ async function answerKeyless(
     description,
     path,
     query,
-    headers: exchange.request.headers,
+    headers: context.request.headers,
     idempotencyKey,
     async read(address) {
       readFor.payer = address
       return ready(await work({ kind: 'payer', address }))
     },
     async isAwaited() {
-      await turnOf(exchange)
-      return !isTooLate(exchange)
+      await turnOf(context)
+      return !isTooLate(context)
     },
-    onSent: (failure) => void (exchange.failure = failure),
+    onSent: (failure) => void (context.failure = failure),
     mayTry(payer) {
       const caller = callerOf(payer)
-      return waitMs(edge, caller, operationId) <= 0 && hasMissesLeft(edge, caller)
+      return waitMs(edge, caller, operationId) <= 0 && hasNotFoundLeft(edge, caller)
     },
     async limit(payer) {
       const caller = callerOf(payer)
-      const spent = await spentMisses(edge, { route, exchange }, caller)
-      return spent ?? rateProblem(edge, { route, exchange, caller, limits })
+      const full = await notFoundProblem(edge, { route, context }, caller)
+      return full ?? rateProblem(edge, { route, context, caller, limits })
     },
   })
   if (statusOf(answer) !== 404) return answer
-  return (await missProblem(edge, call, callerOf(readFor.payer))) ?? answer
+  return (await countNotFound(edge, call, callerOf(readFor.payer))) ?? answer
 }
 
 interface MeteredByKey extends PaidCall {
@@ -121,7 +121,7 @@ interface MeteredByKey extends PaidCall {
 
 async function answerMetered(
   { metering }: PayParts,
-  { key, meter, exchange, ...call }: MeteredByKey,
+  { key, meter, context, ...call }: MeteredByKey,
   work: Work,
 ): Promise<Answer> {
   const { caller } = key
@@ -133,35 +133,35 @@ async function answerMetered(
   if (shortfall !== null) return shortfall
   const answer = ready(await work(caller))
   if (statusOf(answer) !== 200) return answer
-  await turnOf(exchange)
-  if (isTooLate(exchange)) return answer
+  await turnOf(context)
+  if (isTooLate(context)) return answer
   const { route } = call
-  return chargeFor(answer, { metering, route, exchange, caller, meter, provenFor: null, purchase })
+  return chargeFor(answer, { metering, route, context, caller, meter, provenFor: null, purchase })
 }
 
 interface Charging extends Omit<MeteredCall, 'operationId' | 'requestId' | 'begunAt'> {
   metering: Metering
   route: EndpointRoute
-  exchange: Exchange
+  context: RequestContext
 }
 
 async function chargeFor(
   answer: Answer,
-  { metering, route, exchange, ...asked }: Charging,
+  { metering, route, context, ...asked }: Charging,
 ): Promise<Answer> {
   const { operationId } = route.endpoint
-  const { requestId, startedAt } = exchange
+  const { requestId, startedAt } = context
   const begunAt = new Date(Date.now() - (performance.now() - startedAt))
   const metered = { ...asked, operationId, requestId, begunAt }
   const charge = await metering.charge(metered)
-  if (isTooLate(exchange)) metering.undo(metered)
+  if (isTooLate(context)) metering.undo(metered)
   return isRefusal(charge) ? charge : withCredits(answer, charge)
 }
 
 interface SeenCall {
   policy: PaidPolicy
   route: EndpointRoute
-  exchange: Exchange
+  context: RequestContext
   key: SeenKey
   counted: Promise<RateVerdict>
   read: Promise<Answer>
@@ -187,17 +187,17 @@ export function proveByCharge(
 
 async function chargeSeen(
   metering: Metering,
-  { key: { caller }, policy, route, exchange, counted, read }: SeenCall,
+  { key: { caller }, policy, route, context, counted, read }: SeenCall,
 ): Promise<Answer | null> {
   // A caller over its limit does not wait for the read.
   const verdict = await counted.catch(nullUnlessUnavailable)
   if (verdict === null || !verdict.allowed) return null
   const answer = await read.then(ready).catch(nullUnlessUnavailable)
   if (answer === null || statusOf(answer) !== 200) return null
-  await turnOf(exchange)
-  if (isTooLate(exchange)) return null
+  await turnOf(context)
+  if (isTooLate(context)) return null
   const { meter, scope: provenFor } = policy
-  const charging = { metering, route, exchange, caller, meter, provenFor, purchase: null }
+  const charging = { metering, route, context, caller, meter, provenFor, purchase: null }
   const paid = await chargeFor(answer, charging).catch(nullUnlessUnavailable)
   return paid !== null && statusOf(paid) === 200 ? paid : null
 }
@@ -207,7 +207,7 @@ function nullUnlessUnavailable(error: unknown): null {
   return null
 }
 
-function purchaseOf({ route, idempotencyKey, path, query, body }: Omit<PaidCall, 'exchange'>) {
+function purchaseOf({ route, idempotencyKey, path, query, body }: Omit<PaidCall, 'context'>) {
   if (idempotencyKey === null) return null
   const { operationId } = route.endpoint
   const said = body instanceof Uint8Array ? sha256Hex(body) : (body ?? undefined)

@@ -179,7 +179,7 @@ test('200: a paid call is not rejected if the not-found limit of its key fills u
   const { authenticate } = lookingUp()
   const edge = await startPaid({
     authenticate,
-    missLimits: { perMinute: 1, perDay: 1 },
+    notFoundLimits: { perMinute: 1, perDay: 1 },
     metering: {
       ...metering,
       async charge(call) {

@@ -10,8 +10,8 @@ import {
   UnavailableError,
 } from '../platform/http/errors.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
-import type { Route } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
+import type { Route } from './request-context.ts'
 
 export interface RenderedRefusal {
   status: number

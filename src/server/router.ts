@@ -6,9 +6,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import findMyWay from 'find-my-way'
 import type { Answer } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
-import type { Exchange, Route } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 import type { Parameters } from './parameters.ts'
+import type { RequestContext, Route } from './request-context.ts'
 import { answersHead, type PathRoutes, routerPath } from './routes.ts'
 import { type Edge, serveAnswer, serveEndpoint, servePublic } from './serve.ts'
 
@@ -22,7 +22,7 @@ export interface RouterOptions {
   unmatched: Route
   /** Probes outside the contract. They are answered with any version header and under any load. */
   probes: readonly { route: Route; answer: () => Answer | Promise<Answer> }[]
-  open: (request: IncomingMessage, response: ServerResponse, route: Route) => Exchange
+  open: (request: IncomingMessage, response: ServerResponse, route: Route) => RequestContext
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse, path: Parameters) => void
@@ -40,8 +40,8 @@ export function createRouter(options: RouterOptions): Router {
   return (request, response) => {
     const match = found.find('GET', request.url ?? '')
     if (match === null) {
-      const exchange = open(request, response, unmatched)
-      servePublic(edge, exchange, () => edge.writer.answer(exchange, refuse('not_found')))
+      const context = open(request, response, unmatched)
+      servePublic(edge, context, () => edge.writer.answer(context, refuse('not_found')))
     } else match.handler(request, response, match.params, undefined, {})
   }
 }
@@ -69,9 +69,9 @@ function pathHandlers({ edge, sets, open }: RouterOptions, path: PathRoutes): Pa
     ? []
     : ['Access-Control-Allow-Methods', path.allow, ...sets.preflight]
   methods.set('OPTIONS', (request, response) => {
-    const exchange = open(request, response, path.other)
+    const context = open(request, response, path.other)
     const headers = ['Allow', path.allow, ...granted]
-    servePublic(edge, exchange, () => edge.writer.empty(exchange, headers))
+    servePublic(edge, context, () => edge.writer.empty(context, headers))
   })
   return { methods, other: wrongMethod({ edge, open }, path.other, path.allow) }
 }
@@ -97,7 +97,7 @@ function wrongMethod(
 ): Handler {
   const refusal = refuse('method_not_allowed', { headers: { Allow: allow } })
   return (request, response) => {
-    const exchange = open(request, response, route)
-    servePublic(edge, exchange, () => edge.writer.answer(exchange, refusal))
+    const context = open(request, response, route)
+    servePublic(edge, context, () => edge.writer.answer(context, refusal))
   }
 }

@@ -4,8 +4,8 @@
  */
 import type { Endpoint } from '../platform/http/endpoint.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
-import type { EndpointRoute, Route } from './exchange.ts'
 import { parameterCheck } from './parameters.ts'
+import type { EndpointRoute, Route } from './request-context.ts'
 
 export interface PathRoutes {
   /** As declared, with `{name}`. */

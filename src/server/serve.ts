@@ -23,7 +23,6 @@ import { parseStrictJson } from '../platform/json/strict-json.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { type AdmitParts, type Admitted, admit, idempotencyKeyOf } from './admit.ts'
 import { type Body, type BodyReading, hasBody, readBody } from './body.ts'
-import type { EndpointRoute, Exchange } from './exchange.ts'
 import { type FormerOrigins, formerOriginOf } from './former-origins.ts'
 import { type Gate, retryAfterSeconds } from './gate.ts'
 import { mediaTypeFault } from './media-type.ts'
@@ -32,6 +31,7 @@ import { isRefusal, type Parameters, queryOf } from './parameters.ts'
 import { answerAdmitted, type PayParts, proveByCharge } from './pay.ts'
 import { parseQuery } from './query.ts'
 import { refusalOf } from './refusals.ts'
+import type { EndpointRoute, RequestContext } from './request-context.ts'
 import { isFromOwnOrigin } from './same-origin.ts'
 import { isTooLate } from './turn.ts'
 import type { Writer } from './write.ts'
@@ -49,9 +49,9 @@ export interface Edge extends AdmitParts, PayParts {
   gates: Gates
   bodies: OpenBodies
   /** Returns the lane in which the requests of a client wait. */
-  lane(exchange: Exchange): string
+  lane(context: RequestContext): string
   /** Requests that wait or are in progress, for their deadline and for the drain. */
-  pending: Set<Exchange>
+  pending: Set<RequestContext>
 }
 
 /**
@@ -64,22 +64,22 @@ export type Gates = Readonly<Record<Priority | 'payment', Gate>>
 export function serveEndpoint(
   edge: Edge,
   route: EndpointRoute,
-  exchange: Exchange,
+  context: RequestContext,
   path: Parameters,
 ): void {
   const { endpoint } = route
-  exchange.body = bodyReading(edge, endpoint, exchange)
-  serve(edge, exchange, gateOf(edge, endpoint, exchange), () =>
-    answerNow(edge, exchange, () => decide(edge, route, exchange, path)),
+  context.body = bodyReading(edge, endpoint, context)
+  serve(edge, context, gateOf(edge, endpoint, context), () =>
+    answerNow(edge, context, () => decide(edge, route, context, path)),
   )
 }
 
 /**
  * Serves a response that needs no other part, such as a 404, with the priority of public documents.
  */
-export function servePublic(edge: Edge, exchange: Exchange, answer: () => void): void {
-  serve(edge, exchange, edge.gates.public, () => {
-    closeExchange(edge, exchange)
+export function servePublic(edge: Edge, context: RequestContext, answer: () => void): void {
+  serve(edge, context, edge.gates.public, () => {
+    closeRequest(edge, context)
     answer()
   })
 }
@@ -87,7 +87,7 @@ export function servePublic(edge: Edge, exchange: Exchange, answer: () => void):
 function gateOf(
   { gates }: Edge,
   { policy, priority }: Endpoint,
-  { request: { headers } }: Exchange,
+  { request: { headers } }: RequestContext,
 ): Gate {
   const paysOnTheSpot =
     policy.kind === 'paid' &&
@@ -97,14 +97,14 @@ function gateOf(
 }
 
 /** Reads the body while the request waits, so that a slow body never holds a slot. */
-function bodyReading(edge: Edge, { body }: Endpoint, exchange: Exchange): BodyReading | null {
-  const { request } = exchange
+function bodyReading(edge: Edge, { body }: Endpoint, context: RequestContext): BodyReading | null {
+  const { request } = context
   if (body === undefined) {
     // An unread body would take memory for as long as the request waits.
     if (hasBody(request)) request.resume()
     return null
   }
-  const room = { bytesMax: body.bytesMax, bodies: edge.bodies, network: edge.lane(exchange) }
+  const room = { bytesMax: body.bytesMax, bodies: edge.bodies, network: edge.lane(context) }
   const reading = readBody(request, room)
   if (!awaitsContinue(request)) reading.start()
   return reading
@@ -115,16 +115,16 @@ function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
 }
 
 /** Starts a request once its gate has room, or rejects it. */
-function serve(edge: Edge, exchange: Exchange, gate: Gate, start: () => void): void {
-  pass(edge, exchange, gate, {
+function serve(edge: Edge, context: RequestContext, gate: Gate, start: () => void): void {
+  pass(edge, context, gate, {
     start,
     refuse() {
-      closeExchange(edge, exchange)
-      write(edge, exchange, overloaded(exchange))
+      closeRequest(edge, context)
+      write(edge, context, overloaded(context))
     },
     gone() {
-      closeExchange(edge, exchange)
-      recordGone(edge, exchange)
+      closeRequest(edge, context)
+      recordGone(edge, context)
     },
   })
 }
@@ -136,16 +136,16 @@ interface Passing {
   gone(): void
 }
 
-function pass(edge: Edge, exchange: Exchange, gate: Gate, passing: Passing): void {
-  const { socket } = exchange.connection
+function pass(edge: Edge, context: RequestContext, gate: Gate, passing: Passing): void {
+  const { socket } = context.connection
   let isHeld = false
   const leave = (): void => {
-    exchange.place?.leave()
+    context.place?.leave()
     passing.gone()
   }
-  const place = gate.enter(edge.lane(exchange), {
+  const place = gate.enter(edge.lane(context), {
     start(started) {
-      exchange.place = started
+      context.place = started
       if (isHeld) socket.off('close', leave)
       passing.start()
     },
@@ -156,12 +156,12 @@ function pass(edge: Edge, exchange: Exchange, gate: Gate, passing: Passing): voi
   })
   isHeld = place.isWaiting()
   if (!isHeld) return
-  exchange.place = place
-  openExchange(edge, exchange)
+  context.place = place
+  openRequest(edge, context)
   socket.once('close', leave)
 }
 
-function overloaded({ route }: Exchange): Refusal {
+function overloaded({ route }: RequestContext): Refusal {
   route.meter.shed++
   const seconds = String(retryAfterSeconds(Math.random()))
   return refuse('overloaded', { headers: { 'Retry-After': seconds } })
@@ -169,16 +169,16 @@ function overloaded({ route }: Exchange): Refusal {
 
 function answerNow(
   edge: Edge,
-  exchange: Exchange,
+  context: RequestContext,
   decide: () => Answer | Promise<Answer | null>,
 ): void {
   let answer: Answer | Promise<Answer | null>
   try {
     answer = decide()
   } catch (error) {
-    answer = unexpected(edge, exchange, error)
+    answer = unexpected(edge, context, error)
   }
-  serveAnswer(edge, exchange, answer)
+  serveAnswer(edge, context, answer)
 }
 
 /**
@@ -187,59 +187,59 @@ function answerNow(
  */
 export function serveAnswer(
   edge: Edge,
-  exchange: Exchange,
+  context: RequestContext,
   answer: Answer | Promise<Answer | null>,
 ): void {
   if (answer instanceof Promise) {
-    void finish(edge, exchange, answer)
+    void finish(edge, context, answer)
     return
   }
-  closeExchange(edge, exchange)
-  write(edge, exchange, answer)
+  closeRequest(edge, context)
+  write(edge, context, answer)
 }
 
 /** Registers a request that takes more than this turn of the event loop. */
-function openExchange({ pending }: Edge, exchange: Exchange): void {
-  if (pending.has(exchange)) return
-  pending.add(exchange)
-  exchange.connection.latest = exchange
+function openRequest({ pending }: Edge, context: RequestContext): void {
+  if (pending.has(context)) return
+  pending.add(context)
+  context.connection.latest = context
 }
 
 /**
  * Frees everything that the request holds, before its response is written. A second call has no
  * effect.
  */
-export function closeExchange({ pending }: Pick<Edge, 'pending'>, exchange: Exchange): void {
-  const { connection, place, body } = exchange
-  pending.delete(exchange)
-  if (connection.latest === exchange) connection.latest = null
+export function closeRequest({ pending }: Pick<Edge, 'pending'>, context: RequestContext): void {
+  const { connection, place, body } = context
+  pending.delete(context)
+  if (connection.latest === context) connection.latest = null
   place?.leave()
   body?.release()
 }
 
-function write(edge: Edge, exchange: Exchange, answer: Answer): void {
+function write(edge: Edge, context: RequestContext, answer: Answer): void {
   try {
-    edge.writer.answer(exchange, answer)
+    edge.writer.answer(context, answer)
   } catch (error) {
-    edge.log.error('an answer could not be written', error, { requestId: exchange.requestId })
-    exchange.response.destroy()
+    edge.log.error('an answer could not be written', error, { requestId: context.requestId })
+    context.response.destroy()
   }
 }
 
 function decide(
   edge: Edge,
   route: EndpointRoute,
-  exchange: Exchange,
+  context: RequestContext,
   path: Parameters,
 ): Answer | Promise<Answer | null> {
   const { endpoint } = route
-  if (route.isSameOrigin && !isFromOwnOrigin(exchange.request, edge.origin))
+  if (route.isSameOrigin && !isFromOwnOrigin(context.request, edge.origin))
     return refuse('cross_origin')
-  const version = versionProblem(exchange)
+  const version = versionProblem(context)
   if (version !== null) return version
   // A public document is answered in this turn of the event loop.
   if (endpoint.policy.kind === 'open' && endpoint.body === undefined) {
-    const parameters = parametersOf(route, exchange, path)
+    const parameters = parametersOf(route, context, path)
     return isRefusal(parameters)
       ? parameters
       : endpoint.answer({
@@ -250,14 +250,14 @@ function decide(
           caller: anybody.caller,
           visitor: null,
           idempotencyKey: null,
-          requestId: exchange.requestId,
-          formerOrigin: formerOriginOf(edge.formerOrigins, exchange.request.headers.host),
+          requestId: context.requestId,
+          formerOrigin: formerOriginOf(edge.formerOrigins, context.request.headers.host),
         })
   }
-  return checked(edge, route, exchange, path)
+  return checked(edge, route, context, path)
 }
 
-function versionProblem({ request }: Exchange): Refusal | null {
+function versionProblem({ request }: RequestContext): Refusal | null {
   const version = request.headers[versionField]
   return version === undefined || version === interfaceVersion
     ? null
@@ -281,24 +281,24 @@ interface BodyRead {
 async function checked(
   edge: Edge,
   route: EndpointRoute,
-  exchange: Exchange,
+  context: RequestContext,
   path: Parameters,
 ): Promise<Answer | null> {
   const { endpoint } = route
   const { policy } = endpoint
 
   const readsBodyOfAnybody = policy.kind === 'open' || policy.kind === 'optional-key'
-  const visitor = policy.kind === 'page' ? visitorOf(edge, exchange) : null
-  const unsupported = readsBodyOfAnybody ? mediaTypeProblem(endpoint, exchange) : null
+  const visitor = policy.kind === 'page' ? visitorOf(edge, context) : null
+  const unsupported = readsBodyOfAnybody ? mediaTypeProblem(endpoint, context) : null
   if (unsupported !== null) return unsupported
 
   // Parsed here, checked at their places in the order.
-  const idempotencyKey = idempotencyKeyOf(endpoint, exchange.request)
-  const parameters = parametersOf(route, exchange, path)
-  const { requestId } = exchange
-  const formerOrigin = formerOriginOf(edge.formerOrigins, exchange.request.headers.host)
+  const idempotencyKey = idempotencyKeyOf(endpoint, context.request)
+  const parameters = parametersOf(route, context, path)
+  const { requestId } = context
+  const formerOrigin = formerOriginOf(edge.formerOrigins, context.request.headers.host)
   const early: { begun?: Promise<Answer>; paid?: Promise<Answer | null> | null } = {}
-  const admitted: Admitted | Refusal = await admit(edge, route, exchange, (key, counted) => {
+  const admitted: Admitted | Refusal = await admit(edge, route, context, (key, counted) => {
     if (policy.kind !== 'paid' || isMalformed(idempotencyKey) || isRefusal(parameters)) return null
     const { caller } = key
     const begun = begin(() =>
@@ -315,7 +315,7 @@ async function checked(
     early.begun = begun
     // A repeated purchase is not charged.
     if (idempotencyKey !== null) return null
-    early.paid = proveByCharge(edge, { policy, route, exchange, key, counted, read: begun })
+    early.paid = proveByCharge(edge, { policy, route, context, key, counted, read: begun })
     return early.paid?.then((paid) => paid !== null) ?? null
   })
   if (isRefusal(admitted)) return admitted
@@ -323,9 +323,9 @@ async function checked(
   if (paid != null) return paid
   if (isMalformed(idempotencyKey)) return idempotencyKey
 
-  const late = readsBodyOfAnybody ? null : mediaTypeProblem(endpoint, exchange)
+  const late = readsBodyOfAnybody ? null : mediaTypeProblem(endpoint, context)
   if (late !== null) return late
-  const read = await bodyOf(edge, route, exchange)
+  const read = await bodyOf(edge, route, context)
   if (read === null || isRefusal(read)) return read
 
   if (isRefusal(parameters)) return parameters
@@ -342,13 +342,13 @@ async function checked(
       formerOrigin,
     })
   const asked = { ...parameters, body: ambiguousBytes ?? body.body }
-  const call = { route, exchange, admitted, idempotencyKey, ...asked }
+  const call = { route, context, admitted, idempotencyKey, ...asked }
   return answerAdmitted(edge, call, work)
 }
 
-function visitorOf(edge: Edge, exchange: Exchange): Visitor {
-  const { 'user-agent': userAgent, cookie: cookies } = exchange.request.headers
-  return { network: edge.network(exchange), userAgent, cookies }
+function visitorOf(edge: Edge, context: RequestContext): Visitor {
+  const { 'user-agent': userAgent, cookie: cookies } = context.request.headers
+  return { network: edge.network(context), userAgent, cookies }
 }
 
 function isMalformed(key: string | null | Refusal): key is Refusal {
@@ -365,7 +365,10 @@ function begin(read: () => Answer | Promise<Answer>): Promise<Answer> {
   return begun
 }
 
-function mediaTypeProblem({ body }: Endpoint, { request: { headers } }: Exchange): Refusal | null {
+function mediaTypeProblem(
+  { body }: Endpoint,
+  { request: { headers } }: RequestContext,
+): Refusal | null {
   if (body === undefined) return null
   const { 'content-type': type, 'content-encoding': encoding } = headers
   const message = mediaTypeFault(type, encoding, body.mediaTypes)
@@ -374,7 +377,7 @@ function mediaTypeProblem({ body }: Endpoint, { request: { headers } }: Exchange
 
 function parametersOf(
   { checkPath, checkQuery }: EndpointRoute,
-  { request }: Exchange,
+  { request }: RequestContext,
   path: Parameters,
 ): { path: Parameters; query: Parameters } | Refusal {
   const pathValues = checkPath(path)
@@ -387,17 +390,17 @@ function parametersOf(
 async function bodyOf(
   edge: Edge,
   route: EndpointRoute,
-  exchange: Exchange,
+  context: RequestContext,
 ): Promise<BodyRead | Refusal | null> {
   const { meter } = route
   const { body: declared } = route.endpoint
-  if (declared === undefined || exchange.body === null) return noBody
-  const body = await wholeBody(edge, route, exchange, exchange.body)
+  if (declared === undefined || context.body === null) return noBody
+  const body = await wholeBody(edge, route, context, context.body)
   if (isRefusal(body)) return body
-  if (body.kind === 'lost' || isTooLate(exchange)) return null
+  if (body.kind === 'lost' || isTooLate(context)) return null
   if (body.kind === 'cut') {
     if (body.answer.refusal === 'overloaded') meter.shed++
-    exchange.response.shouldKeepAlive = false
+    context.response.shouldKeepAlive = false
     return body.answer
   }
   if (body.kind === 'too_large')
@@ -428,20 +431,20 @@ function formOf(bytes: Buffer): BodyRead | Refusal {
 async function wholeBody(
   edge: Edge,
   { endpoint }: EndpointRoute,
-  exchange: Exchange,
+  context: RequestContext,
   reading: BodyReading,
 ): Promise<Body | Refusal> {
-  const { request, response } = exchange
+  const { request, response } = context
   reading.start()
   if (reading.isSettled()) return reading.body
-  exchange.place?.leave()
+  context.place?.leave()
   if (awaitsContinue(request)) response.writeContinue()
   const body = await reading.body
-  if (body.kind !== 'bytes' || isTooLate(exchange)) return body
+  if (body.kind !== 'bytes' || isTooLate(context)) return body
   return new Promise((resolve) =>
-    pass(edge, exchange, edge.gates[endpoint.priority], {
+    pass(edge, context, edge.gates[endpoint.priority], {
       start: () => resolve(body),
-      refuse: () => resolve(overloaded(exchange)),
+      refuse: () => resolve(overloaded(context)),
       gone: () => resolve({ kind: 'lost' }),
     }),
   )
@@ -449,32 +452,32 @@ async function wholeBody(
 
 async function finish(
   edge: Edge,
-  exchange: Exchange,
+  context: RequestContext,
   answering: Promise<Answer | null>,
 ): Promise<void> {
-  openExchange(edge, exchange)
+  openRequest(edge, context)
   let answer: Answer | null
   try {
     answer = await answering
   } catch (error) {
-    answer = unexpected(edge, exchange, error)
+    answer = unexpected(edge, context, error)
   }
-  closeExchange(edge, exchange)
-  if (answer !== null) write(edge, exchange, answer)
-  else recordGone(edge, exchange)
+  closeRequest(edge, context)
+  if (answer !== null) write(edge, context, answer)
+  else recordGone(edge, context)
 }
 
-function recordGone({ writer }: Edge, exchange: Exchange): void {
-  if (!exchange.answered) writer.record(exchange, clientClosedRequest)
+function recordGone({ writer }: Edge, context: RequestContext): void {
+  if (!context.answered) writer.record(context, clientClosedRequest)
 }
 
 /** Logged and counted, never sent: the caller left before it got a response. */
 const clientClosedRequest = 499
 
-function unexpected(edge: Edge, exchange: Exchange, error: unknown): Refusal {
+function unexpected(edge: Edge, context: RequestContext, error: unknown): Refusal {
   const refusal = refusalOf(error)
-  const fields = { requestId: exchange.requestId, route: exchange.route.path }
+  const fields = { requestId: context.requestId, route: context.route.path }
   if (refusal.refusal === 'internal_error') edge.log.error('an endpoint failed', error, fields)
   else edge.log.warn('an endpoint is not available', { ...fields, why: String(error) })
-  return exchange.failure ?? refusal
+  return context.failure ?? refusal
 }

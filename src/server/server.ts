@@ -23,19 +23,19 @@ import type { RateLimiter } from '../platform/rate-limit/limiter.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 import { trustedProxies } from './client-network.ts'
 import { trackConnections } from './connections.ts'
-import type { Connection, Exchange, Route, Trace } from './exchange.ts'
 import { formerOriginsOf } from './former-origins.ts'
-import { acceptAbsoluteForm, requestProblem } from './front-door.ts'
 import { createGate, type Gate, type GateLimits } from './gate.ts'
 import { headerSets } from './headers.ts'
 import { liveness, type Readiness, readiness } from './health.ts'
 import { type ServerLimits, usualLimits } from './limits.ts'
 import { trackBodies } from './open-bodies.ts'
 import { refusalOf } from './refusals.ts'
+import type { Connection, RequestContext, Route, Trace } from './request-context.ts'
+import { acceptAbsoluteForm, requestProblem } from './request-head.ts'
 import { requestId } from './request-id.ts'
 import { createRouter, type Router } from './router.ts'
 import { pathRoutes } from './routes.ts'
-import { closeExchange, type Edge, type Gates, servePublic } from './serve.ts'
+import { closeRequest, type Edge, type Gates, servePublic } from './serve.ts'
 import { refusalOfParserError, wireErrorWriter } from './wire-errors.ts'
 import { createWriter } from './write.ts'
 
@@ -65,7 +65,7 @@ export interface ServerOptions {
   /** Limits the invalid keys that one address may present (decision D16). */
   failedKeyLimits: RateLimits
   /** Not-found limit: 404s of one key or of one x402 payer (decision D24). */
-  missLimits: RateLimits
+  notFoundLimits: RateLimits
   /** Shown to browsers on paths that match nothing (decision D52). By default they get JSON. */
   notFoundPage?: RefusalPage | undefined
   limits?: Partial<ServerLimits>
@@ -86,10 +86,10 @@ export interface Server {
 export function createServer(options: ServerOptions): Server {
   const limits = { ...usualLimits(), ...options.limits }
   const { log, metrics, limiter, authenticate, authenticateSession } = options
-  const { metering, payments, failedKeyLimits, missLimits } = options
+  const { metering, payments, failedKeyLimits, notFoundLimits } = options
   const sets = headerSets(options.publicUrl)
   const paths = pathRoutes(options.endpoints, metrics)
-  const pending = new Set<Exchange>()
+  const pending = new Set<RequestContext>()
   const ownHosts = formerOriginsOf([options.publicUrl, ...(options.formerPublicUrls ?? [])])
   const gates = gatesOf(limits)
   const bodies = trackBodies(limits)
@@ -111,8 +111,8 @@ export function createServer(options: ServerOptions): Server {
     authenticate,
     authenticateSession,
     failedKeyLimits,
-    missLimits,
-    spent: new RecentMap(spentRememberedMax),
+    notFoundLimits,
+    deniedUntil: new RecentMap(deniedCacheMax),
     metering,
     payments,
     gates,
@@ -186,7 +186,7 @@ export function createServer(options: ServerOptions): Server {
     return true
   }
 
-  function open(request: IncomingMessage, response: ServerResponse, route: Route): Exchange {
+  function open(request: IncomingMessage, response: ServerResponse, route: Route): RequestContext {
     if (isDraining) response.shouldKeepAlive = false
     const connection = connections.of(request.socket)
     connection.unanswered++
@@ -207,8 +207,8 @@ export function createServer(options: ServerOptions): Server {
   }
 
   function refuseHere(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-    const exchange = open(request, response, unmatched)
-    servePublic(edge, exchange, () => writer.answer(exchange, refusal))
+    const context = open(request, response, unmatched)
+    servePublic(edge, context, () => writer.answer(context, refusal))
   }
 
   /**
@@ -217,13 +217,13 @@ export function createServer(options: ServerOptions): Server {
    */
   function refuseOverdue(): void {
     const now = performance.now()
-    for (const exchange of pending) {
-      const reading = exchange.request.method === 'POST' ? limits.requestTimeoutMs : 0
-      if (exchange.startedAt + limits.answerTimeoutMs + reading > now) continue
-      closeExchange(edge, exchange)
-      log.warn('an endpoint did not answer in time', { requestId: exchange.requestId })
+    for (const context of pending) {
+      const reading = context.request.method === 'POST' ? limits.requestTimeoutMs : 0
+      if (context.startedAt + limits.answerTimeoutMs + reading > now) continue
+      closeRequest(edge, context)
+      log.warn('an endpoint did not answer in time', { requestId: context.requestId })
       const late = refusalOf(new UnavailableError('no answer in time'))
-      writer.answer(exchange, exchange.failure ?? late)
+      writer.answer(context, context.failure ?? late)
     }
   }
 
@@ -281,7 +281,7 @@ export function createServer(options: ServerOptions): Server {
   }
 }
 
-const spentRememberedMax = 10_000
+const deniedCacheMax = 10_000
 
 const none: readonly string[] = []
 

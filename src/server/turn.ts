@@ -4,18 +4,18 @@
  */
 import { deadlineMs } from '../platform/deadlines.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 
 /**
  * Resolves when it is this response's turn on its connection. Pipelined requests are each charged
  * at their turn, because the caller may never read that far.
  */
-export function turnOf(exchange: Exchange): Promise<void> | undefined {
-  const { response, connection } = exchange
-  if (response.socket !== null || isTooLate(exchange)) return undefined
+export function turnOf(context: RequestContext): Promise<void> | undefined {
+  const { response, connection } = context
+  if (response.socket !== null || isTooLate(context)) return undefined
   const { socket } = connection
   // Only the charge is left to do. A caller that does not read must not hold a slot.
-  exchange.place?.leave()
+  context.place?.leave()
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer)
@@ -39,6 +39,6 @@ export function turnOf(exchange: Exchange): Promise<void> | undefined {
  * Returns whether the caller already has its 503 or is gone. A fully read request counts as
  * destroyed in any case, so the connection is asked.
  */
-export function isTooLate({ answered, connection }: Exchange): boolean {
+export function isTooLate({ answered, connection }: RequestContext): boolean {
   return answered || connection.socket.destroyed
 }

@@ -8,9 +8,9 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { deadlineMs } from '../platform/deadlines.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
-import type { Connection, Trace } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 import { renderRefusal } from './refusals.ts'
+import type { Connection, Trace } from './request-context.ts'
 
 export function refusalOfParserError(code: string | undefined): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') return refuse('headers_too_large')

@@ -6,15 +6,15 @@ import type { Log } from '../platform/observability/log.ts'
 import { observe } from '../platform/observability/metrics.ts'
 import { hasBody } from './body.ts'
 import { documentPreparer } from './documents.ts'
-import type { Exchange, Trace } from './exchange.ts'
 import type { HeaderSets } from './headers.ts'
 import { etagMatches, prefersHtml } from './negotiate.ts'
 import { isErrorName, renderRefusal } from './refusals.ts'
+import type { RequestContext, Trace } from './request-context.ts'
 
 export interface Writer {
-  answer(exchange: Exchange, answer: Answer): void
+  answer(context: RequestContext, answer: Answer): void
   /** Sends 204 without a body. In `headers` names and values alternate. */
-  empty(exchange: Exchange, headers: readonly string[]): void
+  empty(context: RequestContext, headers: readonly string[]): void
   /**
    * Counts and logs a request that ended without `answer`: rejected on the wire, or abandoned by
    * the caller.
@@ -28,7 +28,7 @@ export interface WriterOptions {
   /** Returns the identity of the caller in the log. */
   clientDigest(trace: Trace): string
   /** Called if the connection did not take the whole response at once. */
-  onSlowReader(exchange: Exchange): void
+  onSlowReader(context: RequestContext): void
 }
 
 /** Bytes. An unread body up to this length is read and discarded, and the connection stays open. */
@@ -38,62 +38,70 @@ export function createWriter(options: WriterOptions): Writer {
   const { sets, log } = options
   const prepared = documentPreparer(sets)
 
-  function answer(exchange: Exchange, given: Answer): void {
-    if (exchange.answered) return
+  function answer(context: RequestContext, given: Answer): void {
+    if (context.answered) return
     if ('document' in given) {
-      writeDocument(exchange, prepared(given.document))
+      writeDocument(context, prepared(given.document))
       return
     }
     if ('refusal' in given) {
-      writeRefusal(exchange, given)
+      writeRefusal(context, given)
       return
     }
     const { status, body, text, contentType = 'application/json', headers } = given
     const error = status >= 400 ? errorOf(body) : undefined
-    const lines = [...headerSet(exchange, headers)]
+    const lines = [...headerSet(context, headers)]
     lines.push('Content-Type', contentType)
     if (error !== undefined) lines.push('Link', sets.helpLink(error))
     for (const name in headers) lines.push(name, headers[name] as string)
-    writeText(exchange, status, lines, text ?? JSON.stringify(body))
-    record(exchange, status, error)
+    writeText(context, status, lines, text ?? JSON.stringify(body))
+    record(context, status, error)
   }
 
-  function headerSet(exchange: Exchange, headers: Record<string, string> = {}): readonly string[] {
-    const { route } = exchange
+  function headerSet(
+    context: RequestContext,
+    headers: Record<string, string> = {},
+  ): readonly string[] {
+    const { route } = context
     if (route.refusalPage !== undefined && !route.isNegotiated) return sets.page
     if (route.isSameOrigin) return sets.sameOrigin
     return headers['Cache-Control'] === undefined ? sets.private : sets.common
   }
 
-  function writeRefusal(exchange: Exchange, refusal: Refusal): void {
-    const { isSameOrigin } = exchange.route
+  function writeRefusal(context: RequestContext, refusal: Refusal): void {
+    const { isSameOrigin } = context.route
     const { status, headers, body } = renderRefusal(sets, refusal, {
       ...(isSameOrigin === undefined ? {} : { isSameOrigin }),
-      refusalPage: refusalPageOf(exchange, refusal),
-      target: exchange.request.url ?? '',
+      refusalPage: refusalPageOf(context, refusal),
+      target: context.request.url ?? '',
     })
-    writeText(exchange, status, headers, body)
-    record(exchange, status, refusal.refusal)
+    writeText(context, status, headers, body)
+    record(context, status, refusal.refusal)
   }
 
-  function writeDocument(exchange: Exchange, choose: ReturnType<typeof prepared>): void {
-    const { request, response } = exchange
+  function writeDocument(context: RequestContext, choose: ReturnType<typeof prepared>): void {
+    const { request, response } = context
     const { headers } = request
     const chosen = choose(headers['accept-encoding'], headers.accept)
     const known = headers['if-none-match']
     const modified = known === undefined || !etagMatches(known, chosen.etag)
     const lines = modified ? chosen.headers : chosen.headersWhenNotModified
-    lines[lines.length - 1] = exchange.requestId
+    lines[lines.length - 1] = context.requestId
     const body = modified && request.method !== 'HEAD' ? chosen.body : undefined
-    send(exchange, modified ? 200 : 304, lines, body)
-    record(exchange, response.statusCode)
+    send(context, modified ? 200 : 304, lines, body)
+    record(context, response.statusCode)
   }
 
-  function writeText(exchange: Exchange, status: number, headers: string[], text: string): void {
+  function writeText(
+    context: RequestContext,
+    status: number,
+    headers: string[],
+    text: string,
+  ): void {
     const bytes = Buffer.from(text, 'utf8')
-    headers.push('Content-Length', String(bytes.length), ...exchange.headers)
-    headers.push('X-Request-Id', exchange.requestId)
-    send(exchange, status, headers, exchange.request.method === 'HEAD' ? undefined : bytes)
+    headers.push('Content-Length', String(bytes.length), ...context.headers)
+    headers.push('X-Request-Id', context.requestId)
+    send(context, status, headers, context.request.method === 'HEAD' ? undefined : bytes)
   }
 
   function record(trace: Trace, status: number, error?: string): void {
@@ -114,25 +122,25 @@ export function createWriter(options: WriterOptions): Writer {
 
   /** Sends a response. A text body is Latin-1. */
   function send(
-    exchange: Exchange,
+    context: RequestContext,
     status: number,
     headers: string[],
     body?: Buffer | string,
   ): void {
-    const { request, response, connection } = exchange
+    const { request, response, connection } = context
     const unread = !request.complete && hasBody(request)
     if (unread) {
-      if (!willBeForgotten(exchange) || !response.shouldKeepAlive) {
-        sendAndLinger(exchange, status, headers, body)
+      if (!willBeForgotten(context) || !response.shouldKeepAlive) {
+        sendAndLinger(context, status, headers, body)
         return
       }
-      connection.latest = exchange
+      connection.latest = context
     }
     response.writeHead(status, headers)
     response.end(body, 'latin1')
     const look = (): void => {
       connection.unanswered--
-      if (connection.socket.writableLength > 0) options.onSlowReader(exchange)
+      if (connection.socket.writableLength > 0) options.onSlowReader(context)
     }
     // A response behind another has no socket yet. It is written right after it gets one.
     if (response.socket === null) response.once('socket', () => process.nextTick(look))
@@ -142,16 +150,16 @@ export function createWriter(options: WriterOptions): Writer {
   return {
     answer,
     record,
-    empty(exchange, headers) {
-      send(exchange, 204, [...headerSet(exchange), ...headers, 'X-Request-Id', exchange.requestId])
-      record(exchange, 204)
+    empty(context, headers) {
+      send(context, 204, [...headerSet(context), ...headers, 'X-Request-Id', context.requestId])
+      record(context, 204)
     },
   }
 }
 
 /** Returns how the caller sees the refusal as a page, if it sees one. */
 function refusalPageOf(
-  { route, request }: Exchange,
+  { route, request }: RequestContext,
   { refusal }: Refusal,
 ): RefusalPage | undefined {
   const isPage =
@@ -169,7 +177,7 @@ function errorOf(body: unknown): string | undefined {
  * Returns whether the unread body may be discarded. The HTTP parser reads it after the response, so
  * its length must be known and small. A caller that waits for `100 Continue` never sends it.
  */
-function willBeForgotten({ request }: Exchange): boolean {
+function willBeForgotten({ request }: RequestContext): boolean {
   return (
     Number(request.headers['content-length']) <= forgottenBytesMax &&
     request.headers.expect === undefined
@@ -182,7 +190,7 @@ function willBeForgotten({ request }: Exchange): boolean {
  * connection closes a moment later.
  */
 function sendAndLinger(
-  { request, response, connection }: Exchange,
+  { request, response, connection }: RequestContext,
   status: number,
   headers: string[],
   body?: Buffer | string,

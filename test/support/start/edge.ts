@@ -34,7 +34,7 @@ export async function startEdge(options: Partial<ServerOptions> = {}): Promise<T
     authenticate: () => Promise.resolve(null),
     authenticateSession: () => Promise.resolve(null),
     failedKeyLimits: { perMinute: 30, perDay: 2_000 },
-    missLimits: { perMinute: 60, perDay: 20_000 },
+    notFoundLimits: { perMinute: 60, perDay: 20_000 },
     // A test can then act as many callers by X-Forwarded-For.
     trustedProxies: ['127.0.0.1'],
     readiness: () => Promise.resolve({ database: 'ok' }),

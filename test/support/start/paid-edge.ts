@@ -24,7 +24,7 @@ export async function startPaid({
   environment = 'live',
   limits = {},
   metering,
-  missLimits = { perMinute: 60, perDay: 1_000 },
+  notFoundLimits = { perMinute: 60, perDay: 1_000 },
   payments,
   policy = { kind: 'paid', scope, meter, limits: { perMinute, perDay: 1_000 } },
 }: {
@@ -34,7 +34,7 @@ export async function startPaid({
   environment?: Environment
   limits?: Partial<ServerLimits>
   metering?: Metering
-  missLimits?: RateLimits
+  notFoundLimits?: RateLimits
   payments?: PaymentPort
   policy?: Policy
 }) {
@@ -52,7 +52,7 @@ export async function startPaid({
       authenticate(() => onSeen({ ...validKey, caller, scopes, isProvable })),
     limits,
     metering,
-    missLimits,
+    notFoundLimits,
     payments,
     endpoints: [
       endpoint({

@@ -61,7 +61,7 @@ export interface Connection {
    * The last request whose response takes more than one turn of the event loop, or is sent before
    * its body is complete.
    */
-  latest: Exchange | null
+  latest: RequestContext | null
   /** Requests whose response has not been written to the connection. */
   unanswered: number
   /**
@@ -83,7 +83,7 @@ export interface Trace {
   answered: boolean
 }
 
-export interface Exchange extends Trace {
+export interface RequestContext extends Trace {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /**
