@@ -6,7 +6,6 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { debitBatch, openDebits } from '../src/credits/debit.ts'
-import { systemClock } from '../src/platform/clock.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import type { Account } from './credits-place.ts'
@@ -32,13 +31,12 @@ export async function debitsOf(db: Db, order: DebitsOrder): Promise<void> {
     reference: uuidV7(new Date()),
     meter: 'score_lookup',
     operation: 'bench',
-    provenFor: '',
   })
-  const { debit: grouped } = openDebits(db, systemClock)
+  const { debit: grouped } = openDebits(db)
   const rateOf = (call: (i: number) => Promise<unknown>) => callsASecond(order.seconds, call)
   const contestants = {
     grouped: () => rateOf((i) => grouped(debitOf(account(i)))),
-    'one by one': () => rateOf((i) => debitBatch(db, [debitOf(account(i))], new Date())),
+    'one by one': () => rateOf((i) => debitBatch(db, [debitOf(account(i))])),
     'bare statement': () => rateOf((i) => bareDebit(db, account(i))),
     'pgbench, bare statement': await byPgbench(db, order),
   }

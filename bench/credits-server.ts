@@ -88,12 +88,11 @@ function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Part
   })
   const fallback = inProcessRateLimiter({ nodes: 1 })
   const metering: Metering = {
-    isFree: () => false,
     shortfall: () => null,
     async charge({ caller, meter, operationId: operation, requestId: reference }) {
       const { accountId, keyId } = caller
-      const debit = { accountId, keyId, amount: 1, reference, meter, operation, provenFor: '' }
-      const [debited] = await debitBatch(db, [debit], new Date())
+      const debit = { accountId, keyId, amount: 1, reference, meter, operation }
+      const [debited] = await debitBatch(db, [debit])
       return debited?.outcome === 'charged'
         ? { charged: 1, remaining: debited.remaining }
         : refuse('insufficient_credits')
@@ -158,7 +157,6 @@ async function withoutDatabase(
   return {
     limiter: { take: () => Promise.resolve(verdict) },
     metering: {
-      isFree: () => false,
       shortfall: () => null,
       charge: () => Promise.resolve({ charged: 1, remaining: 1 }),
       undo: () => undefined,

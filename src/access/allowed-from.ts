@@ -1,6 +1,5 @@
 /** Pure: the networks from which a key may be used. */
-import { isWithin, type Network, parseAddress, parseNetwork } from '../platform/http/networks.ts'
-import { RecentMap } from '../platform/recent-map.ts'
+import { isWithin, parseAddress, parseNetwork } from '../platform/http/networks.ts'
 
 export const allowedNetworksMax = 20
 
@@ -25,25 +24,21 @@ function shown(bytes: readonly number[]): string {
   return parts.join(':')
 }
 
-const parsed = new RecentMap<readonly Network[]>(1_000)
-
 /**
- * Returns true if the key may be used from `address`. `allowed` holds networks separated by spaces,
- * or null for any address. An undefined `address` is allowed only for null.
+ * Returns whether the key may be used from `address`. `allowed` holds networks, or is null for any
+ * address. An undefined `address` is allowed only for null.
  */
-export function isAllowedFrom(allowed: string | null, address: string | undefined): boolean {
+export function isAllowedFrom(
+  allowed: readonly string[] | null,
+  address: string | undefined,
+): boolean {
   if (allowed === null) return true
   const from = parseAddress(address ?? '')
-  return from !== null && isWithin(from, networksOf(allowed))
-}
-
-function networksOf(text: string): readonly Network[] {
-  const known = parsed.get(text)
-  if (known !== undefined) return known
-  const networks = text.split(' ').flatMap((one) => {
-    const network = parseNetwork(one)
-    return network === null ? [] : [network]
-  })
-  parsed.set(text, networks)
-  return networks
+  return (
+    from !== null &&
+    isWithin(
+      from,
+      allowed.map(parseNetwork).filter((network) => network !== null),
+    )
+  )
 }

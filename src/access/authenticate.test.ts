@@ -9,10 +9,9 @@ import { updateSuspended } from '../credits/store.ts'
 import type { Clock } from '../platform/clock.ts'
 import { parseKeyring } from '../platform/crypto/keyring.ts'
 import { type Db, type Statement, sql } from '../platform/db/db.ts'
-import type { SeenKey } from '../platform/http/admission.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import { newApiKey } from './api-key.ts'
-import { type KeyAuthenticator, openKeyAuthenticator } from './authenticate.ts'
+import { openKeyAuthenticator } from './authenticate.ts'
 import { restrictApiKey, revokeApiKey } from './manage.ts'
 import { findKeys } from './store.ts'
 
@@ -23,8 +22,8 @@ after(() => database.drop())
 function authenticatorOn(over: Partial<Db>, clock: Clock = () => new Date(), ring = testPeppers) {
   const peppers = async () => parseKeyring(ring)
   const authenticator = openKeyAuthenticator({ db: { ...db, ...over }, peppers, clock })
-  const present = (key: string) =>
-    authenticator.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
+  const present = (key: string, address?: string) =>
+    authenticator.authenticate(`Bearer ${key}`, address)
   return { ...authenticator, present }
 }
 
@@ -43,133 +42,37 @@ test('100 concurrent unknown keys cost the database two statements', async () =>
   assert.equal(statements, 2)
 })
 
-/**
- * Presents a key twice. Returns both answers, the cached keys passed to `onSeen`, and the number of
- * statements of the second call.
- */
-async function presentTwice(
-  authenticator: Pick<KeyAuthenticator, 'authenticate'> & { statements(): number },
-  { key, address, isProven = false }: { key: string; address?: string; isProven?: boolean },
-) {
-  const seen: SeenKey[] = []
-  const present = () =>
-    authenticator.authenticate(`Bearer ${key}`, {
-      address,
-      onSeen(known) {
-        seen.push(known)
-        return isProven ? Promise.resolve(true) : null
-      },
-    })
-  const first = await present()
-  const before = authenticator.statements()
-  const second = await present()
-  return { answers: [first, second], seen, statements: authenticator.statements() - before }
-}
-
-function countingAuthenticator(clock?: Clock) {
-  let statements = 0
-  const rows: Db['rows'] = (statement) => {
-    statements++
-    return db.rows(statement)
+test('every call looks its key up: a change of the key or of its account counts at the next call', async () => {
+  const { key, keyId, accountId } = await newKey(db, { scopes: ['scores:read'] })
+  const { present } = authenticatorOn({})
+  const [inside, outside] = ['192.0.2.1', '198.51.100.1']
+  const known = async (address: string) => {
+    const found = await present(key, address)
+    return found && [found.caller.keyId, ...found.scopes, found.credits.balance]
   }
-  return { ...authenticatorOn({ rows }, clock), statements: () => statements }
-}
-
-test('a cached key is passed to onSeen at once, and a key proven by its charge is not looked up and counts as used', async () => {
-  const { key, keyId, accountId } = await newKey(db, { credits: 1 })
-  let now = new Date('2027-01-01T00:00:00Z')
-  const authenticator = countingAuthenticator(() => now)
-  const looked = await presentTwice(authenticator, { key })
-  assert.equal(looked.statements, 1)
-  assert.deepEqual(
-    looked.seen.map(({ caller, isProvable }) => [caller.keyId, isProvable]),
-    [[keyId, true]],
-  )
-  now = new Date('2027-01-01T00:00:01Z')
-  const proven = await presentTwice(authenticator, { key, isProven: true })
-  assert.equal(proven.statements, 0)
-  assert.deepEqual(
-    proven.answers.map((answer) => answer?.caller.keyId),
-    [keyId, keyId],
-  )
-  await authenticator.recordUses()
-  assert.deepEqual((await findKeys(db, accountId))[0]?.lastUsedAt, now)
-})
-
-test('a charge cannot prove a key with allowed networks, without credits, of a suspended account or under an old pepper', async () => {
-  const address = '192.0.2.1'
-  const credits = 1
-  const twoPeppers = `k2:${Buffer.alloc(32, 9).toString('base64')},${testPeppers}`
-  const suspended = await newKey(db, { credits })
-  await updateSuspended(db, suspended.accountId, new Date())
-  for (const [key, authenticator] of [
-    [await newKey(db, { credits, allowedFrom: ['192.0.2.0/24'] }), countingAuthenticator()],
-    [await newKey(db), countingAuthenticator()],
-    [suspended, countingAuthenticator()],
-    [
-      await newKey(db, { credits }),
-      { ...authenticatorOn({}, undefined, twoPeppers), statements: () => 0 },
-    ],
-  ] as const) {
-    const { seen } = await presentTwice(authenticator, { key: key.key, address })
-    assert.deepEqual(
-      seen.map(({ isProvable }) => isProvable),
-      [false],
-    )
-  }
-})
-
-test('a key whose charge had no result in time is looked up at its next call', async () => {
-  const { key } = await newKey(db, { credits: 1 })
-  const { present, authenticate } = authenticatorOn({})
-  let calls = 0
-  const failing = () =>
-    authenticate(`Bearer ${key}`, {
-      address: undefined,
-      onSeen() {
-        calls++
-        return Promise.reject(new UnavailableError('down'))
-      },
-    })
-  await present(key)
-  await assert.rejects(failing(), UnavailableError)
-  assert.ok(await failing())
-  assert.equal(calls, 1)
-})
-
-test('the cache holds the result of the last lookup', async () => {
-  const { key, accountId, keyId } = await newKey(db, { scopes: ['scores:read'] })
-  const authenticator = countingAuthenticator()
-  const [here, there] = ['192.0.2.1', '198.51.100.1']
-  const seenFrom = async (address: string) =>
-    (await presentTwice(authenticator, { key, address })).seen.map(({ isProvable, scopes }) => [
-      isProvable,
-      ...scopes,
-    ])
-  assert.deepEqual(await seenFrom(here), [[false, 'scores:read']])
+  assert.deepEqual(await known(outside), [keyId, 'scores:read', 0])
   await db.run(sql`update api_keys set scopes = '{candidates:read}' where id = ${keyId}`)
-  const [before, now] = await seenFrom(here)
-  assert.deepEqual(
-    [before, now],
-    [
-      [false, 'scores:read'],
-      [false, 'candidates:read'],
-    ],
-  )
   await enterCredits(contextAt(db), { accountId, kind: 'grant', delta: 1, reason: 'x' })
-  assert.deepEqual((await seenFrom(here))[1], [true, 'candidates:read'])
-  for (const network of ['192.0.2.0/24', '198.51.100.0/24'])
-    await restrictApiKey(contextAt(db), keyId, [network])
-  assert.deepEqual(await seenFrom(here), [[true, 'candidates:read']])
-  assert.deepEqual(await seenFrom(here), [])
-  const remembered = [false, 'candidates:read']
-  assert.deepEqual(await seenFrom(there), [remembered, remembered])
+  assert.deepEqual(await known(outside), [keyId, 'candidates:read', 1])
   await restrictApiKey(contextAt(db), keyId, ['192.0.2.0/24'])
-  assert.deepEqual(await seenFrom(there), [remembered])
-  assert.deepEqual(await seenFrom(here), [remembered, remembered])
+  assert.deepEqual(
+    [await known(inside), await known(outside)],
+    [[keyId, 'candidates:read', 1], null],
+  )
+  await updateSuspended(db, accountId, new Date())
+  assert.equal((await present(key, inside))?.credits.suspended, true)
   await revokeApiKey(contextAt(db), keyId)
-  assert.deepEqual(await seenFrom(here), [remembered])
-  assert.deepEqual(await seenFrom(here), [])
+  assert.equal(await known(inside), null)
+})
+
+test('a key is valid until the moment it expires', async () => {
+  const expiresAt = new Date('2027-01-01T00:00:01Z')
+  let now = new Date('2027-01-01T00:00:00Z')
+  const { key } = await newKey(db, { now, expiresAt })
+  const { present } = authenticatorOn({}, () => now)
+  assert.ok(await present(key))
+  now = expiresAt
+  assert.equal(await present(key), null)
 })
 
 test('uses that could not be written are written the next time, and the latest use wins', async () => {

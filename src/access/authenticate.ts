@@ -1,12 +1,7 @@
 /**
- * Authenticates API keys. The database decides every request, so every node rejects a revoked key
- * on the next request (decision D15).
- *
- * A cache holds the result of the last lookup of a key. It serves only to start the call early: to
- * count it and to begin its read. If the call is then charged, the charge proves that the key is
- * valid. Otherwise, and for a key that is not cached, the key is looked up. The lookups of one turn
- * of the event loop share a statement. Unknown keys share one check of the peppers, because any
- * caller can make up keys.
+ * Authenticates API keys. Each request looks its key up in the database, so every node rejects a
+ * revoked key on the next request (decision D15). The look-ups of one turn of the event loop share
+ * a statement. Unknown keys share one check of the peppers, because any caller can make up keys.
  *
  * Tables: reads `api_keys`. Writes `api_key_uses` and `api_key_moves` in `recordUses`, every half
  * minute.
@@ -17,10 +12,9 @@ import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
-import type { Authenticate, SeenKey } from '../platform/http/admission.ts'
-import { type PresentedKey, type Scope, scopes } from '../platform/http/callers.ts'
+import type { Authenticate } from '../platform/http/admission.ts'
+import type { PresentedKey } from '../platform/http/callers.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
-import { RecentMap } from '../platform/recent-map.ts'
 import { isAllowedFrom } from './allowed-from.ts'
 import { bearerKey, keyDigest } from './api-key.ts'
 import { type PendingMove, proposeMoves } from './move-keys.ts'
@@ -43,14 +37,6 @@ export interface KeyAuthenticator {
   missingPeppers(): readonly MissingPepper[]
 }
 
-/** Maximum number of cached keys. A key that is not cached is looked up before its call starts. */
-const cachedKeysMax = 10_000
-
-interface CachedKey {
-  key: PresentedKey & SeenKey
-  allowedFrom: string | null
-}
-
 export interface KeyAuthenticatorOptions {
   db: Db
   /**
@@ -71,7 +57,6 @@ export function openKeyAuthenticator({
   let missing: readonly MissingPepper[] = []
   let uses = new Map<string, Date>()
   let pendingMoves = new Map<string, PendingMove>()
-  const cachedKeys = new RecentMap<CachedKey>(cachedKeysMax)
   const lookUp = batched<readonly string[], ValidKey | undefined>({
     name: 'API keys',
     run: (presented) => findEach(db, presented, clock()),
@@ -114,45 +99,25 @@ export function openKeyAuthenticator({
   }
 
   return {
-    async authenticate(authorization, { address, onSeen }) {
+    async authenticate(authorization, address) {
       const key = bearerKey(authorization)
       if (key === null) return null
       const open = ring ?? (await ringNow())
       // Without a pepper, the next call reads again: creating the first key creates the first
       // pepper.
       if (open.peppers.length > 0) ring ??= open
-      const digests = open.peppers.map((pepper) => keyDigest(key, pepper).toString('hex'))
-      const [name = ''] = digests
-      const before = cachedKeys.get(name)
-      // A call from an address that is not allowed must not use up the limit of the key.
-      if (before !== undefined && isAllowedFrom(before.allowedFrom, address)) {
-        const isProven = await onSeen(before.key)?.catch((error: unknown) => {
-          // The state of the key is unknown now, so the next call looks it up before it starts.
-          cachedKeys.delete(name)
-          throw error
-        })
-        if (isProven === true) {
-          uses.set(before.key.caller.keyId, clock())
-          return before.key
-        }
-      }
-      const row = await lookUp(digests)
+      const digests = open.peppers.map((pepper) => keyDigest(key, pepper))
+      const row = await lookUp(digests.map((digest) => digest.toString('hex')))
       if (row === undefined) {
-        cachedKeys.delete(name)
         await refuseUncertain(open)
         return null
       }
-      const { allowedFrom, pepper } = row
-      const hasOldPepper = pepper !== open.present
-      const isProvable = allowedFrom === null && !hasOldPepper && !row.suspended && row.balance > 0
-      const current = { ...presentedKey(row), isProvable }
-      const now = { key: current, allowedFrom }
-      if (before === undefined || !isSame(before, now)) cachedKeys.set(name, now)
-      if (!isAllowedFrom(allowedFrom, address)) return null
+      if (!isAllowedFrom(row.allowedFrom, address)) return null
       uses.set(row.id, clock())
-      if (hasOldPepper && open === ring)
-        pendingMoves.set(row.id, { keyId: row.id, digest: Buffer.from(name, 'hex') })
-      return current
+      const [digest] = digests
+      if (digest !== undefined && row.pepper !== open.present && open === ring)
+        pendingMoves.set(row.id, { keyId: row.id, digest })
+      return presentedKey(row)
     },
 
     async recordUses() {
@@ -182,15 +147,6 @@ export function openKeyAuthenticator({
 
     missingPeppers: () => missing,
   }
-}
-
-/** Compares scopes by identity: equal scope texts share one list. */
-function isSame(one: CachedKey, other: CachedKey): boolean {
-  return (
-    one.allowedFrom === other.allowedFrom &&
-    one.key.isProvable === other.key.isProvable &&
-    one.key.scopes === other.key.scopes
-  )
 }
 
 interface OpenRing {
@@ -237,25 +193,13 @@ export function presentedKey({
   id,
   accountId,
   environment,
-  scopes: held,
+  scopes,
   balance,
   suspended,
 }: ValidKey): PresentedKey {
   return {
     caller: { kind: 'key', keyId: id, accountId, environment },
-    scopes: scopesOf(held),
+    scopes,
     credits: { balance, suspended },
   }
-}
-
-/** Scope texts that were parsed before. Only a few distinct texts exist. */
-const scopesByText = new Map<string, readonly Scope[]>()
-
-function scopesOf(text: string): readonly Scope[] {
-  const before = scopesByText.get(text)
-  if (before !== undefined) return before
-  const named = text.split(' ')
-  const parsed = scopes.filter((scope) => named.includes(scope))
-  scopesByText.set(text, parsed)
-  return parsed
 }

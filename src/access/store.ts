@@ -169,10 +169,9 @@ export interface ValidKey {
   id: string
   accountId: string
   environment: Environment
-  /** Separated by spaces: an array would be parsed on every call. */
-  scopes: string
-  /** Networks separated by spaces, or null for any address. */
-  allowedFrom: string | null
+  scopes: readonly Scope[]
+  /** Networks such as `192.0.2.0/24`, or null for any address. */
+  allowedFrom: readonly string[] | null
   balance: number
   suspended: boolean
 }
@@ -189,8 +188,7 @@ export function findValidKeys(
 ): Promise<ValidKey[]> {
   return db.rows<ValidKey>(sql`
     select encode(k.digest, 'hex') as digest, k.pepper, k.id, k.account_id as "accountId", k.environment,
-      array_to_string(k.scopes, ' ') as scopes, array_to_string(k.allowed_from, ' ') as "allowedFrom",
-      coalesce(c.balance, 0) as balance,
+      k.scopes, k.allowed_from as "allowedFrom", coalesce(c.balance, 0) as balance,
       c.suspended_at is not null as suspended
     from unnest(${bytesArray(digests)}::bytea[]) as presented(digest)
     join api_keys k on k.digest = presented.digest

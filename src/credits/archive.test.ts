@@ -39,13 +39,13 @@ let requests = 0
 
 function debitOf({ accountId, keyId }: TestKey, month: string, amount = 1) {
   const reference = chargeReference(firstDay(month), `request-${++requests}`)
-  const what = { meter: 'score_lookup', operation: 'getScore', provenFor: '' }
+  const what = { meter: 'score_lookup', operation: 'getScore' }
   return { accountId, keyId, amount, reference, ...what }
 }
 
 async function charge(db: Queryable, key: TestKey, month: string, amount = 1): Promise<string> {
   const debit = debitOf(key, month, amount)
-  const [outcome] = await debitBatch(db, [debit], now)
+  const [outcome] = await debitBatch(db, [debit])
   assert.equal(outcome?.outcome, 'charged', JSON.stringify(outcome))
   return debit.reference
 }
@@ -114,9 +114,9 @@ test('no reference is entered twice, before or after its partition is made', asy
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   const debit = debitOf(key, thisMonth)
-  const outcomes = [await debitBatch(db, [debit], now)]
+  const outcomes = [await debitBatch(db, [debit])]
   await makeCreditMonths(db, now)
-  outcomes.push(await debitBatch(db, [debit], now))
+  outcomes.push(await debitBatch(db, [debit]))
   assert.deepEqual(
     outcomes.flat().map(({ outcome }) => outcome),
     ['charged', 'failed'],

@@ -15,14 +15,14 @@ let references = 0
 
 function debitOf({ accountId, keyId }: TestKey): Debit {
   const reference = `request-${++references}`
-  const what = { meter: 'score_lookup', operation: 'getScore', provenFor: '' }
+  const what = { meter: 'score_lookup', operation: 'getScore' }
   return { accountId, keyId, amount: 1, reference, ...what }
 }
 
 test('the audit finds a balance that differs from its entries, and suspends only that account', async () => {
   const [sound, broken] = [await newKey(db, { credits: 5 }), await newKey(db, { credits: 5 })]
   const now = new Date()
-  await debitBatch(db, [debitOf(sound), debitOf(broken)], now)
+  await debitBatch(db, [debitOf(sound), debitOf(broken)])
   const ofBroken = (fromStart: boolean) =>
     auditBooks(db, { now, fromStart }).then((found) => found.broken.map((book) => book.accountId))
   assert.deepEqual(await ofBroken(false), [])
@@ -30,7 +30,7 @@ test('the audit finds a balance that differs from its entries, and suspends only
     update credit_accounts set balance = balance + 1 where account_id = ${broken.accountId}`)
   for (const fromStart of [false, true]) {
     assert.deepEqual(await ofBroken(fromStart), [broken.accountId])
-    const [outcome] = await debitBatch(db, [debitOf(broken), debitOf(sound)], now)
+    const [outcome] = await debitBatch(db, [debitOf(broken), debitOf(sound)])
     assert.equal(outcome?.outcome, 'suspended')
   }
   await db.run(sql`

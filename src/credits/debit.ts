@@ -5,14 +5,12 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { batched } from '../platform/batching.ts'
-import type { Clock } from '../platform/clock.ts'
 import type { Db, Queryable } from '../platform/db/db.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import { type Debit, type DebitRow, insertDebits } from './store.ts'
 
 export type Debited =
   | { outcome: 'charged'; remaining: number }
-  /** The balance is too low, or the key does not satisfy `provenFor`. */
   | { outcome: 'short' }
   | { outcome: 'suspended' }
   /** Not charged, because of a defect of this call alone. */
@@ -28,12 +26,12 @@ export interface Debits {
   ended(): Promise<void>
 }
 
-export function openDebits(db: Db, clock: Clock): Debits {
+export function openDebits(db: Db): Debits {
   let latest: Promise<unknown> = Promise.resolve()
   const debit = batched<Debit, Debited>({
     name: 'credits',
     run(debits) {
-      const batch = debitBatch(db, debits, clock())
+      const batch = debitBatch(db, debits)
       // The callers of the batch handle its failure; here only its end counts.
       latest = batch.catch(() => undefined)
       return batch
@@ -55,18 +53,14 @@ export function openDebits(db: Db, clock: Clock): Debits {
 }
 
 /** Charges a batch. Returns the outcomes in the order of the debits. */
-export async function debitBatch(
-  db: Queryable,
-  debits: readonly Debit[],
-  now: Date,
-): Promise<Debited[]> {
+export async function debitBatch(db: Queryable, debits: readonly Debit[]): Promise<Debited[]> {
   let rows: DebitRow[]
   try {
-    rows = await insertDebits(db, debits, now)
+    rows = await insertDebits(db, debits)
   } catch (error) {
     if (error instanceof UnavailableError) throw error
     // Nothing was charged. One call is defective, and the others must not fail because of it.
-    return debits.length === 1 ? [{ outcome: 'failed', error }] : eachAlone(db, debits, now)
+    return debits.length === 1 ? [{ outcome: 'failed', error }] : eachAlone(db, debits)
   }
   // The default outcome, because an account that never had credits has no row.
   const outcomes = debits.map((): Debited => ({ outcome: 'short' }))
@@ -82,13 +76,13 @@ export async function debitBatch(
   passedOver.sort((a, b) => a - b)
   // Ends, because at least the first call of each account is covered now.
   const again = passedOver.map((i) => debits[i] as Debit)
-  for (const [n, outcome] of (await debitBatch(db, again, now)).entries())
+  for (const [n, outcome] of (await debitBatch(db, again)).entries())
     outcomes[passedOver[n] as number] = outcome
   return outcomes
 }
 
-async function eachAlone(db: Queryable, debits: readonly Debit[], now: Date): Promise<Debited[]> {
+async function eachAlone(db: Queryable, debits: readonly Debit[]): Promise<Debited[]> {
   const outcomes: Debited[] = []
-  for (const debit of debits) outcomes.push(...(await debitBatch(db, [debit], now)))
+  for (const debit of debits) outcomes.push(...(await debitBatch(db, [debit])))
   return outcomes
 }

@@ -30,7 +30,6 @@ const callOf = ({ accountId, keyId }: TestKey, over: Partial<MeteredCall> = {}):
   operationId: 'getScore',
   requestId: `call-${++calls}`,
   begunAt: clockHand.now,
-  provenFor: null,
   purchase: null,
   ...over,
 })
@@ -50,16 +49,6 @@ test('a call costs the price of its meter; a free call writes nothing', async ()
     null,
   )
   assert.equal(await balanceOf(key), 3)
-})
-
-test('a free call or a named purchase cannot prove a key', async () => {
-  assert.deepEqual([desk.isFree('score_lookup'), desk.isFree('candidate_lookup')], [false, true])
-  const key = await newKey(db, { credits: 5 })
-  const provenFor = 'scores:read'
-  for (const over of [{ meter: 'candidate_lookup' as const }, { purchase }])
-    await assert.rejects(desk.charge(callOf(key, { provenFor, ...over })), /proves a key/)
-  assert.equal(await balanceOf(key), 5)
-  assert.deepEqual(await desk.charge(callOf(key, { provenFor })), { charged: 2, remaining: 3 })
 })
 
 test('too few credits or a suspended account are known before the work', () => {

@@ -58,7 +58,7 @@ export function openCreditDesk({
   clock,
   voidsMax = 100_000,
 }: CreditDeskOptions): CreditDesk {
-  const debits = openDebits(db, clock)
+  const debits = openDebits(db)
   /** Time until which each reference is refunded, in milliseconds since the epoch. */
   const voids = new Map<string, number>()
 
@@ -84,14 +84,10 @@ export function openCreditDesk({
   }
 
   return {
-    isFree: (meter) => prices[meter] === 0,
-
     shortfall: ({ credits }, meter) => shortfallOf(credits, prices[meter]),
 
     async charge(call) {
       const amount = prices[call.meter]
-      if (call.provenFor !== null && (amount === 0 || call.purchase !== null))
-        throw new Error('only what is charged proves a key')
       if (amount === 0) return { charged: 0 }
       if (voids.size >= voidsMax) throw new UnavailableError('too much is to be given back')
       const wanted = debitOf(call, amount)
@@ -127,9 +123,8 @@ function shortfallOf(
 
 function debitOf(call: MeteredCall, amount: number): Debit {
   const { accountId, keyId } = call.caller
-  const { meter, operationId: operation, provenFor } = call
-  const reference = referenceOf(call)
-  return { accountId, keyId, amount, reference, meter, operation, provenFor: provenFor ?? '' }
+  const { meter, operationId: operation } = call
+  return { accountId, keyId, amount, reference: referenceOf(call), meter, operation }
 }
 
 function referenceOf({ begunAt, requestId }: MeteredCall): string {
@@ -170,7 +165,7 @@ function chargePurchase(
       return before.fingerprint.equals(made.fingerprint)
         ? { charged: 0, remaining: account.balance }
         : refuse('purchase_key_reused')
-    const charge = chargeOf((await debitBatch(tx, [wanted], now))[0], wanted.amount)
+    const charge = chargeOf((await debitBatch(tx, [wanted]))[0], wanted.amount)
     if (!('refusal' in charge)) await insertPurchase(tx, made, now)
     return charge
   })

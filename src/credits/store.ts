@@ -17,11 +17,6 @@ export interface Debit {
   reference: string
   meter: string
   operation: string
-  /**
-   * If not empty, the call is charged only if the key is valid now, has this scope and may come
-   * from any address. Empty if the key was already authenticated.
-   */
-  provenFor: string
 }
 
 export interface DebitRow {
@@ -37,32 +32,19 @@ export interface DebitRow {
 
 /**
  * Charges what the balances allow, first come first served. A debit has no row in the result if its
- * account never had credits, or if its key does not satisfy `provenFor`. Keys belong to the module
- * `access`; they are read here because a separate round trip would cost more (decision D15).
+ * account never had credits.
  *
  * Concurrency: batches lock accounts in the same order, so they never deadlock. The sums use the
  * balances of the locked rows, so any number of servers may charge at once.
- *
- * Each key is found by its id and then checked; with all conditions in one `where`, the planner
- * would use a different index.
  */
-export function insertDebits(
-  db: Queryable,
-  debits: readonly Debit[],
-  now: Date,
-): Promise<DebitRow[]> {
+export function insertDebits(db: Queryable, debits: readonly Debit[]): Promise<DebitRow[]> {
   const column = (name: keyof Debit) => tokenArray(debits.map((debit) => debit[name]))
   return db.rows<DebitRow>(sql`
     with asked as (
       select * from unnest(
         ${column('accountId')}::uuid[], ${column('keyId')}::uuid[], ${column('amount')}::bigint[],
-        ${column('reference')}::text[], ${column('meter')}::text[], ${column('operation')}::text[],
-        ${column('provenFor')}::text[]
-      ) with ordinality as a(account_id, key_id, amount, reference, meter, operation, proven_for, place)
-      where proven_for = '' or (
-        select revoked_at is null and (expires_at is null or expires_at > ${now}) and proven_for = any(scopes)
-          and allowed_from is null
-        from api_keys where id = key_id)
+        ${column('reference')}::text[], ${column('meter')}::text[], ${column('operation')}::text[]
+      ) with ordinality as a(account_id, key_id, amount, reference, meter, operation, place)
     ), locked as materialized (
       select account_id, balance, suspended_at from credit_accounts
       where account_id in (select account_id from asked)

@@ -13,7 +13,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Authenticate, AuthenticateSession, Metering } from '../platform/http/admission.ts'
-import { priorities, type RateLimits } from '../platform/http/contract.ts'
+import type { RateLimits } from '../platform/http/contract.ts'
 import type { Endpoint, RefusalPage } from '../platform/http/endpoint.ts'
 import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
@@ -24,7 +24,8 @@ import { RecentMap } from '../platform/recent-map.ts'
 import { trustedProxies } from './client-network.ts'
 import { trackConnections } from './connections.ts'
 import { formerOriginsOf } from './former-origins.ts'
-import { createGate, type Gate, type GateLimits } from './gate.ts'
+import type { Gate } from './gate.ts'
+import { openGates } from './gates.ts'
 import { headerSets } from './headers.ts'
 import { liveness, type Readiness, readiness } from './health.ts'
 import { type ServerLimits, usualLimits } from './limits.ts'
@@ -35,7 +36,8 @@ import { acceptAbsoluteForm, requestProblem } from './request-head.ts'
 import { requestId } from './request-id.ts'
 import { createRouter, type Router } from './router.ts'
 import { pathRoutes } from './routes.ts'
-import { closeRequest, type Edge, type Gates, servePublic } from './serve.ts'
+import { type Edge, servePublic } from './serve.ts'
+import { closeRequest } from './slot.ts'
 import { refusalOfParserError, wireErrorWriter } from './wire-errors.ts'
 import { createWriter } from './write.ts'
 
@@ -91,7 +93,7 @@ export function createServer(options: ServerOptions): Server {
   const paths = pathRoutes(options.endpoints, metrics)
   const pending = new Set<RequestContext>()
   const ownHosts = formerOriginsOf([options.publicUrl, ...(options.formerPublicUrls ?? [])])
-  const gates = gatesOf(limits)
+  const gates = openGates(limits.gate)
   const bodies = trackBodies(limits)
   let isDraining = false
   /** Connections that were closed because they had too many unanswered requests. */
@@ -284,22 +286,6 @@ export function createServer(options: ServerOptions): Server {
 const deniedCacheMax = 10_000
 
 const none: readonly string[] = []
-
-/** A payment waits for seconds and works for milliseconds. */
-const paymentSlotsFactor = 8
-
-function gatesOf({ gate }: ServerLimits): Gates {
-  const all: Gate[] = []
-  const open = (limits: GateLimits): Gate => {
-    const isIdle = (other: Gate) => other.active() === 0 && other.waiting() === 0
-    const opened = createGate(limits, () => all.every((gate) => gate === opened || isIdle(gate)))
-    all.push(opened)
-    return opened
-  }
-  const each = priorities.map((priority) => [priority, open(gate)] as const)
-  const payment = open({ ...gate, slots: gate.slots * paymentSlotsFactor })
-  return { ...(Object.fromEntries(each) as Omit<Gates, 'payment'>), payment }
-}
 
 function traceOf(connection: Connection, route: Route): Trace {
   const startedAt = performance.now()

@@ -230,7 +230,7 @@ test('a month is archived to a file by command; audit verifies the file, and usa
   await report('credits', 'grant', accountId, '10', '--reason', 'trial')
   const reference = chargeReference(new Date('2026-01-31T12:00:00Z'), 'call')
   const debit = { accountId, keyId, amount: 4, reference, meter: 'score_lookup', operation: 'x' }
-  await debitBatch(database.db, [{ ...debit, provenFor: '' }], new Date())
+  await debitBatch(database.db, [debit])
   const out = join(folder, '2026-01.ndjson')
   assert.match(await refused(2, 'credits', 'archive', '2026-13', '--out', out), /such as 2026-05/)
   const thisMonth = new Date().toISOString().slice(0, 7)

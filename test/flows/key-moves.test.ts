@@ -157,8 +157,7 @@ test('a pepper with other bytes under its name checks no key, and no key moves t
     peppers: async () => wrong,
     clock: () => new Date(),
   })
-  const present = (key: string) =>
-    authenticator.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
+  const present = (key: string) => authenticator.authenticate(`Bearer ${key}`, undefined)
   assert.ok(await present(known.key))
   await assert.rejects(present(newApiKey('live')), UnavailableError)
   await authenticator.recordUses()
@@ -173,8 +172,7 @@ test('keys used before and during the change of the first pepper move to it and 
   let peppers = async () => ring
   const clock = () => new Date()
   const authenticator = openKeyAuthenticator({ db: own.db, peppers: () => peppers(), clock })
-  const present = (key: string) =>
-    authenticator.authenticate(`Bearer ${key}`, { address: undefined, onSeen: () => null })
+  const present = (key: string) => authenticator.authenticate(`Bearer ${key}`, undefined)
   const move = async () => {
     await authenticator.recordUses()
     return own.db.transaction((tx) => moveKeys(tx, changed, clock()))

@@ -2,17 +2,17 @@
  * The interface between the HTTP edge and the modules of keys and credits. The edge orders the
  * checks itself (decision D18).
  */
-import type { KeyCaller, MeterName, PresentedKey, Scope, SessionCaller } from './callers.ts'
+import type { KeyCaller, MeterName, PresentedKey, SessionCaller } from './callers.ts'
 import type { Refusal } from './errors.ts'
 
 /**
- * Returns the key of an Authorization header, or null if it is not valid here: absent, revoked,
- * expired, malformed and not allowed from this address give one answer. Throws `UnavailableError`
- * if it cannot tell.
+ * Returns the key of an Authorization header, or null if it is not valid: an absent, revoked,
+ * expired or malformed key and one that is not allowed from this address are one answer. `address`
+ * is the address of the caller, if it is known. Throws `UnavailableError` if it cannot tell.
  */
 export type Authenticate = (
   authorization: string,
-  presenting: Presenting,
+  address: string | undefined,
 ) => Promise<PresentedKey | null>
 
 /**
@@ -21,28 +21,6 @@ export type Authenticate = (
  * `UnavailableError` if the database does not answer.
  */
 export type AuthenticateSession = (cookies: string | undefined) => Promise<SessionCaller | null>
-
-export interface Presenting {
-  /** Address of the caller, if known. */
-  address: string | undefined
-  /**
-   * Called at once with a key that was valid at its last use, before its look-up: for work that may
-   * begin early and admits no caller. If it returns a promise, the look-up waits for it, and is
-   * left out if it resolves to true: then the charge has found the key valid.
-   */
-  onSeen(key: SeenKey): Promise<boolean> | null
-}
-
-/** The account and the rights of a key. */
-export type KeyRights = Pick<PresentedKey, 'caller' | 'scopes'>
-
-export interface SeenKey extends KeyRights {
-  /**
-   * Whether a charge alone can prove the key: it has no network restriction, uses the present
-   * pepper, and its account had credits and was not suspended.
-   */
-  isProvable: boolean
-}
 
 /** A call that was answered with 200 and is now charged. */
 export interface MeteredCall {
@@ -53,11 +31,6 @@ export interface MeteredCall {
   requestId: string
   /** Decides the month of the entry, whenever it is written. */
   begunAt: Date
-  /**
-   * If set, the call is charged only if the key is valid at that moment, has this scope and has no
-   * network restriction. Null if the key was looked up for this call.
-   */
-  provenFor: Scope | null
   /**
    * Set if the caller sent an Idempotency-Key: within 24 hours the same request under the same key
    * is charged once.
@@ -73,8 +46,6 @@ export interface Charge {
 }
 
 export interface Metering {
-  /** Returns whether calls of a meter are free. */
-  isFree(meter: MeterName): boolean
   /**
    * Returns the refusal if the account cannot pay for a call, as far as that is known before the
    * work, or null.

@@ -1,9 +1,6 @@
-/**
- * One route of the edge that counts its reads. The caller presents a key that was valid at its last
- * use.
- */
-import type { Authenticate, Metering } from '../../../src/platform/http/admission.ts'
-import type { Environment } from '../../../src/platform/http/callers.ts'
+/** One route of the edge that counts its reads. By default the key that a caller presents is valid. */
+import type { Authenticate, MeteredCall, Metering } from '../../../src/platform/http/admission.ts'
+import type { Environment, PresentedKey } from '../../../src/platform/http/callers.ts'
 import type { Policy, RateLimits } from '../../../src/platform/http/contract.ts'
 import { endpoint } from '../../../src/platform/http/endpoint.ts'
 import { refuse } from '../../../src/platform/http/errors.ts'
@@ -13,25 +10,43 @@ import type { ServerLimits } from '../../../src/server/limits.ts'
 import { ask, request, startEdge, validKey } from './edge.ts'
 
 export const scope = 'scores:read'
-const scopes = [scope, 'candidates:read'] as const
-export const meter = 'score_lookup'
+const meter = 'score_lookup'
+
+function keyOf(environment: Environment): PresentedKey {
+  const caller = { ...validKey.caller, environment }
+  return { ...validKey, caller, scopes: [scope, 'candidates:read'] }
+}
+
+/** Builds a metering that charges every call, except where `over` replaces a function. */
+export function recordedMetering(over: Partial<Metering> = {}) {
+  const charged: MeteredCall[] = []
+  const undone: MeteredCall[] = []
+  const metering: Metering = {
+    shortfall: () => null,
+    async charge(call) {
+      charged.push(call)
+      return { charged: 1, remaining: 9 }
+    },
+    undo: (call) => void undone.push(call),
+    ...over,
+  }
+  return { charged, undone, metering }
+}
 
 /** Starts the route. By default it is a paid route. */
 export async function startPaid({
-  authenticate = async () => null,
   perMinute = 100,
-  isProvable = true,
   environment = 'live',
+  authenticate = async () => keyOf(environment),
   limits = {},
   metering,
   notFoundLimits = { perMinute: 60, perDay: 1_000 },
   payments,
   policy = { kind: 'paid', scope, meter, limits: { perMinute, perDay: 1_000 } },
 }: {
-  authenticate?: (seen: () => Promise<boolean> | null) => ReturnType<Authenticate>
   perMinute?: number
-  isProvable?: boolean
   environment?: Environment
+  authenticate?: Authenticate
   limits?: Partial<ServerLimits>
   metering?: Metering
   notFoundLimits?: RateLimits
@@ -45,11 +60,9 @@ export async function startPaid({
     missing: false,
     body: { private: true } as object,
   }
-  const caller = { ...validKey.caller, environment }
   const edge = await startEdge({
     limiter: inProcessRateLimiter({ nodes: 1 }),
-    authenticate: (_authorization, { onSeen }) =>
-      authenticate(() => onSeen({ ...validKey, caller, scopes, isProvable })),
+    authenticate,
     limits,
     metering,
     notFoundLimits,

@@ -9,10 +9,10 @@ import type { MeteredCall, Metering } from '../platform/http/admission.ts'
 import { endpoint } from '../platform/http/endpoint.ts'
 
 /**
- * Starts a call of a paid route and holds it at its read or at its charge until `goOn`. The key was
- * seen before or is looked up. Later calls are not held.
+ * Starts a call of a paid route and holds it at its read or at its charge until `goOn`. Later calls
+ * are not held.
  */
-async function startCall(heldAt: 'read' | 'charge', isSeen: boolean) {
+async function startCall(heldAt: 'read' | 'charge') {
   const charged: MeteredCall[] = []
   const undone: MeteredCall[] = []
   const begun = Promise.withResolvers<void>()
@@ -25,7 +25,6 @@ async function startCall(heldAt: 'read' | 'charge', isSeen: boolean) {
     await held.promise
   }
   const metering: Metering = {
-    isFree: () => false,
     shortfall: () => null,
     async charge(call) {
       await pass('charge')
@@ -35,10 +34,7 @@ async function startCall(heldAt: 'read' | 'charge', isSeen: boolean) {
     undo: (call) => void undone.push(call),
   }
   const edge = await startEdge({
-    async authenticate(_authorization, { onSeen }) {
-      if (isSeen) await onSeen({ ...validKey, isProvable: true })
-      return validKey
-    },
+    authenticate: async () => validKey,
     metering,
     endpoints: [
       endpoint({
@@ -85,14 +81,12 @@ async function logged({ edge }: Call, calls: number): Promise<void> {
   })
 }
 
-for (const [heldAt, calls, isSeen] of [
-  ['read', 0, false],
-  ['read', 0, true],
-  ['charge', 1, false],
-  ['charge', 1, true],
+for (const [heldAt, calls] of [
+  ['read', 0],
+  ['charge', 1],
 ] as const)
-  test(`a caller that leaves at the ${heldAt} pays nothing in the end, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
-    const call = await startCall(heldAt, isSeen)
+  test(`a caller that leaves at the ${heldAt} pays nothing in the end`, async () => {
+    const call = await startCall(heldAt)
     const { edge, charged, undone, goOn } = call
     await leave(call)
     goOn()
@@ -102,7 +96,7 @@ for (const [heldAt, calls, isSeen] of [
   })
 
 test('a caller that stays is charged', async () => {
-  const { edge, connection, undone, goOn } = await startCall('charge', false)
+  const { edge, connection, undone, goOn } = await startCall('charge')
   goOn()
   const { status, headers } = await connection.answer()
   connection.socket.destroy()
@@ -112,45 +106,43 @@ test('a caller that stays is charged', async () => {
   assert.equal(undone.length, 0)
 })
 
-for (const isSeen of [false, true])
-  test(`pipelined requests are each charged when their response can be sent, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
-    const behind = async () => {
-      const call = await startCall('read', isSeen)
-      call.send()
-      await eventually('both are read', { see: async () => call.reads() === 2 })
-      return call
-    }
-    const stays = await behind()
-    stays.goOn()
-    const answers = [await stays.connection.answer(), await stays.connection.answer()]
-    assert.deepEqual(
-      answers.map(({ headers }) => headers['service-credits-charged']),
-      ['1', '1'],
-    )
-    stays.connection.socket.destroy()
-    await stays.edge.stop()
-    const leaves = await behind()
-    await leave(leaves)
-    leaves.goOn()
-    await logged(leaves, 2)
-    await leaves.edge.stop()
-    assert.deepEqual([leaves.charged.length, leaves.undone.length], [0, 0])
-  })
-
-for (const isSeen of [false, true])
-  test(`503: a response that waits too long for earlier ones on its connection is not charged, ${isSeen ? 'seen before' : 'looked up'}`, async () => {
-    const call = await startCall('read', isSeen)
-    setTimeoutMultiplier(0.01)
+test('pipelined requests are each charged when their response can be sent', async () => {
+  const behind = async () => {
+    const call = await startCall('read')
     call.send()
-    await logged(call, 1)
-    setTimeoutMultiplier(timeoutMultiplier)
-    call.goOn()
-    const statuses = [await call.connection.answer(), await call.connection.answer()]
-    call.connection.socket.destroy()
-    await call.edge.stop()
-    assert.deepEqual(
-      statuses.map(({ status }) => status),
-      [200, 503],
-    )
-    assert.equal(call.charged.length, 1)
-  })
+    await eventually('both are read', { see: async () => call.reads() === 2 })
+    return call
+  }
+  const stays = await behind()
+  stays.goOn()
+  const answers = [await stays.connection.answer(), await stays.connection.answer()]
+  assert.deepEqual(
+    answers.map(({ headers }) => headers['service-credits-charged']),
+    ['1', '1'],
+  )
+  stays.connection.socket.destroy()
+  await stays.edge.stop()
+  const leaves = await behind()
+  await leave(leaves)
+  leaves.goOn()
+  await logged(leaves, 2)
+  await leaves.edge.stop()
+  assert.deepEqual([leaves.charged.length, leaves.undone.length], [0, 0])
+})
+
+test('503: a response that waits too long for earlier ones on its connection is not charged', async () => {
+  const call = await startCall('read')
+  setTimeoutMultiplier(0.01)
+  call.send()
+  await logged(call, 1)
+  setTimeoutMultiplier(timeoutMultiplier)
+  call.goOn()
+  const statuses = [await call.connection.answer(), await call.connection.answer()]
+  call.connection.socket.destroy()
+  await call.edge.stop()
+  assert.deepEqual(
+    statuses.map(({ status }) => status),
+    [200, 503],
+  )
+  assert.equal(call.charged.length, 1)
+})

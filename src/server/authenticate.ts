@@ -1,0 +1,72 @@
+/**
+ * Decides who sends a request, and whether its key may call the route at all (decisions D14–D17). A
+ * presented key succeeds or fails as a key; it is never ignored.
+ */
+import type { Authenticate, AuthenticateSession } from '../platform/http/admission.ts'
+import type { Caller, PresentedKey } from '../platform/http/callers.ts'
+import { type Policy, type RateLimits } from '../platform/http/contract.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { denied, type LimitParts } from './call-limits.ts'
+import type { EndpointRoute, RequestContext } from './request-context.ts'
+
+export interface AuthenticateParts extends LimitParts {
+  authenticate: Authenticate
+  authenticateSession: AuthenticateSession
+  /** Limits the invalid keys that one address may present. Beyond it the server answers 429. */
+  failedKeyLimits: RateLimits
+}
+
+export interface Authenticated {
+  caller: Caller
+  /** The valid key that the caller presented, or null. */
+  key: PresentedKey | null
+}
+
+const anonymous: Authenticated = { caller: { kind: 'anonymous' }, key: null }
+
+/** Returns the caller, which is anonymous on a page: its session is looked up behind the limit. */
+export async function authenticateCaller(
+  edge: AuthenticateParts,
+  route: EndpointRoute,
+  context: RequestContext,
+): Promise<Authenticated | Refusal> {
+  const { policy } = route.endpoint
+  const { authorization, cookie } = context.request.headers
+  if (policy.kind === 'open' || policy.kind === 'page') return anonymous
+  if (policy.kind === 'session') {
+    // An Authorization header or a payment is ignored (decision D17).
+    const caller = await edge.authenticateSession(cookie)
+    return caller === null ? refuse('session_required') : { caller, key: null }
+  }
+  if (authorization === undefined)
+    return policy.kind === 'keyed' ? challenged('missing_api_key') : anonymous
+  const key = await edge.authenticate(authorization, edge.network(context).address)
+  if (key === null) return invalidKey(edge, route, context)
+  return keyProblem(policy, key) ?? { caller: key.caller, key }
+}
+
+/**
+ * Slows down an address that guesses keys. A valid key from the same address never gets here
+ * (decision D16).
+ */
+async function invalidKey(
+  edge: AuthenticateParts,
+  route: EndpointRoute,
+  context: RequestContext,
+): Promise<Refusal> {
+  const limits = { name: 'failed keys', ...edge.failedKeyLimits }
+  const verdict = await edge.limiter.take(edge.network(context), limits)
+  return verdict.allowed ? challenged('invalid_api_key') : denied({ route, context }, verdict)
+}
+
+type KeyPolicy = Exclude<Policy, { kind: 'open' | 'session' | 'page' }>
+
+function keyProblem({ kind, scope }: KeyPolicy, key: PresentedKey): Refusal | null {
+  if (!key.scopes.includes(scope)) return refuse('insufficient_scope')
+  // Keyed routes store real data, and a test key has none there (decision D14).
+  return kind === 'keyed' && key.caller.environment === 'test' ? refuse('test_key') : null
+}
+
+export function challenged(refusal: 'missing_api_key' | 'invalid_api_key'): Refusal {
+  return refuse(refusal, { headers: { 'WWW-Authenticate': 'Bearer' } })
+}

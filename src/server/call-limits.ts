@@ -1,0 +1,179 @@
+/**
+ * Counts calls against the limits of their caller (decisions D11, D24), and writes the state of a
+ * limit into the headers of the response.
+ */
+import type { Caller, PresentedKey } from '../platform/http/callers.ts'
+import { type RateLimits, sessionLimits } from '../platform/http/contract.ts'
+import { errorTable, type Refusal, refuse } from '../platform/http/errors.ts'
+import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limit/limiter.ts'
+import { bucketName } from '../platform/rate-limit/window.ts'
+import type { RecentMap } from '../platform/recent-map.ts'
+import type { EndpointRoute, RequestContext } from './request-context.ts'
+
+export interface LimitParts {
+  limiter: RateLimiter
+  /** Not-found limit: 404s of one key or of one x402 payer, over all routes. */
+  notFoundLimits: RateLimits
+  /**
+   * The denied cache: for each full bucket, by `bucketName`, the time at which it has room again,
+   * in milliseconds of the monotonic clock.
+   */
+  deniedUntil: RecentMap<number>
+  network(context: RequestContext): ClientNetwork
+}
+
+export interface LimitedCall {
+  route: EndpointRoute
+  context: RequestContext
+}
+
+interface Authenticated {
+  caller: Caller
+  key: PresentedKey | null
+}
+
+/** Counts the call. Returns null, or the 429 if the call is over a limit of its caller. */
+export async function limitProblem(
+  edge: LimitParts,
+  call: LimitedCall,
+  authenticated: Authenticated,
+): Promise<Refusal | null> {
+  const { key } = authenticated
+  const full = key === null ? null : await notFoundProblem(edge, call, bucketOf(key))
+  if (full !== null) return full
+  const counted = countedAs(edge, call, authenticated)
+  return counted === null ? null : countCall(edge, call, counted)
+}
+
+export interface Counted {
+  client: ClientNetwork
+  limits: { name: string } & RateLimits
+}
+
+/**
+ * Returns the limits of the call. Null if it has none: on an open route, and on a paid read without
+ * a key, which is counted once its payer is known.
+ */
+function countedAs(
+  edge: Pick<LimitParts, 'network'>,
+  { route, context }: LimitedCall,
+  { caller, key }: Authenticated,
+): Counted | null {
+  const { policy, operationId: name } = route.endpoint
+  if (caller.kind === 'session')
+    return { client: oneBucket(caller.sessionId), limits: { name: 'sessions', ...sessionLimits } }
+  if (policy.kind === 'open' || policy.kind === 'session') return null
+  if (policy.kind === 'page')
+    return { client: edge.network(context), limits: { name, ...policy.limits } }
+  // A test key is free, so on a route open to anonymous callers it is limited like one of them
+  // (decision D14).
+  if (policy.kind === 'optional-key' && key?.caller.environment !== 'live')
+    return { client: edge.network(context), limits: { name, ...policy.anonymous } }
+  return key === null ? null : { client: bucketOf(key), limits: { name, ...policy.limits } }
+}
+
+/** Counts one call. Returns null, or the 429 if a limit is full. Sets the RateLimit headers. */
+export async function countCall(
+  edge: Pick<LimitParts, 'limiter' | 'deniedUntil'>,
+  call: LimitedCall,
+  { client, limits }: Counted,
+): Promise<Refusal | null> {
+  const verdict = await take(edge, client, limits)
+  if (!verdict.allowed) return denied(call, verdict)
+  call.context.headers = rateHeaders(verdict)
+  return null
+}
+
+/**
+ * Counts a 404 against the not-found limit of its caller. Returns the 429 to send instead once the
+ * limit is used up, because even a 404 reveals that nothing exists there.
+ */
+export async function countNotFound(
+  edge: LimitParts,
+  call: LimitedCall,
+  client: ClientNetwork,
+): Promise<Refusal | null> {
+  const verdict = await take(edge, client, { name: notFound, ...edge.notFoundLimits })
+  return verdict.allowed ? null : denied(call, verdict, 'Too many of these requests found nothing.')
+}
+
+/**
+ * Returns a 429 if the denied cache knows the not-found limit to be full. A call within the limit
+ * counts nothing; if the bucket frees up at that moment, this call may be counted once.
+ */
+export async function notFoundProblem(
+  edge: LimitParts,
+  call: LimitedCall,
+  client: ClientNetwork,
+): Promise<Refusal | null> {
+  return hasRoom(edge, client, notFound) ? null : countNotFound(edge, call, client)
+}
+
+/** Returns whether a new call may be within its limits, as far as the denied cache knows. */
+export function mayCall(
+  edge: Pick<LimitParts, 'deniedUntil'>,
+  client: ClientNetwork,
+  limit: string,
+): boolean {
+  return hasRoom(edge, client, limit) && hasRoom(edge, client, notFound)
+}
+
+const notFound = 'not found'
+
+function hasRoom(
+  { deniedUntil }: Pick<LimitParts, 'deniedUntil'>,
+  { buckets }: ClientNetwork,
+  name: string,
+): boolean {
+  const now = performance.now()
+  return buckets.every((bucket) => (deniedUntil.get(bucketName({ name }, bucket)) ?? 0) <= now)
+}
+
+async function take(
+  { limiter, deniedUntil }: Pick<LimitParts, 'limiter' | 'deniedUntil'>,
+  client: ClientNetwork,
+  limits: Counted['limits'],
+): Promise<RateVerdict> {
+  const verdict = await limiter.take(client, limits)
+  const now = performance.now()
+  if (!verdict.allowed)
+    for (const { name, freeMs } of verdict.full) deniedUntil.set(name, now + freeMs)
+  return verdict
+}
+
+export function bucketOf({ caller }: PresentedKey): ClientNetwork {
+  return oneBucket(caller.keyId)
+}
+
+function oneBucket(key: string): ClientNetwork {
+  return { buckets: [{ key, factor: 1 }] }
+}
+
+/** Builds the 429. Its RateLimit headers describe the limit that is full. */
+export function denied(
+  { route, context }: LimitedCall,
+  verdict: RateVerdict,
+  message: string = errorTable.rate_limited.message,
+): Refusal {
+  route.meter.rateLimited++
+  context.headers = rateHeaders(verdict)
+  const headers = { 'Retry-After': String(verdict.retryAfterSeconds) }
+  return refuse('rate_limited', { message, headers })
+}
+
+/**
+ * Formats the headers of draft-ietf-httpapi-ratelimit-headers: q is the quota, w the window in
+ * seconds, r the remaining calls, t the seconds until the window resets.
+ */
+function rateHeaders({ minute, day }: RateVerdict): readonly string[] {
+  return [
+    'RateLimit-Policy',
+    `"minute";q=${minute.limit};w=60, "day";q=${day.limit};w=86400`,
+    'RateLimit',
+    `${windowState('minute', minute)}, ${windowState('day', day)}`,
+  ]
+}
+
+function windowState(name: string, window: RateVerdict['minute']): string {
+  return `"${name}";r=${window.remaining};t=${window.resetSeconds}`
+}

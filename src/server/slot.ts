@@ -1,0 +1,80 @@
+/** Lets a request wait for a slot of its gate, and frees everything that it holds. */
+import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { type Gate, retryAfterSeconds } from './gate.ts'
+import type { RequestContext } from './request-context.ts'
+
+export interface SlotParts {
+  /** Returns the lane in which the requests of a client wait. */
+  lane(context: RequestContext): string
+  /** Requests that wait or are in progress, for their deadline and for the drain. */
+  pending: Set<RequestContext>
+}
+
+export interface Entrant {
+  start(): void
+  refuse(refusal: Refusal): void
+  /** Called if the caller closes its connection while the request waits. */
+  leave(): void
+}
+
+/** Calls one function of the entrant: now if the gate has room, otherwise once that is decided. */
+export function enterGate(
+  { lane, pending }: SlotParts,
+  context: RequestContext,
+  gate: Gate,
+  entrant: Entrant,
+): void {
+  const { socket } = context.connection
+  let isHeld = false
+  const leave = (): void => {
+    context.place?.leave()
+    entrant.leave()
+  }
+  const place = gate.enter(lane(context), {
+    start(started) {
+      context.place = started
+      if (isHeld) socket.off('close', leave)
+      entrant.start()
+    },
+    refuse() {
+      socket.off('close', leave)
+      entrant.refuse(overloaded(context))
+    },
+  })
+  isHeld = place.isWaiting()
+  if (!isHeld) return
+  context.place = place
+  openRequest({ pending }, context)
+  socket.once('close', leave)
+}
+
+function overloaded({ route }: RequestContext): Refusal {
+  route.meter.shed++
+  const seconds = String(retryAfterSeconds(Math.random()))
+  return refuse('overloaded', { headers: { 'Retry-After': seconds } })
+}
+
+/** Registers a request that takes more than this turn of the event loop. */
+export function openRequest(
+  { pending }: Pick<SlotParts, 'pending'>,
+  context: RequestContext,
+): void {
+  if (pending.has(context)) return
+  pending.add(context)
+  context.connection.latest = context
+}
+
+/**
+ * Frees everything that the request holds, before its response is written. A second call has no
+ * effect.
+ */
+export function closeRequest(
+  { pending }: Pick<SlotParts, 'pending'>,
+  context: RequestContext,
+): void {
+  const { connection, place, body } = context
+  pending.delete(context)
+  if (connection.latest === context) connection.latest = null
+  place?.leave()
+  body?.release()
+}
