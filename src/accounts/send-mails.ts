@@ -49,8 +49,14 @@ export function nextMailAt(attempt: number, createdAt: Date, failedAt: Date): Da
   return at.getTime() - createdAt.getTime() > givenUpAfterMs ? null : at
 }
 
-/** Sends due mails. Returns how many it claimed. */
-export async function sendMails(options: MailSenderOptions): Promise<number> {
+/** Sends all due mails. Ends early, after a batch, when the signal comes. */
+export async function sendMails(options: MailSenderOptions, signal?: AbortSignal): Promise<void> {
+  let claimed: number
+  do claimed = await sendBatch(options)
+  while (claimed === batchSize && signal?.aborted !== true)
+}
+
+async function sendBatch(options: MailSenderOptions): Promise<number> {
   const { db, clock } = options
   const now = clock()
   const leasedUntil = new Date(now.getTime() + leaseMs)

@@ -1,7 +1,7 @@
 /** The part of the jobs process that sends mail: its client, its job, and what it counts. */
 import { createAccount } from '../access/manage.ts'
 import { sweepSignIn } from '../accounts/mail-store.ts'
-import { sendMails } from '../accounts/send-mails.ts'
+import { type MailSenderOptions, sendMails } from '../accounts/send-mails.ts'
 import { insertMembership } from '../accounts/store.ts'
 import { findOrCreateUser } from '../accounts/users.ts'
 import { contextWithin } from '../audit/action.ts'
@@ -55,29 +55,24 @@ async function mailSender(
     help: 'Attempts to send a mail, by outcome.',
     labels: ['kind', 'outcome'],
   })
-  return {
-    name: 'send mails',
-    everyMs: pollMs,
-    run: () =>
-      sendMails({
-        db,
-        clock,
-        publicUrl,
-        client,
-        render: mailRenderer(new URL(publicUrl).host),
-        signUp: async (tx, email, now) =>
-          signUp.isOpen ? signUpUser(tx, { email, credits: signUp.credits }, now) : null,
-        onOutcome({ id: mailId, kind, attempt }, result) {
-          count(kind, result.outcome)
-          if (result.outcome === 'failed')
-            log.warn('a mail was not sent', { mailId, attempt, why: result.why })
-          if (result.outcome === 'rejected')
-            log.warn('the mail server rejected a mail', { mailId, code: result.code })
-          if (result.outcome === 'given up')
-            log.error('a mail was given up', null, { mailId, attempt })
-        },
-      }),
+  const options: MailSenderOptions = {
+    db,
+    clock,
+    publicUrl,
+    client,
+    render: mailRenderer(new URL(publicUrl).host),
+    signUp: async (tx, email, now) =>
+      signUp.isOpen ? signUpUser(tx, { email, credits: signUp.credits }, now) : null,
+    onOutcome({ id: mailId, kind, attempt }, result) {
+      count(kind, result.outcome)
+      if (result.outcome === 'failed')
+        log.warn('a mail was not sent', { mailId, attempt, why: result.why })
+      if (result.outcome === 'rejected')
+        log.warn('the mail server rejected a mail', { mailId, code: result.code })
+      if (result.outcome === 'given up') log.error('a mail was given up', null, { mailId, attempt })
+    },
   }
+  return { name: 'send mails', everyMs: pollMs, run: (signal) => sendMails(options, signal) }
 }
 
 /** Makes a user and an account of their own. A second call for the same address makes neither. */
