@@ -1,7 +1,7 @@
 /**
  * Measures what a session check costs: processor time of this process and of the database together,
  * for 256 callers at once, who share batches, with 10,000 sessions in the table. Limit: 60 µs.
- * Then reads the sandbox over HTTP by session, beside reads by key.
+ * Then reads the sandbox over HTTP by session, beside reads by key, and requests sign-in links.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,6 +19,7 @@ import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { median, report } from './measure.ts'
 import { databaseSeconds } from './serving.ts'
 import { benchSandbox } from './sessions-sandbox.ts'
+import { benchSignIn } from './sessions-sign-in.ts'
 
 const limitUs = 60
 const sessionCount = 10_000
@@ -63,6 +64,7 @@ try {
     },
   ])
   await benchSandbox({ db, url: postgres.url, dataDir, sessions: cookies })
+  await benchSignIn({ db, url: postgres.url })
 } finally {
   await db.close()
   await postgres.stop()
