@@ -293,3 +293,59 @@ test('docs/README.md lists every page', () => {
   for (const page of globSync('*.md', { cwd: 'docs' }))
     assert.ok(page === 'README.md' || list.includes(`](${page})`), page)
 })
+
+const architecture = readFileSync('docs/architecture.md', 'utf8')
+const sources = globSync('src/**/*.ts').filter((file) => !file.endsWith('.test.ts'))
+
+function moduleOf(file: string): string {
+  return file.split('/')[1] ?? ''
+}
+
+/** Returns the names in backticks of each table row that begins with a module. */
+function rowsOf(section: string): Map<string, string[]> {
+  const [, text = ''] = architecture.split(`## ${section}\n`)
+  const rows = (text.split('\n## ')[0] ?? '').matchAll(/^\| `([a-z0-9-]+)` \| (.*) \|$/gm)
+  return new Map(
+    [...rows].map(([, module = '', cell = '']) => [
+      module,
+      [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+    ]),
+  )
+}
+
+test('docs/architecture.md names every module', () => {
+  assert.deepEqual([...rowsOf('Modules').keys()].sort(), [...new Set(sources.map(moduleOf))].sort())
+})
+
+test('docs/architecture.md names the only module that writes each table', () => {
+  const created = globSync('migrations/*.sql').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/^create table (\w+) \(/gm)].map(
+      ([, name = '']) => name,
+    ),
+  )
+  assert.ok(created.length > 50, `${created.length} tables found`)
+  const rows = rowsOf('Tables and their writers')
+  const byTriggers = /Triggers of `candidates` keep (.*)/.exec(architecture)?.[1] ?? ''
+  const writes = /\b(?:insert into|update|delete from) (?:only )?(\w+)/g
+  const writers = Map.groupBy(
+    sources.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(writes)].map(([, table = '']) => {
+        return { table, module: moduleOf(file) }
+      }),
+    ),
+    ({ table }) => table,
+  )
+  for (const table of created) {
+    const modules = new Set(writers.get(table)?.map(({ module }) => module))
+    if (modules.size === 0) assert.ok(byTriggers.includes(`\`${table}\``), `${table} has a writer`)
+    for (const module of modules)
+      assert.ok(rows.get(module)?.includes(table), `${module} writes ${table}`)
+    const named = [...rows].filter(([, tables]) => tables.includes(table))
+    assert.ok(named.length <= 1, `${table} has one row`)
+  }
+})
+
+test('docs/architecture.md names only paths that exist', () => {
+  for (const [, path = ''] of architecture.matchAll(/`((?:src|test|migrations|engines)\/[^`]*)`/g))
+    assert.ok(existsSync(path), path)
+})

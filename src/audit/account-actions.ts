@@ -92,7 +92,7 @@ export const accountActions = {
     details: Type.Object({ credits, balance: credits }, closed),
   }),
   'credits.resumed': facts({
-    meaning: 'Suspended accounts whose books add up were released.',
+    meaning: 'Suspended accounts with correct books were released.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),

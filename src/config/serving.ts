@@ -33,7 +33,7 @@ export const servingSettings = {
   FORMER_PUBLIC_URLS: setting({
     default: '',
     unit: 'origins, comma-separated',
-    effect: 'Earlier values of PUBLIC_URL, whose credentials still verify.',
+    effect: 'Earlier values of PUBLIC_URL; their credentials still verify.',
     parse: (text) => list(text).map(originUrl),
   }),
   PROCESSES: setting({
@@ -53,7 +53,7 @@ export const servingSettings = {
     default: '',
     unit: 'addresses or CIDR networks, comma-separated',
     effect:
-      'Proxies whose X-Forwarded-For is trusted; without it all clients behind a proxy share one limit.',
+      'Proxies with a trusted X-Forwarded-For; without it all clients behind a proxy share one limit.',
     parse: networks,
   }),
   CONNECTIONS_MAX: setting({

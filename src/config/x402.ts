@@ -26,7 +26,7 @@ export const x402Settings = {
   X402_NETWORK: setting({
     default: 'base-sepolia',
     unit: 'base or base-sepolia',
-    effect: 'The chain, whose USDC is paid; base-sepolia is a test network.',
+    effect: 'The chain of the payments in USDC; base-sepolia is a test network.',
     parse: oneOf('base', 'base-sepolia'),
   }),
   X402_PAY_TO: setting({

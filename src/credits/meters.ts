@@ -15,7 +15,7 @@ export const meters = {
   },
   candidate_lookup: { meaning: 'One candidate in detail; 0 is free.', defaultPrice: 1 },
   candidate_search: {
-    meaning: 'A search for candidates, whatever it finds; 0 is free.',
+    meaning: 'A search for candidates, also without results; 0 is free.',
     defaultPrice: 1,
   },
 } as const satisfies Record<MeterName, Meter>
