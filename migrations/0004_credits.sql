@@ -67,7 +67,7 @@ create trigger credit_entries_append_only
   before update or delete or truncate on credit_entries_operator
   for each statement execute function refuse_change('the ledger is append-only');
 
--- Archived months, whose entries are in a file of the operator and no longer in the database.
+-- Archived months. Their entries are in a file of the operator and no longer in the database.
 create table credit_archives (
   -- The first day of the month.
   month date primary key check (extract(day from month) = 1),

@@ -81,8 +81,8 @@ create table evidence_private (
   payload text
 );
 
--- Workers whose score must be computed again. Written in the transaction that changes the evidence,
--- under the lock of the worker row. Scoring deletes the row first and reads the evidence
+-- Workers with a score that must be computed again. Written in the transaction that changes the
+-- evidence, under the lock of the worker row. Scoring deletes the row first and reads the evidence
 -- afterwards, so no change is missed.
 create table score_recomputations (
   worker_id uuid primary key references workers,

@@ -1,5 +1,5 @@
 -- Computed scores. Only the module scores writes these tables. About a worker they hold only the
--- ids of evidence and what it counted.
+-- ids and the weight of evidence.
 
 -- The scoring rules of each vocabulary that a score was computed with, so that the score can be
 -- computed again after later releases.

@@ -10,7 +10,7 @@ create table webhook_events (
   seq bigint generated always as identity primary key,
   id text not null unique,
   type text not null,
-  -- The worker whom the event is about, for consent and erasure. Not part of the event.
+  -- The worker that the event is about, for consent and erasure. Not part of the event.
   worker_id uuid not null,
   created_at timestamptz not null,
   -- The envelope as it is signed and sent to every endpoint, byte for byte. Therefore not jsonb.
@@ -30,8 +30,8 @@ create index webhook_events_waiting on webhook_events (seq)
 create index webhook_events_worker on webhook_events (worker_id, seq);
 create index webhook_events_created on webhook_events (created_at);
 
--- The highest position whose event was deleted by age. A reader of the feed below it has missed
--- events and is told so.
+-- The highest position of an event that was deleted by age. A reader of the feed below it has
+-- missed events and is told so.
 create table webhook_feed_floor (
   only_row boolean primary key default true check (only_row),
   position bigint not null
@@ -105,7 +105,7 @@ create index webhook_secrets_kid on webhook_secrets (kid);
 create table webhook_deliveries (
   id bigint generated always as identity primary key,
   endpoint_id uuid not null,
-  -- Null for a test event, whose body is stored here and which is in no feed.
+  -- Null for a test event. Its body is stored here, and it is in no feed.
   event_seq bigint references webhook_events on delete cascade,
   event_id text not null,
   event_type text not null,

@@ -10,7 +10,7 @@
 --   handle             java-ann¹      10198   java-ann, java-a, @ja
 --   handle_and_skills  java            9996   ja, jav, java: the handle and two skills begin so
 --   skill              java¹          10097   jdk, through the label of the skill
---   skills             java²           9996   java: the name of one skill, the beginning of two
+--   skills             java²           9996   ja, jav, java: the name of one skill, the beginning of two
 --   skill              javascript¹    10097   javas, javascript
 --   skill              old pottery¹   10198   old, old pottery
 --   skill              pottery        10198   pot, pottery: a later word of the skill
@@ -27,9 +27,9 @@
 -- candidate that begin with the query, the best rank is the right one.
 --
 -- src/candidates/terms.ts computes the terms. A skill that the vocabulary knows is indexed by its
--- label only. A search for another of its names adds the labels: `exact_labels` are labels of
--- skills whose alias equals the query, `prefix_labels` those whose alias or later word begins with
--- it.
+-- label only. A search for another of its names adds labels: `exact_labels` belong to skills with
+-- an alias that equals the query, `prefix_labels` to skills with an alias or a later word that
+-- begins with it.
 --
 -- A search for two letters may match a hundred thousand candidates, too many to sort. Therefore the
 -- index search_terms_by_rank is ordered by rank below the first two letters, and a search reads its
@@ -68,7 +68,8 @@ create table search_entries (
   hit text not null
 );
 
--- A search reads the indexes only. Frequent vacuums after inserts keep rows out of it.
+-- A search reads the indexes only, as far as a vacuum has marked the rows visible. Therefore
+-- autovacuum runs after few inserts.
 create table search_terms (
   kind match_kind not null,
   -- A text, or its rest from a later word on, as search compares it.
@@ -203,8 +204,8 @@ create function search_prefix(
   ) hit
 $$;
 
--- Returns candidates whose handle begins with `prefix`. A handle is the username, so within a rank
--- the index leads straight to them.
+-- Returns candidates with a handle that begins with `prefix`. A handle is the username, so within a
+-- rank the index leads straight to them.
 create function search_handle_prefix(prefix text, hits_max integer)
 returns table (username text) language sql stable as $$
   select t.username from search_terms t
@@ -216,8 +217,8 @@ returns table (username text) language sql stable as $$
   order by t.rank, t.username limit hits_max
 $$;
 
--- Returns candidates whose handle begins with one letter. It visits each possible second letter,
--- because the index is ordered by rank below two letters only.
+-- Returns candidates with a handle that begins with one letter. It visits each possible second
+-- letter, because the index is ordered by rank below two letters only.
 create function search_handle_letter(letter text, hits_max integer)
 returns table (username text) language sql stable as $$
   select hit.username
@@ -230,7 +231,7 @@ returns table (username text) language sql stable as $$
   order by hit.rank, hit.username limit hits_max
 $$;
 
--- Returns candidates with a skill whose name or alias equals the query. `exact_labels` has one
+-- Returns candidates with a skill that has the query as its name or alias. `exact_labels` has one
 -- label on each line.
 create function search_skill_name(
   of_kind match_kind, query text, exact_labels text, hits_max integer
@@ -267,8 +268,8 @@ create function search_skill_prefix(
 $$;
 
 -- Answers a batch of searches: returns for each one the search hits as a JSON array, best match
--- first. Queries are folded. A query of one letter finds only what equals it, or if `handles_only`
--- is set, handles that begin with it.
+-- first. Queries are folded. A query of one letter finds only equal handles and skills, or if
+-- `handles_only` is set, handles that begin with it.
 --
 -- A search reads `extra` more matches than its limit, because a candidate may match several times.
 -- If too many of them were the same candidates, the search is repeated with eight times as many.

@@ -175,7 +175,7 @@ function pendingOf(migrations: Migration[], applied: Applied[]): Migration[] {
     if (migration === undefined) break
     if (migration.name !== name)
       throw new Error(
-        `The database was made by an unreleased version: it has the migration ${name}, and this release has ${migration.name}. Start with a new ASSAY_DATA_DIR, or with an empty database in DATABASE_URL.`,
+        `The database was made by an unreleased version (it has ${name}, this release has ${migration.name}): start with a new ASSAY_DATA_DIR, or with an empty database in DATABASE_URL.`,
       )
     if (migration.sha256 !== sha256)
       throw new Error(
