@@ -56,8 +56,8 @@ async function serve(order: CreditsServerOrder): Promise<void> {
   const { live, ...parts } =
     kind === 'one by one' ? oneByOne(db, order) : await withoutDatabase(db, order)
   const endpoints = endpointsOf(candidateContract, candidateHandlers({ live, sandbox: live }), {
-    key: limits,
-    'agent reports': limits,
+    keyLimits: limits,
+    agentReportLimits: limits,
   })
   const server = createServer({
     endpoints,

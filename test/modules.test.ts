@@ -207,7 +207,7 @@ test('a contract imports only schemas, examples and declarations, and nothing th
     for (const imported of importsOf(file))
       assert.match(
         imported,
-        /\/(contract|schema|examples|callers|errors|identifiers|page)\.ts$/,
+        /\/(contract|schema|examples|event-types|callers|errors|identifiers|page)\.ts$/,
         file,
       )
   const reached = new Set(contracts)

@@ -2,24 +2,21 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createService } from '../../src/app/http-app.ts'
-import { engineHere } from '../../src/app/scoring-engine.ts'
+import { contract } from '../../src/app/contract.ts'
 import { actions } from '../../src/audit/actions.ts'
 import { readConfig, settingAreas } from '../../src/config/config.ts'
 import type { SettingTable } from '../../src/config/setting.ts'
 import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { dumpSchema } from '../../src/database/schema-dump.ts'
-import { exampleRelease } from '../../src/discovery/examples.ts'
 import { openApiDocument } from '../../src/discovery/openapi.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { openDb } from '../../src/platform/db/db.ts'
-import type { Endpoint } from '../../src/platform/http/endpoint.ts'
+import { exampleUrl, operationsOf } from '../../src/platform/http/contract.ts'
 import { errorTable } from '../../src/platform/http/errors.ts'
 import { interfaceVersion } from '../../src/platform/http/identifiers.ts'
-import { openLog } from '../../src/platform/observability/log.ts'
 import { bundleName, coreBundle } from '../../src/scores/bundle.ts'
-import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/declarations.ts'
+import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contract.ts'
 import { eventTypeNames } from '../../src/webhooks/events/event-types.ts'
 
 export interface GeneratedFile {
@@ -29,9 +26,6 @@ export interface GeneratedFile {
 }
 
 const contractPath = `openapi/${interfaceVersion}.json`
-
-/** Base address of the checked-in contract, in a domain reserved for examples (RFC 2606). */
-const contractPublicUrl = 'https://scores.example.org'
 
 export const generatedFiles: readonly GeneratedFile[] = [
   { path: contractPath, text: contractText },
@@ -56,36 +50,12 @@ function engineText(): string {
   return coreBundle(join(import.meta.dirname, '../../src/scoring-core'))
 }
 
-async function contractText(): Promise<string> {
-  const endpoints = await declaredEndpoints(contractPublicUrl)
-  const document = openApiDocument(endpoints, {
-    publicUrl: contractPublicUrl,
+function contractText(): string {
+  const document = openApiDocument(operationsOf(contract, readConfig({})), {
+    publicUrl: exampleUrl,
     webhooks: webhookDeclarations,
   })
   return `${JSON.stringify(document, null, 2)}\n`
-}
-
-/** Returns the declared endpoints of the service, without a database: declaring reads nothing. */
-async function declaredEndpoints(publicUrl: string): Promise<readonly Endpoint[]> {
-  const db = openDb({
-    url: 'postgres://never.invalid/never',
-    connectionsMax: 2,
-    applicationName: 'assay generate',
-    onError: () => {},
-  })
-  const log = openLog({ level: 'silent' })
-  const { endpoints } = createService({
-    config: readConfig({ PUBLIC_URL: publicUrl }),
-    db,
-    log,
-    clock: systemClock,
-    release: exampleRelease,
-    secrets: null,
-    engine: await engineHere(log),
-    signers: { of: async () => undefined },
-  })
-  await db.close()
-  return endpoints
 }
 
 function errorsPage(): string {

@@ -24,6 +24,13 @@ const session = Type.Object(
   { ...closed, title: 'Session' },
 )
 
+export const sessionIdPath = Type.Object({
+  sessionId: Type.String({
+    pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+    description: 'A UUID in lower case.',
+  }),
+})
+
 export const sessionList = Type.Object(
   { schemaVersion: Type.Literal(schemaVersion('sessions')), sessions: Type.Array(session) },
   { ...closed, title: 'SessionList' },

@@ -7,7 +7,6 @@ import { ask, type Question, type Reply } from '../../test/support/start/ask.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { startNode, things } from '../../test/support/start/node.ts'
 import { sql } from '../platform/db/db.ts'
-import { sessionOf } from '../platform/http/callers.ts'
 import { endpoint } from '../platform/http/endpoint.ts'
 import { deleteEndedSessions, findOwnSessions } from './session-store.ts'
 import { openSessions, sessionTimes } from './sessions.ts'
@@ -35,7 +34,7 @@ const own = [
     operationId: 'getOwn',
     method: 'GET',
     path: '/own',
-    answer: ({ caller }) => ({ status: 200, body: sessionOf(caller) }),
+    answer: ({ caller }) => ({ status: 200, body: caller }),
   }),
   endpoint({
     ...common,
@@ -53,7 +52,7 @@ const own = [
     async answer({ caller, idempotencyKey }) {
       held.entered()
       await held.until
-      return { status: 200, body: { ...sessionOf(caller), idempotencyKey } }
+      return { status: 200, body: { ...caller, idempotencyKey } }
     },
   }),
 ]

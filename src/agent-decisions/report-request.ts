@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
-import { firstFault } from '../platform/json/shape-fault.ts'
+import { parseBody } from '../platform/json/shape-fault.ts'
 import { createRequest, type decisions, type outcomes } from './schema.ts'
 
 export type Subject =
@@ -29,11 +29,9 @@ const shape = Compile(createRequest)
 
 /** The content, or what is wrong with the body in words for whoever sent it. The body has passed the strict JSON gate. */
 export function readReportRequest(body: unknown): { content: ReportContent } | { fault: string } {
-  if (!shape.Check(body)) {
-    const { field, reason } = firstFault(shape, body)
-    return { fault: `${field ?? 'The body'} ${reason}.` }
-  }
-  const request: Static<typeof createRequest> = body
+  const read = parseBody(shape, body)
+  if ('fault' in read) return read
+  const request = read.body
   return {
     content: {
       subject: normalised(request.subject),

@@ -1,6 +1,7 @@
-/** Wire shapes of agent decision reports (spec §2.3). */
+/** Wire shapes of agent decision reports. */
 import { type Static, type TSchema, Type } from 'typebox'
 import { schemaVersion } from '../platform/http/identifiers.ts'
+import { cursorParameter, limitParameter } from '../platform/http/page.ts'
 
 const closed = { additionalProperties: false }
 
@@ -18,7 +19,7 @@ export const outcomes = ['pending', 'positive', 'negative', 'neutral', 'unknown'
 
 const reasonCodesMax = 10
 
-/** A field's description that begins with "must" is also what a caller is told. */
+/** A `description` that begins with "must" is also part of the message to the caller. */
 const text = (maxLength: number) => ({
   maxLength,
   description: `must be text of at most ${maxLength} characters`,
@@ -121,6 +122,8 @@ export const agentDecisionReportCreated = Type.Object(
   },
   { title: 'AgentDecisionReportCreated', ...closed },
 )
+
+export const reportsQuery = Type.Object({ limit: limitParameter, cursor: cursorParameter })
 
 export const agentDecisionReportList = Type.Object(
   {

@@ -28,7 +28,7 @@ const paidResponses = {
 const scoreRead = {
   method: 'GET',
   area: 'scores',
-  policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits: 'key' },
+  policy: { kind: 'paid', scope: 'scores:read', meter: 'score_lookup', limits: 'keyLimits' },
   priority: 'read',
   pathParameters: scoreIdPath,
 } as const
@@ -41,7 +41,12 @@ export const candidateContract = {
     summary: 'Search public candidates',
     description:
       'Finds candidates by the beginning of a handle, skill, display name or title, in this order. Among equals, more verified skills that match come first, then more verified skills, then the username. A search without a result costs the same.',
-    policy: { kind: 'paid', scope: 'candidates:read', meter: 'candidate_search', limits: 'key' },
+    policy: {
+      kind: 'paid',
+      scope: 'candidates:read',
+      meter: 'candidate_search',
+      limits: 'keyLimits',
+    },
     priority: 'search',
     queryParameters: searchQuery,
     responses: {
@@ -58,7 +63,12 @@ export const candidateContract = {
     path: '/api/v1/candidates/{username}',
     area: 'candidates',
     summary: 'One public candidate',
-    policy: { kind: 'paid', scope: 'candidates:read', meter: 'candidate_lookup', limits: 'key' },
+    policy: {
+      kind: 'paid',
+      scope: 'candidates:read',
+      meter: 'candidate_lookup',
+      limits: 'keyLimits',
+    },
     priority: 'read',
     pathParameters: usernamePath,
     responses: {

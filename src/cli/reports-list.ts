@@ -1,5 +1,5 @@
 /** `assay reports list` and `export`: what accounts reported of agents' decisions, the newest first. */
-import { wireReport } from '../agent-decisions/endpoints.ts'
+import { wireReport } from '../agent-decisions/handlers.ts'
 import {
   findReports,
   findReportsOf,

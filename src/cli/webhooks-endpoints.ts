@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import { type FailingNow, findFailingNow } from '../webhooks/delivery/endpoint-store.ts'
-import { wireEndpoint } from '../webhooks/endpoints/routes.ts'
+import { wireEndpoint } from '../webhooks/endpoints/handlers.ts'
 import {
   type EndpointRow,
   findActiveIds,

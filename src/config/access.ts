@@ -1,7 +1,9 @@
 /** Settings of API keys: peppers, prices and limits. */
+
 import { meters, type Prices } from '../credits/meters.ts'
 import { type Keyring, parseKeyring } from '../platform/crypto/keyring.ts'
 import type { MeterName } from '../platform/http/callers.ts'
+import type { RateLimits } from '../platform/http/contract.ts'
 import {
   integer,
   oneOf,
@@ -58,20 +60,15 @@ export const accessSettings = {
   }),
 } as const satisfies SettingTable
 
-interface CallLimits {
-  perMinute: number
-  perDay: number
-}
-
 export interface AccessConfig {
   /** Undefined: read from the file in the data directory. */
   apiKeyPeppers: Keyring | undefined
   metering: boolean
   prices: Prices
   /** For each API key and route. */
-  keyLimits: CallLimits
-  notFoundLimits: CallLimits
-  failedKeyLimits: CallLimits
+  keyLimits: RateLimits
+  notFoundLimits: RateLimits
+  failedKeyLimits: RateLimits
 }
 
 export function readAccess(reading: Reading): AccessConfig {
@@ -101,6 +98,6 @@ function creditPrice(meter: MeterName): Setting<number> {
 }
 
 /** Allows a hundred minutes of the full rate a day. */
-function forTheWholeDay(perMinute: number): CallLimits {
+function forTheWholeDay(perMinute: number): RateLimits {
   return { perMinute, perDay: perMinute * 100 }
 }

@@ -70,7 +70,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     ...readAccounts(reading),
     ...readX402(reading, access),
     ...readWebhooks(reading),
-    ...readReports(reading),
+    ...readReports(reading, access),
   }
   if (reading.problems.length > 0) throw new ConfigError(reading.problems)
   return config

@@ -1,4 +1,6 @@
 /** Settings of agent decision reports. */
+import type { RateLimits } from '../platform/http/contract.ts'
+import type { AccessConfig } from './access.ts'
 import { integer, oneOf, type Reading, readerOf, type SettingTable, setting } from './setting.ts'
 
 export const reportsSettings = {
@@ -24,15 +26,16 @@ export const reportsSettings = {
 
 export interface ReportsConfig {
   agentReportingDefault: 'locked' | 'unlocked'
-  agentReportsPerDay: number
+  /** For each API key. */
+  agentReportLimits: RateLimits
   agentReportsDays: number
 }
 
-export function readReports(reading: Reading): ReportsConfig {
+export function readReports(reading: Reading, { keyLimits }: AccessConfig): ReportsConfig {
   const { readOr } = readerOf(reportsSettings, reading)
   return {
     agentReportingDefault: readOr('AGENT_REPORTING_DEFAULT'),
-    agentReportsPerDay: readOr('AGENT_REPORTS_PER_DAY'),
+    agentReportLimits: { ...keyLimits, perDay: readOr('AGENT_REPORTS_PER_DAY') },
     agentReportsDays: readOr('AGENT_REPORTS_DAYS'),
   }
 }

@@ -21,7 +21,7 @@ const standard = {
 }
 
 const limits = { perMinute: 1, perDay: 1 }
-const operations = operationsOf(discoveryContract, { key: limits, 'agent reports': limits })
+const operations = operationsOf(discoveryContract, { keyLimits: limits, agentReportLimits: limits })
 
 interface State {
   verificationMethod: string | null
@@ -34,7 +34,7 @@ function start(engine: EngineFacts = exampleEngine) {
   const state: State = { verificationMethod: null, engine }
   const handlers = discoveryHandlers({
     publicUrl,
-    operations: () => operations,
+    operations,
     webhooks: [],
     release: exampleRelease,
     engine: () => state.engine,

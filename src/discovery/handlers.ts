@@ -15,8 +15,8 @@ import { markdownType } from './schema.ts'
 export interface DiscoveryOptions {
   /** Base address without a trailing slash, e.g. `https://scores.example.org` (decision D3). */
   publicUrl: string
-  /** Returns every operation of the service. Called once, at the first request for the contract. */
-  operations: () => readonly Operation[]
+  /** Every operation of the service. */
+  operations: readonly Operation[]
   webhooks: readonly WebhookDeclaration[]
   release: ReleaseFacts
   /** Called at each request: the engine may be recalled while the service runs. */
@@ -43,7 +43,7 @@ export function discoveryHandlers(options: DiscoveryOptions): Handlers<typeof di
   const errors = errorDocuments()
 
   const getOpenApi = () => ({
-    document: contract('', () => openApiDocument(operations(), { publicUrl, webhooks })),
+    document: contract('', () => openApiDocument(operations, { publicUrl, webhooks })),
   })
   return {
     getOpenApi,

@@ -121,7 +121,7 @@ export const scoreCredentialContract = {
       scope: 'scores:read',
       meter: 'score_lookup',
       anonymous: anonymousVerifyLimits,
-      limits: 'key',
+      limits: 'keyLimits',
     },
     priority: 'search',
     body: {

@@ -49,7 +49,7 @@ export type Caller =
   | { kind: 'payer'; address: string }
   | { kind: 'anonymous' }
 
-/** Returns the session of a route with the policy `session`, which admits no other caller. */
+/** Returns the session of an endpoint that admits no other caller. */
 export function sessionOf(caller: Caller): SessionCaller {
   if (caller.kind !== 'session') throw new Error('a session route was called without a session')
   return caller

@@ -18,8 +18,9 @@ export interface RateLimits {
 
 /** Limits that the operator sets. A contract names them; `operationsOf` puts the numbers in. */
 export interface OperatorLimits {
-  key: RateLimits
-  'agent reports': RateLimits
+  /** Limits of each API key, or of each payer, on each route. */
+  keyLimits: RateLimits
+  agentReportLimits: RateLimits
 }
 
 /** The callers of an endpoint, and the price of a call. `limits` are those of each API key. */

@@ -1,5 +1,5 @@
 /** Pure: the first fault of a value against a schema, worded for its author. */
-import type { TSchema } from 'typebox'
+import type { TProperties, TSchema } from 'typebox'
 import type { Validator } from 'typebox/compile'
 import { counted } from '../counted.ts'
 
@@ -26,6 +26,16 @@ export function firstFault(shape: Validator, value: unknown): Fault {
     return { field: [...path, missing].join('.'), reason: 'is missing' }
   }
   return { field: path.join('.') || null, reason: formAt(shape.Type(), path) ?? plainReason(fault) }
+}
+
+/** Returns the body in the type of its schema, or its first fault in words for the caller. */
+export function parseBody<Body>(
+  shape: Validator<TProperties, TSchema, Body>,
+  body: unknown,
+): { body: Body } | { fault: string } {
+  if (shape.Check(body)) return { body }
+  const { field, reason } = firstFault(shape, body)
+  return { fault: `${field ?? 'The body'} ${reason}.` }
 }
 
 const typeNames: Readonly<Record<string, string>> = {

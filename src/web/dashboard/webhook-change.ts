@@ -8,7 +8,7 @@ import {
   replaceOwnSecret,
   rotateOwnSecret,
 } from '../../webhooks/endpoints/manage-own.ts'
-import { endpointIdPath } from '../../webhooks/endpoints/routes.ts'
+import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
 import { confirmation, notice, secretOnce } from '../components.ts'
 import { html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, type Shown, type View } from '../page.ts'

@@ -10,7 +10,7 @@ import {
   type SentEvent,
 } from '../../webhooks/delivery/history-store.ts'
 import { resendOwn } from '../../webhooks/endpoints/manage-own.ts'
-import { endpointIdPath } from '../../webhooks/endpoints/routes.ts'
+import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
 import { actionForm, badge, card, code, empty, facts, notice, pageHead } from '../components.ts'
 import { type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'

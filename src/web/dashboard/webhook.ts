@@ -13,7 +13,7 @@ import {
 import { attemptResults } from '../../webhooks/delivery/outcome.ts'
 import { queueTestEvent } from '../../webhooks/delivery/resend.ts'
 import { activateOwnSecret, enableOwn, setOwnPaused } from '../../webhooks/endpoints/manage-own.ts'
-import { endpointIdPath } from '../../webhooks/endpoints/routes.ts'
+import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
 import { type EventType, eventTypeNames } from '../../webhooks/events/event-types.ts'
 import { barChart, legend } from '../chart.ts'
 import {

@@ -1,12 +1,12 @@
 /** Pure: a request to create an endpoint: checked, brought to its one form, and told apart from others by a fingerprint (decision D40). */
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { sha256 } from '../../platform/crypto/bytes.ts'
 import { type EgressRules, vetUrl } from '../../platform/egress/rules.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
-import { firstFault } from '../../platform/json/shape-fault.ts'
+import { parseBody } from '../../platform/json/shape-fault.ts'
 import { eventTypeNames } from '../events/event-types.ts'
-import { closed } from '../events/schema.ts'
+import { closed } from '../events/fields.ts'
 import { createRequest, type EndpointRequest, urlForm, urlLengthMax } from './schema.ts'
 
 /** The contract's, but for the form of the URL: that is for the rules of this deployment to say. */
@@ -29,11 +29,9 @@ export function readEndpointRequest(
   rules: EgressRules,
   { allowHttp = false }: { allowHttp?: boolean } = {},
 ): { request: EndpointRequest } | { fault: string } {
-  if (!shape.Check(body)) {
-    const { field, reason } = firstFault(shape, body)
-    return { fault: `${field ?? 'The body'} ${reason}.` }
-  }
-  const { url, events, description }: Static<typeof request> = body
+  const read = parseBody(shape, body)
+  if ('fault' in read) return read
+  const { url, events, description } = read.body
   const vetted = vetUrl(url, { ...rules, allowHttp })
   if ('fault' in vetted) return { fault: `url ${vetted.fault}.` }
   const { href } = vetted.url

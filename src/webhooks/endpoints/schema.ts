@@ -1,9 +1,10 @@
-/** Wire shapes of webhook endpoints (spec §2.2). */
+/** Wire shapes of webhook endpoints. */
 import { type Static, Type } from 'typebox'
 import { schemaVersion } from '../../platform/http/identifiers.ts'
+import { limitParameter } from '../../platform/http/page.ts'
 import { attemptResults, triggers } from '../delivery/outcome.ts'
 import { type EventType, eventTypeNames } from '../events/event-types.ts'
-import { closed, oneOf, orNull, time, uuid } from '../events/schema.ts'
+import { closed, oneOf, orNull, time, uuid } from '../events/fields.ts'
 
 export const urlLengthMax = 2_048
 const descriptionLengthMax = 120
@@ -15,7 +16,19 @@ const eventTypeList = {
   uniqueItems: true,
 } as const
 
-/** Each `description` that begins with "must" is also what a caller is told. */
+/** Either case of a UUID names the same endpoint. */
+export const endpointIdPath = Type.Object({
+  endpointId: Type.String({
+    format: 'uuid',
+    pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+    description: 'The id of an endpoint of the account: a UUID.',
+    oneSpelling: (id: string) => id.toLowerCase(),
+  }),
+})
+
+export const deliveriesQuery = Type.Object({ limit: limitParameter })
+
+/** A `description` that begins with "must" is also part of the message to the caller. */
 export const createRequest = Type.Object(
   {
     url: Type.String({
@@ -133,7 +146,7 @@ export const deliveryList = Type.Object(
   { title: 'WebhookDeliveryList', ...closed },
 )
 
-/** What a creation asks for, in its one form. */
+/** A request to create an endpoint, normalised. */
 export interface EndpointRequest {
   url: string
   /** In the order of the specification. */

@@ -4,7 +4,7 @@
  * of what evidence says.
  */
 import { type Static, type TObject, Type } from 'typebox'
-import { closed, count, digest, flag, oneOf, orNull, points, time, uuid } from './schema.ts'
+import { closed, count, digest, flag, oneOf, orNull, points, time, uuid } from './fields.ts'
 
 interface EventFacts<Data extends TObject = TObject> {
   /** For a list to choose from. */

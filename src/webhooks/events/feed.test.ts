@@ -10,23 +10,23 @@ import { startKeyed } from '../../../test/support/start/keyed.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { sql } from '../../platform/db/db.ts'
 import { strangerRules } from '../../platform/egress/rules.ts'
-import { eventsPath, webhookEndpoints } from '../endpoints/routes.ts'
+import { webhookContract } from '../endpoints/contract.ts'
+import { webhookHandlers } from '../endpoints/handlers.ts'
 import { forgetOldDeliveries } from '../retention.ts'
 import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
-import { eventFeed } from './feed.ts'
 import { type NewEvent, publishEvents } from './outbox.ts'
+import { eventFeed } from './schema.ts'
 
 const database = await testDatabase()
 const { db } = database
 const edge = await startKeyed(
-  webhookEndpoints({
+  webhookContract,
+  webhookHandlers({
     db,
     clock: systemClock,
     ring: new Map([['k1', randomBytes(32)]]),
     rules: strangerRules(),
     activeMax: 20,
-    // However fast it is read.
-    limits: { perMinute: 100_000_000, perDay: 100_000_000 },
     onSecretShown: () => {},
   }),
 )
@@ -36,6 +36,7 @@ after(async () => {
 })
 beforeEach(() => db.run(sql`truncate webhook_events cascade`))
 
+const { path: eventsPath } = webhookContract.listWebhookEvents
 const at = new Date('2026-05-14T09:00:00Z')
 const shape = Compile(eventFeed)
 

@@ -1,47 +1,8 @@
-/** Wire shapes of webhook events (spec §2.9), and the fields their data is made of. Everything sent is closed. */
+/** Wire shapes of webhook events. */
 import { type Static, type TSchema, Type } from 'typebox'
 import { schemaVersion } from '../../platform/http/identifiers.ts'
-
-export const closed = { additionalProperties: false }
-
-/** One form for each id: lowercase. */
-const hex64 = { pattern: '^[0-9a-f]{64}$' }
-
-export function uuid(description: string) {
-  const pattern = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
-  return Type.String({ format: 'uuid', pattern, description })
-}
-
-export function digest(description: string) {
-  return Type.String({ ...hex64, description })
-}
-
-/** UTC, seconds, no fraction: what `wireTime` makes. */
-export function time(description: string) {
-  const pattern = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$'
-  return Type.String({ format: 'date-time', pattern, description })
-}
-
-/** On the scale of spec §1. */
-export function points(description: string) {
-  return Type.Integer({ minimum: 0, maximum: 1000, description })
-}
-
-export function count(description: string) {
-  return Type.Integer({ minimum: 0, maximum: 1_000_000, description })
-}
-
-export function flag(description: string) {
-  return Type.Boolean({ description })
-}
-
-export function oneOf<const Value extends string>(values: readonly Value[], description: string) {
-  return Type.Enum([...values], { type: 'string', description })
-}
-
-export function orNull<Schema extends TSchema>(schema: Schema) {
-  return Type.Union([schema, Type.Null()])
-}
+import { eventTypeNames, eventTypes } from './event-types.ts'
+import { closed, time } from './fields.ts'
 
 /** The envelope around the data of one type. */
 export function envelopeOf<Data extends TSchema>(type: string, title: string, data: Data) {
@@ -58,3 +19,45 @@ export function envelopeOf<Data extends TSchema>(type: string, title: string, da
 }
 
 export type Envelope = Omit<Static<ReturnType<typeof envelopeOf>>, 'data'> & { data: object }
+
+export const feedLimitDefault = 50
+
+const typeName = `(${eventTypeNames.map((name) => name.replace('.', '\\.')).join('|')})`
+
+export const feedQuery = Type.Object({
+  after: Type.Optional(
+    Type.String({
+      pattern: '^(0|[1-9][0-9]{0,14})$',
+      description: 'The `next` of the answer before; from the oldest event on without it.',
+    }),
+  ),
+  types: Type.Optional(
+    Type.String({
+      pattern: `^${typeName}(,${typeName})*$`,
+      description: `Event types, separated by commas; all without it: ${eventTypeNames.join(', ')}.`,
+    }),
+  ),
+  limit: Type.Optional(
+    Type.String({
+      pattern: '^([1-9][0-9]?|100)$',
+      description: `At most so many events, 1 to 100; ${feedLimitDefault} without it.`,
+    }),
+  ),
+})
+
+export const eventFeed = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('webhook_events')),
+    events: Type.Array(
+      Type.Union(
+        eventTypeNames.map((name) => {
+          const { title, data } = eventTypes[name]
+          return envelopeOf(name, `${title}Event`, data)
+        }),
+      ),
+    ),
+    next: Type.String({ description: 'Opaque: the `after` to ask with next, at any time.' }),
+    hasMore: Type.Boolean({ description: 'Whether asking again at once is worth it.' }),
+  },
+  { title: 'WebhookEventFeed', ...closed },
+)

@@ -23,7 +23,7 @@ const keys: Record<string, PresentedKey> = {
 }
 const { reads: sandbox } = openSandbox({ publicUrl: origin.url, names, clock: () => now })
 const rates = { perMinute: 60_000, perDay: 1_000_000 }
-const limits = { key: rates, 'agent reports': rates }
+const limits = { keyLimits: rates, agentReportLimits: rates }
 
 /** Starts the routes. Stop them with `after(() => edge.stop())`. */
 export function startCandidates(

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto'
 import type { Authenticate } from '../../../src/platform/http/admission.ts'
 import type { Scope } from '../../../src/platform/http/callers.ts'
-import type { Endpoint } from '../../../src/platform/http/endpoint.ts'
+import type { Contract, RateLimits } from '../../../src/platform/http/contract.ts'
+import { endpointsOf, type Handlers } from '../../../src/platform/http/endpoint.ts'
 import { ask, type Reply } from './ask.ts'
 import { startEdge, type TestEdge } from './edge.ts'
 
@@ -26,8 +27,19 @@ export interface Answered extends Reply {
   json: Record<string, unknown>
 }
 
-/** Starts the routes. Stop them with `after(() => edge.stop())`. */
-export async function startKeyed(endpoints: Endpoint[]): Promise<KeyedEdge> {
+/** Limits that no test reaches. */
+const noLimits = { perMinute: 100_000_000, perDay: 100_000_000 }
+
+/** Starts the endpoints of a contract. Stop them with `after(() => edge.stop())`. */
+export async function startKeyed<Declared extends Contract>(
+  contract: Declared,
+  handlers: Handlers<Declared>,
+  limits: RateLimits = noLimits,
+): Promise<KeyedEdge> {
+  const endpoints = endpointsOf(contract, handlers, {
+    keyLimits: limits,
+    agentReportLimits: limits,
+  })
   const edge = await startEdge({ endpoints, authenticate })
   const call = async (account: string, question: Call): Promise<Answered> => {
     const { method, path, body, idempotencyKey, headers = {} } = question

@@ -1,8 +1,13 @@
-/** Pure: the headers of every delivery (spec §6), for the contract; an example fits the example of its event. */
+/**
+ * The requests that the service sends: one for each event type, with its body and headers. Also the
+ * published JSON Schema of each type's data.
+ */
 import { webhookHeader } from '../../platform/http/identifiers.ts'
-import { eventTypeNames } from './event-types.ts'
+import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
+import { exampleEnvelope } from './examples.ts'
+import { envelopeOf } from './schema.ts'
 
-export const deliveryHeaders = [
+const deliveryHeaders = [
   {
     name: webhookHeader('Id'),
     description: 'The id of the event, the same at every attempt: process each id once.',
@@ -31,3 +36,27 @@ export const deliveryHeaders = [
     schema: { type: 'string', pattern: '^t=\\d+,v1=[0-9a-f]{64}$' },
   },
 ] as const
+
+export const webhookDeclarations = eventTypeNames.map((name) => {
+  const { title, meaning, data } = eventTypes[name]
+  return {
+    name,
+    operationId: `receive${title}`,
+    summary: meaning,
+    schema: envelopeOf(name, `${title}Event`, data),
+    example: exampleEnvelope(name),
+    headers: deliveryHeaders,
+  }
+})
+
+/** Returns the JSON Schema of a type's data, for receivers to keep. */
+export function dataSchema(type: EventType): object {
+  const { meaning, data, example } = eventTypes[type]
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    ...data,
+    title: type,
+    description: meaning,
+    examples: [example],
+  }
+}

@@ -16,9 +16,11 @@ import { systemClock } from '../../platform/clock.ts'
 import { sql } from '../../platform/db/db.ts'
 import { strangerRules } from '../../platform/egress/rules.ts'
 import { placeWaiting } from '../events/place.ts'
-import { endpointsPath, webhookEndpoints } from './routes.ts'
+import { webhookContract } from './contract.ts'
+import { webhookHandlers } from './handlers.ts'
 import { webhookEndpointChanged, webhookEndpointCreated, webhookEndpointList } from './schema.ts'
 
+const { path: endpointsPath } = webhookContract.listWebhookEndpoints
 const database = await testDatabase()
 const { db } = database
 const shown: string[] = []
@@ -29,10 +31,9 @@ const options = {
   // As with WEBHOOK_ALLOW_HTTP=true and port 80 open: the API must refuse http all the same.
   rules: strangerRules({ allowHttp: true, ports: [80, 443] }),
   activeMax: 20,
-  limits: { perMinute: 10_000, perDay: 10_000 },
   onSecretShown: (endpointId: string) => shown.push(endpointId),
 }
-const edge = await startKeyed(webhookEndpoints(options))
+const edge = await startKeyed(webhookContract, webhookHandlers(options))
 after(async () => {
   await edge.stop()
   await database.drop()
@@ -267,7 +268,7 @@ test('400: an id that is no UUID', async () => {
 })
 
 test('503: without a key ring nothing is created, and nothing else is refused', async () => {
-  const without = await startKeyed(webhookEndpoints({ ...options, ring: null }))
+  const without = await startKeyed(webhookContract, webhookHandlers({ ...options, ring: null }))
   const call = { method: 'POST', path: endpointsPath, idempotencyKey: randomUUID(), body }
   const reply = await without.call('ringless', call)
   const listed = await without.call('ringless', { path: endpointsPath })

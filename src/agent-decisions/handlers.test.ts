@@ -6,20 +6,21 @@ import { Compile } from 'typebox/compile'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { type Call, startKeyed, uuidOf } from '../../test/support/start/keyed.ts'
 import { systemClock } from '../platform/clock.ts'
-import { agentDecisionEndpoints } from './endpoints.ts'
+import { agentDecisionContract } from './contract.ts'
+import { agentDecisionHandlers } from './handlers.ts'
 import { agentDecisionReportCreated } from './schema.ts'
 import { findReportsOf } from './store.ts'
 import { lockReporting } from './unlock.ts'
 
 const database = await testDatabase()
 const { db } = database
-const options = {
+const handlers = agentDecisionHandlers({
   db,
   clock: systemClock,
+  publicUrl: 'https://scores.example.org',
   stateUnlessSet: 'unlocked',
-  limits: { perMinute: 1_000, perDay: 5_000 },
-} as const
-const edge = await startKeyed(agentDecisionEndpoints(options))
+})
+const edge = await startKeyed(agentDecisionContract, handlers)
 after(async () => {
   await edge.stop()
   await database.drop()
@@ -146,7 +147,7 @@ test('413 and 415: a body over 32 KiB, and one that is not JSON', async () => {
 
 test('429: one report more than the day allows, whose key stays free', async () => {
   const limits = { perMinute: 1_000, perDay: 3 }
-  const tight = await startKeyed(agentDecisionEndpoints({ ...options, limits }))
+  const tight = await startKeyed(agentDecisionContract, handlers, limits)
   const call = () => ({ method: 'POST', path, body, idempotencyKey: randomUUID() })
   for (let i = 0; i < 3; i++) assert.equal((await tight.call('busy', call())).status, 201)
   const last = call()

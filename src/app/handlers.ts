@@ -1,0 +1,119 @@
+/** The handlers of every endpoint in the contract. */
+import { accountHandlers } from '../accounts/handlers.ts'
+import { agentDecisionHandlers } from '../agent-decisions/handlers.ts'
+import { candidateHandlers } from '../candidates/handlers.ts'
+import { candidateReads } from '../candidates/reads.ts'
+import { skillNames } from '../candidates/skill-names.ts'
+import type { Config } from '../config/config.ts'
+import type { StandardFacts } from '../discovery/engine.ts'
+import type { EngineFacts } from '../discovery/engine-facts.ts'
+import { discoveryHandlers } from '../discovery/handlers.ts'
+import type { ReleaseFacts } from '../discovery/release-manifest.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Keyring } from '../platform/crypto/keyring.ts'
+import type { Db } from '../platform/db/db.ts'
+import { operationsOf } from '../platform/http/contract.ts'
+import type { Handlers } from '../platform/http/endpoint.ts'
+import type { Log } from '../platform/observability/log.ts'
+import { sandboxHandlers } from '../sandbox/handlers.ts'
+import { openSandbox } from '../sandbox/open.ts'
+import { scoreCredentialHandlers } from '../score-credentials/handlers.ts'
+import { originOf } from '../score-credentials/payload.ts'
+import type { RegistryCache } from '../score-credentials/registry-cache.ts'
+import type { Signers } from '../score-credentials/signers.ts'
+import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
+import { skillStandardHandlers } from '../skill-standard/handlers.ts'
+import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
+import { webhookHandlers } from '../webhooks/endpoints/handlers.ts'
+import { webhookDeclarations } from '../webhooks/events/contract.ts'
+import { contract } from './contract.ts'
+import type { Signing } from './signing.ts'
+
+export interface HandlerParts {
+  config: Config
+  db: Db
+  log: Log
+  clock: Clock
+  release: ReleaseFacts
+  /** Encrypts the signing secrets of webhooks. If null, no endpoint can be created. */
+  secrets: Keyring | null
+  /** The private keys of this machine. */
+  signers: Signers
+  registryCache: RegistryCache
+  signing: Signing
+  /** Returns the state of the scoring engine now. */
+  engineFacts: () => EngineFacts
+}
+
+export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> {
+  const { config, db, log, clock, release, secrets, signers, registryCache, signing } = parts
+  const { publicUrl, formerPublicUrls } = config
+  const vocabulary = loadReleasedVocabulary()
+  const names = skillNames(vocabulary.records)
+  const sandbox = openSandbox({ publicUrl, names, clock })
+  const live = candidateReads({
+    db,
+    names,
+    origin: originOf(publicUrl),
+    formerOrigins: formerPublicUrls.map(originOf),
+    signers,
+    clock,
+  })
+  return {
+    ...skillStandardHandlers({ publicUrl, formerPublicUrls, vocabulary }),
+    ...scoreCredentialHandlers({
+      db,
+      registryCache,
+      publicUrl,
+      formerPublicUrls,
+      clock,
+      keyLimits: config.keyLimits,
+      engines: releasedEngines(release),
+      onUnregistered: (kid) =>
+        log.error(
+          'a right signature on a credential that was never issued: is a key stolen?',
+          null,
+          { kid },
+        ),
+    }),
+    ...candidateHandlers({ live, sandbox: sandbox.reads }),
+    ...sandboxHandlers({ sandbox, clock }),
+    ...webhookHandlers({
+      db,
+      clock,
+      ring: secrets,
+      rules: config.webhooks.rules,
+      activeMax: config.webhookEndpointsMax,
+      onSecretShown: (endpointId) =>
+        log.info('a repeated creation showed its secret again', { endpointId }),
+    }),
+    ...accountHandlers({ db, clock, rules: config.sessions }),
+    ...agentDecisionHandlers({
+      db,
+      clock,
+      publicUrl,
+      stateUnlessSet: config.agentReportingDefault,
+    }),
+    ...discoveryHandlers({
+      publicUrl,
+      operations: operationsOf(contract, config),
+      webhooks: webhookDeclarations,
+      release,
+      engine: parts.engineFacts,
+      standard: standardFacts(vocabulary, publicUrl),
+      signing: signing.facts,
+      signer: signing.envelopeSigner,
+    }),
+  }
+}
+
+/** Returns the SHA-256 of every engine of this release. */
+function releasedEngines({ files }: ReleaseFacts): Set<string> {
+  const bundles = files.filter(({ role }) => role === 'bundle')
+  return new Set(bundles.map(({ sha256 }) => sha256))
+}
+
+function standardFacts(vocabulary: Vocabulary, publicUrl: string): StandardFacts {
+  const { version, catalog_hash, count, license } = skillCatalogOf(vocabulary, publicUrl)
+  return { version, catalogHash: catalog_hash, skillCount: count, license }
+}

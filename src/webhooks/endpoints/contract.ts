@@ -1,0 +1,224 @@
+/** The endpoints of webhooks: for API keys, and for signed-in users. */
+import {
+  type BodyDeclaration,
+  type Contract,
+  sessionBodyResponses,
+  sessionResponses,
+} from '../../platform/http/contract.ts'
+import { eventFeed, feedQuery } from '../events/schema.ts'
+import {
+  exampleCreated,
+  exampleDeliveries,
+  exampleDisabled,
+  exampleFeed,
+  exampleList,
+  exampleRequest,
+  exampleTest,
+} from './examples.ts'
+import {
+  createRequest,
+  deliveriesQuery,
+  deliveryList,
+  endpointIdPath,
+  testQueued,
+  testRequest,
+  webhookEndpointChanged,
+  webhookEndpointCreated,
+  webhookEndpointList,
+} from './schema.ts'
+
+const endpointsPath = '/api/v1/webhooks/endpoints'
+const accountPath = '/api/account/webhooks/endpoints'
+const bodyBytesMax = 32_768
+
+const keyed = {
+  area: 'webhooks',
+  policy: { kind: 'keyed', scope: 'webhooks:write', limits: 'keyLimits' },
+  priority: 'write',
+} as const
+const session = { area: 'webhooks', policy: { kind: 'session' }, priority: 'search' } as const
+
+const keyedResponses = {
+  401: { description: 'There is no API key, or it is not valid.' },
+  403: {
+    description: 'The API key lacks the scope webhooks:write.',
+    errors: ['insufficient_scope', 'test_key'],
+  },
+  429: { description: 'Too many calls; retry after Retry-After seconds.' },
+  500: { description: 'Unexpected error; nothing was changed.' },
+  503: {
+    description: 'Keys or the database are not available.',
+    errors: ['overloaded', 'unavailable'],
+  },
+} as const
+
+const notFoundResponse = {
+  description: 'The account has no such endpoint.',
+  errors: ['webhook_endpoint_not_found'],
+} as const
+
+const listedResponse = {
+  description: 'The endpoints, the oldest first.',
+  schema: webhookEndpointList,
+  example: exampleList,
+}
+
+const createBody = {
+  mediaTypes: ['application/json'],
+  schema: createRequest,
+  bytesMax: bodyBytesMax,
+  ambiguousReachesHandler: false,
+  examples: { endpoint: exampleRequest },
+} satisfies BodyDeclaration
+
+/** The responses of a creation, in addition to those of the caller's kind. */
+const createdResponses = {
+  201: {
+    description: 'The endpoint and its secret.',
+    schema: webhookEndpointCreated,
+    example: exampleCreated,
+  },
+  400: {
+    description: 'The URL, events, description, JSON or Idempotency-Key is not valid.',
+    errors: [
+      'unsupported_version',
+      'invalid_parameter',
+      'invalid_idempotency_key',
+      'invalid_json',
+      'invalid_field',
+    ],
+  },
+  409: {
+    description: 'The account has its maximum of active endpoints, or the key was used.',
+    errors: ['webhook_endpoints_maximum', 'idempotency_key_reused'],
+  },
+  413: { description: `The body is larger than ${bodyBytesMax} bytes.` },
+  415: { description: 'The content type is not JSON.' },
+  503: {
+    description: 'Webhooks, the database, or the check of the caller are not available.',
+    errors: ['overloaded', 'unavailable', 'webhooks_not_configured'],
+  },
+} as const
+
+export const webhookContract = {
+  listWebhookEndpoints: {
+    ...keyed,
+    method: 'GET',
+    path: endpointsPath,
+    summary: 'The active webhook endpoints of the account',
+    responses: {
+      200: listedResponse,
+      ...keyedResponses,
+      400: { description: 'The version is not supported, or a parameter is not valid.' },
+    },
+  },
+  createWebhookEndpoint: {
+    ...keyed,
+    method: 'POST',
+    path: endpointsPath,
+    summary: 'Create a webhook endpoint',
+    description:
+      'The signing secret is in this answer alone. A repeat with the same Idempotency-Key and the same content gives the same endpoint and secret, also when it was disabled since and also at the maximum.',
+    idempotencyKey: 'required',
+    body: createBody,
+    responses: { ...keyedResponses, ...createdResponses },
+  },
+  disableWebhookEndpoint: {
+    ...keyed,
+    method: 'DELETE',
+    path: `${endpointsPath}/{endpointId}`,
+    summary: 'Disable a webhook endpoint',
+    description:
+      'Once this has answered, no delivery begins; one that had begun ends within 15 seconds. An endpoint that is disabled already is answered as it is.',
+    pathParameters: endpointIdPath,
+    responses: {
+      200: {
+        description: 'The endpoint, disabled.',
+        schema: webhookEndpointChanged,
+        example: exampleDisabled,
+      },
+      ...keyedResponses,
+      400: { description: 'The id is no UUID, or the version is not supported.' },
+      404: notFoundResponse,
+    },
+  },
+  listWebhookEvents: {
+    ...keyed,
+    method: 'GET',
+    path: '/api/v1/webhooks/events',
+    summary: 'The events, for whoever cannot be called',
+    description:
+      'The same envelopes that endpoints receive, in an order in which a cause stands before its effect. Ask again with `after` set to `next`: nothing is missed and nothing repeated, for as long as events are kept.',
+    extension: true,
+    queryParameters: feedQuery,
+    responses: {
+      200: { description: 'The events.', schema: eventFeed, example: exampleFeed },
+      ...keyedResponses,
+      400: {
+        description:
+          'The version is not supported, a parameter is not valid, or events after `after` were deleted for their age.',
+      },
+    },
+  },
+  listAccountWebhookEndpoints: {
+    ...session,
+    method: 'GET',
+    path: accountPath,
+    summary: 'List the active webhook endpoints of the account',
+    responses: { 200: listedResponse, ...sessionResponses },
+  },
+  createAccountWebhookEndpoint: {
+    ...session,
+    method: 'POST',
+    path: accountPath,
+    summary: 'Create a webhook endpoint',
+    description:
+      'The signing secret is in this answer alone. The Idempotency-Keys are those of createWebhookEndpoint: a key that was used there is used here.',
+    idempotencyKey: 'optional',
+    body: createBody,
+    responses: { ...sessionBodyResponses(bodyBytesMax), ...createdResponses },
+  },
+  sendTestEvent: {
+    ...session,
+    method: 'POST',
+    path: `${accountPath}/{endpointId}/test`,
+    summary: 'Queue a test event for a webhook endpoint',
+    description:
+      'The event has fictional data and is sent once, whatever event types the endpoint receives. An endpoint takes one test event a minute.',
+    pathParameters: endpointIdPath,
+    body: {
+      mediaTypes: ['application/json'],
+      schema: testRequest,
+      bytesMax: bodyBytesMax,
+      ambiguousReachesHandler: false,
+      examples: { event: { eventType: 'score.updated' } },
+    },
+    responses: {
+      202: { description: 'The event is queued.', schema: testQueued, example: exampleTest },
+      ...sessionBodyResponses(bodyBytesMax),
+      404: notFoundResponse,
+      409: { description: 'The endpoint is disabled.', errors: ['webhook_endpoint_disabled'] },
+      429: {
+        description:
+          'The endpoint had a test event less than a minute ago, or the session makes too many calls; retry after Retry-After seconds.',
+      },
+    },
+  },
+  listWebhookDeliveries: {
+    ...session,
+    method: 'GET',
+    path: `${accountPath}/{endpointId}/deliveries`,
+    summary: 'List the last delivery attempts at a webhook endpoint',
+    pathParameters: endpointIdPath,
+    queryParameters: deliveriesQuery,
+    responses: {
+      200: {
+        description: 'The attempts, newest first.',
+        schema: deliveryList,
+        example: exampleDeliveries,
+      },
+      ...sessionResponses,
+      404: notFoundResponse,
+    },
+  },
+} satisfies Contract
