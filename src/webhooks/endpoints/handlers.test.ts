@@ -15,7 +15,7 @@ import { startKeyed, uuidOf } from '../../../test/support/start/keyed.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { sql } from '../../platform/db/db.ts'
 import { strangerRules } from '../../platform/egress/rules.ts'
-import { placeWaiting } from '../events/place.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
 import { webhookContract } from './contract.ts'
 import { webhookHandlers } from './handlers.ts'
 import { webhookEndpointChanged, webhookEndpointCreated, webhookEndpointList } from './schema.ts'
@@ -243,7 +243,7 @@ test('200: once DELETE has answered, a delivery that was leased before does not 
     }),
   })
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   assert.equal(await deliverer.pass(), 1)
   assert.equal((await remove('stops', id)).status, 200)
   mayBegin.resolve()

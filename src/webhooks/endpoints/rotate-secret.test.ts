@@ -20,7 +20,7 @@ import type { Received } from '../../../test/support/start/receiver.ts'
 import { sql } from '../../platform/db/db.ts'
 import { lockEndpoint } from '../delivery/endpoint-store.ts'
 import { secretPrefix } from '../delivery/secret.ts'
-import { placeWaiting } from '../events/place.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
 import { activateSecret, replaceSecret, rotateSecret } from './rotate-secret.ts'
 import { findEndpoints } from './store.ts'
 
@@ -154,7 +154,7 @@ test('a process that read the secrets before a replacement claims nothing with t
   const { url } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   assert.equal((await replace(id)).outcome, 'replaced')
   assert.equal((await lease(db, id, { secretVersion: 1 })).length, 0)
   assert.equal((await lease(db, id, { secretVersion: 2 })).length, 1)

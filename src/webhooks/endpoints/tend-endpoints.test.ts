@@ -15,7 +15,7 @@ import {
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
 import { noNotices } from '../delivery/notices.ts'
-import { placeWaiting } from '../events/place.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
 import { tendEndpoints } from './tend-endpoints.ts'
 
 const database = await testDatabase()
@@ -48,7 +48,7 @@ test('an endpoint that fails for five days is disabled, and not by one event, fe
 test('of three events must be what failed since the last success: not before it, not interrupted, not as a test', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   const hours = (count: number) => new Date(began.getTime() + count * 3_600_000)
   await db.run(sql`
     update webhook_endpoints set failing_since = ${began}, last_failure_at = ${hours(119)},
@@ -75,12 +75,12 @@ test('of three events must be what failed since the last success: not before it,
 test('what was placed for an endpoint while it was being disabled is cancelled', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   await db.run(sql`
     update webhook_endpoints set disabled_at = ${began}, disabled_reason = 'owner'`)
   const waiting = await createEndpoint(db, 'https://hooks.example/')
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   await tendEndpoints(db, noNotices, began)
   const found = (await deliveriesIn(db)).map(({ endpointId, status }) => [endpointId, status])
   assert.deepEqual(found, [
