@@ -11,7 +11,7 @@ import {
 } from '../score-credentials/registry-cache.ts'
 import { assetEndpoints } from '../web/assets.ts'
 import { dashboardPages } from '../web/dashboard/pages.ts'
-import { notFoundPage } from '../web/refusal-page.ts'
+import { startRefusalPage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import type { X402 } from '../x402/settlement/open.ts'
 import { type Admission, type Admitting, admitting } from './admission.ts'
@@ -66,7 +66,7 @@ export function createService(parts: ServiceParts): Service {
   return {
     endpoints: endpointsOf(contract, handlers, config),
     pages: servicePages(parts),
-    notFoundPage: notFoundPage(new URL(publicUrl).host),
+    notFoundPage: startRefusalPage(new URL(publicUrl).host),
     registryCache,
     ...admitted,
     engineState: watch.state,
