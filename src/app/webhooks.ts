@@ -14,7 +14,7 @@ import { deliveryMeter } from '../webhooks/delivery/delivery-metrics.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
 import { reapLeases } from '../webhooks/delivery/leasing-store.ts'
 import { type GaveUp, openNotices } from '../webhooks/delivery/notices.ts'
-import { tendEndpoints } from '../webhooks/endpoints/tend-endpoints.ts'
+import { checkFailingEndpoints } from '../webhooks/endpoints/check-failing.ts'
 import { fanOutEvents } from '../webhooks/events/fan-out.ts'
 import type { DispatchedEvent } from '../webhooks/events/fan-out-store.ts'
 import { deleteOldRows } from '../webhooks/retention.ts'
@@ -57,9 +57,9 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
       run: async () => meter.interrupted(await reapLeases(db, clock())),
     },
     {
-      name: 'tend webhook endpoints',
+      name: 'check failing endpoints',
       everyMs: 60_000,
-      run: () => tendEndpoints(db, notices, clock()),
+      run: () => checkFailingEndpoints(db, notices, clock()),
     },
     {
       name: 'delete old deliveries',
