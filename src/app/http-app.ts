@@ -75,12 +75,17 @@ export function createService(parts: ServiceParts): Service {
 }
 
 function servicePages({ config, db, clock, secrets }: ServiceParts): Endpoint[] {
-  const { publicUrl, sessions, mail, webhookEndpointsMax, webhooks } = config
+  const { publicUrl, sessions, mail, signUp, webhookEndpointsMax, webhooks } = config
   const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }
   const context = { db, clock, publicUrl }
   return [
     ...assetEndpoints(),
     ...dashboardPages({ ...context, sessionRules: sessions, webhooks: creation }),
-    ...signInEndpoints({ ...context, rules: sessions, sendsMail: mail !== null }),
+    ...signInEndpoints({
+      ...context,
+      rules: sessions,
+      sendsMail: mail !== null,
+      isSignUpOpen: signUp.isOpen,
+    }),
   ]
 }

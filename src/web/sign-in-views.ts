@@ -13,9 +13,10 @@ export interface SignInForm {
   next: string | null
   /** The problem with the address, or null. */
   error: string | null
+  isSignUpOpen: boolean
 }
 
-export function signInView({ email, next, error }: SignInForm): View {
+export function signInView({ email, next, error, isSignUpOpen }: SignInForm): View {
   const described = error === null ? 'email-help' : 'email-error email-help'
   return {
     title: error === null ? 'Sign in' : 'Error: sign in',
@@ -32,7 +33,11 @@ ${error !== null && html`<p class="error" id="email-error">${icon('alert')}<span
 <button class="button primary large" type="submit">Send sign-in link</button>
 </form>
 </div></section>
-<p class="muted small">No account yet? Ask the operator of this service, or an owner of your account, to invite you.</p>`,
+<p class="muted small">No account yet? ${
+      isSignUpOpen
+        ? 'Enter your address: the link makes one for you.'
+        : 'Ask the operator of this service, or an owner of your account, to invite you.'
+    }</p>`,
   }
 }
 
@@ -50,14 +55,18 @@ ${notice({
   }
 }
 
-export function linkSentView(): View {
+/** Does not say whether a user has the address. */
+export function linkSentView(isSignUpOpen: boolean): View {
+  const sent = isSignUpOpen
+    ? 'A sign-in link is on its way.'
+    : 'If the address was invited, a sign-in link is on its way.'
   return {
     title: 'Check your mail',
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
 <span class="round">${icon('mail', 'md')}</span>
 <h1 id="title">Check your mail</h1>
-<p>If the address belongs to a user, a sign-in link is on its way. Open it within 15 minutes.</p>
-<p class="muted small">Nothing after a few minutes? Look into the spam folder, and check that the address is the one that was invited.</p>
+<p>${sent} Open it within 15 minutes.</p>
+<p class="muted small">Nothing after a few minutes? Look into the spam folder, and check the address.</p>
 <p><a href="/sign-in">Use another address</a></p>
 </div></section>`,
   }

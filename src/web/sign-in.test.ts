@@ -426,6 +426,21 @@ test('every URL of a page answers', async () => {
   }
 })
 
+test('the pages ask for an invitation, and with SIGN_UP=open they do not', async () => {
+  const open = await startService(publicUrl, service, { env: { ...smtp, SIGN_UP: 'open' } })
+  try {
+    for (const [path, invited] of [
+      ['/sign-in', /to invite you/],
+      ['/sign-in/sent', /If the address was invited/],
+    ] as const) {
+      assert.match(String((await ask(service.base, { path })).body), invited)
+      assert.doesNotMatch(String((await ask(open.base, { path })).body), /invite/)
+    }
+  } finally {
+    await open.stop()
+  }
+})
+
 test('without a mail server the pages say how to get a link, and a link still works', async () => {
   const silent = await startService('http://localhost:8080')
   try {

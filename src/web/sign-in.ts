@@ -26,6 +26,7 @@ import {
   confirmView,
   linkSentView,
   mailOffView,
+  type SignInForm,
   signInView,
   unusableLinkView,
 } from './sign-in-views.ts'
@@ -37,6 +38,8 @@ export interface SignInOptions {
   rules: SessionRules
   /** False: operators print links instead. */
   sendsMail: boolean
+  /** Whether an unknown address gets an account of its own. */
+  isSignUpOpen: boolean
 }
 
 /** Requests of one network address to one page. */
@@ -51,10 +54,12 @@ const startPath = '/dashboard'
 type Fields = Readonly<Record<string, string>>
 
 export function signInEndpoints(options: SignInOptions): Endpoint[] {
-  const { db, clock, publicUrl, rules, sendsMail } = options
+  const { db, clock, publicUrl, rules, sendsMail, isSignUpOpen } = options
   const host = new URL(publicUrl).host
   const cookieName = sessionCookieName(publicUrl)
   const show = (view: Omit<Page, 'host'>, status = 200) => pageAnswer({ ...view, host }, status)
+  const showForm = (form: Omit<SignInForm, 'isSignUpOpen'>, status?: number) =>
+    show(signInView({ ...form, isSignUpOpen }), status)
   const valueOf = ({ cookies }: Visitor) => sessionValueOf(cookies, cookieName)
   const refusalPage = startRefusalPage(host)
   const common = { area: 'pages', priority: 'search', responses: {}, refusalPage } as const
@@ -81,7 +86,7 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
       async answer({ query, caller }) {
         const next = ownPath(query.next)
         if (caller.kind === 'session') return redirect(next ?? startPath)
-        return show(sendsMail ? signInView({ email: '', next, error: null }) : mailOffView())
+        return sendsMail ? showForm({ email: '', next, error: null }) : show(mailOffView())
       },
     }),
     endpoint({
@@ -97,7 +102,7 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
         const email = parseEmail(typed)
         if (email === null) {
           const error = 'This is not a mail address. Enter one such as ada@example.com.'
-          return show(signInView({ email: typed.slice(0, 254), next, error }), 400)
+          return showForm({ email: typed.slice(0, 254), next, error }, 400)
         }
         const request = { email, next, visitor: visitorOf(visitor) }
         const requested = await requestLink(db, request, clock())
@@ -111,7 +116,7 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
       operationId: 'signInSentPage',
       path: '/sign-in/sent',
       summary: 'A sign-in link was requested',
-      answer: () => show(linkSentView()),
+      answer: () => show(linkSentView(isSignUpOpen)),
     }),
     endpoint({
       ...view,
