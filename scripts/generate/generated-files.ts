@@ -73,7 +73,7 @@ Every error is a JSON object. \`error\` is one of the names below and does not c
 - The header \`Link\` leads to a page about the error.
 - Quote \`X-Request-Id\` if you ask the operator about a response.
 
-| Error | Status | Message | What to do |
+| Error | Status | Message | Next step |
 |---|---|---|---|
 ${rows.join('\n')}
 `

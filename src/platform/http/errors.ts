@@ -25,7 +25,7 @@ export const errorTable = {
   invalid_parameter: {
     status: 400,
     message: 'A path or query parameter is not valid.',
-    advice: 'The message names the parameter and its form. Send each query parameter at most once.',
+    advice: 'Correct the parameter that the message names; send each query parameter at most once.',
   },
   invalid_idempotency_key: {
     status: 400,
@@ -48,17 +48,17 @@ export const errorTable = {
     status: 400,
     message: 'The payment headers cannot be read as one payment.',
     advice:
-      'Send one payment header of at most 8,192 bytes, or two that are equal. Nothing was charged.',
+      'Send one payment header of at most 8,192 bytes, or two that are equal; nothing was charged.',
   },
   purchase_key_reused: {
     status: 400,
     message: 'This Idempotency-Key was used for another resource.',
-    advice: 'Use a new Idempotency-Key for each purchase. Nothing was charged.',
+    advice: 'Use a new Idempotency-Key for each purchase; nothing was charged.',
   },
   invalid_field: {
     status: 400,
     message: 'A field of the body is not valid.',
-    advice: 'The message names the field and its form. Send no field that is not in the contract.',
+    advice: 'Correct the field that the message names; send no field that is not in the contract.',
   },
   missing_api_key: {
     status: 401,
@@ -73,12 +73,12 @@ export const errorTable = {
   session_required: {
     status: 401,
     message: 'This route needs a signed-in session.',
-    advice: 'Sign in at /sign-in with a browser. An API key is not accepted here.',
+    advice: 'Sign in at /sign-in with a browser; an API key is not accepted here.',
   },
   insufficient_credits: {
     status: 402,
     message: 'The account of this API key has too few credits.',
-    advice: 'Add credits to the account. Nothing was charged.',
+    advice: 'Add credits to the account; nothing was charged.',
   },
   insufficient_scope: {
     status: 403,
@@ -110,7 +110,7 @@ export const errorTable = {
     status: 404,
     message: 'There is no public candidate of this username.',
     advice:
-      'Look the candidate up by search. Who is not public is answered like who does not exist.',
+      'Search for the candidate; a hidden candidate is answered like one that does not exist.',
   },
   score_not_found: {
     status: 404,
@@ -141,7 +141,7 @@ export const errorTable = {
   session_not_found: {
     status: 404,
     message: 'You have no such session.',
-    advice: 'List your sessions and use one of their ids. It may have ended already.',
+    advice: 'List your sessions and use one of their ids; this one may have ended.',
   },
   webhook_endpoint_not_found: {
     status: 404,
@@ -166,17 +166,17 @@ export const errorTable = {
   idempotency_key_spent: {
     status: 409,
     message: 'What was made with this Idempotency-Key has been deleted since.',
-    advice: 'Use a new key. Nothing was made.',
+    advice: 'Use a new key; nothing was created.',
   },
   webhook_endpoint_disabled: {
     status: 409,
     message: 'The webhook endpoint is disabled.',
-    advice: 'Nothing is sent to it. Create another endpoint, or ask the operator to enable it.',
+    advice: 'Create another endpoint, or ask the operator to enable this one.',
   },
   agent_reporting_unlocked: {
     status: 409,
     message: 'Agent reporting is not locked for this account.',
-    advice: 'Send your reports. There is nothing to review.',
+    advice: 'Send your reports; there is nothing to review.',
   },
   webhook_endpoints_maximum: {
     status: 409,
@@ -228,19 +228,18 @@ export const errorTable = {
     status: 503,
     message: 'Payments cannot be verified at the moment.',
     advice:
-      'Send the same payment again after as many seconds as Retry-After says. Nothing was charged.',
+      'Send the same payment again after as many seconds as Retry-After says; nothing was charged.',
   },
   payment_settlement_pending: {
     status: 503,
     message: 'Whether the payment was made is not known yet.',
     advice:
-      'Send the same payment again after as many seconds as Retry-After says; do not sign another. It is charged once at most.',
+      'Send the same payment again after as many seconds as Retry-After says, and do not sign another; it is charged once at most.',
   },
   metering_suspended: {
     status: 503,
     message: 'The credits of this account are being checked.',
-    advice:
-      'Nothing was charged. Ask the operator; the account is charged again once its books are whole.',
+    advice: 'Ask the operator to check the books of the account; nothing was charged.',
   },
   webhooks_not_configured: {
     status: 503,
