@@ -55,7 +55,7 @@ function clone(): string {
   cpSync('docs', join(folder, 'docs'), { recursive: true })
   for (const name of ['vectors', 'vocabulary', 'engines', 'events'])
     symlinkSync(resolve(name), join(folder, name))
-  const script = `#!/bin/sh\nexec '${process.execPath}' '${resolve('src/cli/assay.ts')}' "$@"\n`
+  const script = `#!/bin/sh\nexec '${process.execPath}' --disable-warning=ExperimentalWarning '${resolve('src/cli/assay.ts')}' "$@"\n`
   writeFileSync(join(folder, 'bin/assay'), script, { mode: 0o755 })
   return folder
 }
