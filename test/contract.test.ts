@@ -15,9 +15,12 @@ import { sha256Hex } from '../src/platform/crypto/bytes.ts'
 import { interfaceVersion } from '../src/platform/http/identifiers.ts'
 import { revokeCredentials } from '../src/score-credentials/revoke.ts'
 import { accountDrives } from './support/build/account-drives.ts'
+import { apiKeyDrives } from './support/build/api-key-drives.ts'
 import { score } from './support/build/credentials.ts'
+import { creditDrives } from './support/build/credit-drives.ts'
 import { keyedDrives } from './support/build/keyed-drives.ts'
 import { newKey } from './support/build/keys.ts'
+import { memberDrives } from './support/build/member-drives.ts'
 import { sessionDrives } from './support/build/session-drives.ts'
 import { newSession } from './support/build/sessions.ts'
 import { ask, type Question, type Reply } from './support/start/ask.ts'
@@ -120,9 +123,24 @@ const paid = ['searchCandidates', 'getCandidate', 'getScore', 'getScoreCredentia
 const keyed = await keyedDrives(service)
 const signedIn = await sessionDrives(service)
 const dashboard = await accountDrives(service)
+const apiKeys = await apiKeyDrives(service)
+const creditReads = await creditDrives(service)
+const members = await memberDrives(service)
 const own = {
-  good: { ...signedIn.good, ...dashboard.good },
-  drives: [...signedIn.drives, ...dashboard.drives],
+  good: {
+    ...signedIn.good,
+    ...dashboard.good,
+    ...apiKeys.good,
+    ...creditReads.good,
+    ...members.good,
+  },
+  drives: [
+    ...signedIn.drives,
+    ...dashboard.drives,
+    ...apiKeys.drives,
+    ...creditReads.drives,
+    ...members.drives,
+  ],
 }
 const good = { ...open, ...keyed.good, ...own.good }
 

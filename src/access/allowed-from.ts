@@ -1,8 +1,6 @@
 /** Pure: the networks from which a key may be used. */
 import { isWithin, parseAddress, parseNetwork } from '../platform/http/networks.ts'
 
-export const allowedNetworksMax = 20
-
 /**
  * Returns the stored form of a network, its first address and its length: `192.0.2.0/24`. Returns
  * null if the text is no network.

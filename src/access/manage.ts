@@ -20,7 +20,6 @@ import {
 } from './store.ts'
 
 export const activeKeysMax = 20
-export const overlapHoursMax = 168
 const hourMs = 3_600_000
 
 /** Creates an account. Returns null if the name is in use. */

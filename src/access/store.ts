@@ -145,6 +145,17 @@ export async function lockKey(tx: Tx, id: string): Promise<LockedKey | undefined
   return key
 }
 
+/** Locks a key of this account. Returns false if the account has no such key. */
+export async function lockOwnKey(
+  tx: Tx,
+  { id, accountId }: { id: string; accountId: string },
+): Promise<boolean> {
+  const rows = await tx.rows(
+    sql`select id from api_keys where id = ${id} and account_id = ${accountId} for update`,
+  )
+  return rows.length === 1
+}
+
 export async function updateKeyEnd(
   tx: Tx,
   { id, expiresAt, revokedAt }: Pick<StoredKey, 'id' | 'expiresAt' | 'revokedAt'>,

@@ -1,5 +1,6 @@
 /** Wire shapes of the session list. Its routes are extensions of the specification. */
 import { Type } from 'typebox'
+import { roles } from '../platform/http/callers.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 
 const closed = { additionalProperties: false }
@@ -23,6 +24,61 @@ const session = Type.Object(
   },
   { ...closed, title: 'Session' },
 )
+
+const role = Type.Enum([...roles], {
+  type: 'string',
+  description: 'must be owner or member. Owners manage members, API keys and credits.',
+})
+
+export const memberList = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('members')),
+    members: Type.Array(
+      Type.Object(
+        {
+          userId: uuid,
+          email: Type.String(),
+          name: Type.Union([Type.String(), Type.Null()]),
+          role,
+          joinedAt: time,
+        },
+        { ...closed, title: 'Member' },
+      ),
+    ),
+  },
+  { ...closed, title: 'MemberList' },
+)
+
+export const memberInvitation = Type.Object(
+  {
+    email: Type.String({ maxLength: 254, description: 'must be a mail address' }),
+    role,
+  },
+  { ...closed, title: 'MemberInvitation' },
+)
+
+export const memberInvited = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('member_invited')),
+    email: Type.String({ description: 'In lower case.' }),
+    mailed: Type.Boolean({
+      description: 'Whether the user receives a mail. If not, tell the user to open /sign-in.',
+    }),
+  },
+  { ...closed, title: 'MemberInvited' },
+)
+
+export const memberRemoved = Type.Object(
+  { schemaVersion: Type.Literal(schemaVersion('member_removed')), userId: uuid },
+  { ...closed, title: 'MemberRemoved' },
+)
+
+export const memberIdPath = Type.Object({
+  userId: Type.String({
+    pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+    description: 'A UUID in lower case.',
+  }),
+})
 
 export const sessionIdPath = Type.Object({
   sessionId: Type.String({

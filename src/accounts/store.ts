@@ -99,6 +99,24 @@ export function findMembers(db: Queryable, accountId: string): Promise<Member[]>
     where m.account_id = ${accountId} order by m.role desc, u.email`)
 }
 
+/** Locks the memberships of an account until the end of the transaction. */
+export function lockMemberships(
+  tx: Tx,
+  accountId: string,
+): Promise<{ userId: string; role: Role }[]> {
+  return tx.rows<{ userId: string; role: Role }>(sql`
+    select user_id as "userId", role from memberships
+    where account_id = ${accountId} order by user_id for update`)
+}
+
+/** Deletes a membership, and by reference the sessions in this account. */
+export async function deleteMembership(
+  tx: Tx,
+  { accountId, userId }: { accountId: string; userId: string },
+): Promise<void> {
+  await tx.run(sql`delete from memberships where account_id = ${accountId} and user_id = ${userId}`)
+}
+
 export interface SignedInUser {
   email: string
   name: string | null

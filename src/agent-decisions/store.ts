@@ -138,6 +138,20 @@ export async function findReportsOf(
   return rows.map(reportOf)
 }
 
+/** Returns a report of a user. */
+export async function findReportOf(
+  db: Queryable,
+  { userId, id }: { userId: string; id: string },
+): Promise<ReportRow | undefined> {
+  const [row] = await db.rows<StoredReport>(sql`
+    select id, user_id as "userId", api_key_id as "apiKeyId", subject_kind as "subjectKind", subject,
+      decision, outcome, agent_name as "agentName", agent_version as "agentVersion",
+      job_ref as "jobRef", reason_codes as "reasonCodes", notes, metadata::text as metadata,
+      created_at as "createdAt"
+    from agent_decision_reports where id = ${id} and user_id = ${userId}`)
+  return row === undefined ? undefined : reportOf(row)
+}
+
 /** The reports of everybody, the newest first. */
 export async function findReports(
   db: Queryable,

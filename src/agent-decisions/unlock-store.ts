@@ -35,8 +35,11 @@ export interface UnlockReview {
   note: string | null
 }
 
-export async function findOpenReview(tx: Tx, userId: string): Promise<UnlockReview | undefined> {
-  const [row] = await tx.rows<UnlockReview>(sql`
+export async function findOpenReview(
+  db: Queryable,
+  userId: string,
+): Promise<UnlockReview | undefined> {
+  const [row] = await db.rows<UnlockReview>(sql`
     select id, user_id as "userId", requested_at as "requestedAt", note from agent_unlock_reviews
     where user_id = ${userId} and decided_at is null`)
   return row

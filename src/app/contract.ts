@@ -1,7 +1,9 @@
 /** The contract of the service: the endpoints of every module, by operation id. */
+import { apiKeyContract } from '../access/contract.ts'
 import { accountContract } from '../accounts/contract.ts'
 import { agentDecisionContract } from '../agent-decisions/contract.ts'
 import { candidateContract } from '../candidates/contract.ts'
+import { creditsContract } from '../credits/contract.ts'
 import { discoveryContract } from '../discovery/contract.ts'
 import { sandboxContract } from '../sandbox/contract.ts'
 import { scoreCredentialContract } from '../score-credentials/contract.ts'
@@ -11,7 +13,9 @@ import { webhookContract } from '../webhooks/endpoints/contract.ts'
 export const contract = {
   ...accountContract,
   ...agentDecisionContract,
+  ...apiKeyContract,
   ...candidateContract,
+  ...creditsContract,
   ...discoveryContract,
   ...sandboxContract,
   ...scoreCredentialContract,

@@ -1,10 +1,12 @@
 /** The handlers of every endpoint in the contract. */
+import { apiKeyHandlers } from '../access/handlers.ts'
 import { accountHandlers } from '../accounts/handlers.ts'
 import { agentDecisionHandlers } from '../agent-decisions/handlers.ts'
 import { candidateHandlers } from '../candidates/handlers.ts'
 import { candidateReads } from '../candidates/reads.ts'
 import { skillNames } from '../candidates/skill-names.ts'
 import type { Config } from '../config/config.ts'
+import { creditsHandlers } from '../credits/handlers.ts'
 import type { StandardFacts } from '../discovery/engine.ts'
 import type { EngineFacts } from '../discovery/engine-facts.ts'
 import { discoveryHandlers } from '../discovery/handlers.ts'
@@ -16,17 +18,17 @@ import { operationsOf } from '../platform/http/contract.ts'
 import type { Handlers } from '../platform/http/endpoint.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { sandboxHandlers } from '../sandbox/handlers.ts'
-import { openSandbox } from '../sandbox/open.ts'
+import type { Sandbox } from '../sandbox/open.ts'
 import { scoreCredentialHandlers } from '../score-credentials/handlers.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import type { RegistryCache } from '../score-credentials/registry-cache.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
 import { skillStandardHandlers } from '../skill-standard/handlers.ts'
-import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { webhookHandlers } from '../webhooks/endpoints/handlers.ts'
 import { webhookDeclarations } from '../webhooks/events/contract.ts'
 import { contract } from './contract.ts'
+import { peppersMade } from './peppers.ts'
 import type { Signing } from './signing.ts'
 
 export interface HandlerParts {
@@ -39,6 +41,8 @@ export interface HandlerParts {
   secrets: Keyring | null
   /** The private keys of this machine. */
   signers: Signers
+  vocabulary: Vocabulary
+  sandbox: Sandbox
   registryCache: RegistryCache
   signing: Signing
   /** Returns the state of the scoring engine now. */
@@ -48,9 +52,8 @@ export interface HandlerParts {
 export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> {
   const { config, db, log, clock, release, secrets, signers, registryCache, signing } = parts
   const { publicUrl, formerPublicUrls } = config
-  const vocabulary = loadReleasedVocabulary()
+  const { vocabulary, sandbox } = parts
   const names = skillNames(vocabulary.records)
-  const sandbox = openSandbox({ publicUrl, names, clock })
   const live = candidateReads({
     db,
     names,
@@ -87,7 +90,14 @@ export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> 
       onSecretShown: (endpointId) =>
         log.info('a repeated creation showed its secret again', { endpointId }),
     }),
-    ...accountHandlers({ db, clock, rules: config.sessions }),
+    ...accountHandlers({
+      db,
+      clock,
+      rules: config.sessions,
+      sendsMail: config.mail !== null,
+    }),
+    ...creditsHandlers({ db, clock, publicUrl }),
+    ...apiKeyHandlers({ db, clock, peppers: () => peppersMade(config) }),
     ...agentDecisionHandlers({
       db,
       clock,

@@ -2,27 +2,34 @@
  * Composes everything that answers requests. It opens nothing by itself and listens to nothing.
  */
 
+import { skillNames } from '../candidates/skill-names.ts'
 import { type Endpoint, endpointsOf, type RefusalPage } from '../platform/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
+import { openSandbox, type Sandbox } from '../sandbox/open.ts'
 import {
   openRegistryCache,
   type RegistryCache,
   registryCacheRefreshMs,
 } from '../score-credentials/registry-cache.ts'
+import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { assetEndpoints } from '../web/assets.ts'
 import { dashboardPages } from '../web/dashboard/pages.ts'
-import { startRefusalPage } from '../web/refusal-page.ts'
+import { notFoundPage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import type { X402 } from '../x402/settlement/open.ts'
 import { type Admission, type Admitting, admitting } from './admission.ts'
 import { contract } from './contract.ts'
 import { type HandlerParts, serviceHandlers } from './handlers.ts'
 import { servingPaymentJobs } from './payments.ts'
+import { peppersMade } from './peppers.ts'
 import { type EngineHere, type EngineWatch, watchEngine } from './scoring-engine.ts'
 import { signingHere } from './signing.ts'
 
 export interface ServiceParts
-  extends Omit<HandlerParts, 'registryCache' | 'signing' | 'engineFacts'> {
+  extends Omit<
+    HandlerParts,
+    'vocabulary' | 'sandbox' | 'registryCache' | 'signing' | 'engineFacts'
+  > {
   engine: EngineHere
   /** Absent: x402 payments are not accepted. */
   x402?: X402 | null
@@ -50,7 +57,16 @@ export function createService(parts: ServiceParts): Service {
   const registryCache = openRegistryCache(db, [publicUrl, ...formerPublicUrls])
   const signing = signingHere({ config, registryCache, signers })
   const watch = watchEngine(engine, db, log)
-  const handlers = serviceHandlers({ ...parts, registryCache, signing, engineFacts: watch.facts })
+  const vocabulary = loadReleasedVocabulary()
+  const sandbox = openSandbox({ publicUrl, names: skillNames(vocabulary.records), clock })
+  const handlers = serviceHandlers({
+    ...parts,
+    vocabulary,
+    sandbox,
+    registryCache,
+    signing,
+    engineFacts: watch.facts,
+  })
   const { admissionJobs, ...admitted } = admitting({
     config,
     db,
@@ -65,8 +81,8 @@ export function createService(parts: ServiceParts): Service {
   }
   return {
     endpoints: endpointsOf(contract, handlers, config),
-    pages: servicePages(parts),
-    notFoundPage: startRefusalPage(new URL(publicUrl).host),
+    pages: servicePages(parts, sandbox),
+    notFoundPage: notFoundPage(new URL(publicUrl).host),
     registryCache,
     ...admitted,
     engineState: watch.state,
@@ -74,18 +90,21 @@ export function createService(parts: ServiceParts): Service {
   }
 }
 
-function servicePages({ config, db, clock, secrets }: ServiceParts): Endpoint[] {
-  const { publicUrl, sessions, mail, signUp, webhookEndpointsMax, webhooks } = config
+function servicePages({ config, db, clock, secrets }: ServiceParts, sandbox: Sandbox): Endpoint[] {
+  const { publicUrl, sessions, mail, webhookEndpointsMax, webhooks } = config
   const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }
   const context = { db, clock, publicUrl }
   return [
     ...assetEndpoints(),
-    ...dashboardPages({ ...context, sessionRules: sessions, webhooks: creation }),
-    ...signInEndpoints({
+    ...dashboardPages({
       ...context,
-      rules: sessions,
+      sessionRules: sessions,
+      webhooks: creation,
+      peppers: () => peppersMade(config),
       sendsMail: mail !== null,
-      isSignUpOpen: signUp.isOpen,
+      sandbox,
+      reportingState: config.agentReportingDefault,
     }),
+    ...signInEndpoints({ ...context, rules: sessions, sendsMail: mail !== null }),
   ]
 }

@@ -11,6 +11,11 @@ export const userActions = {
     subject: uuid,
     details: Type.Object({ account: uuid, role: Type.Enum([...roles]) }, closed),
   }),
+  'users.removed': facts({
+    meaning: 'A user is no longer a member of an account.',
+    subject: uuid,
+    details: Type.Object({ account: uuid }, closed),
+  }),
   'users.signed_up': facts({
     meaning: 'A user signed up and owns a new account.',
     subject: uuid,

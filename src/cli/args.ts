@@ -3,7 +3,8 @@
  * `InvalidArgumentError`; commander names the argument and the text in front of its message.
  */
 import { InvalidArgumentError } from 'commander'
-import { allowedNetworksMax, networkText } from '../access/allowed-from.ts'
+import { networkText } from '../access/allowed-from.ts'
+import { allowedNetworksMax } from '../access/schema.ts'
 import { parseEmail } from '../accounts/email.ts'
 import { isMonth } from '../credits/months.ts'
 import { dayOf, instantOf } from '../platform/instant.ts'

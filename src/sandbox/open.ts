@@ -10,6 +10,8 @@ import { type SandboxStatuses, sandboxStatuses } from './statuses.ts'
 export interface Sandbox {
   reads: CandidateReads
   statuses: SandboxStatuses
+  /** The ids of the scores, by username. */
+  scoreIds: ReadonlyMap<string, string>
 }
 
 export function openSandbox({
@@ -25,6 +27,11 @@ export function openSandbox({
   const candidates = sandboxCandidates(origin)
   return {
     reads: sandboxReads(candidates, { names, origin }),
+    scoreIds: new Map(
+      candidates
+        .filter(({ row }) => row.snapshot !== null)
+        .map(({ id, row }) => [row.username, id]),
+    ),
     statuses: sandboxStatuses(candidates, { origin, clock }),
   }
 }

@@ -19,6 +19,7 @@ export interface LimitParts {
    * in milliseconds of the monotonic clock.
    */
   deniedUntil: RecentMap<number>
+  network(context: RequestContext): ClientNetwork
 }
 
 export interface LimitedCall {
@@ -40,7 +41,7 @@ export async function limitProblem(
   const { key } = authenticated
   const full = key === null ? null : await notFoundProblem(edge, call, bucketOf(key))
   if (full !== null) return full
-  const counted = countedAs(call, authenticated)
+  const counted = countedAs(edge, call, authenticated)
   return counted === null ? null : countCall(edge, call, counted)
 }
 
@@ -54,6 +55,7 @@ export interface Counted {
  * a key, which is counted once its payer is known.
  */
 function countedAs(
+  edge: Pick<LimitParts, 'network'>,
   { route, context }: LimitedCall,
   { caller, key }: Authenticated,
 ): Counted | null {
@@ -62,11 +64,11 @@ function countedAs(
     return { client: oneBucket(caller.sessionId), limits: { name: 'sessions', ...sessionLimits } }
   if (policy.kind === 'open' || policy.kind === 'session') return null
   if (policy.kind === 'page')
-    return { client: context.client.network, limits: { name, ...policy.limits } }
+    return { client: edge.network(context), limits: { name, ...policy.limits } }
   // A test key is free, so on a route open to anonymous callers it is limited like one of them
   // (decision D14).
   if (policy.kind === 'optional-key' && key?.caller.environment !== 'live')
-    return { client: context.client.network, limits: { name, ...policy.anonymous } }
+    return { client: edge.network(context), limits: { name, ...policy.anonymous } }
   return key === null ? null : { client: bucketOf(key), limits: { name, ...policy.limits } }
 }
 

@@ -17,11 +17,12 @@ import {
 } from './call-limits.ts'
 import { serialize, statusOf } from './charge.ts'
 import type { Parameters } from './parameters.ts'
-import { type EndpointRoute, isTooLate, type RequestContext } from './request-context.ts'
+import type { EndpointRoute, RequestContext } from './request-context.ts'
+import { isTooLate, turnOf } from './turn.ts'
 
 export interface PaymentParts extends LimitParts {
   /** If absent, x402 payments are not accepted. */
-  payments?: PaymentPort | undefined
+  payments: PaymentPort | undefined
 }
 
 export interface KeylessCall {
@@ -45,7 +46,7 @@ export async function answerKeyless(
   const limits = { name: operationId, ...policy.limits }
   // Wallets cost nothing, so a payer is limited by its network as well.
   const clientOf = (payer: string | null): ClientNetwork => {
-    const { buckets } = context.client.network
+    const { buckets } = edge.network(context)
     return { buckets: payer === null ? buckets : [{ key: payer, factor: 1 }, ...buckets] }
   }
   const readFor: { payer: string | null } = { payer: null }
@@ -61,7 +62,10 @@ export async function answerKeyless(
       readFor.payer = address
       return serialize(await work({ kind: 'payer', address }))
     },
-    isAwaited: () => !isTooLate(context),
+    async isAwaited() {
+      await turnOf(context)
+      return !isTooLate(context)
+    },
     onSent: (failure) => void (context.failure = failure),
     mayTry: (payer) => mayCall(edge, clientOf(payer), operationId),
     async limit(payer) {

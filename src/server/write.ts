@@ -25,6 +25,8 @@ export interface Writer {
 export interface WriterOptions {
   sets: HeaderSets
   log: Log
+  /** Returns the identity of the caller in the log. */
+  clientDigest(trace: Trace): string
   /** Called if the connection did not take the whole response at once. */
   onSlowReader(context: RequestContext): void
 }
@@ -113,7 +115,7 @@ export function createWriter(options: WriterOptions): Writer {
       status,
       us: Math.round(ms * 1_000),
       requestId,
-      client: trace.client.digest,
+      client: options.clientDigest(trace),
       error,
     })
   }
@@ -126,14 +128,23 @@ export function createWriter(options: WriterOptions): Writer {
     body?: Buffer | string,
   ): void {
     const { request, response, connection } = context
-    const isUnread = !request.complete && hasBody(request)
-    if (isUnread && !(willBeForgotten(context) && response.shouldKeepAlive)) {
-      sendAndLinger(context, status, headers, body)
-      return
+    const unread = !request.complete && hasBody(request)
+    if (unread) {
+      if (!willBeForgotten(context) || !response.shouldKeepAlive) {
+        sendAndLinger(context, status, headers, body)
+        return
+      }
+      connection.latest = context
     }
     response.writeHead(status, headers)
     response.end(body, 'latin1')
-    if (connection.socket.writableLength > 0) options.onSlowReader(context)
+    const look = (): void => {
+      connection.unanswered--
+      if (connection.socket.writableLength > 0) options.onSlowReader(context)
+    }
+    // A response behind another has no socket yet. It is written right after it gets one.
+    if (response.socket === null) response.once('socket', () => process.nextTick(look))
+    else look()
   }
 
   return {

@@ -68,14 +68,27 @@ interface Destination {
 
 /** The navigation of the dashboard. */
 const groups: readonly { title?: string; pages: readonly Destination[] }[] = [
-  { pages: [{ path: '/dashboard', title: 'Home', icon: 'home' }] },
+  {
+    pages: [
+      { path: '/dashboard', title: 'Home', icon: 'home' },
+      { path: '/dashboard/usage', title: 'Usage and credits', icon: 'chart' },
+    ],
+  },
   {
     title: 'Build',
-    pages: [{ path: '/dashboard/webhooks', title: 'Webhooks', icon: 'hook' }],
+    pages: [
+      { path: '/dashboard/keys', title: 'API keys', icon: 'key' },
+      { path: '/dashboard/webhooks', title: 'Webhooks', icon: 'hook' },
+      { path: '/dashboard/sandbox', title: 'Sandbox', icon: 'box' },
+      { path: '/dashboard/decisions', title: 'Agent decisions', icon: 'scale' },
+    ],
   },
   {
     title: 'Account',
-    pages: [{ path: '/dashboard/sessions', title: 'Sessions', icon: 'clock' }],
+    pages: [
+      { path: '/dashboard/team', title: 'Team', icon: 'people' },
+      { path: '/dashboard/sessions', title: 'Sessions', icon: 'clock' },
+    ],
   },
 ]
 

@@ -4,12 +4,12 @@ import {
   activeKeysMax,
   createApiKey,
   isActive,
-  overlapHoursMax,
   restrictApiKey,
   revokeApiKey,
   rotateApiKey,
 } from '../../access/manage.ts'
 import { PepperRefused } from '../../access/peppers.ts'
+import { overlapHoursMax } from '../../access/schema.ts'
 import { findKeys, findPeppers, type StoredKey } from '../../access/store.ts'
 import { peppersHere, peppersMade } from '../../app/peppers.ts'
 import { wireTime } from '../../platform/clock.ts'

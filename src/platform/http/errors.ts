@@ -85,6 +85,11 @@ export const errorTable = {
     message: 'The API key lacks the scope that this route needs.',
     advice: 'Use a key that has the scope named in the OpenAPI document.',
   },
+  owner_required: {
+    status: 403,
+    message: 'Only an owner of the account may do this.',
+    advice: 'Ask an owner of the account. The page Team names them.',
+  },
   agent_reporting_locked: {
     status: 403,
     message: 'The operator has locked agent reporting for this account.',
@@ -143,6 +148,16 @@ export const errorTable = {
     message: 'You have no such session.',
     advice: 'List your sessions and use one of their ids; this one may have ended.',
   },
+  api_key_not_found: {
+    status: 404,
+    message: 'This account has no such API key.',
+    advice: 'List the API keys of the account and use one of their ids.',
+  },
+  member_not_found: {
+    status: 404,
+    message: 'This account has no such member.',
+    advice: 'List the members of the account and use one of their ids.',
+  },
   webhook_endpoint_not_found: {
     status: 404,
     message: 'This account has no such webhook endpoint.',
@@ -182,6 +197,26 @@ export const errorTable = {
     status: 409,
     message: 'The account has as many active webhook endpoints as it may have.',
     advice: 'Disable an endpoint that is not needed any more, then try again.',
+  },
+  members_maximum: {
+    status: 409,
+    message: 'The account has as many members as it may have.',
+    advice: 'Remove a member, then try again.',
+  },
+  last_owner: {
+    status: 409,
+    message: 'An account keeps at least one owner.',
+    advice: 'Invite another owner first.',
+  },
+  api_keys_maximum: {
+    status: 409,
+    message: 'The account has as many valid API keys as it may have.',
+    advice: 'Revoke a key that is not used any more, then try again.',
+  },
+  api_key_not_rotatable: {
+    status: 409,
+    message: 'The API key is revoked, has expired, or was rotated before.',
+    advice: 'List the API keys, and rotate the latest one of its line or create another.',
   },
   payload_too_large: {
     status: 413,

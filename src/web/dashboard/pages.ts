@@ -1,12 +1,22 @@
 /** Every page of the dashboard. */
+
 import type { SessionRules } from '../../accounts/sessions.ts'
+import type { ReportingState } from '../../agent-decisions/store.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { EgressRules } from '../../platform/egress/rules.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
+import type { Sandbox } from '../../sandbox/open.ts'
 import type { PagesContext } from '../page.ts'
+import { decisionsPages } from './decisions.ts'
 import { homePage } from './home.ts'
+import { keyPage } from './key.ts'
+import { keysPage } from './keys.ts'
+import { newKeyPage } from './new-key.ts'
 import { newWebhookPage } from './new-webhook.ts'
+import { sandboxPage } from './sandbox.ts'
 import { sessionsPage } from './sessions.ts'
+import { teamPage } from './team.ts'
+import { usagePage } from './usage.ts'
 import { webhookPage } from './webhook.ts'
 import { webhookChangePages } from './webhook-change.ts'
 import { webhookEventPage } from './webhook-event.ts'
@@ -14,21 +24,38 @@ import { webhooksPage } from './webhooks.ts'
 
 export interface DashboardOptions extends PagesContext {
   sessionRules: SessionRules
+  sendsMail: boolean
+  sandbox: Sandbox
+  /** State of an account whose agent reporting the operator has not set. */
+  reportingState: ReportingState
+  /** The peppers that digest new API keys. */
+  peppers: () => Promise<Keyring>
   webhooks: { ring: Keyring | null; rules: EgressRules; activeMax: number }
 }
 
 export function dashboardPages({
   sessionRules,
   webhooks,
+  peppers,
+  sendsMail,
+  sandbox,
+  reportingState,
   ...context
 }: DashboardOptions): Endpoint[] {
   return [
     ...homePage(context),
+    ...usagePage(context),
+    ...keysPage(context),
+    ...newKeyPage({ ...context, peppers }),
+    ...keyPage({ ...context, peppers }),
     ...webhooksPage(context),
     ...newWebhookPage({ ...context, ...webhooks }),
     ...webhookPage({ ...context, ...webhooks }),
     ...webhookChangePages({ ...context, ...webhooks }),
     ...webhookEventPage(context),
+    ...sandboxPage({ ...context, sandbox }),
+    ...decisionsPages({ ...context, stateUnlessSet: reportingState }),
+    ...teamPage({ ...context, sendsMail }),
     ...sessionsPage({ ...context, rules: sessionRules }),
   ]
 }

@@ -1,8 +1,8 @@
 /**
- * Creates an endpoint, once for each Idempotency-Key (decisions D39 to D41). Writes
- * webhook_endpoints and webhook_secrets in one transaction. Creations of one user take turns, so a
- * duplicate finds the endpoint of the first, and parallel creations cannot exceed the maximum.
+ * Creates an endpoint, once for each Idempotency-Key (decisions D39 to D41). Writes webhook_endpoints and webhook_secrets. Creations of
+ * one user take turns, so that a twin finds what the first has made and nobody passes the maximum together; a crash leaves nothing.
  */
+
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Db, Queryable, Tx } from '../../platform/db/db.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
@@ -15,20 +15,20 @@ import {
   findEndpoints,
   findKeyedCreation,
   insertEndpoint,
-  lockCreation,
+  lockCreating,
 } from './store.ts'
 
-export interface CreationInput {
+export interface CreationWish {
   userId: string
   request: EndpointRequest
-  /** If null, each call creates an endpoint. */
+  /** Null: each call makes one. */
   idempotencyKey: string | null
   now: Date
 }
 
 export interface CreationRules {
   ring: Keyring
-  /** Maximum of active endpoints of one user. */
+  /** Active endpoints that one user may have. */
   activeMax: number
 }
 
@@ -37,39 +37,36 @@ export type Creation =
   | { outcome: 'other_content' }
   | { outcome: 'at_maximum' }
 
-/**
- * Creates the endpoint, or replays the creation that used the same Idempotency-Key. A replay returns
- * the same endpoint and secret, also at the maximum and if the endpoint is disabled by now.
- */
+/** A replay answers as the creation did, also at the maximum and with an endpoint that was disabled since. */
 export async function createOrReplayEndpoint(
   db: Db,
   rules: CreationRules,
-  input: CreationInput,
+  wish: CreationWish,
 ): Promise<Creation> {
-  // A repeat of a committed creation needs no lock.
-  const replay = await findReplay(db, rules, input)
+  // Without the lock: repeats of what is there wait for nobody.
+  const replay = await replayed(db, rules, wish)
   if (replay !== null) return replay
-  return db.transaction((tx) => createEndpoint(tx, rules, input))
+  return db.transaction((tx) => createEndpoint(tx, rules, wish))
 }
 
-/** The same in the caller's transaction. */
+/** For a caller that has a transaction. */
 export async function createEndpoint(
   tx: Tx,
   rules: CreationRules,
-  input: CreationInput,
+  wish: CreationWish,
 ): Promise<Creation> {
-  await lockCreation(tx, input.userId)
-  const replay = await findReplay(tx, rules, input)
+  await lockCreating(tx, wish.userId)
+  const replay = await replayed(tx, rules, wish)
   if (replay !== null) return replay
-  if ((await countActiveEndpoints(tx, input.userId)) >= rules.activeMax)
+  if ((await countActiveEndpoints(tx, wish.userId)) >= rules.activeMax)
     return { outcome: 'at_maximum' }
-  return insertNew(tx, rules, input)
+  return created(tx, rules, wish)
 }
 
-async function findReplay(
+async function replayed(
   db: Queryable,
   { ring }: CreationRules,
-  { userId, request, idempotencyKey, now }: CreationInput,
+  { userId, request, idempotencyKey, now }: CreationWish,
 ): Promise<Creation | null> {
   if (idempotencyKey === null) return null
   const before = await findKeyedCreation(db, { userId, idempotencyKey })
@@ -82,10 +79,10 @@ async function findReplay(
   return { outcome: 'replayed', endpoint, signingSecret }
 }
 
-async function insertNew(
+async function created(
   tx: Tx,
   { ring }: CreationRules,
-  { userId, request, idempotencyKey, now }: CreationInput,
+  { userId, request, idempotencyKey, now }: CreationWish,
 ): Promise<Creation> {
   const signingSecret = newSecret()
   const id = uuidV7(now)

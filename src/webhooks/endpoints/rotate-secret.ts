@@ -1,12 +1,10 @@
 /**
- * Rotates or replaces a signing secret.
+ * A new signing secret without a gap. First it is announced: the old one still signs the header of the specification, the new one a
+ * header beside it. From `signsFrom` on the new one signs, and the old one beside it until it ends. Nobody needs to act at a moment.
  *
- * A rotation has no gap and no moment at which the receiver must act. At first the new secret is
- * announced: the old one still signs the specified header, and the new one signs an additional
- * header. From `signsFrom` on the roles are swapped, until the old secret ends.
- *
- * A leaked secret is replaced: from the commit on, only the new secret signs.
+ * A leaked secret is replaced instead: the new one signs from the commit on, and every older one signs nothing any more.
  */
+
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import {
@@ -21,20 +19,20 @@ import {
 import { newSecret, sealSecret, secretPrefix } from '../delivery/secret.ts'
 
 const dayMs = 86_400_000
-/** Maximum time of the announcement. `activateSecret` ends it earlier. */
+/** How long the new secret is announced at most, unless it is promoted earlier. */
 export const announcedHoursMax = 168
-/** Time for which the old secret signs the additional header. */
+/** How long the old one signs beside the new one. */
 const overlapMs = dayMs
 
-export type RotationOutcome =
+export type Rotated =
   | { outcome: 'rotated'; secret: string; signsFrom: Date }
   | { outcome: 'no such endpoint' | 'disabled' | 'a rotation is under way' }
 
-/** Starts a rotation. Returns the new secret, which is never shown again. */
+/** The secret is told here and never again. */
 export async function rotateSecret(
   tx: Tx,
   { endpointId, ring, at, announcedHours = 24 }: Rotation,
-): Promise<RotationOutcome> {
+): Promise<Rotated> {
   const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return { outcome: 'no such endpoint' }
   if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
@@ -51,25 +49,24 @@ export interface Rotation {
   endpointId: string
   ring: Keyring
   at: Date
-  /** 0: the new secret signs at once. */
+  /** 0 for at once. */
   announcedHours?: number
 }
 
-export type ReplacementOutcome =
+export type Replaced =
   | { outcome: 'replaced'; secret: string }
   | { outcome: 'no such endpoint' | 'replaced by another operator' }
 
 /**
- * Replaces the signing secret, also during a rotation and for a disabled endpoint. After the commit,
- * `untilNothingStarts` resolves when no earlier claimed delivery can start with an older secret.
+ * Replaces the signing secret, also during a rotation and for a disabled endpoint. After the commit `untilNothingStarts` resolves when no
+ * delivery that was claimed before begins with an older secret.
  *
- * If two operators replace a secret at the same time, the second is refused, because it would drop
- * the secret that the first operator has just received.
+ * If two operators replace a secret at the same time, the second is refused: it would drop the secret that the first has just been shown.
  */
 export async function replaceSecret(
   tx: Tx,
   { endpointId, ring }: Pick<Rotation, 'endpointId' | 'ring'>,
-): Promise<ReplacementOutcome> {
+): Promise<Replaced> {
   const before = await findNewestSecretVersion(tx, endpointId)
   if ((await lockEndpoint(tx, { endpointId, owner: 'any' })) === undefined)
     return { outcome: 'no such endpoint' }
@@ -81,7 +78,7 @@ export async function replaceSecret(
   return { outcome: 'replaced', secret }
 }
 
-interface NewSecretInput {
+interface AddedSecret {
   endpointId: string
   version: number
   ring: Keyring
@@ -90,7 +87,7 @@ interface NewSecretInput {
 
 async function addSecret(
   tx: Tx,
-  { endpointId, version, ring, signsFrom }: NewSecretInput,
+  { endpointId, version, ring, signsFrom }: AddedSecret,
 ): Promise<string> {
   const secret = newSecret()
   const prefix = secretPrefix(secret)
@@ -99,7 +96,7 @@ async function addSecret(
   return secret
 }
 
-/** Lets the announced secret sign from `at` on. Returns false if no secret is announced. */
+/** The announced secret signs from now on. False where none is announced. */
 export async function activateSecret(tx: Tx, endpointId: string, at: Date): Promise<boolean> {
   const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return false

@@ -1,14 +1,15 @@
 /**
- * Pure: all event types, one row each: meaning, data and an example. Schemas, contract, validation
- * and published files are derived from this table. Data holds only ids, numbers and words of closed
- * lists: no free text, no email address and no content of evidence.
+ * Pure: every type of event there is, one row each: what it means, its data and an example. Schemas, contract, validation and
+ * published files follow from here. Data holds ids, numbers and words of closed lists alone: no free text, no e-mail address, nothing
+ * of what evidence says.
  */
 import { type Static, type TObject, Type } from 'typebox'
 import { closed, count, digest, flag, oneOf, orNull, points, time, uuid } from './fields.ts'
 
 interface EventFacts<Data extends TObject = TObject> {
-  /** Name of the type in schemas. */
+  /** For a list to choose from. */
   title: string
+  /** spec §6. */
   meaning: string
   data: Data
   example: Static<Data>
@@ -20,6 +21,7 @@ function facts<Data extends TObject>(row: EventFacts<Data>): EventFacts<Data> {
 
 const workerId = uuid('Whom the event is about.')
 
+/** Exactly the ten of spec §2.9. */
 const newScore = {
   workerId,
   snapshotId: digest('The score as computed; the id of the public score.'),
@@ -71,7 +73,7 @@ const exampleDispute = {
   openedAt: '2026-05-12T14:30:00Z',
 } as const
 
-/** In the order in which the contract lists them. */
+/** In the order of spec §2.2. */
 export const eventTypes = {
   'score.updated': facts({
     title: 'ScoreUpdated',

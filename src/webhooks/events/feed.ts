@@ -19,10 +19,7 @@ export interface Feed {
   hasMore: boolean
 }
 
-/**
- * Returns the next page, or null if events after `after` were deleted for their age: the reader
- * would skip them without notice.
- */
+/** Null where events after `after` were deleted for their age: going on would skip them in silence. */
 export async function readFeed(
   db: Queryable,
   query: Static<typeof feedQuery>,
@@ -35,18 +32,18 @@ export async function readFeed(
     types === undefined
       ? await findEventsAfter(db, { after, limit })
       : await findTypesAfter(db, { after, limit: readLimit, types })
-  // Read after the events, so that a deletion between the two reads is noticed.
+  // After the events: what is deleted between the two is noticed.
   if (after > 0 && after < (await findFeedFloor(db))) return null
   const events: unknown[] = []
-  let read = 0
-  for (; read < rows.length && events.length < limit; read++) {
-    const body = rows[read]?.body ?? null
+  let seen = 0
+  for (; seen < rows.length && events.length < limit; seen++) {
+    const body = rows[seen]?.body ?? null
     if (body !== null) events.push(JSON.parse(body))
   }
   return {
     schemaVersion: schemaVersion('webhook_events'),
     events,
-    next: String(rows[read - 1]?.position ?? after),
-    hasMore: read < rows.length || rows.length === readLimit,
+    next: String(rows[seen - 1]?.position ?? after),
+    hasMore: seen < rows.length || rows.length === readLimit,
   }
 }

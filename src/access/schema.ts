@@ -1,0 +1,117 @@
+/** Wire shapes of the API keys of an account. Their routes are extensions of the specification. */
+import { Type } from 'typebox'
+import { environments, scopes } from '../platform/http/callers.ts'
+import { schemaVersion } from '../platform/http/identifiers.ts'
+
+export const overlapHoursMax = 168
+export const allowedNetworksMax = 20
+const closed = { additionalProperties: false }
+const time = Type.String({ format: 'date-time' })
+const orNull = <Schema extends ReturnType<typeof Type.String>>(schema: Schema) =>
+  Type.Union([schema, Type.Null()])
+
+export const keyNameLengthMax = 80
+const validDaysMax = 3_650
+
+/** Each `description` that begins with "must" is also the message to a caller. */
+export const apiKeyRequest = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: keyNameLengthMax,
+      pattern: '^[^\\p{Cc}]*\\S[^\\p{Cc}]*$',
+      description: `must be text of 1 to ${keyNameLengthMax} characters`,
+    }),
+    environment: Type.Enum([...environments], {
+      type: 'string',
+      description: 'must be live or test',
+    }),
+    scopes: Type.Array(Type.Enum([...scopes], { type: 'string' }), {
+      minItems: 1,
+      maxItems: scopes.length,
+      uniqueItems: true,
+      description: `must be 1 to ${scopes.length} scopes, each once`,
+    }),
+    validDays: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: validDaysMax,
+        description: `must be a whole number from 1 to ${validDaysMax}; absent: valid until it is revoked`,
+      }),
+    ),
+    allowedFrom: Type.Optional(
+      Type.Array(Type.String({ maxLength: 64 }), {
+        minItems: 1,
+        maxItems: allowedNetworksMax,
+        description: `must be 1 to ${allowedNetworksMax} networks such as 192.0.2.0/24; absent: any address`,
+      }),
+    ),
+  },
+  { title: 'ApiKeyRequest', ...closed },
+)
+
+const apiKey = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    environment: Type.Enum([...environments], { type: 'string' }),
+    shown: Type.String({ description: 'The beginning of the key. The key itself is not kept.' }),
+    scopes: Type.Array(Type.Enum([...scopes], { type: 'string' })),
+    allowedFrom: Type.Union([
+      Type.Array(Type.String(), { description: 'Networks such as 192.0.2.0/24.' }),
+      Type.Null({ description: 'Any address.' }),
+    ]),
+    predecessor: Type.Union([
+      Type.String({ format: 'uuid', description: 'The key that it was rotated from.' }),
+      Type.Null(),
+    ]),
+    createdAt: time,
+    expiresAt: orNull(time),
+    revokedAt: orNull(time),
+    lastUsedAt: Type.Union([
+      Type.String({ format: 'date-time', description: 'Up to a minute behind.' }),
+      Type.Null(),
+    ]),
+  },
+  { ...closed, title: 'ApiKey' },
+)
+
+export const apiKeyList = Type.Object(
+  { schemaVersion: Type.Literal(schemaVersion('api_keys')), apiKeys: Type.Array(apiKey) },
+  { ...closed, title: 'ApiKeyList' },
+)
+
+export const apiKeyChanged = Type.Object(
+  { schemaVersion: Type.Literal(schemaVersion('api_key')), apiKey },
+  { ...closed, title: 'ApiKeyChanged' },
+)
+
+export const apiKeyCreated = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('api_key_create')),
+    apiKey,
+    key: Type.String({
+      pattern: '^svc_(live|test)_[0-9A-Za-z]{36}$',
+      description: 'Sent as Authorization: Bearer. It is in this answer alone.',
+    }),
+  },
+  { ...closed, title: 'ApiKeyCreated' },
+)
+
+export const rotateRequest = Type.Object(
+  {
+    overlapHours: Type.Integer({
+      minimum: 0,
+      maximum: overlapHoursMax,
+      description: `must be a whole number from 0 to ${overlapHoursMax}`,
+    }),
+  },
+  { ...closed, title: 'ApiKeyRotation' },
+)
+
+export const keyIdPath = Type.Object({
+  keyId: Type.String({
+    pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+    description: 'A UUID in lower case.',
+  }),
+})

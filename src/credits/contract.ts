@@ -1,0 +1,44 @@
+/** The routes by which a signed-in user sees the usage and the credits of an account. */
+import { type Contract, sessionResponses } from '../platform/http/contract.ts'
+import { exampleCredits, exampleUsage } from './examples.ts'
+import { credits, ledgerQuery, usage, usageQuery } from './schema.ts'
+
+const shared = {
+  method: 'GET',
+  area: 'account',
+  extension: true,
+  policy: { kind: 'session' },
+  priority: 'search',
+} as const
+
+export const creditsContract = {
+  getUsage: {
+    ...shared,
+    path: '/api/account/usage',
+    summary: 'Show the charged calls of the account',
+    queryParameters: usageQuery,
+    responses: {
+      200: {
+        description: 'The calls by day, meter, operation or key, in their order.',
+        schema: usage,
+        example: exampleUsage,
+      },
+      ...sessionResponses,
+    },
+  },
+  getCredits: {
+    ...shared,
+    path: '/api/account/credits',
+    summary: 'Show the balance and the ledger of the account',
+    queryParameters: ledgerQuery,
+    responses: {
+      200: {
+        description: 'The balance, and the entries newest first.',
+        schema: credits,
+        example: exampleCredits,
+        hasNextLink: true,
+      },
+      ...sessionResponses,
+    },
+  },
+} as const satisfies Contract

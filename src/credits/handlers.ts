@@ -1,0 +1,50 @@
+/** The handlers of usage and credits. */
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { Handlers } from '../platform/http/endpoint.ts'
+import { refuse } from '../platform/http/errors.ts'
+import type { creditsContract } from './contract.ts'
+import { wireCredits, wireUsage } from './examples.ts'
+import { findCreditAccount } from './store.ts'
+import { readPeriod } from './usage-period.ts'
+import { findLedger, findUsageBy } from './usage-store.ts'
+
+export interface CreditsOptions {
+  db: Db
+  clock: Clock
+  publicUrl: string
+}
+
+export function creditsHandlers({
+  db,
+  clock,
+  publicUrl,
+}: CreditsOptions): Handlers<typeof creditsContract> {
+  return {
+    async getUsage({ caller: { accountId }, query }) {
+      const read = readPeriod(query, clock())
+      if ('fault' in read) return refuse('invalid_parameter', { message: read.fault })
+      const { since, until, period } = read
+      const rows = await findUsageBy(db, { accountId, since, until, by: query.by })
+      return { status: 200, body: wireUsage(period, query.by, rows) }
+    },
+
+    async getCredits({ caller: { accountId }, query }) {
+      const limit = Number(query.limit)
+      const before = query.cursor === undefined ? null : Number(query.cursor)
+      const [account, rows] = await Promise.all([
+        findCreditAccount(db, accountId),
+        // One more than requested shows whether another page follows.
+        findLedger(db, { accountId, before, limit: limit + 1 }),
+      ])
+      const entries = rows.slice(0, limit)
+      const last = rows.length > limit ? entries.at(-1) : undefined
+      const next = `${new URL('/api/account/credits', publicUrl).href}?limit=${limit}&cursor=${last?.seq}`
+      return {
+        status: 200,
+        body: wireCredits(account, entries),
+        ...(last && { headers: { Link: `<${next}>; rel="next"` } }),
+      }
+    },
+  }
+}

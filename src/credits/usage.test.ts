@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
+import { newKey } from '../../test/support/build/keys.ts'
+import { newSession } from '../../test/support/build/sessions.ts'
+import { ask } from '../../test/support/start/ask.ts'
+import { startService, type TestService } from '../../test/support/start/service.ts'
+import { enterCredits } from './credits.ts'
+import { readPeriod } from './usage-period.ts'
+
+let service: TestService
+before(async () => {
+  service = await startService('https://scores.example.org', undefined, {
+    env: { METERING: 'on' },
+  })
+})
+after(() => service.stop())
+
+const bodyOf = ({ body }: { body: Buffer }) => JSON.parse(String(body))
+
+test('charged calls are in the usage by day, meter, operation and key, and in the ledger', async () => {
+  const { db } = service.database
+  const key = await newKey(db, { credits: 10 })
+  const session = await newSession(db, { accountId: key.accountId })
+  const stranger = await newSession(db)
+  const requestIds: string[] = []
+  for (let n = 0; n < 3; n++) {
+    const { status, headers } = await ask(service.base, {
+      path: '/api/v1/candidates/search?q=nobody',
+      headers: key.headers,
+    })
+    assert.equal(status, 200)
+    requestIds.push(String(headers['x-request-id']))
+  }
+  const read = async (path: string, { headers } = session) =>
+    bodyOf(await ask(service.base, { path, headers }))
+  const today = new Date().toISOString().slice(0, 10)
+  for (const [by, group] of Object.entries({
+    day: today,
+    meter: 'candidate_search',
+    operation: 'searchCandidates',
+    key: key.keyId,
+  })) {
+    const { rows } = await read(`/api/account/usage?by=${by}`)
+    assert.deepEqual(rows, [{ group, calls: 3, refunded: 0, credits: 3 }], by)
+  }
+  const { balance, entries } = await read('/api/account/credits')
+  assert.equal(balance, 7)
+  assert.deepEqual(
+    entries.map(({ kind, requestId }: { kind: string; requestId: string }) => [kind, requestId]),
+    [...requestIds.toReversed().map((id) => ['charge', id]), ['grant', null]],
+  )
+  assert.deepEqual((await read('/api/account/usage', stranger)).rows, [])
+  assert.deepEqual(await read('/api/account/credits', stranger), {
+    schemaVersion: 'service.credits.v1',
+    balance: 0,
+    suspended: false,
+    entries: [],
+  })
+})
+
+test('the pages of the ledger hold each entry once', async () => {
+  const { db } = service.database
+  const session = await newSession(db)
+  const { accountId } = session
+  for (let n = 1; n <= 7; n++)
+    await enterCredits(contextAt(db), { accountId, kind: 'grant', delta: n, reason: `grant ${n}` })
+  const seen: number[] = []
+  let path: string | undefined = '/api/account/credits?limit=3'
+  while (path !== undefined) {
+    const reply = await ask(service.base, { path, headers: session.headers })
+    for (const { credits } of bodyOf(reply).entries) seen.push(credits)
+    path = /<https:\/\/scores\.example\.org(\S+)>; rel="next"/.exec(String(reply.headers.link))?.[1]
+  }
+  assert.deepEqual(seen, [7, 6, 5, 4, 3, 2, 1])
+})
+
+test('a period is whole days of UTC, both ends included; 30 days by default', () => {
+  const now = new Date('2026-03-01T00:30:00Z')
+  const read = readPeriod({}, now)
+  assert.ok('period' in read)
+  assert.deepEqual(read.period, { from: '2026-01-31', to: '2026-03-01' })
+  assert.equal(read.until.toISOString(), '2026-03-02T00:00:00.000Z')
+  assert.ok('fault' in readPeriod({ from: '2026-02-30' }, now))
+  assert.ok('fault' in readPeriod({ from: '2026-03-02' }, now))
+})

@@ -1,0 +1,240 @@
+/** The pages of agent decision reports: the list, one report, and the state of the lock. */
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { ReportingState, ReportRow } from '../../agent-decisions/store.ts'
+import { findReportOf, findReportsOf } from '../../agent-decisions/store.ts'
+import { requestUnlockReview } from '../../agent-decisions/unlock.ts'
+import { findOpenReview, findState, type UnlockReview } from '../../agent-decisions/unlock-store.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { refuse } from '../../platform/http/errors.ts'
+import { cursorOf, cursorParameter, uuidOfCursor } from '../../platform/http/page.ts'
+import {
+  card,
+  code,
+  empty,
+  facts,
+  hidden,
+  none,
+  notice,
+  pageHead,
+  pagination,
+  submit,
+  table,
+  textField,
+} from '../components.ts'
+import { type Html, html, type Part } from '../html.ts'
+import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { counted, shortId, timeTag } from '../text.ts'
+
+const path = '/dashboard/decisions'
+const pageLength = 20
+const noteLengthMax = 1_000
+
+export interface DecisionsPageOptions extends PagesContext {
+  /** State of an account that the operator has neither locked nor unlocked. */
+  stateUnlessSet: ReportingState
+}
+
+export function decisionsPages(options: DecisionsPageOptions): Endpoint[] {
+  return [...listPage(options), ...reportPage(options)]
+}
+
+const cursorShape = Compile(cursorParameter)
+
+function listPage(options: DecisionsPageOptions): Endpoint[] {
+  const { db, publicUrl, stateUnlessSet } = options
+  return dashboardPage(options, {
+    name: 'decisionsPage',
+    path,
+    entry: path,
+    queryParameters: Type.Object({ done: queryText, before: queryText }),
+    async show({ session: { accountId }, query, now }) {
+      const before =
+        query.before !== undefined && cursorShape.Check(query.before)
+          ? uuidOfCursor(query.before)
+          : null
+      const [rows, state, review] = await Promise.all([
+        findReportsOf(db, accountId, { before, limit: pageLength + 1 }),
+        findState(db, accountId),
+        findOpenReview(db, accountId),
+      ])
+      const isLocked = (state ?? stateUnlessSet) === 'locked'
+      const reports = rows.slice(0, pageLength)
+      const last = rows.length > pageLength ? reports.at(-1) : undefined
+      return {
+        title: 'Agent decisions',
+        main: html`${resultNotice(query.done)}
+${pageHead({
+  title: 'Agent decisions',
+  text: 'What your agents reported about candidates. Reports are private and change no score.',
+})}
+${isLocked && lockCard(review, now)}
+${card({
+  title: 'Reports',
+  isFlush: true,
+  body: html`${reports.length === 0 ? nothingYet(publicUrl, isLocked) : reportTable(reports, now)}${
+    (last !== undefined || before !== null) &&
+    pagination({
+      summary: before === null ? counted(reports.length, 'newest report') : 'Older reports',
+      newer: before === null ? undefined : path,
+      older: last === undefined ? undefined : `${path}?before=${cursorOf(last.id)}`,
+    })
+  }`,
+})}`,
+      }
+    },
+    actions: {
+      async unlock({ session, now }, { note = '' }) {
+        const text = note.trim().slice(0, noteLengthMax)
+        const asking = { userId: session.accountId, stateUnlessSet, now }
+        const asked = await requestUnlockReview(db, {
+          ...asking,
+          note: text === '' ? null : text,
+        })
+        const done = asked.outcome === 'unlocked_already' ? 'unlocked' : 'requested'
+        return { redirectTo: `${path}?done=${done}` }
+      },
+    },
+  })
+}
+
+function resultNotice(done: string | undefined): Html | false {
+  if (done === 'requested')
+    return notice({
+      tone: 'positive',
+      title: 'The review is requested.',
+      text: 'The operator of this service approves or declines it.',
+      isResult: true,
+    })
+  return (
+    done === 'unlocked' &&
+    notice({ tone: 'info', title: 'Agent reporting is not locked.', isResult: true })
+  )
+}
+
+function lockCard(review: UnlockReview | undefined, now: Date): Html {
+  const warning = notice({
+    tone: 'warning',
+    title: 'The operator has locked agent reporting for this account.',
+    text:
+      review === undefined
+        ? 'New reports are answered with 403. Reports that were made stay here.'
+        : html`A review was requested ${timeTag(review.requestedAt, now)}. New reports are answered with 403 until the operator has decided.`,
+  })
+  if (review !== undefined) return warning
+  return html`${warning}${card({
+    title: 'Request a review',
+    body: html`<form class="stack" method="post" action="${path}">${hidden('do', 'unlock')}${textField({ name: 'note', label: 'Note to the operator (optional)', isLong: true, lengthMax: noteLengthMax, help: 'Say what you have changed.' })}<div class="row">${submit({ label: 'Request review', kind: 'primary' })}</div></form>`,
+  })}`
+}
+
+function nothingYet(publicUrl: string, isLocked: boolean): Html {
+  return html`${empty({
+    icon: 'scale',
+    title: 'No report yet',
+    text: 'An agent that decides about a candidate reports it with a live key and the scope agent-decisions:write.',
+  })}${
+    !isLocked &&
+    html`<div class="card-body">${code({
+      id: 'report',
+      label: 'Report a decision',
+      text: `curl '${publicUrl}/api/v1/agent-decisions' \\\n  -H 'Authorization: Bearer svc_live_…' \\\n  -H 'Content-Type: application/json' \\\n  -H "Idempotency-Key: $(uuidgen)" \\\n  --data '{"subject":{"kind":"candidate","username":"ada-lovelace"},"decision":"shortlisted"}'`,
+    })}</div>`
+  }`
+}
+
+function subjectText({ subject }: ReportRow): Part {
+  return subject.kind === 'candidate'
+    ? `@${subject.username}`
+    : html`<span class="mono" title="${subject.scoreId}">${shortId(subject.scoreId)}</span>`
+}
+
+function word(text: string): string {
+  return text.replaceAll('_', ' ').replace(/^./, (first) => first.toUpperCase())
+}
+
+function reportTable(rows: readonly ReportRow[], now: Date): Html {
+  return table<ReportRow>({
+    label: 'Reports',
+    rows,
+    columns: [
+      {
+        head: 'Decision',
+        cell: (row) =>
+          html`<a class="strong" href="${path}/${row.id}">${word(row.decision)}</a><span class="sub narrow-only break">${subjectText(row)} · ${timeTag(row.createdAt, now)}</span>`,
+      },
+      { head: 'About', priority: 2, cell: subjectText },
+      { head: 'Outcome', priority: 2, cell: ({ outcome }) => word(outcome) },
+      {
+        head: 'Agent',
+        priority: 3,
+        cell: ({ agentName, agentVersion }) =>
+          agentName === null
+            ? none
+            : html`<span class="break">${agentName}${agentVersion !== null && ` ${agentVersion}`}</span>`,
+      },
+      {
+        head: 'Reported',
+        priority: 2,
+        isNumber: true,
+        cell: ({ createdAt }) => timeTag(createdAt, now),
+      },
+    ],
+  })
+}
+
+function reportPage(options: PagesContext): Endpoint[] {
+  return dashboardPage(options, {
+    name: 'decisionPage',
+    path: `${path}/{reportId}`,
+    entry: path,
+    pathParameters: Type.Object({
+      reportId: Type.String({
+        pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+        description: 'The id of a report: a UUID in lower case.',
+      }),
+    }),
+    async show({ session: { accountId: userId }, path: { reportId: id }, now }) {
+      const report = await findReportOf(options.db, { userId, id })
+      if (report === undefined)
+        return refuse('not_found', { message: 'This account has no such report.' })
+      const { agentName, agentVersion, jobRef, reasonCodes, notes, apiKeyId, metadata } = report
+      return {
+        title: `Report ${id}`,
+        main: html`${pageHead({
+          title: html`${word(report.decision)}: ${subjectText(report)}`,
+          text: html`Reported ${timeTag(report.createdAt, now)}`,
+          above: [{ title: 'Agent decisions', url: path }],
+        })}
+<div class="columns half">
+${card({
+  title: 'Report',
+  body: facts([
+    { label: 'Decision', value: html`<code>${report.decision}</code>` },
+    { label: 'Outcome', value: html`<code>${report.outcome}</code>` },
+    {
+      label: 'Reasons',
+      value:
+        reasonCodes.length === 0
+          ? none
+          : html`<span class="row">${reasonCodes.map((reason) => html`<span class="tag"><code>${reason}</code></span>`)}</span>`,
+    },
+    { label: 'Notes', value: notes ?? none },
+    { label: 'Agent', value: agentName === null ? none : `${agentName} ${agentVersion ?? ''}` },
+    { label: 'Job', value: jobRef ?? none },
+    {
+      label: 'API key',
+      value:
+        apiKeyId === null
+          ? none
+          : html`<a class="mono" href="/dashboard/keys/${apiKeyId}">${apiKeyId}</a>`,
+    },
+    { label: 'Report ID', value: html`<span class="mono">${id}</span>` },
+  ]),
+})}
+${code({ id: 'metadata', label: 'Metadata', text: JSON.stringify(metadata, null, 2) })}
+</div>`,
+      }
+    },
+  })
+}

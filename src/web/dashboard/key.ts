@@ -1,0 +1,178 @@
+/** The page of one API key: its rights, its rotation, its end. */
+import { isActive } from '../../access/manage.ts'
+import { revokeOwnKey, rotateOwnKey } from '../../access/manage-own.ts'
+import { keyIdPath } from '../../access/schema.ts'
+import { findKeys, type StoredKey } from '../../access/store.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { refuse } from '../../platform/http/errors.ts'
+import {
+  card,
+  facts,
+  hidden,
+  notice,
+  pageHead,
+  selectField,
+  submit,
+  textField,
+} from '../components.ts'
+import { type Html, html } from '../html.ts'
+import { dashboardPage, type View } from '../page.ts'
+import { timeTag } from '../text.ts'
+import { environmentTag, keyState, keysPath } from './keys.ts'
+import { type KeyPageOptions, keyOnce } from './new-key.ts'
+
+const overlaps = [
+  { value: '1', label: '1 hour' },
+  { value: '24', label: '1 day' },
+  { value: '168', label: '7 days' },
+  { value: '0', label: 'Not at all: it is revoked now' },
+]
+
+const noKey = 'This account has no such API key.'
+
+interface Problem {
+  status: number
+  /** Above the page. */
+  notice?: string
+  /** Of the text to type. */
+  typed?: string
+}
+
+export function keyPage(options: KeyPageOptions): Endpoint[] {
+  const { db, publicUrl, peppers } = options
+  const findKey = async (accountId: string, id: string) =>
+    (await findKeys(db, accountId)).find((key) => key.id === id)
+  return dashboardPage(options, {
+    name: 'keyPage',
+    path: `${keysPath}/{keyId}`,
+    entry: keysPath,
+    pathParameters: keyIdPath,
+    async show({ session, path: { keyId }, now }) {
+      const key = await findKey(session.accountId, keyId)
+      if (key === undefined) return refuse('not_found', { message: noKey })
+      return view(key, { now, isOwner: session.role === 'owner' })
+    },
+    actions: {
+      async rotate({ session, path: { keyId: id }, action, now }, { overlapHours }) {
+        if (session.role !== 'owner') return refuse('owner_required')
+        const { accountId } = session
+        const overlap = overlaps.find(({ value }) => value === overlapHours)
+        if (overlap === undefined)
+          return refuse('invalid_parameter', {
+            message: 'Choose how long the old key stays valid.',
+          })
+        const wish = { id, accountId, overlapHours: Number(overlap.value) }
+        const rotated = await rotateOwnKey(action, wish, await peppers())
+        if (rotated.outcome === 'no such key') return refuse('not_found', { message: noKey })
+        if (rotated.outcome !== 'created') {
+          const key = await findKey(accountId, id)
+          if (key === undefined) return refuse('not_found', { message: noKey })
+          const meanwhile =
+            'The key was rotated, revoked or has expired meanwhile. A successor was shown in the tab that made it.'
+          return view(key, { now, isOwner: true, problem: { status: 409, notice: meanwhile } })
+        }
+        const { predecessorEndsAt } = rotated
+        return {
+          title: 'Your new API key',
+          status: 201,
+          main: keyOnce({
+            title: 'Your new API key',
+            key: rotated.key,
+            publicUrl,
+            more:
+              predecessorEndsAt > now
+                ? html` The old key ends ${timeTag(predecessorEndsAt, now)}.`
+                : ' The old key is revoked.',
+          }),
+        }
+      },
+      async revoke({ session, path: { keyId: id }, action, now }, { confirm }) {
+        if (session.role !== 'owner') return refuse('owner_required')
+        const { accountId } = session
+        const key = await findKey(accountId, id)
+        if (key === undefined) return refuse('not_found', { message: noKey })
+        if (confirm !== key.name) {
+          const typed = `Type ${key.name} exactly as it is shown.`
+          return view(key, { now, isOwner: true, problem: { status: 400, typed } })
+        }
+        await revokeOwnKey(action, { id, accountId })
+        return { redirectTo: `${keysPath}?done=revoked` }
+      },
+    },
+  })
+}
+
+function view(
+  key: StoredKey,
+  { now, isOwner, problem }: { now: Date; isOwner: boolean; problem?: Problem },
+): View {
+  return {
+    title: `Key ${key.name}`,
+    ...(problem === undefined ? {} : { status: problem.status }),
+    main: html`${problem?.notice !== undefined && notice({ tone: 'warning', title: 'Nothing was changed.', text: problem.notice, isResult: true })}
+${pageHead({
+  title: key.name,
+  badge: keyState(key, now),
+  text: html`<span class="mono">${key.shown}</span>`,
+  above: [{ title: 'API keys', url: keysPath }],
+})}
+<div class="columns half">${factsCard(key, now)}${isOwner && isActive(key, now) && html`<div class="stack loose">${rotateCard(key)}${revokeCard(key, problem?.typed)}</div>`}</div>`,
+  }
+}
+
+function factsCard(key: StoredKey, now: Date): Html {
+  const { id, scopes, allowedFrom, createdAt, expiresAt, revokedAt, lastUsedAt, predecessor } = key
+  return card({
+    title: 'Rights',
+    body: facts([
+      { label: 'Environment', value: environmentTag(key) },
+      {
+        label: 'Scopes',
+        value: html`<span class="row">${scopes.map((scope) => html`<span class="tag"><code>${scope}</code></span>`)}</span>`,
+      },
+      {
+        label: 'Networks',
+        value:
+          allowedFrom === null
+            ? 'Any address'
+            : allowedFrom.map((network) => html`<span class="mono">${network}</span> `),
+      },
+      { label: 'Last used', value: lastUsedAt === null ? 'Never' : timeTag(lastUsedAt, now) },
+      { label: 'Created', value: timeTag(createdAt, now) },
+      {
+        label: revokedAt === null ? 'Expires' : 'Revoked',
+        value:
+          revokedAt === null
+            ? expiresAt === null
+              ? 'Never'
+              : timeTag(expiresAt, now)
+            : timeTag(revokedAt, now),
+      },
+      ...(predecessor === null
+        ? []
+        : [
+            {
+              label: 'Rotated from',
+              value: html`<a class="mono" href="${keysPath}/${predecessor}">${predecessor}</a>`,
+            },
+          ]),
+      { label: 'Key ID', value: html`<span class="mono">${id}</span>` },
+    ]),
+  })
+}
+
+function rotateCard({ id }: StoredKey): Html {
+  return card({
+    title: 'Rotate',
+    text: 'You get a new key with the same rights. Give it to your program before the old one ends.',
+    body: html`<form class="stack" method="post" action="${keysPath}/${id}">${hidden('do', 'rotate')}${selectField({ name: 'overlapHours', label: 'The old key stays valid for', value: '24', choices: overlaps })}<div class="row">${submit({ label: 'Rotate key', kind: 'primary' })}</div></form>`,
+  })
+}
+
+function revokeCard({ id, name }: StoredKey, error: string | undefined): Html {
+  return card({
+    title: 'Revoke',
+    text: 'The next request with this key is refused, on every server. You cannot undo this.',
+    body: html`<form class="stack" method="post" action="${keysPath}/${id}" novalidate>${hidden('do', 'revoke')}${textField({ name: 'confirm', label: `Type ${name} to confirm`, error, unlocks: { id: 'revoke-key', expected: name } })}<div class="row">${submit({ label: 'Revoke key', kind: 'danger', id: 'revoke-key' })}</div></form>`,
+  })
+}

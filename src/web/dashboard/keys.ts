@@ -1,0 +1,117 @@
+/** The page of the account's API keys. */
+import { Type } from 'typebox'
+import { isActive } from '../../access/manage.ts'
+import { findKeys, type StoredKey } from '../../access/store.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { badge, card, empty, none, notice, pageHead, table } from '../components.ts'
+import { type Html, html, type Part } from '../html.ts'
+import { icon } from '../icons.ts'
+import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { dateTag, timeTag } from '../text.ts'
+
+export const keysPath = '/dashboard/keys'
+
+export function keysPage(context: PagesContext): Endpoint[] {
+  return dashboardPage(context, {
+    name: 'keysPage',
+    path: keysPath,
+    entry: keysPath,
+    queryParameters: Type.Object({ done: queryText }),
+    async show({ session, now, query }) {
+      const keys = await findKeys(context.db, session.accountId)
+      const valid = keys.filter((key) => isActive(key, now))
+      const ended = keys.filter((key) => !isActive(key, now))
+      const isOwner = session.role === 'owner'
+      const create =
+        isOwner &&
+        html`<a class="button primary" href="${keysPath}/new">${icon('plus')}Create key</a>`
+      return {
+        title: 'API keys',
+        main: html`${
+          query.done === 'revoked' &&
+          notice({
+            tone: 'positive',
+            title: 'The key is revoked.',
+            text: 'The next request with it is refused.',
+            isResult: true,
+          })
+        }
+${pageHead({
+  title: 'API keys',
+  text: isOwner
+    ? 'Your programs send a key with each request. Give each program its own.'
+    : 'Your programs send a key with each request. Owners of the account create and revoke keys.',
+  ...(valid.length > 0 ? { actions: create } : {}),
+})}
+${card({
+  title: 'Valid keys',
+  isFlush: true,
+  body: valid.length === 0 ? nothingYet(create) : keyTable('Valid keys', valid, now),
+})}
+${
+  ended.length > 0 &&
+  card({
+    title: 'Revoked and expired',
+    isFlush: true,
+    body: keyTable('Revoked and expired', ended, now),
+  })
+}`,
+      }
+    },
+  })
+}
+
+function nothingYet(action: Part): Html {
+  return empty({
+    icon: 'key',
+    title: 'No API key yet',
+    text: 'Begin with a test key: it reads fictional candidates, and costs nothing.',
+    action,
+  })
+}
+
+/** The state of a key that is not valid any more, or how it will end. */
+export function keyState(key: StoredKey, now: Date): Html {
+  if (key.revokedAt !== null) return badge('negative', 'cross', 'Revoked')
+  if (!isActive(key, now)) return badge('neutral', 'clock', 'Expired')
+  return badge('positive', 'check', 'Valid')
+}
+
+export function environmentTag({ environment }: Pick<StoredKey, 'environment'>): Html {
+  return html`<span class="tag">${environment === 'test' ? 'Test' : 'Live'}</span>`
+}
+
+function keyTable(label: string, rows: readonly StoredKey[], now: Date): Html {
+  return table<StoredKey>({
+    label,
+    rows,
+    columns: [
+      {
+        head: 'Name',
+        cell: (key) =>
+          html`<a class="break strong" href="${keysPath}/${key.id}">${key.name}</a> ${environmentTag(key)}<span class="sub mono">${key.shown}</span><span class="sub narrow-only">${key.lastUsedAt === null ? 'Never used' : html`Last used ${timeTag(key.lastUsedAt, now)}`}</span>`,
+      },
+      {
+        head: 'Scopes',
+        priority: 3,
+        cell: ({ scopes }) =>
+          html`<span class="row">${scopes.map((scope) => html`<span class="tag"><code>${scope}</code></span>`)}</span>`,
+      },
+      { head: 'State', priority: 2, cell: (key) => keyState(key, now) },
+      {
+        head: 'Last used',
+        priority: 2,
+        cell: ({ lastUsedAt }) => (lastUsedAt === null ? none : timeTag(lastUsedAt, now)),
+      },
+      {
+        head: 'Ends',
+        priority: 3,
+        isNumber: true,
+        cell: ({ revokedAt, expiresAt }) => {
+          const end = revokedAt ?? expiresAt
+          return end === null ? none : dateTag(end)
+        },
+      },
+    ],
+  })
+}

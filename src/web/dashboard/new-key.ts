@@ -1,0 +1,197 @@
+/** The page on which an API key is created. The key is the answer to the form. */
+import { readKeyRequest } from '../../access/key-request.ts'
+import { activeKeysMax, createApiKey } from '../../access/manage.ts'
+import { keyNameLengthMax } from '../../access/schema.ts'
+import type { Keyring } from '../../platform/crypto/keyring.ts'
+import { type Scope, scopes } from '../../platform/http/callers.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { refuse } from '../../platform/http/errors.ts'
+import {
+  choicesField,
+  chosenBoxes,
+  code,
+  type FieldErrors,
+  formErrors,
+  hidden,
+  pageHead,
+  secretOnce,
+  selectField,
+  submit,
+  textField,
+} from '../components.ts'
+import { html, type Part } from '../html.ts'
+import { dashboardPage, type Fields, type PagesContext, type View } from '../page.ts'
+import { keysPath } from './keys.ts'
+
+const path = `${keysPath}/new`
+
+export interface KeyPageOptions extends PagesContext {
+  peppers: () => Promise<Keyring>
+}
+
+const scopeTexts: Readonly<Record<Scope, string>> = {
+  'candidates:read': 'Search and read candidates. With a live key each read costs credits.',
+  'scores:read': 'Read scores and their credentials. With a live key each read costs credits.',
+  'webhooks:write': 'List, create and disable webhook endpoints. Live keys only.',
+  'agent-decisions:write': 'Report decisions of agents. Live keys only.',
+}
+
+const terms = [
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: '1 year' },
+  { value: '', label: 'Until it is revoked' },
+]
+
+export function newKeyPage(options: KeyPageOptions): Endpoint[] {
+  const { publicUrl, peppers } = options
+  return dashboardPage(options, {
+    name: 'newKeyPage',
+    path,
+    entry: keysPath,
+    show: async ({ session }) =>
+      session.role === 'owner' ? formView(firstForm) : refuse('owner_required'),
+    actions: {
+      async create({ session, action, now }, fields) {
+        if (session.role !== 'owner') return refuse('owner_required')
+        const form = formOf(fields)
+        const { name, environment, chosen, validDays, networks } = form
+        const allowedFrom = networks.split(/[\s,]+/).filter((network) => network !== '')
+        const body = {
+          name,
+          environment,
+          scopes: chosen,
+          ...(validDays === '' ? {} : { validDays: Number(validDays) }),
+          ...(allowedFrom.length === 0 ? {} : { allowedFrom }),
+        }
+        const read = readKeyRequest(body, { accountId: session.accountId, now })
+        if ('fault' in read) return { ...formView(form, errorsOf(read.fault)), status: 400 }
+        const created = await createApiKey(action, read.key, await peppers())
+        if (created.outcome === 'no such account') return { redirectTo: '/sign-in' }
+        if (created.outcome === 'too many keys') {
+          const tooMany = `The account has ${activeKeysMax} valid keys, which is the maximum. Revoke one first.`
+          return { ...formView(form, { name: tooMany }), status: 409 }
+        }
+        return {
+          title: 'Your API key',
+          status: 201,
+          main: keyOnce({ title: 'Your API key', key: created.key, publicUrl, more: '' }),
+        }
+      },
+    },
+  })
+}
+
+/** Shows a key once, with a call that uses it. */
+export function keyOnce({
+  title,
+  key,
+  publicUrl,
+  more,
+}: {
+  title: string
+  key: string
+  publicUrl: string
+  more: Part
+}): Part {
+  return secretOnce({
+    title,
+    label: 'API key',
+    value: key,
+    text: html`It works from now on. Send it as <code>Authorization: Bearer</code>, never in a URL.${more}`,
+    more: code({
+      id: 'curl',
+      label: 'Your first call',
+      text: `curl '${publicUrl}/api/v1/candidates/search?q=typescript' \\\n  -H 'Authorization: Bearer ${key}'`,
+      isWrapped: true,
+    }),
+    done: keysPath,
+  })
+}
+
+interface Form {
+  name: string
+  environment: string
+  chosen: readonly string[]
+  validDays: string
+  networks: string
+}
+
+const firstForm: Form = {
+  name: '',
+  environment: 'test',
+  chosen: ['candidates:read', 'scores:read'],
+  validDays: '90',
+  networks: '',
+}
+
+function formOf(fields: Fields): Form {
+  const { name = '', environment = '', validDays = '', networks = '' } = fields
+  const isTerm = terms.some(({ value }) => value === validDays)
+  return {
+    name: name.trim(),
+    environment,
+    chosen: chosenBoxes(fields, 'scopes'),
+    validDays: isTerm ? validDays : '90',
+    networks,
+  }
+}
+
+/** `fault` begins with the name of its field. */
+function errorsOf(fault: string): FieldErrors {
+  const [, field = ''] = /^(\w+)/.exec(fault) ?? []
+  if (field === 'scopes') return { scopes: 'Choose at least one scope.' }
+  if (field === 'environment') return { environment: 'Choose test or live.' }
+  if (field === 'allowedFrom')
+    return { networks: 'Enter networks such as 192.0.2.0/24 or 2001:db8::/32, at most 20.' }
+  return { name: `Enter a name of 1 to ${keyNameLengthMax} characters.` }
+}
+
+function formView(form: Form, errors: FieldErrors = {}): View {
+  const { name, environment, chosen, validDays, networks } = form
+  const isRefused = Object.keys(errors).length > 0
+  return {
+    title: isRefused ? 'Error: create key' : 'Create key',
+    main: html`${pageHead({ title: 'Create key', above: [{ title: 'API keys', url: keysPath }] })}
+<section class="card form-card" aria-label="API key"><form class="card-body stack" method="post" action="${path}" novalidate>
+${formErrors('The key was not created.', errors)}${hidden('do', 'create')}
+${textField({
+  name: 'name',
+  label: 'Name',
+  value: name,
+  isRequired: true,
+  lengthMax: keyNameLengthMax,
+  error: errors.name,
+  help: 'The program that will use the key, for example payroll-sync.',
+})}
+${choicesField({
+  name: 'environment',
+  label: 'Environment',
+  kind: 'radio',
+  chosen: [environment],
+  error: errors.environment,
+  choices: [
+    { value: 'test', label: 'Test', help: 'Reads fictional candidates. Costs nothing.' },
+    { value: 'live', label: 'Live', help: 'Reads real candidates. Reads cost credits.' },
+  ],
+})}
+${choicesField({
+  name: 'scopes',
+  label: 'Scopes',
+  kind: 'box',
+  chosen,
+  error: errors.scopes,
+  choices: scopes.map((scope) => ({ value: scope, label: scope, help: scopeTexts[scope] })),
+})}
+${selectField({ name: 'validDays', label: 'Valid for', value: validDays, choices: terms })}
+${textField({
+  name: 'networks',
+  label: 'Networks (optional)',
+  value: networks,
+  error: errors.networks,
+  help: 'The key is refused from any other address. Separate networks by spaces.',
+})}
+<div class="row">${submit({ label: 'Create key', kind: 'primary' })}<a class="button quiet" href="${keysPath}">Cancel</a></div>
+</form></section>`,
+  }
+}

@@ -1,0 +1,267 @@
+/** The page of usage and credits: the balance, the calls by day, what they were, and the ledger. */
+import { Type } from 'typebox'
+import { findKeys } from '../../access/store.ts'
+import { findCreditAccount } from '../../credits/store.ts'
+import { readPeriod } from '../../credits/usage-period.ts'
+import {
+  findLedger,
+  findUsageBy,
+  type LedgerEntry,
+  type UsageOf,
+} from '../../credits/usage-store.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { barChart, legend } from '../chart.ts'
+import {
+  badge,
+  card,
+  empty,
+  none,
+  notice,
+  pageHead,
+  pagination,
+  table,
+  tiles,
+} from '../components.ts'
+import { attributes, type Html, html, type Part } from '../html.ts'
+import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { count, counted, timeTag } from '../text.ts'
+
+const path = '/dashboard/usage'
+const pageLength = 20
+const dayMs = 86_400_000
+const spans = [
+  { days: 7, title: '7 days' },
+  { days: 30, title: '30 days' },
+  { days: 90, title: '90 days' },
+]
+
+export function usagePage(context: PagesContext): Endpoint[] {
+  const { db } = context
+  return dashboardPage(context, {
+    name: 'usagePage',
+    path,
+    entry: path,
+    queryParameters: Type.Object({ days: queryText, before: queryText }),
+    async show({ session: { accountId }, query, now }) {
+      const span = spans.find(({ days }) => String(days) === query.days) ?? spans[0]
+      const days = span?.days ?? 7
+      const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
+      const first = new Date(now.getTime() - (days - 1) * dayMs).toISOString().slice(0, 10)
+      const read = readPeriod({ from: first }, now)
+      if ('fault' in read) throw new Error(read.fault)
+      const period = { accountId, since: read.since, until: read.until }
+      const [account, byDay, byOperation, byKey, ledger, keys] = await Promise.all([
+        findCreditAccount(db, accountId),
+        findUsageBy(db, { ...period, by: 'day' }),
+        findUsageBy(db, { ...period, by: 'operation' }),
+        findUsageBy(db, { ...period, by: 'key' }),
+        findLedger(db, { accountId, before, limit: pageLength + 1 }),
+        findKeys(db, accountId),
+      ])
+      const names = new Map(keys.map(({ id, name }) => [id, name]))
+      const total = (of: (row: UsageOf) => number) => byDay.reduce((sum, row) => sum + of(row), 0)
+      const spent = total(({ credits }) => credits)
+      const balance = account?.balance ?? 0
+      return {
+        title: 'Usage and credits',
+        main: html`${pageHead({
+          title: 'Usage and credits',
+          text: 'Reads with a live key cost credits. A call that does not answer 200 costs nothing.',
+        })}
+${balanceNotice({ balance, spent, days, isSuspended: account?.suspendedAt != null })}
+<nav class="tabs" aria-label="Period">${spans.map((one) => html`<a href="${`${path}?days=${one.days}`}"${attributes({ 'aria-current': one.days === days && 'page' })}>${one.title}</a>`)}</nav>
+${tiles([
+  { label: 'Balance', value: count(balance), comparison: 'credits now' },
+  { label: `Spent, ${days} days`, value: count(spent), comparison: 'credits' },
+  {
+    label: `Calls, ${days} days`,
+    value: count(total(({ calls }) => calls)),
+    comparison: 'charged',
+  },
+  {
+    label: `Refunded, ${days} days`,
+    value: count(total(({ refunded }) => refunded)),
+    comparison: 'calls that were charged and then got no answer',
+  },
+])}
+${chartCard(byDay, { since: read.since, days })}
+<div class="columns half">
+${groupCard('By operation', byOperation, (group) => html`<code>${group}</code>`)}
+${groupCard('By key', byKey, (group) => html`<a class="break" href="/dashboard/keys/${group}">${names.get(group) ?? group}</a>`)}
+</div>
+${ledgerCard(ledger, { before, days, names, now })}`,
+      }
+    },
+  })
+}
+
+function balanceNotice({
+  balance,
+  spent,
+  days,
+  isSuspended,
+}: {
+  balance: number
+  spent: number
+  days: number
+  isSuspended: boolean
+}): Html | false {
+  if (isSuspended)
+    return notice({
+      tone: 'warning',
+      title: 'The credits of this account are being checked.',
+      text: 'Paid reads are answered with 503 until the operator has checked the books. Nothing is charged.',
+    })
+  const perDay = spent / days
+  if (perDay === 0 || balance >= perDay * 7) return false
+  return notice({
+    tone: 'warning',
+    title:
+      balance === 0
+        ? 'No credits are left.'
+        : `${counted(balance, 'credit is', 'credits are')} left.`,
+    text:
+      balance === 0
+        ? 'Reads with a live key are answered with 402. Ask the operator for credits.'
+        : `At the rate of the last ${days} days they last for ${counted(Math.max(1, Math.floor(balance / perDay)), 'day')}. Ask the operator for credits.`,
+  })
+}
+
+function chartCard(
+  byDay: readonly UsageOf[],
+  { since, days }: { since: Date; days: number },
+): Html {
+  const found = new Map(byDay.map((row) => [row.group, row]))
+  const bars = Array.from({ length: days }, (_, i) => {
+    const day = new Date(since.getTime() + i * dayMs).toISOString().slice(0, 10)
+    const row = found.get(day)
+    const refunded = row?.refunded ?? 0
+    return { label: day.slice(5), day, good: (row?.calls ?? 0) - refunded, bad: refunded, row }
+  })
+  const body =
+    byDay.length === 0
+      ? empty({
+          icon: 'chart',
+          title: `No charged call in the last ${days} days`,
+          text: 'Reads with a test key, refused calls and calls that find nothing cost nothing.',
+        })
+      : html`<figure>${barChart({
+          sentence: `Charged calls on each of the last ${days} days. Table below.`,
+          bars,
+          goodWord: 'charged',
+          badWord: 'refunded',
+        })}</figure><details class="fold inline"><summary>Show as a table</summary>${table<
+          (typeof bars)[number]
+        >({
+          label: 'Calls by day',
+          isTall: true,
+          rows: bars.toReversed(),
+          columns: [
+            { head: 'Day (UTC)', cell: ({ day }) => day },
+            { head: 'Charged', isNumber: true, cell: ({ row }) => count(row?.calls ?? 0) },
+            { head: 'Refunded', isNumber: true, cell: ({ bad }) => count(bad) },
+            { head: 'Credits', isNumber: true, cell: ({ row }) => count(row?.credits ?? 0) },
+          ],
+        })}</details>`
+  return card({
+    title: 'Calls by day',
+    ...(byDay.length === 0 ? {} : { aside: legend('Charged', 'Refunded') }),
+    body,
+  })
+}
+
+function groupCard(title: string, rows: readonly UsageOf[], name: (group: string) => Part): Html {
+  const sorted = rows.toSorted((a, b) => b.credits - a.credits)
+  return card({
+    title,
+    isFlush: true,
+    body:
+      rows.length === 0
+        ? empty({ icon: 'list', title: 'Nothing yet', text: 'Charged calls appear here.' })
+        : table<UsageOf>({
+            label: title,
+            rows: sorted,
+            columns: [
+              { head: 'Name', cell: ({ group }) => name(group) },
+              { head: 'Calls', isNumber: true, cell: ({ calls }) => count(calls) },
+              { head: 'Credits', isNumber: true, cell: ({ credits }) => count(credits) },
+            ],
+          }),
+  })
+}
+
+const kinds = {
+  charge: badge('neutral', 'check', 'Charge'),
+  void: badge('info', 'refresh', 'Refund'),
+  grant: badge('positive', 'plus', 'Grant'),
+  adjustment: badge('warning', 'alert', 'Adjustment'),
+} as const
+
+function ledgerCard(
+  rows: readonly LedgerEntry[],
+  {
+    before,
+    days,
+    names,
+    now,
+  }: { before: number | null; days: number; names: ReadonlyMap<string, string>; now: Date },
+): Html {
+  const entries = rows.slice(0, pageLength)
+  const last = rows.length > pageLength ? entries.at(-1) : undefined
+  const signed = (delta: number) => `${delta > 0 ? '+' : '−'}${count(Math.abs(delta))}`
+  const what = ({ operation, reason }: LedgerEntry): Part =>
+    operation === null
+      ? html`<span class="break">${reason}</span>`
+      : html`<code>${operation}</code>`
+  return card({
+    title: 'Ledger',
+    text: 'Every change of the balance. Entries of archived months are with the operator.',
+    isFlush: true,
+    body: html`${
+      entries.length === 0
+        ? empty({
+            icon: 'list',
+            title: 'No entry yet',
+            text: 'Ask the operator for credits: the grant is the first entry.',
+          })
+        : table<LedgerEntry>({
+            label: 'Ledger',
+            rows: entries,
+            columns: [
+              { head: 'Entry', cell: ({ kind }) => kinds[kind] },
+              {
+                head: 'For',
+                cell: (row) =>
+                  html`${what(row)}<span class="sub narrow-only">${timeTag(row.at, now)}</span>`,
+              },
+              {
+                head: 'Key',
+                priority: 3,
+                cell: ({ keyId }) =>
+                  keyId === null
+                    ? none
+                    : html`<a class="break" href="/dashboard/keys/${keyId}">${names.get(keyId) ?? keyId}</a>`,
+              },
+              {
+                head: 'Request ID',
+                priority: 3,
+                cell: ({ requestId }) =>
+                  requestId === null ? none : html`<span class="mono">${requestId}</span>`,
+              },
+              { head: 'Credits', isNumber: true, cell: ({ delta }) => signed(delta) },
+              { head: 'Time', priority: 2, isNumber: true, cell: ({ at }) => timeTag(at, now) },
+            ],
+          })
+    }${
+      (last !== undefined || before !== null) &&
+      pagination({
+        summary:
+          before === null
+            ? counted(entries.length, 'newest entry', 'newest entries')
+            : 'Older entries',
+        newer: before === null ? undefined : `${path}?days=${days}#ledger`,
+        older: last === undefined ? undefined : `${path}?days=${days}&before=${last.seq}#ledger`,
+      })
+    }`,
+  })
+}

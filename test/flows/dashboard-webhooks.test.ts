@@ -1,0 +1,238 @@
+/** Webhook endpoints in the dashboard. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { findAttempts } from '../../src/webhooks/delivery/delivery-store.ts'
+import { createEndpoint, happen, receiver, startDelivering } from '../support/build/webhooks.ts'
+import { ask } from '../support/start/ask.ts'
+import { inspectUrl, noBrowser } from '../support/start/browser.ts'
+import { type Dashboard, markup, startDashboard } from '../support/start/dashboard.ts'
+import type { TestService } from '../support/start/service.ts'
+
+let dashboard: Dashboard
+let service: TestService
+
+before(async () => {
+  dashboard = await startDashboard()
+  service = dashboard.service
+})
+after(() => service.stop())
+
+/** An account with one endpoint that takes everything and one that fails. */
+async function busyAccount() {
+  const { db } = service.database
+  const owner = await dashboard.newUser()
+  const server = await receiver((response, { path }) =>
+    path.endsWith('/broken')
+      ? response.writeHead(503).end(markup)
+      : response.writeHead(200).end('{"taken":true}'),
+  )
+  const userId = owner.accountId
+  const now = new Date()
+  const at = new Date(now.getTime() - 120_000)
+  const good = await createEndpoint(db, server.url, { userId, at })
+  const broken = await createEndpoint(db, `${server.url}/broken`, { userId, at })
+  await happen(db, 'score.updated', { count: 5, at: new Date(now.getTime() - 60_000) })
+  const delivering = startDelivering(db)
+  delivering.moveTo(now)
+  await delivering.deliver()
+  const [failed] =
+    (await findAttempts(db, { endpointId: broken.id, owner: { userId }, limit: 1 })) ?? []
+  assert.ok(failed !== undefined)
+  return { owner, good, broken, failed, delivering }
+}
+
+test('every webhook page of a busy account: axe finds nothing, and no text of a receiver becomes markup', {
+  skip: noBrowser,
+}, async () => {
+  const { owner, good, broken, failed } = await busyAccount()
+  const context = await dashboard.signedIn(owner)
+  const endpoint = `/dashboard/webhooks/${broken.id}`
+  for (const [name, path] of Object.entries({
+    home: '/dashboard',
+    webhooks: '/dashboard/webhooks',
+    'endpoint good': `/dashboard/webhooks/${good.id}`,
+    'endpoint failing': endpoint,
+    'endpoint filtered': `${endpoint}?status=succeeded`,
+    event: `${endpoint}/events/${failed.eventId}`,
+    disable: `${endpoint}/disable`,
+    rotate: `${endpoint}/rotate`,
+    replace: `${endpoint}/replace-secret`,
+  }))
+    await inspectUrl(context, service.base + path, `busy ${name}`)
+  const page = await context.newPage()
+  page.on('dialog', () => assert.fail('a script of a receiver ran'))
+  await page.goto(`${service.base}${endpoint}/events/${failed.eventId}`)
+  assert.equal(await page.locator('#answer').textContent(), markup)
+  await context.close()
+})
+
+for (const javaScriptEnabled of [true, false])
+  test(`a member adds an endpoint, tests it, rotates, replaces and disables it, ${javaScriptEnabled ? 'with' : 'without'} scripts`, {
+    skip: noBrowser,
+  }, async () => {
+    const owner = await dashboard.newUser()
+    const { page, faults } = await dashboard.visit('/dashboard/webhooks', {
+      of: owner,
+      javaScriptEnabled,
+    })
+    await page.getByRole('link', { name: 'Add endpoint' }).click()
+    await page.getByLabel('URL').fill('http://hooks.example.com/')
+    await page.getByRole('button', { name: 'Add endpoint' }).click()
+    await page.getByText('The endpoint was not added.').waitFor()
+    assert.equal(faults.splice(0).length, 1, 'the browser notes the status 400')
+    assert.equal(await page.getByLabel('URL').inputValue(), 'http://hooks.example.com/')
+    await page.getByLabel('URL').fill('https://hooks.example.com/assay')
+    await page.getByLabel('Description').fill('Payroll')
+    await page.getByRole('button', { name: 'Add endpoint' }).click()
+    const secret = await page.locator('#secret').textContent()
+    assert.match(secret ?? '', /^whsec_[\w-]{43}$/)
+    const done = page.getByRole('button', { name: 'Done' })
+    assert.equal(await done.isDisabled(), javaScriptEnabled)
+    if (javaScriptEnabled) await page.getByLabel('I have stored it').check()
+    await done.click()
+    await page.getByRole('heading', { name: 'hooks.example.com/assay' }).waitFor()
+    const endpointUrl = page.url().replace(/\?.*/, '')
+
+    await page.getByRole('button', { name: 'Send test event' }).click()
+    await page.getByText('The event is on its way.').waitFor()
+    await page.goto(endpointUrl)
+    const again = page.getByRole('button', { name: 'Send test event' })
+    assert.equal(await again.isDisabled(), javaScriptEnabled)
+    await page
+      .getByText(javaScriptEnabled ? /Next test event in \d+ s/ : 'Next test event after')
+      .waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('Events wait until you resume it.').waitFor()
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByText('The endpoint receives again.').waitFor()
+
+    await page.getByRole('link', { name: 'Rotate secret', exact: true }).last().click()
+    await page.getByRole('button', { name: 'Rotate secret' }).click()
+    const announced = await page.locator('#secret').textContent()
+    assert.notEqual(announced, secret)
+    await page.goto(endpointUrl)
+    await page.getByRole('button', { name: 'Activate it now' }).click()
+    await page.getByText('The new secret signs now.').waitFor()
+    await page.getByText((announced ?? '').slice(0, 18)).waitFor()
+
+    await page.getByRole('link', { name: 'Replace a leaked secret' }).last().click()
+    const replace = page.getByRole('button', { name: 'Replace secret' })
+    assert.equal(await replace.isDisabled(), javaScriptEnabled)
+    await page.getByLabel(/to confirm/).fill('hooks.example.com')
+    await replace.click()
+    const replaced = await page.locator('#secret').textContent()
+    await page.goto(endpointUrl)
+    await page.getByText((replaced ?? '').slice(0, 18)).waitFor()
+
+    await page.goto(`${endpointUrl}/disable`)
+    await page.getByLabel(/to confirm/).fill('hooks.example.com')
+    await page.getByRole('button', { name: 'Disable endpoint' }).click()
+    await page.getByText('The endpoint is disabled.').waitFor()
+    await page.getByRole('link', { name: 'hooks.example.com/assay' }).click()
+    await page.getByRole('button', { name: 'Enable endpoint' }).click()
+    await page.getByText('The endpoint is enabled.').waitFor()
+    assert.deepEqual(faults, [])
+    await page.context().close()
+  })
+
+test('a form that is sent twice adds one endpoint, and shows the same secret', async () => {
+  const owner = await dashboard.newUser()
+  const fields = {
+    do: 'create',
+    key: 'one-form-sent-twice',
+    url: 'https://twice.example.com/',
+    description: '',
+    'events:score.updated': 'on',
+  }
+  const replies = await Promise.all(
+    Array.from({ length: 5 }, () => dashboard.send(owner, '/dashboard/webhooks/new', fields)),
+  )
+  const secrets = replies.map(({ status, body }) => {
+    assert.equal(status, 201)
+    return /whsec_[\w-]{43}/.exec(String(body))?.[0]
+  })
+  assert.equal(new Set(secrets).size, 1)
+  const list = await ask(service.base, {
+    path: '/api/account/webhooks/endpoints',
+    headers: owner.headers,
+  })
+  assert.equal(JSON.parse(String(list.body)).endpoints.length, 1)
+})
+
+test('404: every webhook page and form answers for a foreign endpoint as for an unknown one', async () => {
+  const { db } = service.database
+  const owner = await dashboard.newUser()
+  const stranger = await dashboard.newUser()
+  const { id } = await createEndpoint(db, 'https://mine.example.com/', { userId: owner.accountId })
+  const unknown = '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f'
+  const event = 'evt_019e25b6d9d870008000000000000001'
+  for (const rest of ['', '/disable', '/rotate', '/replace-secret', `/events/${event}`]) {
+    const read = (endpoint: string) =>
+      ask(service.base, {
+        path: `/dashboard/webhooks/${endpoint}${rest}`,
+        headers: stranger.headers,
+      })
+    const [foreign, none] = [await read(id), await read(unknown)]
+    assert.deepEqual([foreign.status, none.status], [404, 404], rest)
+    assert.deepEqual(foreign.body, none.body)
+  }
+  for (const [rest, fields] of [
+    ['', { do: 'test', eventType: 'score.updated' }],
+    ['', { do: 'pause' }],
+    ['', { do: 'resume' }],
+    ['', { do: 'enable' }],
+    ['', { do: 'activate' }],
+    ['/disable', { do: 'disable', confirm: 'mine.example.com' }],
+    ['/rotate', { do: 'rotate' }],
+    ['/replace-secret', { do: 'replace', confirm: 'mine.example.com', secretPrefix: '' }],
+    [`/events/${event}`, { do: 'resend' }],
+  ] as const) {
+    const post = (endpoint: string) =>
+      dashboard.send(stranger, `/dashboard/webhooks/${endpoint}${rest}`, fields)
+    const [foreign, none] = [await post(id), await post(unknown)]
+    assert.deepEqual([foreign.status, none.status], [404, 404], `${rest} ${fields.do}`)
+    assert.deepEqual(foreign.body, none.body)
+  }
+})
+
+test('of two tabs that replace a secret, the second is told that the first has done it', async () => {
+  const { db } = service.database
+  const owner = await dashboard.newUser()
+  const userId = owner.accountId
+  const { id, secret } = await createEndpoint(db, 'https://tabs.example.com/', { userId })
+  const fields = { do: 'replace', confirm: 'tabs.example.com', secretPrefix: secret.slice(0, 18) }
+  const path = `/dashboard/webhooks/${id}/replace-secret`
+  const replies = await Promise.all([
+    dashboard.send(owner, path, fields),
+    dashboard.send(owner, path, fields),
+  ])
+  const statuses = replies.map(({ status }) => status)
+  assert.deepEqual(new Set(statuses), new Set([200, 409]))
+  const wrong = await dashboard.send(owner, path, { ...fields, confirm: 'another.example.com' })
+  assert.equal(wrong.status, 400)
+})
+
+test('a resend is sent once more, and the page of the event shows every attempt', {
+  skip: noBrowser,
+}, async () => {
+  const { owner, good, delivering } = await busyAccount()
+  const { db } = service.database
+  const of = { endpointId: good.id, owner: { userId: owner.accountId }, limit: 1 }
+  const [attempt] = (await findAttempts(db, of)) ?? []
+  const { page, faults } = await dashboard.visit(
+    `/dashboard/webhooks/${good.id}/events/${attempt?.eventId}`,
+    {
+      of: owner,
+      javaScriptEnabled: false,
+    },
+  )
+  await page.getByRole('button', { name: 'Resend now' }).click()
+  await page.getByText('The event is on its way.').waitFor()
+  delivering.moveTo(new Date())
+  await delivering.deliver()
+  await page.reload()
+  await page.getByText('The event was sent.').waitFor()
+  assert.equal(await page.locator('tbody tr').count(), 2)
+  assert.deepEqual(faults, [])
+  await page.context().close()
+})
