@@ -207,7 +207,7 @@ test('a transaction that changes no worker does not load the vocabulary', async 
   await unchanged.transaction((tx) => tx.rows(sql`select 1`))
 })
 
-test('an emptied index is rebuilt from the queue, by the statements of docs/search.md', async () => {
+test('an emptied index is rebuilt from the queue, by the statements of docs/search-index.md', async () => {
   await registerSeekers(db, [ada])
   await register(indexedDb, [line({ username: 'unlisted', displayName: 'Ada Unlisted' })])
   const before = await rows()

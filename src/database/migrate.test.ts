@@ -144,7 +144,7 @@ test('every migration is additive, or says which nodes can work beside it', () =
     const found = contracting.exec(text.replaceAll(/--.*$/gm, ''))?.[0]
     assert.ok(
       found === undefined || /^-- contract: /m.test(text),
-      `${name}: \`${found}\` breaks nodes of the release before: see docs/upgrade.md`,
+      `${name}: \`${found}\` breaks nodes of the release before: see docs/write-a-migration.md`,
     )
   }
   assert.match('alter table a drop column b', contracting)

@@ -132,7 +132,7 @@ test('a sandbox credential is always the same, and no deployment trusts its issu
   assert.equal(issuerMatch, false)
 })
 
-test('the examples of docs/search.md work in the sandbox', async () => {
+test('the examples of docs/sandbox.md work in the sandbox', async () => {
   for (const q of ['java', '@ma', 'engineer'])
     assert.ok(JSON.parse(await reads.search(q, 18)).resultCount > 1, q)
   assert.equal((await reads.candidate('mateo-rios'))?.score, null)
