@@ -15,6 +15,7 @@ import { sha256Hex } from '../src/platform/crypto/bytes.ts'
 import { interfaceVersion } from '../src/platform/http/identifiers.ts'
 import { revokeCredentials } from '../src/score-credentials/revoke.ts'
 import { accountDrives } from './support/build/account-drives.ts'
+import { contextAt } from './support/build/actions.ts'
 import { apiKeyDrives } from './support/build/api-key-drives.ts'
 import { score } from './support/build/credentials.ts'
 import { creditDrives } from './support/build/credit-drives.ts'
@@ -57,8 +58,8 @@ after(() => unsigned.stop())
 const issuer = await startIssuing(service)
 const valid = await issuer.issue(score())
 const revoked = await issuer.issue(score({ username: 'grace-hopper' }))
-const tokens = { statusTokens: [Buffer.from(revoked.statusToken, 'hex')] }
-await revokeCredentials(service.database.db, tokens, systemClock())
+const token = { by: 'token', bytes: Buffer.from(revoked.statusToken, 'hex') } as const
+await revokeCredentials(contextAt(service.database.db), [token])
 await issuer.publish()
 const listPath = new URL(String(valid.credential.credentialStatus.statusListCredential)).pathname
 

@@ -21,7 +21,6 @@ import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
-import { readScoreLine } from '../src/cli/score-line.ts'
 import { evidenceFault, readEvidenceLine } from '../src/evidence/evidence-line.ts'
 import { evidenceLine, sourceLine } from '../src/evidence/schema.ts'
 import { readSourceLine, sourceOf } from '../src/evidence/source-line.ts'
@@ -30,6 +29,7 @@ import {
   statusListPayload,
   statusListProofs,
 } from '../src/score-credentials/status-list.ts'
+import { readScoreLine } from '../src/scores/score-line.ts'
 import { type EventType, eventTypes } from '../src/webhooks/events/event-types.ts'
 import { readRegistration } from '../src/workers/registration.ts'
 import { registration } from '../src/workers/schema.ts'

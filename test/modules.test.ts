@@ -23,13 +23,14 @@ const allowed: Record<string, readonly string[]> = {
   scores: [
     'platform',
     'scoring-core',
+    'audit',
     'webhooks',
     'skill-standard',
     'score-credentials',
     'workers',
     'evidence',
   ],
-  disputes: ['platform', 'webhooks', 'workers', 'evidence', 'scores'],
+  disputes: ['platform', 'audit', 'webhooks', 'workers', 'evidence', 'scores'],
   privacy: [
     'platform',
     'webhooks',

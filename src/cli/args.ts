@@ -7,6 +7,7 @@ import { networkText } from '../access/allowed-from.ts'
 import { allowedNetworksMax } from '../access/schema.ts'
 import { parseEmail } from '../accounts/email.ts'
 import { isMonth } from '../credits/months.ts'
+import type { EvidenceName } from '../evidence/evidence-names.ts'
 import { dayOf, instantOf } from '../platform/instant.ts'
 import { faultOfText } from '../workers/profile.ts'
 import { usernamePattern } from '../workers/username.ts'
@@ -45,9 +46,22 @@ export function idFrom(source: string): Parser<string> {
     isUuid(text) ? text.toLowerCase() : invalid(`Use the id, a UUID that \`${source}\` shows.`)
 }
 
+/** Parses the id of an item of evidence, or its name `SOURCE/EXTERNAL-ID`. */
+export function parseEvidenceName(text: string): EvidenceName {
+  if (isUuid(text)) return { id: text.toLowerCase() }
+  // The id of a source holds no slash; its names of items may.
+  const at = text.indexOf('/')
+  if (at < 1 || at === text.length - 1) return invalid('Use an evidence id or SOURCE/EXTERNAL-ID.')
+  return { sourceId: text.slice(0, at), externalId: text.slice(at + 1) }
+}
+
 /** Parses the id of a signing key, or a verification method that ends with it. */
 export function parseKid(text: string): string {
   return text.slice(text.indexOf('#') + 1)
+}
+
+export function isSha256(text: string): boolean {
+  return /^[0-9a-f]{64}$/i.test(text)
 }
 
 /** Parses 64 hex characters into lowercase. */
@@ -91,6 +105,13 @@ export function parseActor(text: string): string {
 
 export function parseEmailAddress(text: string): string {
   return parseEmail(text) ?? invalid('Use a mail address, such as ada@example.org.')
+}
+
+/** Parses an address that begins with http:// or https://. */
+export function parseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url !== null && /^https?:$/.test(url.protocol)) return url
+  return invalid('Use an address, such as https://scores.example.org.')
 }
 
 /** Parses a text of one line, without the spaces around it. */

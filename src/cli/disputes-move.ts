@@ -1,20 +1,21 @@
 /** `assay disputes review`, `resolve` and `withdraw`: what becomes of a dispute. */
+
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { type Ending, resolutions } from '../disputes/dispute.ts'
 import { type Ended, endDispute } from '../disputes/end-dispute.ts'
 import { type Reviewing, reviewDispute } from '../disputes/open-dispute.ts'
+import { type EvidenceName, findNamedEvidence } from '../evidence/evidence-names.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { KeyRefused } from '../score-credentials/signing-key.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { withDatabase } from './context.ts'
 import { disputeGiven, refused, unknownDispute } from './disputes-told.ts'
-import { type EvidenceName, evidenceIdsOf, evidenceNameOf } from './evidence-names.ts'
 import { Failure, failure, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
 import { actorGiven } from './person.ts'
-import { openScoring } from './scoring-here.ts'
+import { openScoring } from './scoring.ts'
 
 export function reviewDisputeCommand(
   config: Config,
@@ -43,7 +44,7 @@ export function reviewDisputeCommand(
 export interface ResolveFlags {
   as: string
   /** Of a dispute that is partly upheld, the items that are: ids, or `SOURCE/EXTERNAL-ID`. */
-  evidence?: string[]
+  evidence?: EvidenceName[]
   by: string
 }
 
@@ -55,7 +56,7 @@ export function resolveDisputeCommand(
   const ending = resolutions.find((known) => known === as)
   if (ending === undefined) throw usageError(`--as is one of ${resolutions.join(', ')}.`)
   const disputeId = disputeGiven(given)
-  return endCommand(config, { disputeId, ending, names: evidence.map(evidenceNameOf), by })
+  return endCommand(config, { disputeId, ending, names: evidence, by })
 }
 
 export function withdrawDisputeCommand(
@@ -115,7 +116,7 @@ async function endRecorded(
   { disputeId, ending, names, actor }: Omit<EndWish, 'by'> & { actor: string },
 ): Promise<Ended> {
   const now = systemClock()
-  const { ids: upheldIds, unknown } = await evidenceIdsOf(tx, names)
+  const { ids: upheldIds, unknown } = await findNamedEvidence(tx, names)
   if (unknown.length > 0)
     return { outcome: 'unusable', reason: `no evidence is named ${unknown.join(', ')}` }
   const ended = await endDispute(tx, scoring, { disputeId, ending, upheldIds, actor, now })

@@ -1,15 +1,16 @@
 /** `assay disputes open`: what a person contests, entered by the operator. */
+
 import { operator, recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { type DisputeKind, disputeKinds } from '../disputes/dispute.ts'
 import { type Opening, openDispute } from '../disputes/open-dispute.ts'
+import { type EvidenceName, findNamedEvidence } from '../evidence/evidence-names.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { findWorkerId } from '../workers/store.ts'
 import { withDatabase } from './context.ts'
 import { refused, toldDisputes } from './disputes-told.ts'
-import { type EvidenceName, evidenceIdsOf, evidenceNameOf } from './evidence-names.ts'
 import { unknownWorker, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
 import { actorGiven, usernameGiven } from './person.ts'
@@ -17,7 +18,7 @@ import { actorGiven, usernameGiven } from './person.ts'
 export interface OpenFlags {
   kind: string
   /** Ids, or `SOURCE/EXTERNAL-ID`. */
-  evidence?: string[]
+  evidence?: EvidenceName[]
   exclude?: boolean
   /** Undefined: as the setting says. */
   restrict?: boolean
@@ -71,7 +72,7 @@ function wishOf(config: Config, flags: OpenFlags): OpenWish {
   const now = systemClock()
   return {
     kind,
-    names: evidence.map(evidenceNameOf),
+    names: evidence,
     exclude,
     restricted: restrict,
     actor: actorGiven(flags.by),
@@ -84,7 +85,7 @@ async function openRecorded(tx: Tx, username: string, wish: OpenWish): Promise<O
   const { kind, names, exclude, restricted, actor, now, dueAt } = wish
   const workerId = await findWorkerId(tx, username)
   if (workerId === null) return { outcome: 'unknown_worker' }
-  const { ids: evidenceIds, unknown } = await evidenceIdsOf(tx, names)
+  const { ids: evidenceIds, unknown } = await findNamedEvidence(tx, names)
   if (unknown.length > 0) return { outcome: 'not_theirs', evidenceIds: unknown }
   const asked = { workerId, kind, evidenceIds, restricted, exclude }
   const opening = await openDispute(tx, asked, { actor, now, dueAt })

@@ -212,15 +212,16 @@ function summary(
 ): Outcome {
   const ok = rejected === 0 && !interrupted
   const linesPerSecond = Math.round((lines * 1_000) / Math.max(ms, 1))
-  const counts = Object.entries({ ...results, refused: rejected }).map(
+  const counts = Object.entries({ ...results, rejected }).map(
     ([result, count]) => `${count} ${result}`,
   )
   const told = [`${lines} lines: ${counts.join(', ')} (${linesPerSecond} lines/s)`]
   if (dryRun) told.push('Dry run: nothing was changed.')
   // Without a refused line there is no file.
   const errors = rejected > 0 ? errorsFile : null
-  if (errors !== null) told.push(`The refused lines are in ${errors}.`)
-  if (interrupted) told.push('Interrupted. Run it again: what is there already stays as it is.')
+  if (errors !== null) told.push(`The rejected lines are in ${errors}.`)
+  if (interrupted)
+    told.push('Interrupted. Run the command again: lines that were applied change nothing.')
   return {
     exitCode: ok ? 0 : 1,
     report: {

@@ -1,31 +1,77 @@
-/** The loop of `assay credentials issue`: read a batch, commit it, write it; what is refused goes to another file. */
+/**
+ * The loop of `assay credentials issue`: reads a batch, commits it, and writes its credentials.
+ * After a crash the registry may hold a batch that was not written; a second run writes it again.
+ */
+import { addAbortSignal } from 'node:stream'
+import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/db.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { tendLists } from '../score-credentials/issue.ts'
+import { originOf } from '../score-credentials/payload.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'
+import { activeSigner, openSigners } from '../score-credentials/signers.ts'
 import {
-  activeSigner,
   type Issued,
   type Issuing,
-  issueBatch,
+  issueScores,
   type Preview,
-  previewBatch,
+  previewScores,
   type Superseded,
-} from './issue-batch.ts'
-import { type Line, type LineBatch, lineBatches } from './lines.ts'
-import type { Progress } from './progress.ts'
+} from '../scores/issue-scores.ts'
+import { readScoreLine, type ScoreToIssue } from '../scores/score-line.ts'
+import { type CommandContext, withContext } from './context.ts'
+import { usageError } from './fail.ts'
+import { keepMemoryFlat } from './flat-memory.ts'
+import { type Input, type Line, type LineBatch, lineBatches, openInput } from './lines.ts'
+import type { Outcome } from './output.ts'
+import { type Progress, showProgress } from './progress.ts'
 import { convertProofOrFail } from './proof-form.ts'
-import { refusalLine, tooLong } from './refusals.ts'
-import { readScoreLine, type ScoreToIssue } from './score-line.ts'
-import type { Sink } from './sink.ts'
+import {
+  closed,
+  errorSink,
+  errorsFileOf,
+  refusalLine,
+  refuseSameFile,
+  tooLong,
+} from './refusals.ts'
+import { openSink, type Sink } from './sink.ts'
+
+export interface IssueFlags {
+  from: string
+  out: string
+  errors?: string
+  proof: ProofForm
+  json?: boolean
+  dryRun?: boolean
+  replaceComputed?: boolean
+}
+
+export async function issueFile(flags: IssueFlags): Promise<Outcome> {
+  keepMemoryFlat()
+  const { from, out, json = false, dryRun = false } = flags
+  if (json && out === '-' && !dryRun)
+    throw usageError('With --json, standard output carries the report. Name a file with --out.')
+  const errorsFile = errorsFileOf(flags)
+  refuseSameFile({ '--from': from, '--out': out, '--errors': errorsFile })
+  const input = await openInput(from)
+  const work = dryRun ? checkFile : issueInput
+  return withContext((context) => work(context, input, { flags, errorsFile }), {
+    watchesSignal: !dryRun,
+  })
+}
+
+interface Files {
+  flags: IssueFlags
+  /** Null: rejected lines go to standard error. */
+  errorsFile: string | null
+}
 
 /** A score takes some 300 bytes. */
 const lineBytesMax = 16_384
 const batchMax = 256
 const batchesBetweenTending = 40
 
-export interface Tally {
+interface Tally {
   lines: number
   issued: number
   /** Issued by an earlier line or run, and written again. */
@@ -34,93 +80,79 @@ export interface Tally {
   interrupted: boolean
 }
 
-export interface IssueRun {
-  db: Db
+const nothing: Tally = { lines: 0, issued: 0, existing: 0, rejected: 0, interrupted: false }
+
+interface IssueRun {
+  context: CommandContext
   issuing: Issuing
   form: ProofForm
   out: Sink
   errors: Sink
   progress: Progress
-  signal: AbortSignal
+  tally: Tally
 }
 
-/** When `signal` comes, the batch in hand is committed and written, and no other is begun. */
-export async function issueLines(run: IssueRun, chunks: AsyncIterable<Uint8Array>): Promise<Tally> {
-  const tally = { lines: 0, issued: 0, existing: 0, rejected: 0, interrupted: false }
+async function issueInput(
+  context: CommandContext,
+  { chunks, bytesTotal }: Input,
+  { flags, errorsFile }: Files,
+): Promise<Outcome> {
+  const { config, db, signal } = context
+  const issuing: Issuing = {
+    ...issuerOf(config),
+    replacesComputed: flags.replaceComputed ?? false,
+    signers: await openSigners(config.signingKeysDir),
+  }
+  // Before a file is made or emptied.
+  await activeSigner(db, issuing.signers)
+  addAbortSignal(signal, chunks)
+  await using closing = new AsyncDisposableStack()
+  const out = closed(await openSink(flags.out), closing)
+  const errors = closed(await errorSink(errorsFile), closing)
+  const progress = showProgress(bytesTotal)
+  closing.defer(() => progress.end())
+  const startedAt = performance.now()
+  const run = { context, issuing, form: flags.proof, out, errors, progress, tally: { ...nothing } }
+  await issueLines(run, chunks)
+  return summary(run.tally, { flags, errorsFile, ms: performance.now() - startedAt })
+}
+
+function issuerOf(config: Config) {
+  return {
+    origin: originOf(config.publicUrl),
+    validityDays: config.credentialValidityDays,
+    supersedeRevokes: config.supersedeRevokes,
+  }
+}
+
+/** After an interruption, the current batch is committed and written, and no other is begun. */
+async function issueLines(run: IssueRun, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const { context, tally } = run
+  const { signal } = context
   let batches = 0
   try {
     for await (const batch of lineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
-      if (run.signal.aborted) break
+      if (signal.aborted) break
       if (batches++ % batchesBetweenTending === 0) await tend(run)
-      await issueOneBatch(run, batch, tally)
+      await issueBatch(run, batch)
     }
   } catch (error) {
-    // The input was closed under us, on the operator's word.
+    // The signal closes the input.
     if (!(error instanceof Error && error.name === 'AbortError')) throw error
   }
-  tally.interrupted = run.signal.aborted
-  return tally
+  tally.interrupted = signal.aborted
 }
 
-/** What a dry run finds: `issued` stays 0. */
-export interface DryTally extends Tally {
-  /** Credentials whose place a line would take, and how many of them state a computed score. */
-  supersedes: { credentials: number; computed: number; first: Superseded[] }
+async function tend({ context, issuing }: IssueRun): Promise<void> {
+  const signer = await activeSigner(context.db, issuing.signers)
+  await tendLists(context.db, { ...issuing, signer }, systemClock())
 }
 
-/** Named of those that would be superseded; a file may hold any number. */
-const supersededShownMax = 20
-
-export interface DryRun extends Pick<IssueRun, 'db' | 'errors' | 'progress'> {
-  previewing: Pick<Issuing, 'origin' | 'replacesComputed'>
-}
-
-/** Says what would become of the lines, and issues nothing. */
-export async function checkLines(
-  { db, previewing, errors, progress }: DryRun,
-  chunks: AsyncIterable<Uint8Array>,
-): Promise<DryTally> {
-  const supersedes: DryTally['supersedes'] = { credentials: 0, computed: 0, first: [] }
-  const tally = { lines: 0, issued: 0, existing: 0, rejected: 0, interrupted: false, supersedes }
-  // Only the first line for a worker takes the place of what is there now.
-  const counted = new Set<string>()
-  for await (const batch of lineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
-    const read = batch.lines.map(readLine)
-    const previews = (await previewBatch(db, previewing, scoresIn(read))).values()
-    for (const [i, line] of read.entries()) {
-      const preview = 'refused' in line ? line : (previews.next().value as Preview)
-      tally.lines++
-      if ('refused' in preview) {
-        tally.rejected++
-        await errors.write(refusalLine(batch.lines[i] as Line, preview.refused))
-      } else if ('existing' in preview) tally.existing++
-      else if (preview.supersedes !== null && !counted.has(preview.supersedes.credentialId)) {
-        counted.add(preview.supersedes.credentialId)
-        supersedes.credentials++
-        if (preview.supersedes.computed) supersedes.computed++
-        if (supersedes.first.length < supersededShownMax) supersedes.first.push(preview.supersedes)
-      }
-    }
-    progress.at(tally.lines, batch.bytesRead)
-  }
-  return tally
-}
-
-function scoresIn(read: readonly (ScoreToIssue | { refused: Fault })[]): ScoreToIssue[] {
-  return read.filter((line): line is ScoreToIssue => !('refused' in line))
-}
-
-async function tend({ db, issuing }: IssueRun): Promise<void> {
-  const signer = await activeSigner(db, issuing)
-  await tendLists(db, { ...issuing, signer }, systemClock())
-}
-
-async function issueOneBatch(run: IssueRun, batch: LineBatch, tally: Tally): Promise<void> {
-  const { db, issuing, form, out, errors, progress } = run
+async function issueBatch(run: IssueRun, batch: LineBatch): Promise<void> {
+  const { context, issuing, form, out, errors, progress, tally } = run
   const { signers, origin } = issuing
   const read = batch.lines.map(readLine)
-  const issued = await issueBatch(db, issuing, { scores: scoresIn(read), now: systemClock() })
-  const answers = issued.values()
+  const answers = (await issueScores(context, issuing, scoresIn(read))).values()
   let credentials = ''
   let refusals = ''
   for (const [i, line] of read.entries()) {
@@ -132,10 +164,8 @@ async function issueOneBatch(run: IssueRun, batch: LineBatch, tally: Tally): Pro
       continue
     }
     tally[answer.now ? 'issued' : 'existing']++
-    const credential = await convertProofOrFail(answer.credential, form, {
-      origins: [origin],
-      signers,
-    })
+    const conversion = { origins: [origin], signers }
+    const credential = await convertProofOrFail(answer.credential, form, conversion)
     credentials += `${JSON.stringify(credential)}\n`
   }
   if (refusals !== '') await errors.write(refusals)
@@ -143,6 +173,99 @@ async function issueOneBatch(run: IssueRun, batch: LineBatch, tally: Tally): Pro
   progress.at(tally.lines, batch.bytesRead)
 }
 
+interface DryTally extends Tally {
+  /** The credentials that the lines would supersede; `computed` counts those of computed scores. */
+  supersedes: { credentials: number; computed: number; first: Superseded[] }
+}
+
+/** A file may supersede any number of credentials; the first ones are named. */
+const supersededShownMax = 20
+
+/** Reports what would become of the lines, and issues nothing. */
+async function checkFile(
+  { db, config }: CommandContext,
+  { chunks, bytesTotal }: Input,
+  { flags, errorsFile }: Files,
+): Promise<Outcome> {
+  await using closing = new AsyncDisposableStack()
+  const errors = closed(await errorSink(errorsFile), closing)
+  const progress = showProgress(bytesTotal)
+  closing.defer(() => progress.end())
+  const startedAt = performance.now()
+  const issuing = { ...issuerOf(config), replacesComputed: flags.replaceComputed ?? false }
+  const tally: DryTally = { ...nothing, supersedes: { credentials: 0, computed: 0, first: [] } }
+  // Only the first line for a worker supersedes the current credential.
+  const superseded = new Set<string>()
+  for await (const batch of lineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
+    const read = batch.lines.map(readLine)
+    const previews = (await previewScores(db, issuing, scoresIn(read))).values()
+    for (const [i, line] of read.entries()) {
+      const preview = 'refused' in line ? line : (previews.next().value as Preview)
+      if ('refused' in preview)
+        await errors.write(refusalLine(batch.lines[i] as Line, preview.refused))
+      countPreview(tally, preview, superseded)
+    }
+    progress.at(tally.lines, batch.bytesRead)
+  }
+  const ms = performance.now() - startedAt
+  const { lines, ...outcome } = summary(tally, { flags, errorsFile, ms })
+  return { ...outcome, lines: [...lines, ...renderSuperseded(tally, config)] }
+}
+
+function countPreview(tally: DryTally, preview: Preview, superseded: Set<string>): void {
+  const { supersedes } = tally
+  tally.lines++
+  if ('refused' in preview) tally.rejected++
+  else if ('existing' in preview) tally.existing++
+  else if (preview.supersedes !== null && !superseded.has(preview.supersedes.credentialId)) {
+    superseded.add(preview.supersedes.credentialId)
+    supersedes.credentials++
+    if (preview.supersedes.computed) supersedes.computed++
+    if (supersedes.first.length < supersededShownMax) supersedes.first.push(preview.supersedes)
+  }
+}
+
+function scoresIn(read: readonly (ScoreToIssue | { refused: Fault })[]): ScoreToIssue[] {
+  return read.filter((line): line is ScoreToIssue => !('refused' in line))
+}
+
 function readLine(line: Line): ScoreToIssue | { refused: Fault } {
   return line.isTooLong ? { refused: tooLong(lineBytesMax) } : readScoreLine(line.bytes)
+}
+
+function renderSuperseded({ supersedes }: DryTally, { supersedeRevokes }: Config): string[] {
+  const { credentials, computed, first } = supersedes
+  if (credentials === 0) return []
+  const verb = supersedeRevokes ? 'supersede and revoke' : 'supersede'
+  const more = credentials - first.length
+  return [
+    `Credentials that this would ${verb}: ${credentials}, of computed scores: ${computed}.`,
+    ...first.map(
+      ({ username, score, credentialId, computed }) =>
+        `  ${username}: score ${String(score)}${computed ? ', computed' : ''}, credential ${credentialId}`,
+    ),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ]
+}
+
+function summary(tally: Tally, { flags, errorsFile, ms }: Files & { ms: number }): Outcome {
+  const ok = tally.rejected === 0 && !tally.interrupted
+  const linesPerSecond = Math.round((tally.lines * 1_000) / Math.max(ms, 1))
+  const result = flags.dryRun
+    ? 'nothing issued (dry run)'
+    : `${tally.issued} issued, ${tally.existing} issued before`
+  const lines = [
+    `${tally.lines} lines: ${result}, ${tally.rejected} rejected (${linesPerSecond} lines/s)`,
+  ]
+  // Without a rejected line there is no file.
+  const errors = tally.rejected > 0 ? errorsFile : null
+  if (errors !== null) lines.push(`The rejected lines are in ${errors}.`)
+  if (tally.interrupted)
+    lines.push('Interrupted. Run the command again: a line with an id is issued once.')
+  return {
+    exitCode: ok ? 0 : 1,
+    report: { ok, ...tally, linesPerSecond, out: flags.out, errors },
+    lines,
+    linesTo: 'stderr',
+  }
 }

@@ -1,7 +1,8 @@
 /** Finds things by the names that operators use for them. */
 import { type Account, findAccount } from '../access/store.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { failure } from './fail.ts'
+import { findWorkerFacts, findWorkers, type Worker } from '../workers/store.ts'
+import { failure, unknownWorker } from './fail.ts'
 
 /** Returns the account with this name or id. Throws `Failure` if there is none. */
 export async function accountNamed(db: Queryable, named: string): Promise<Account> {
@@ -11,4 +12,20 @@ export async function accountNamed(db: Queryable, named: string): Promise<Accoun
       `There is no account with the name or id ${JSON.stringify(named)}. \`assay accounts list\` shows all accounts.`,
     )
   return account
+}
+
+/** Returns the worker with this username. Throws `Failure` if there is none. */
+export async function workerNamed(db: Queryable, username: string): Promise<Worker> {
+  const [worker] = await findWorkers(db, { usernames: [username] })
+  if (worker === undefined) throw unknownWorker(username)
+  return worker
+}
+
+/** Returns the usernames of workers by id. An erased worker has none. */
+export async function usernamesOf(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<Map<string, string>> {
+  const workers = await findWorkerFacts(db, workerIds)
+  return new Map(workers.map(({ workerId, username }) => [workerId, username]))
 }

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { vectorCredentials } from '../../test/support/build/credentials.ts'
-import { nameByHex, nameById, nameOfLine } from './credential-name.ts'
+import { renderResult } from './commands/credentials.ts'
 import { withoutControls, withoutSecrets } from './output.ts'
-import { toldResult } from './told-result.ts'
 
 test('neither a password nor a private key is printed', () => {
   const { privateKey } = generateKeyPairSync('ed25519')
@@ -23,21 +21,8 @@ test('what a message quotes cannot move the cursor of the terminal or rename its
   )
 })
 
-test('a credential is named by id, URN, token, status URL, digest or by itself', () => {
-  const id = '6b1f6c1e-6e0a-4a52-9a55-5f1c1b3f1c1e'
-  const hex = '1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62'
-  for (const text of [id, id.toUpperCase(), `urn:uuid:${id}`])
-    assert.deepEqual(nameById(text), { by: 'id', id })
-  for (const text of [hex, `https://scores.example.org/standard/v1/score-vc-status/${hex}`])
-    assert.deepEqual(nameByHex(text, 'token'), { by: 'token', bytes: Buffer.from(hex, 'hex') })
-  assert.deepEqual(nameOfLine(JSON.stringify(vectorCredentials.native)), { by: 'id', id })
-  assert.equal(nameOfLine(` ${hex} `)?.by, 'token or digest')
-  for (const text of ['', 'x', '{', '{}', '[]', hex.slice(1), `${hex}0`, `${id}0`])
-    assert.equal(nameOfLine(text), null, text)
-})
-
 test('what a credential says cannot move the cursor of the terminal or add a line', () => {
-  const lines = toldResult({
+  const lines = renderResult({
     schemaVersion: 'service.score_vc_verify.v1',
     valid: false,
     reason: 'revoked\n',

@@ -33,7 +33,9 @@ after(() => registry.drop())
 await publishDueLists(db, issuer, now)
 const issued = await issueOne(db)
 const revoked = await issueOne(db)
-await revokeCredentials(db, { statusTokens: [Buffer.from(revoked.statusToken, 'hex')] }, now)
+await revokeCredentials(contextAt(db, now), [
+  { by: 'token', bytes: Buffer.from(revoked.statusToken, 'hex') },
+])
 const registryCache = openRegistryCache(db, [publicUrl])
 await registryCache.refresh()
 

@@ -16,6 +16,7 @@ import {
   testRegistry,
 } from '../../test/support/build/registry.ts'
 import { peerStatusBit, verifierSuite } from '../../test/support/oracle/peer.ts'
+import type { CredentialName } from './credential-name.ts'
 import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { originOf } from './payload.ts'
 import { publishDueLists } from './publish-lists.ts'
@@ -52,8 +53,8 @@ function bitOf({ payload }: ListRow, { credential }: IssuedCredential): boolean 
   return bitIn(JSON.parse(payload), credential)
 }
 
-function idsOf(...issued: IssuedCredential[]) {
-  return { credentialIds: issued.map(({ credential }) => credential.id.slice('urn:uuid:'.length)) }
+function namesOf(...issued: IssuedCredential[]): CredentialName[] {
+  return issued.map(({ vcSha256 }) => ({ by: 'digest', bytes: Buffer.from(vcSha256, 'hex') }))
 }
 
 async function publications(): Promise<number[]> {
@@ -71,7 +72,7 @@ test('a new list is published at once, with no bit set', async () => {
 test('a revocation sets its bit, and only its list is published again', async () => {
   const [revoked, active] = [await issueOne(db), await issueOne(db)]
   const before = await publications()
-  await revokeCredentials(db, idsOf(revoked), now)
+  await revokeCredentials(contextAt(db, now), namesOf(revoked))
   assert.equal(await publishDueLists(db, issuer, soon), 1)
   assert.equal(bitOf(await listOf(revoked), revoked), true)
   assert.equal(bitOf(await listOf(active), active), false)
@@ -83,7 +84,7 @@ test('a revocation sets its bit, and only its list is published again', async ()
 
 test('oracle: the reference library reads the stored lists of a revoked and an active credential', async () => {
   const [revoked, active] = [await issueOne(db), await issueOne(db)]
-  await revokeCredentials(db, idsOf(revoked), now)
+  await revokeCredentials(contextAt(db, now), namesOf(revoked))
   const at = new Date()
   await publishDueLists(db, issuer, at)
   await client.query('update status_lists set refresh_at = $1', [at])
@@ -146,7 +147,7 @@ test('issuing into a list delays neither a revocation nor the publication of the
   await db.transaction(async (tx) => {
     // Enough credentials for an index in every list.
     await issueCredentials(tx, issuer, newScores(200))
-    await revokeCredentials(db, idsOf(revoked), now)
+    await revokeCredentials(contextAt(db, now), namesOf(revoked))
     assert.equal(await publishDueLists(db, issuer, soon), 1)
   })
   assert.equal(bitOf(await listOf(revoked), revoked), true)
@@ -224,7 +225,9 @@ test('in every interleaving of a revocation and a publication, a list that is no
       listId,
     ])
     const publisher = stepped((gate) => publishDueLists(gatedDb(db, gate), issuer, issuedAt))
-    const revoker = stepped((gate) => revokeCredentials(gatedDb(db, gate), idsOf(issued), now))
+    const revoker = stepped((gate) =>
+      revokeCredentials(contextAt(gatedDb(db, gate), now), namesOf(issued)),
+    )
     for (const letter of order) await (letter === 'a' ? publisher : revoker).step()
     await Promise.all([publisher.finish(), revoker.finish()])
     const list = await listOf(issued)
@@ -244,7 +247,7 @@ test('100 revocations set their bits while two publishers run', async () => {
   const publishers = Array.from({ length: 2 }, async () => {
     while (work.goesOn) await publishDueLists(db, issuer, soon)
   })
-  await Promise.all(issued.map((one) => revokeCredentials(db, idsOf(one), now)))
+  await Promise.all(issued.map((one) => revokeCredentials(contextAt(db, now), namesOf(one))))
   work.goesOn = false
   await Promise.all(publishers)
   await publishDueLists(db, issuer, soon)
@@ -256,7 +259,7 @@ test('a list keeps its issuer: a publisher signs lists of another origin only if
   const by = { ...issuer, origin: moved }
   const before = await issueOne(db)
   const after = await issueOne(db, {}, by)
-  await revokeCredentials(db, idsOf(before, after), now)
+  await revokeCredentials(contextAt(db, now), namesOf(before, after))
   const issuerIn = async (issued: IssuedCredential) =>
     JSON.parse((await listOf(issued)).payload).issuer
   assert.equal(await publishDueLists(db, by, soon), 1)

@@ -63,7 +63,9 @@ test('a document is built once for each form and publication', async () => {
   await registryCache.refresh()
   assert.equal(registryCache.list(listId, 'native', issuedAt), first)
   const issued = await issueOne(db)
-  await revokeCredentials(db, { statusTokens: [Buffer.from(issued.statusToken, 'hex')] }, now)
+  await revokeCredentials(contextAt(db, now), [
+    { by: 'token', bytes: Buffer.from(issued.statusToken, 'hex') },
+  ])
   const soon = new Date(issuedAt.getTime() + 1_000)
   await publishDueLists(db, issuer, soon)
   await registryCache.refresh()

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { now, origin } from '../../test/support/build/credentials.ts'
 import {
   issue,
@@ -11,6 +12,7 @@ import {
   newScores,
   testRegistry,
 } from '../../test/support/build/registry.ts'
+import type { CredentialName } from './credential-name.ts'
 import type { IssuedCredential } from './issue.ts'
 import { revokeCredentials, revokeDigests } from './revoke.ts'
 
@@ -30,6 +32,18 @@ function idOf({ credential }: IssuedCredential): string {
   return credential.id.slice('urn:uuid:'.length)
 }
 
+function byId(issued: IssuedCredential): CredentialName {
+  return { by: 'id', id: idOf(issued) }
+}
+
+function byToken({ statusToken }: IssuedCredential): CredentialName {
+  return { by: 'token', bytes: Buffer.from(statusToken, 'hex') }
+}
+
+function byDigest({ vcSha256 }: IssuedCredential): CredentialName {
+  return { by: 'digest', bytes: Buffer.from(vcSha256, 'hex') }
+}
+
 async function revisionOf(listId: string): Promise<number> {
   const { rows } = await client.query('select revision from status_lists where list_id = $1', [
     listId,
@@ -37,17 +51,15 @@ async function revisionOf(listId: string): Promise<number> {
   return Number(rows[0].revision)
 }
 
-for (const [name, names] of Object.entries({
-  id: (issued: IssuedCredential) => ({ credentialIds: [idOf(issued)] }),
-  'status token': (issued: IssuedCredential) => ({
-    statusTokens: [Buffer.from(issued.statusToken, 'hex')],
-  }),
-  digest: (issued: IssuedCredential) => ({ vcSha256s: [Buffer.from(issued.vcSha256, 'hex')] }),
+for (const [kind, name] of Object.entries({
+  id: byId,
+  'status token': byToken,
+  digest: byDigest,
 }))
-  test(`a credential revoked by its ${name} fails verification at once, and its list is due`, async () => {
+  test(`a credential revoked by its ${kind} fails verification at once, and its list is due`, async () => {
     const issued = await issueOne(db)
     const before = await revisionOf(listIdOf(issued))
-    const rows = await revokeCredentials(db, names(issued), now)
+    const { rows } = await revokeCredentials(contextAt(db, now), [name(issued)])
     const row = {
       vcSha256: Buffer.from(issued.vcSha256, 'hex'),
       credentialId: idOf(issued),
@@ -62,43 +74,37 @@ for (const [name, names] of Object.entries({
 
 test('three identifiers of one credential in one call revoke it once', async () => {
   const issued = await issueOne(db)
-  const rows = await revokeCredentials(
-    db,
-    {
-      credentialIds: [idOf(issued)],
-      statusTokens: [Buffer.from(issued.statusToken, 'hex')],
-      vcSha256s: [Buffer.from(issued.vcSha256, 'hex')],
-    },
-    now,
-  )
+  const names = [byId(issued), byToken(issued), byDigest(issued)]
+  const { rows } = await revokeCredentials(contextAt(db, now), names)
   assert.equal(rows.length, 1)
 })
 
 test('an identifier that matches nothing returns no row and makes no list due', async () => {
   const { rows: before } = await client.query('select sum(revision) as sum from status_lists')
-  const none = {
-    credentialIds: ['00000000-0000-4000-8000-000000000000'],
-    vcSha256s: [Buffer.alloc(32)],
-  }
-  assert.deepEqual(await revokeCredentials(db, none, now), [])
-  assert.deepEqual(await revokeCredentials(db, {}, now), [])
+  const none: CredentialName[] = [
+    { by: 'id', id: '00000000-0000-4000-8000-000000000000' },
+    { by: 'digest', bytes: Buffer.alloc(32) },
+  ]
+  const context = contextAt(db, now)
+  assert.deepEqual(await revokeCredentials(context, none), { rows: [], notFound: [0, 1] })
+  assert.deepEqual(await revokeCredentials(context, []), { rows: [], notFound: [] })
   const { rows: after } = await client.query('select sum(revision) as sum from status_lists')
   assert.deepEqual(after, before)
 })
 
 test('a second revocation keeps the first time and makes no list due', async () => {
   const issued = await issueOne(db)
-  const names = { credentialIds: [idOf(issued)] }
-  await revokeCredentials(db, names, now)
+  await revokeCredentials(contextAt(db, now), [byId(issued)])
   const before = await revisionOf(listIdOf(issued))
-  const [row] = await revokeCredentials(db, names, later)
+  const { rows } = await revokeCredentials(contextAt(db, later), [byId(issued)])
+  const [row] = rows
   assert.deepEqual([row?.revokedAt, row?.now], [now, false])
   assert.equal(await revisionOf(listIdOf(issued)), before)
 })
 
 test('the database refuses to undo a revocation or to change its time', async () => {
   const issued = await issueOne(db)
-  await revokeCredentials(db, { credentialIds: [idOf(issued)] }, now)
+  await revokeCredentials(contextAt(db, now), [byId(issued)])
   for (const value of [null, later])
     await assert.rejects(
       client.query('update score_credentials set revoked_at = $1 where credential_id = $2', [
@@ -113,24 +119,25 @@ test('the database refuses to undo a revocation or to change its time', async ()
 test('one of 10 concurrent revocations of a credential takes effect', async () => {
   const issued = await issueOne(db)
   const before = await revisionOf(listIdOf(issued))
-  const names = { credentialIds: [idOf(issued)] }
-  const rows = await Promise.all(
-    Array.from({ length: 10 }, () => revokeCredentials(db, names, now)),
+  const context = contextAt(db, now)
+  const revocations = await Promise.all(
+    Array.from({ length: 10 }, () => revokeCredentials(context, [byId(issued)])),
   )
-  assert.equal(rows.flat().filter((row) => row.now).length, 1)
+  const rows = revocations.flatMap((one) => one.rows)
+  assert.equal(rows.filter((row) => row.now).length, 1)
   assert.equal(await revisionOf(listIdOf(issued)), before + 1)
 })
 
 test('200 credentials revoked concurrently in opposite orders are each revoked once, without deadlock', async () => {
-  const digests = (await issue(db, newScores(200))).map(({ vcSha256 }) =>
-    Buffer.from(vcSha256, 'hex'),
-  )
-  const rows = await Promise.all([
-    revokeCredentials(db, { vcSha256s: digests }, now),
-    revokeCredentials(db, { vcSha256s: [...digests].reverse() }, now),
-    revokeCredentials(db, { vcSha256s: digests.slice(50, 150) }, now),
+  const names = (await issue(db, newScores(200))).map(byDigest)
+  const context = contextAt(db, now)
+  const revocations = await Promise.all([
+    revokeCredentials(context, names),
+    revokeCredentials(context, [...names].reverse()),
+    revokeCredentials(context, names.slice(50, 150)),
   ])
-  assert.equal(rows.flat().filter((row) => row.now).length, 200)
+  const rows = revocations.flatMap((one) => one.rows)
+  assert.equal(rows.filter((row) => row.now).length, 200)
 })
 
 test('a transaction that fails after a revocation leaves the credential active and no list due', async () => {

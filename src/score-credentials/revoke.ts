@@ -2,30 +2,36 @@
  * Revokes credentials. One transaction marks the row for ever and makes its list due for
  * publication. The status route and the verifier read the row; the list follows within two seconds.
  */
-import type { Db, Tx } from '../platform/db/db.ts'
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+import type { Tx } from '../platform/db/db.ts'
+import type { CredentialName } from './credential-name.ts'
 import { holdKeys } from './key-store.ts'
 import { raiseRevision } from './list-store.ts'
 import { findDigests, markRevoked, type RevokedRow } from './store.ts'
 
-/** The identifiers by which an operator names credentials. */
-export interface CredentialNames {
-  credentialIds?: readonly string[]
-  statusTokens?: readonly Buffer[]
-  vcSha256s?: readonly Buffer[]
+export interface Revocation {
+  /** A row for each credential that was found. */
+  rows: RevokedRow[]
+  /** The positions of the names that no credential has. */
+  notFound: number[]
 }
 
 /**
- * Revokes the named credentials. A name that matches nothing has no row in the result. If a
- * credential is revoked twice, the first time is kept.
+ * Revokes the named credentials in one transaction. If a credential is revoked twice, the first time
+ * is kept.
  */
-export function revokeCredentials(db: Db, names: CredentialNames, at: Date): Promise<RevokedRow[]> {
-  return db.transaction(async (tx) => {
-    const rows = await findDigests(tx, names)
-    return revokeDigests(
-      tx,
-      rows.map((row) => row.vcSha256),
-      at,
-    )
+export function revokeCredentials(
+  context: ActionContext,
+  names: readonly CredentialName[],
+): Promise<Revocation> {
+  return audited(context, 'credentials.revoked', async (tx, now) => {
+    const digests = await findDigests(tx, names)
+    const found = new Map(digests.flatMap((one) => (one ? [[one.toString('hex'), one]] : [])))
+    const rows = await revokeDigests(tx, [...found.values()], now)
+    const notFound = digests.flatMap((one, i) => (one === null ? i : []))
+    const subjects = rows.filter((row) => row.now).map((row) => row.vcSha256.toString('hex'))
+    if (subjects.length === 0) return unchanged({ rows, notFound })
+    return changed({ rows, notFound }, { subjects, details: { count: subjects.length } })
   })
 }
 

@@ -235,12 +235,14 @@ test('the earlier time counts if a credential is revoked both by itself and with
   const [before, at, after] = [seconds(now, 1), seconds(now, 2), seconds(now, 3)]
   const early = await issueOne(db, { issuedAt: now }, { ...issuer, signer: second })
   const revokeAt = (issued: IssuedCredential, time: Date) =>
-    revokeCredentials(db, { vcSha256s: [Buffer.from(issued.vcSha256, 'hex')] }, time)
+    revokeCredentials(contextAt(db, time), [
+      { by: 'digest', bytes: Buffer.from(issued.vcSha256, 'hex') },
+    ])
   await revokeAt(early, before)
   for (const kid of [signer.kid, second.kid]) await revokeSigningKey(contextAt(db, at), kid)
-  const [row] = await revokeAt(stolen, after)
+  const [row] = (await revokeAt(stolen, after)).rows
   assert.deepEqual([row?.revokedAt, row?.now], [at, false], 'the key came first')
-  const [again] = await revokeAt(early, after)
+  const [again] = (await revokeAt(early, after)).rows
   assert.deepEqual([again?.revokedAt, again?.now], [before, false])
   assert.deepEqual([await statusOf(db, early), await statusOf(db, stolen)], [before, at])
 })

@@ -2,7 +2,9 @@
  * The private keys that this process can sign with. For an unknown kid the folder is read again, so
  * a key that is created while the process runs is found.
  */
+import type { Queryable } from '../platform/db/db.ts'
 import { readSigners } from './key-files.ts'
+import { findKeys } from './key-store.ts'
 import type { Signer } from './signing-key.ts'
 
 export interface Signers {
@@ -13,13 +15,39 @@ export interface Signers {
   of(kid: string): Promise<Signer | undefined>
 }
 
+/** The signers of the key files in a folder. */
+export interface KeyFolder extends Signers {
+  readonly folder: string
+}
+
 /** Reads the folder. Throws `KeyRefused` if a file is not a sound key. */
-export async function openSigners(folder: string): Promise<Signers> {
+export async function openSigners(folder: string): Promise<KeyFolder> {
   let signers = await readSigners(folder)
   return {
+    folder,
     async of(kid) {
       if (!signers.has(kid)) signers = await readSigners(folder)
       return signers.get(kid)
     },
   }
+}
+
+/** Thrown with the next step for the operator if this process cannot sign with the active key. */
+export class SignerMissing extends Error {
+  override readonly name = 'SignerMissing'
+}
+
+/** Returns the signer of the active key. Throws `SignerMissing` if this process has none. */
+export async function activeSigner(db: Queryable, signers: KeyFolder): Promise<Signer> {
+  const active = (await findKeys(db)).find((key) => key.state === 'active')
+  if (active === undefined)
+    throw new SignerMissing(
+      'No signing key is active. Run `assay keys create`, or `assay keys rotate` if one is pending.',
+    )
+  const signer = await signers.of(active.kid)
+  if (signer === undefined)
+    throw new SignerMissing(
+      `The private key of the active key ${active.kid} is not in ${signers.folder}. Run the command where it is, or set SIGNING_KEYS_DIR.`,
+    )
+  return signer
 }

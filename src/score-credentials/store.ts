@@ -1,6 +1,8 @@
 /** All SQL of `score_credentials`. */
+
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
+import type { CredentialName } from './credential-name.ts'
 import type { RegisteredStatus, StatusQuestion } from './verify.ts'
 
 /**
@@ -223,20 +225,32 @@ export async function findUnrevoked(
   return new Set(rows.map(({ digest }) => digest))
 }
 
-/** Returns the digests of the credentials with these ids, status tokens or digests. */
-export function findDigests(
+/** Returns the digest of each named credential in order, or null if no credential has the name. */
+export async function findDigests(
   db: Queryable,
-  by: {
-    credentialIds?: readonly string[]
-    statusTokens?: readonly Buffer[]
-    vcSha256s?: readonly Buffer[]
-  },
-): Promise<{ vcSha256: Buffer }[]> {
-  return db.rows<{ vcSha256: Buffer }>(sql`
-    select vc_sha256 as "vcSha256" from score_credentials
-    where credential_id = any(${by.credentialIds ?? []}::uuid[])
-      or status_token = any(${by.statusTokens ?? []}::bytea[])
-      or vc_sha256 = any(${by.vcSha256s ?? []}::bytea[])`)
+  names: readonly CredentialName[],
+): Promise<(Buffer | null)[]> {
+  const ids = names.map((name) => (name.by === 'id' ? name.id : null))
+  const hexOf = (kind: 'token' | 'digest') =>
+    bytesArray(names.map((name) => (name.by.includes(kind) ? hexBytes(name) : '')))
+  const rows = await db.rows<{ vcSha256: Buffer | null }>(sql`
+    select c.vc_sha256 as "vcSha256"
+    from unnest(${ids}::uuid[], ${hexOf('token')}::bytea[], ${hexOf('digest')}::bytea[])
+      with ordinality as n(id, token, digest, place)
+    left join lateral (
+      select vc_sha256 from score_credentials where credential_id = n.id
+      union all
+      select vc_sha256 from score_credentials where status_token = n.token
+      union all
+      select vc_sha256 from score_credentials where vc_sha256 = n.digest
+      limit 1
+    ) c on true
+    order by n.place`)
+  return rows.map(({ vcSha256 }) => vcSha256)
+}
+
+function hexBytes(name: CredentialName): string {
+  return 'bytes' in name ? name.bytes.toString('hex') : ''
 }
 
 /** Returns those of these list indexes that are in use. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
@@ -47,10 +48,8 @@ function scoredBy(release: Scoring, over: Record<string, unknown> = {}) {
 }
 
 function recall({ engine }: Scoring, from: Db = db) {
-  const engineSha256 = Buffer.from(engine.binarySha256, 'hex')
-  const { version: engineVersion } = engine
-  const entry = { engineSha256, engineVersion, reason: 'wrong_result', recalledAt: now } as const
-  return from.transaction((tx) => recallEngine(tx, entry, 'test'))
+  const named = { version: engine.version, sha256: engine.binarySha256, active: 0 }
+  return recallEngine(contextAt(from, now), named, { reason: 'wrong_result', by: 'test' })
 }
 
 async function recompute(by = scoring, at = now, from: Db = db): Promise<void> {

@@ -8,27 +8,45 @@
  * marked, page by page. If a run is interrupted, any process starts it again until `marked_at` is
  * set. The queue of recomputations does the rest.
  */
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import { type Engine, EngineRefused } from './engine.ts'
 import {
-  type EngineRecall,
   findRecalls,
   findSnapshotsOf,
   findUnmarkedRecalls,
   insertRecall,
   lockRecalls,
+  type RecallReason,
   setMarked,
 } from './recall-store.ts'
 
+export interface RecalledEngine {
+  version: string
+  /** SHA-256 of its bundle, 64 lowercase hex characters. */
+  sha256: string
+  /** Number of its active scores, for the audit log. */
+  active: number
+}
+
 /**
  * Records a recall. Returns false if the engine was recalled before. The caller then calls
- * `markRecalled`.
+ * `markRecalled`. The recall keeps `by`.
  */
-export async function recallEngine(tx: Tx, recall: EngineRecall, actor: string): Promise<boolean> {
-  await lockRecalls(tx)
-  return insertRecall(tx, recall, actor)
+export function recallEngine(
+  context: ActionContext,
+  { version, sha256, active }: RecalledEngine,
+  { reason, by }: { reason: RecallReason; by: string },
+): Promise<boolean> {
+  return audited(context, 'engines.recalled', async (tx, now) => {
+    const engineSha256 = Buffer.from(sha256, 'hex')
+    const recall = { engineSha256, engineVersion: version, reason, recalledAt: now }
+    await lockRecalls(tx)
+    if (!(await insertRecall(tx, recall, by))) return unchanged(false)
+    return changed(true, { subjects: [sha256], details: { version, reason, active } })
+  })
 }
 
 const batch = 1_000

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import {
   addSource,
   evidenceLineOf,
@@ -200,7 +201,7 @@ test('an operator can mark every worker with evidence; a worker that was due alr
   const [nobody = ''] = await addPeople(db, 1)
   await recompute()
   await addEvidence(db, first, [{ value: 500 }])
-  const due = await db.transaction((tx) => markEveryWorker(tx, daysAfter(1)))
+  const due = await markEveryWorker(contextAt(db, daysAfter(1)))
   assert.equal(await countDue(db), due + 1)
   assert.equal(await isMarked(db, nobody), false)
 })

@@ -3,6 +3,7 @@
  * workers in the same transaction. Any number of processes take batches from the queue, one batch a
  * transaction. An interrupted batch is taken again.
  */
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import {
   countRecomputations,
   lockRecomputations,
@@ -41,8 +42,37 @@ export function countDue(db: Queryable): Promise<number> {
 }
 
 /** Marks every worker with evidence. Returns the number of new marks. */
-export function markEveryWorker(tx: Tx, now: Date): Promise<number> {
-  return markWorkersWithEvidence(tx, 'operator', now)
+export function markEveryWorker(context: ActionContext): Promise<number> {
+  return audited(context, 'scores.marked', async (tx, now) => {
+    const count = await markWorkersWithEvidence(tx, 'operator', now)
+    return changed(count, { subjects: [], details: { count } })
+  })
+}
+
+/**
+ * Scores a batch of marked workers, as `recomputeSome` does. The entry of each batch is in its
+ * transaction, so after a kill the audit log shows exactly what was computed.
+ */
+export function recomputeBatch(
+  context: ActionContext,
+  scoringNow: (db: Queryable) => Promise<Scoring>,
+  limit: number,
+): Promise<ScoredWorker[]> {
+  return audited(context, 'scores.recomputed', async (tx, now) => {
+    const scored = await recomputeSome(tx, await scoringNow(tx), { limit, now })
+    const [first, last] = [scored.at(0), scored.at(-1)]
+    if (first === undefined || last === undefined) return unchanged(scored)
+    const countOf = (outcome: ScoredWorker['outcome']) =>
+      scored.filter((one) => one.outcome === outcome).length
+    const subjects = [...new Set([first.workerId, last.workerId])]
+    const details = {
+      count: scored.length,
+      issued: countOf('issued'),
+      withdrawn: countOf('withdrawn'),
+      unscorable: countOf('unscorable'),
+    }
+    return changed(scored, { subjects, details })
+  })
 }
 
 /** Days after which a score is evaluated again, because evidence decays. */

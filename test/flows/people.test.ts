@@ -226,7 +226,7 @@ test('import: from standard input, rejected lines are messages; the input file i
     ndjson([line(), line({ username: 'x' })]),
   )
   assert.equal(code, 1)
-  assert.match(out, /^2 lines: 1 created, 0 updated, 0 unchanged, 1 refused/)
+  assert.match(out, /^2 lines: 1 created, 0 updated, 0 unchanged, 1 rejected/)
   assert.match(err, /"line":2,"field":"username"/)
   writeFileSync(file('same.ndjson'), ndjson([line()]))
   const same = await run(['workers', 'import', '--from', 'same.ndjson', '--errors', 'same.ndjson'])

@@ -87,7 +87,7 @@ test('recall: 1 if version and SHA-256 name no known engine; 2 for an invalid na
   assert.equal((await recall(version, sha256, '--reason', 'whatever', '--yes')).code, 2)
   const told = await line.run(['engines', 'recall', version, sha256, ...reason])
   assert.equal(told.code, 2)
-  assert.match(told.out, /1 scores that stand .*\n[^]*Nothing was done/)
+  assert.match(told.err, /replaces 1 active score .*\n[^]*Nothing was changed/)
   assert.equal((await command('engines', 'list')).report.engines[0].recalledAt, null)
 })
 
@@ -126,7 +126,7 @@ test('recall of the running engine: no score is computed, the server reports it 
   assert.equal((await readiness()).engine, 'ok')
   const own = [released.version, released.binarySha256] as const
   const told = await line.run(['engines', 'recall', ...own, '--reason', 'unfair'])
-  assert.match(told.out, /engine of this release: no score is computed until/)
+  assert.match(told.err, /engine of this release\. Its scores stay, and no score is computed/)
   assert.equal((await recall(...own, '--reason', 'unfair', '--yes')).code, 0)
 
   const { value } = await eventually('readiness tells of the recall', {

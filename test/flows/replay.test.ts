@@ -15,13 +15,14 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { replayAll } from '../../src/cli/scores-replay.ts'
+import { renderReplay } from '../../src/cli/commands/scores.ts'
 import { sha256Hex } from '../../src/platform/crypto/bytes.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { loadEngineOf } from '../../src/scores/engine.ts'
 import { findSnapshot } from '../../src/scores/history-store.ts'
 import { eraseWorkings } from '../../src/scores/personal-store.ts'
 import { openMakers, replay } from '../../src/scores/replay.ts'
+import { replayAll } from '../../src/scores/replay-all.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
 import { type Scoring, scoringRulesOf } from '../../src/scores/scoring.ts'
 import { smallVocabulary } from '../support/build/evidence.ts'
@@ -84,8 +85,6 @@ const allAgree = {
   differing: [],
 }
 
-const neverAborted = new AbortController().signal
-
 const workerIds = await addPeople(db, 500)
 for (const [n, workerId] of workerIds.entries())
   await addEvidence(
@@ -109,7 +108,7 @@ test('1,000 scores are reproduced bit by bit after a new engine version and new 
     { version: '0.9.0', count: 500, vocabularies: 1 },
     { version: scoring.engine.version, count: 500, vocabularies: 1 },
   ])
-  const { exitCode, report, lines } = await replayAll(db, { signal: neverAborted, root })
+  const { exitCode, report, lines } = renderReplay(await replayAll(db, { root }))
   assert.deepEqual(report, { ...allAgree, replayed: 1_000 })
   assert.equal(exitCode, 0)
   assert.deepEqual(lines, ['1000 scores computed again: all agree'])
@@ -117,7 +116,7 @@ test('1,000 scores are reproduced bit by bit after a new engine version and new 
 
 test('a later correction of a source does not change the replay of earlier scores', async () => {
   await db.run(sql`update sources set assurance = 0`)
-  const { exitCode } = await replayAll(db, { signal: neverAborted, root })
+  const { exitCode } = renderReplay(await replayAll(db, { root }))
   assert.equal(exitCode, 0)
 })
 
@@ -138,10 +137,9 @@ for (const [state, folder, reason] of [
   ['altered', alteredRoot(), /which is not that of its name/],
 ] as const)
   test(`2: if an engine file is ${state}, its scores are not compared, the engine is named, and the other scores agree`, async () => {
-    const { exitCode, report, lines } = await replayAll(db, {
-      signal: neverAborted,
-      ...(folder && { root: folder }),
-    })
+    const { exitCode, report, lines } = renderReplay(
+      await replayAll(db, { ...(folder && { root: folder }) }),
+    )
     assert.equal(exitCode, 2)
     const { version, binarySha256: sha256 } = olderEngine
     assert.partialDeepStrictEqual(report, {
@@ -238,14 +236,14 @@ test('the scores of an erased worker are counted as erased; missing inputs of an
       update workers set erased_at = ${daysAfter(4)}, external_id = null, terms_version = null,
         terms_accepted_at = null, onboarded_at = null where id = ${erased}`)
   })
-  const { report, lines } = await replayAll(db, { signal: neverAborted, root })
+  const { report, lines } = renderReplay(await replayAll(db, { root }))
   assert.deepEqual(report, { ...allAgree, replayed: 998, erased: 2 })
-  assert.match(lines.join(), /2 were erased with their people/)
+  assert.match(lines.join(), /2 were erased with their workers/)
 
   await db.run(sql`
     delete from score_workings where snapshot_id in
       (select snapshot_id from score_snapshots where worker_id = ${robbed} and state = 'active')`)
-  const after = await replayAll(db, { signal: neverAborted, root })
+  const after = renderReplay(await replayAll(db, { root }))
   assert.equal(after.exitCode, 1)
   assert.partialDeepStrictEqual(after.report, { replayed: 997, erased: 2, differ: 1 })
 })

@@ -112,7 +112,7 @@ test('explain: a worker without a score is reported; --now shows the result of t
   const who = await usernameOf(poor)
   const refused = await line.run(['scores', 'explain', who])
   assert.equal(refused.code, 1)
-  assert.match(refused.err, /has no score: --now/)
+  assert.match(refused.err, /has no score\. Add --now/)
   const { code, snapshotId, result } = await asked('explain', who, '--now')
   assert.deepEqual([code, snapshotId, result.evidenceCount], [0, null, 1])
 })

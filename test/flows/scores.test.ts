@@ -138,7 +138,7 @@ test('without a signing key no score is computed, but evidence can be revoked', 
   await report('evidence', 'import', '--from', file('e.ndjson', evidenceOf('ada', 800)))
   const refused = await run(['recompute'])
   assert.equal(refused.code, 1)
-  assert.match(refused.err, /No signing key is active: `assay keys create`/)
+  assert.match(refused.err, /No signing key is active\. Run `assay keys create`/)
   const revoked = await run(['evidence', 'revoke', 'skill-exams/ada-1', '--reason', 'policy'])
   assert.equal(revoked.code, 0)
   assert.match(revoked.err, /left to the next recomputation/)

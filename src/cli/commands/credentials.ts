@@ -1,77 +1,413 @@
-import type { Command } from 'commander'
-import { act, command, settings } from './declare.ts'
+/** `assay credentials`: issuing, showing, revoking and verifying score credentials. */
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Command, InvalidArgumentError } from 'commander'
+import { systemClock, wireTime } from '../../platform/clock.ts'
+import { sha256 } from '../../platform/crypto/bytes.ts'
+import type { Queryable } from '../../platform/db/db.ts'
+import { openEgress } from '../../platform/egress/client.ts'
+import { operatorRules } from '../../platform/egress/rules.ts'
+import { UnavailableError } from '../../platform/http/errors.ts'
+import { isJsonObject } from '../../platform/json/json-object.ts'
+import { parseStrictJson } from '../../platform/json/strict-json.ts'
+import {
+  type CredentialName,
+  nameByHex,
+  nameById,
+  nameOfLine,
+} from '../../score-credentials/credential-name.ts'
+import { findKeys } from '../../score-credentials/key-store.ts'
+import { originOf, type Payload, subjectUrl } from '../../score-credentials/payload.ts'
+import { type ProofForm, proofForms } from '../../score-credentials/proof.ts'
+import { revokeCredentials } from '../../score-credentials/revoke.ts'
+import { revokeCredentialsOfKey } from '../../score-credentials/rotate-keys.ts'
+import {
+  type VerifyResult,
+  verifyBodyBytesMax,
+  verifyPath,
+} from '../../score-credentials/schema.ts'
+import { signatureCache } from '../../score-credentials/signature-cache.ts'
+import { openSigners } from '../../score-credentials/signers.ts'
+import {
+  findCurrentCredential,
+  findStatuses,
+  type StoredCredential,
+} from '../../score-credentials/store.ts'
+import { trustOf } from '../../score-credentials/trust.ts'
+import { type RegisteredStatus, verifyCredential } from '../../score-credentials/verify.ts'
+import { verifyOffline } from '../../score-credentials/verify-offline.ts'
+import { keptEngines } from '../../scores/engine.ts'
+import { each, oneOf, parseKid, parseUrl, usernameArgument } from '../args.ts'
+import { act, command } from '../command.ts'
+import { type CommandContext, withContext } from '../context.ts'
+import { failure, usageError } from '../fail.ts'
+import { issueFile } from '../issue-lines.ts'
+import { type Line, lineBatches, openInput, readInput } from '../lines.ts'
+import { done, note, type Outcome } from '../output.ts'
+import { convertProofOrFail } from '../proof-form.ts'
+import { oneLine, renderFields } from '../render.ts'
+
+const proofOption = ['--proof <form>', proofForms.join(', '), oneOf(proofForms), 'native'] as const
 
 export function declareCommand(credentials: Command): void {
-  command(credentials, 'issue', 'Issue a credential for each line of a file')
+  command(
+    credentials,
+    'issue',
+    'Issue a credential for each line of a file',
+    'assay credentials issue --from scores.ndjson --out credentials.ndjson',
+  )
     .requiredOption('--from <file>', 'scores as NDJSON, one a line; - for standard input')
-    .option('--out <file>', 'where the credentials go, one a line in the order of the scores', '-')
-    .option('--errors <file>', 'where refused lines go (default: FROM.errors.ndjson)')
-    .option('--proof <form>', 'native, eddsa-jcs-2022 or eddsa-rdfc-2022', 'native')
+    .option('--out <file>', 'for the credentials, one a line in the order of the scores', '-')
+    .option('--errors <file>', 'for rejected lines (default: FROM.errors.ndjson)')
+    .option(...proofOption)
     .option(
       '--replace-computed',
-      'also issue for workers who have a computed score, and supersede its credential',
+      'also issue for workers with a computed score, and supersede its credential',
     )
     .option(
       '--dry-run',
-      'only check the lines, and say what they would supersede: needs no key, issues nothing',
+      'only check the lines, and show what they would supersede: needs no key, issues nothing',
     )
     .addHelpText(
       'after',
-      '\nA run that was cut off can be run again: a line with an `id` is issued once, however often it is read.',
+      '\nAfter an interruption, run the command again: a line with an `id` is issued once.',
     )
-    .action((flags) =>
-      act(flags, async () =>
-        (await import('../credentials-issue.ts')).issueCommand(settings(), flags),
-      ),
-    )
+    .action(act(issueFile))
 
   command(
     credentials,
     'show',
-    'Print the credential that a person has now: ends with 1 where there is none, or it is revoked or expired',
+    'Print the current credential of a worker: ends with 1 if there is none, or it is revoked or expired',
+    'assay credentials show ada-lovelace',
   )
-    .argument('<username>')
-    .option('--proof <form>', 'native, eddsa-jcs-2022 or eddsa-rdfc-2022', 'native')
-    .action((username, flags) =>
-      act(flags, async () =>
-        (await import('../credentials-show.ts')).showCredentialCommand(settings(), username, flags),
-      ),
-    )
+    .argument(...usernameArgument)
+    .option(...proofOption)
+    .action(act(show))
 
-  command(credentials, 'revoke', 'Revoke credentials, for ever')
-    .option('--id <uuid...>', 'by credential id')
-    .option('--token <hex...>', 'by status token')
-    .option('--digest <hex...>', 'by vcSha256')
+  command(
+    credentials,
+    'revoke',
+    'Revoke credentials for ever',
+    'assay credentials revoke --id 01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f',
+  )
+    .option('--id <uuid...>', 'by credential id', each(parseId))
+    .option('--token <hex...>', 'by status token', each(parseToken))
+    .option('--digest <hex...>', 'by vcSha256', each(parseDigest))
     .option(
       '--from <file>',
       'ids, tokens, digests or credentials, one a line; - for standard input',
     )
-    .option('--key <kid>', 'every credential of a key that is revoked already, and nothing else')
-    .action((flags) =>
-      act(flags, async () =>
-        (await import('../credentials-revoke.ts')).revokeCommand(settings(), flags),
-      ),
-    )
+    .option('--key <kid>', 'every credential of a key that is revoked already', parseKid)
+    .action(act(revoke))
 
   command(
     credentials,
     'verify',
-    'Verify a credential: ends with 0 valid, 1 invalid, 2 could not check',
+    'Verify a credential: ends with 0 valid, 1 invalid, 2 not possible to check',
+    'assay credentials verify credential.json --key did.json --list status-lists/',
   )
     .argument('<file>', 'the credential; - for standard input')
-    .option('--key <file>', 'offline: the issuer’s key document or did.json')
+    .option('--key <file>', 'offline: the key document of the issuer, or its did.json')
+    // Not variadic: `--list <path...>` would take the credential too, if it comes last.
     .option(
       '--list <path>',
-      'offline: a status list, or a folder of them; repeat for several',
-      // Not variadic: `--list <path...>` would take the credential too, if it comes last.
-      (path: string, paths: string[] | undefined) => [...(paths ?? []), path],
+      'offline: a status list, or a folder of them; repeat it for several',
+      each((path) => path),
     )
-    .option('--url <url>', 'online: ask this deployment')
-    .action((file, flags) =>
-      act(
-        flags,
-        async () => (await import('../credentials-verify.ts')).verifyCommand(settings, file, flags),
-        2,
-      ),
+    .option('--url <url>', 'online: ask this deployment', parseUrl)
+    .action(act(verify, { failureCode: 2 }))
+}
+
+function show(username: string, { proof: form }: { proof: ProofForm }): Promise<Outcome> {
+  return withContext(async ({ db, config }) => {
+    const { publicUrl, formerPublicUrls, signingKeysDir } = config
+    const stored = await findCurrentCredential(db, subjectUrl(originOf(publicUrl), username))
+    if (stored === undefined)
+      throw failure(`${username} has no credential of ${publicUrl}.`, { report: { username } })
+    const native = { ...JSON.parse(stored.payload), proof: JSON.parse(stored.proof) }
+    const signers = await openSigners(signingKeysDir)
+    const origins = [publicUrl, ...formerPublicUrls].map(originOf)
+    const credential = await convertProofOrFail(native, form, { origins, signers })
+    const lines = [JSON.stringify(credential, null, 2)]
+    const flaw = await flawOf(db, stored)
+    if (flaw === null) return done({ credential }, lines)
+    const message = `${username}: ${flaw}.`
+    note(message)
+    return done({ username, message, credential }, lines, 1)
+  })
+}
+
+/** Returns why verifiers reject the credential by now, or null. */
+async function flawOf(db: Queryable, { payload }: StoredCredential): Promise<string | null> {
+  const [status] = await findStatuses(db, [{ token: null, vcSha256: sha256(payload) }])
+  if (status?.kind !== 'registered')
+    throw new Error('a credential is registered under another digest')
+  const { revokedAt, keyRevokedAt } = status
+  if (revokedAt !== null) return `the credential was revoked on ${wireTime(revokedAt)}`
+  if (keyRevokedAt !== null)
+    return `the key that signed the credential was revoked on ${wireTime(keyRevokedAt)}`
+  const { validUntil } = JSON.parse(payload) as Payload
+  return validUntil <= wireTime(systemClock()) ? `the credential expired on ${validUntil}` : null
+}
+
+/** A name and the text that the operator wrote for it. */
+interface Named {
+  text: string
+  name: CredentialName
+}
+
+function parseId(text: string): Named {
+  return namedOr(text, nameById(text), 'Use a credential id, a UUID.')
+}
+
+function parseToken(text: string): Named {
+  return namedOr(text, nameByHex(text, 'token'), 'Use a status token, 64 hex characters.')
+}
+
+function parseDigest(text: string): Named {
+  return namedOr(text, nameByHex(text, 'digest'), 'Use a vcSha256, 64 hex characters.')
+}
+
+function namedOr(text: string, name: CredentialName | null, message: string): Named {
+  if (name === null) throw new InvalidArgumentError(message)
+  return { text, name }
+}
+
+interface RevokeFlags {
+  id?: Named[]
+  token?: Named[]
+  digest?: Named[]
+  from?: string
+  key?: string
+}
+
+const revokedMax = 256
+
+async function revoke(flags: RevokeFlags): Promise<Outcome> {
+  const { id = [], token = [], digest = [], from, key } = flags
+  const named = [...id, ...token, ...digest]
+  if (key !== undefined) {
+    if (named.length > 0 || from !== undefined)
+      throw usageError('Use --key alone: it names every credential of the key.')
+    return withContext((context) => revokeOfKey(context, key))
+  }
+  if (named.length === 0 && from === undefined)
+    throw usageError('Name credentials with --id, --token, --digest, --from or --key.')
+  return withContext(async (context) => {
+    const tally = { revoked: 0, alreadyRevoked: 0, notFound: 0 }
+    const revokeBatch = async (batch: readonly Named[]): Promise<void> => {
+      const { rows, notFound } = await revokeCredentials(
+        context,
+        batch.map(({ name }) => name),
+      )
+      for (const i of notFound) note(`not found: ${batch[i]?.text}`)
+      tally.notFound += notFound.length
+      for (const row of rows) tally[row.now ? 'revoked' : 'alreadyRevoked']++
+    }
+    for (let i = 0; i < named.length; i += revokedMax)
+      await revokeBatch(named.slice(i, i + revokedMax))
+    if (from !== undefined) for await (const batch of namesIn(from)) await revokeBatch(batch)
+    const { revoked, alreadyRevoked, notFound } = tally
+    const line = `${revoked} revoked, ${alreadyRevoked} revoked before, ${notFound} not found`
+    return done(tally, [line], notFound === 0 ? 0 : 1)
+  })
+}
+
+/** Only for a revoked key: new credentials of a key that signs would be revoked at once. */
+async function revokeOfKey(context: CommandContext, kid: string): Promise<Outcome> {
+  const key = (await findKeys(context.db)).find((candidate) => candidate.kid === kid)
+  if (key === undefined)
+    throw failure(`No signing key has the id ${kid}. \`assay keys list\` shows all keys.`, {
+      report: { outcome: 'not_found', kid },
+    })
+  if (key.state !== 'revoked')
+    throw failure(
+      `${kid} is ${key.state}. To revoke it and its credentials, run \`assay keys revoke ${kid}\`.`,
+      { report: { outcome: 'key_not_revoked', kid } },
     )
+  return (await revokeCredentialsOfKey(context, kid))
+    ? done({ outcome: 'revoked', kid }, [`Every credential that ${kid} signed is revoked.`])
+    : done({ outcome: 'already_revoked', kid }, [
+        `The credentials that ${kid} signed were revoked before.`,
+      ])
+}
+
+const nameBytesMax = 16_384
+
+/** Throws at the first line that names no credential. The credentials of earlier lines are revoked. */
+async function* namesIn(file: string): AsyncGenerator<Named[]> {
+  const { chunks } = await openInput(file)
+  const limits = { bytesMax: nameBytesMax, batchMax: revokedMax }
+  for await (const { lines } of lineBatches(chunks, limits)) {
+    const names = lines.map(nameIn)
+    const wrong = names.indexOf(null)
+    yield names.slice(0, wrong === -1 ? names.length : wrong).flatMap((name) => name ?? [])
+    if (wrong === -1) continue
+    throw usageError(
+      `${file}, line ${lines[wrong]?.number}: no id, token, digest or credential. The credentials of the lines before it are revoked.`,
+    )
+  }
+}
+
+function nameIn({ bytes, isTooLong }: Line): Named | null {
+  const text = Buffer.from(bytes).toString('utf8')
+  const name = isTooLong ? null : nameOfLine(text)
+  return name === null ? null : { text: name.by === 'id' ? name.id : text.trim(), name }
+}
+
+interface VerifyFlags {
+  key?: string
+  /** Files and folders. */
+  list?: string[]
+  url?: URL
+}
+
+async function verify(file: string, flags: VerifyFlags): Promise<Outcome> {
+  if (flags.list !== undefined && flags.key === undefined)
+    throw usageError('--list needs --key: the key verifies the signature of the list.')
+  if (flags.url !== undefined && flags.key !== undefined)
+    throw usageError('--url asks a deployment, --key checks offline. Use one of them.')
+  const presented = await presentedIn(file)
+  const result = await verifyPresented(presented, flags)
+  return { exitCode: exitCodeOf(result), report: { ...result }, lines: renderResult(result) }
+}
+
+interface Presented {
+  bytes: Buffer
+  credential: Record<string, unknown>
+  ambiguity: string | null
+}
+
+async function presentedIn(file: string): Promise<Presented> {
+  const bytes = await readInput(file, verifyBodyBytesMax)
+  const json = parseStrictJson(bytes)
+  if (json.kind === 'invalid') throw usageError(`${file}: ${aboutFile(json.why)}`)
+  if (!isJsonObject(json.value)) throw usageError(`${file}: The file is not a JSON object.`)
+  return { bytes, credential: json.value, ambiguity: json.kind === 'ambiguous' ? json.why : null }
+}
+
+async function verifyPresented(presented: Presented, flags: VerifyFlags): Promise<VerifyResult> {
+  if (flags.url !== undefined) return verifyOnline(flags.url, presented)
+  if (flags.key === undefined) return verifyByRegistry(presented)
+  const files = { key: await jsonIn(flags.key), lists: await listsIn(flags.list ?? []) }
+  const { credential, ambiguity } = presented
+  try {
+    return verifyOffline(credential, ambiguity, { files, now: systemClock() })
+  } catch (error) {
+    if (!(error instanceof Error) || !/^Key(File)?Refused$/.test(error.name)) throw error
+    throw usageError(`${flags.key}: ${error.message}`, { cause: error })
+  }
+}
+
+/** Returns the status lists in files, and in every `.json` file of a folder. */
+async function listsIn(paths: readonly string[]): Promise<unknown[]> {
+  const lists: unknown[] = []
+  for (const path of paths) {
+    const isFolder = await stat(path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    )
+    const names = isFolder ? (await readdir(path)).filter((name) => name.endsWith('.json')) : null
+    const files = names?.map((name) => join(path, name)) ?? [path]
+    for (const file of files) lists.push(await jsonIn(file))
+  }
+  return lists
+}
+
+const documentBytesMax = 16 * 1024 * 1024
+
+async function jsonIn(file: string): Promise<unknown> {
+  const json = parseStrictJson(await readInput(file, documentBytesMax))
+  if (json.kind !== 'value') throw usageError(`${file}: ${aboutFile(json.why)}`)
+  return json.value
+}
+
+function aboutFile(why: string): string {
+  return why.replace('The body', 'The file')
+}
+
+function verifyByRegistry({ credential, ambiguity }: Presented): Promise<VerifyResult> {
+  return withContext(async ({ db, config, clock }) =>
+    verifyCredential(credential, ambiguity, {
+      trust: trustOf([config.publicUrl, ...config.formerPublicUrls], await findKeys(db)),
+      signatures: signatureCache(),
+      engines: new Set(keptEngines().map(({ binarySha256 }) => binarySha256)),
+      now: clock(),
+      statusOf: async (question): Promise<RegisteredStatus> => {
+        try {
+          const [status] = await findStatuses(db, [question])
+          return status ?? { kind: 'unknown' }
+        } catch (error) {
+          if (error instanceof UnavailableError) return { kind: 'unavailable' }
+          throw error
+        }
+      },
+    }),
+  )
+}
+
+const answerBytesMax = 1_048_576
+
+/** Asks a deployment, by its address or that of its verify route. Follows no redirect. */
+async function verifyOnline(address: URL, { bytes }: Presented): Promise<VerifyResult> {
+  const url = address.pathname === '/' ? new URL(verifyPath, address) : address
+  await using closing = new AsyncDisposableStack()
+  const egress = openEgress({ rules: operatorRules })
+  closing.defer(() => egress.close())
+  const request = {
+    method: 'POST',
+    url: url.href,
+    headers: { 'content-type': 'application/json' },
+    body: bytes,
+    answerBytesMax,
+  } as const
+  const answer = await egress.send(request)
+  if (answer.outcome === 'failed')
+    throw failure(`${url.href} did not answer: ${answer.error.message}`, { cause: answer.error })
+  if (answer.isCut) throw failure(`${url.href} answered with more than 1 MiB.`)
+  const json = parseStrictJson(answer.body)
+  if (answer.status !== 200 || json.kind !== 'value' || !isVerifyResult(json.value))
+    throw failure(`${url.href} answered ${answer.status}: ${answer.body.toString('utf8', 0, 500)}`)
+  return json.value
+}
+
+function isVerifyResult(value: unknown): value is VerifyResult {
+  return (
+    isJsonObject(value) &&
+    typeof value.valid === 'boolean' &&
+    isJsonObject(value.revocation) &&
+    Array.isArray(value.notes) &&
+    isJsonObject(value.presented)
+  )
+}
+
+/** A credential that could not be checked is neither valid nor invalid. */
+function exitCodeOf({ valid, reason }: VerifyResult): 0 | 1 | 2 {
+  if (valid) return 0
+  return reason === 'status_unavailable' ? 2 : 1
+}
+
+export function renderResult(result: VerifyResult): string[] {
+  const { valid, reason, message, revocation, credential, notes } = result
+  const verdict = valid ? 'VALID' : `NOT VALID (${oneLine(reason)})`
+  return [
+    `${verdict}: ${oneLine(message)}`,
+    ...renderFields({
+      issuer: result.issuerMatch ? 'is the expected one' : 'is not the expected one',
+      signature: result.signatureValid ? 'is valid' : 'is not valid, or was not checked',
+      revocation: revocationOf(revocation),
+      ...(credential && {
+        subject: String(credential.subject),
+        score: `${String(credential.score)} (${String(credential.scoreBand)})`,
+        'as of': String(credential.issuedAt),
+      }),
+      ...(notes.length > 0 && { notes: notes.join(', ') }),
+    }),
+  ]
+}
+
+function revocationOf({ checked, revoked, revokedAt }: VerifyResult['revocation']): string {
+  if (!checked) return 'not checked'
+  if (!revoked) return 'not revoked'
+  return revokedAt ? `revoked on ${revokedAt}` : 'revoked'
 }

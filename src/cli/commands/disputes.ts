@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { each, parseEvidenceName } from '../args.ts'
 import { act, byOption, command, settings } from './declare.ts'
 
 const disputeArgument = ['<id>', 'of the dispute'] as const
@@ -7,7 +8,11 @@ export function declareCommand(disputes: Command): void {
   command(disputes, 'open', 'Open a dispute of a person')
     .argument('<username>')
     .requiredOption('--kind <kind>', 'score, evidence or identity')
-    .option('--evidence <id...>', 'what is disputed: evidence ids, or SOURCE/EXTERNAL-ID')
+    .option(
+      '--evidence <id...>',
+      'what is disputed: evidence ids, or SOURCE/EXTERNAL-ID',
+      each(parseEvidenceName),
+    )
     .option('--exclude', 'the evidence counts for nothing until the dispute ends')
     .option('--restrict', 'hide the score until the dispute ends (default: DISPUTE_HIDES_SCORE)')
     .option('--no-restrict', 'the score stays public')
@@ -30,7 +35,11 @@ export function declareCommand(disputes: Command): void {
   command(disputes, 'resolve', 'Decide a dispute that is under review, for ever')
     .argument(...disputeArgument)
     .requiredOption('--as <resolution>', 'upheld, partly_upheld or rejected')
-    .option('--evidence <id...>', 'of one that is partly upheld, the items that are')
+    .option(
+      '--evidence <id...>',
+      'of one that is partly upheld, the items that are',
+      each(parseEvidenceName),
+    )
     .option(...byOption)
     .action((id, flags) =>
       act(flags, async () =>

@@ -1,24 +1,110 @@
+/** `assay engines`: the engines that compute scores. */
 import type { Command } from 'commander'
-import { act, byOption, command, settings } from './declare.ts'
+import { wireTime } from '../../platform/clock.ts'
+import { counted } from '../../platform/counted.ts'
+import { type KnownEngine, knownEngines } from '../../scores/known-engines.ts'
+import { markRecalled, recallEngine } from '../../scores/recall-engine.ts'
+import { type RecallReason, recallReasons } from '../../scores/recall-store.ts'
+import { byOption, oneOf, parseSha256 } from '../args.ts'
+import { act, command } from '../command.ts'
+import { withContext } from '../context.ts'
+import { failure, usageError } from '../fail.ts'
+import { done, type Outcome } from '../output.ts'
+import { type Columns, listed } from '../render.ts'
 
 export function declareCommand(engines: Command): void {
-  command(engines, 'list', 'Show every engine that is kept or made a score').action((flags) =>
-    act(flags, async () => (await import('../engines-list.ts')).listEnginesCommand(settings())),
-  )
+  command(
+    engines,
+    'list',
+    'Show every engine that is in engines/ or made a score',
+    'assay engines list',
+  ).action(act(list))
 
-  command(engines, 'recall', 'Declare an engine wrong, for ever: all that it scored is corrected')
-    .argument('<version>', 'as `assay engines list` shows it')
-    .argument('<sha256>', 'of its bundle')
-    .requiredOption('--reason <reason>', 'wrong_result, wrong_algorithm, unfair or compromised')
-    .option('--yes', 'go ahead; without it the consequences are explained')
+  command(
+    engines,
+    'recall',
+    'Declare an engine wrong for ever: all its scores are corrected',
+    `assay engines recall 1.0.0 ${'0123456789abcdef'.repeat(4)} --reason wrong_result --yes`,
+  )
+    .argument('<version>', 'version of the engine, which `assay engines list` shows')
+    .argument('<sha256>', 'SHA-256 of its bundle', parseSha256)
+    .requiredOption('--reason <reason>', recallReasons.join(', '), oneOf(recallReasons))
+    .option('--yes', 'go ahead; without it, the command explains the consequences')
     .option(...byOption)
-    .action((version, sha256, flags) =>
-      act(flags, async () =>
-        (await import('../engines-recall.ts')).recallEngineCommand(
-          settings(),
-          { version, sha256 },
-          flags,
-        ),
-      ),
-    )
+    .action(act(recall))
+}
+
+const columns: Columns<KnownEngine> = {
+  version: ({ version }) => version,
+  state: ({ isReleased, isKept }) =>
+    isReleased ? 'of this release' : isKept ? 'available' : 'not available',
+  scores: ({ scores }) => scores,
+  active: ({ active }) => active,
+  recalled: ({ recall }) => recall && `${wireTime(recall.recalledAt)} (${recall.reason})`,
+  sha256: ({ sha256 }) => sha256,
+}
+
+function list(): Promise<Outcome> {
+  return withContext(async ({ db }) => {
+    const rows = await knownEngines(db)
+    const engines = rows.map(({ recall, ...engine }) => ({
+      ...engine,
+      recalledAt: recall && wireTime(recall.recalledAt),
+      reason: recall && recall.reason,
+    }))
+    return listed({ engines }, { rows, columns, none: 'There is no engine.' })
+  })
+}
+
+interface RecallFlags {
+  reason: RecallReason
+  yes?: boolean
+  by: string
+}
+
+function recall(
+  version: string,
+  sha256: string,
+  { yes = false, ...wish }: RecallFlags,
+): Promise<Outcome> {
+  return withContext(async (context) => {
+    const { db, clock } = context
+    const known = await knownEngines(db)
+    const engine = known.find((one) => one.sha256 === sha256 && one.version === version)
+    const named = { version, sha256 }
+    if (engine === undefined)
+      throw failure(
+        `No engine ${version} has the SHA-256 ${sha256}. \`assay engines list\` shows all engines.`,
+        { report: { outcome: 'not_found', ...named } },
+      )
+    if (engine.recall === null && !yes)
+      throw usageError(consequencesOf(engine).join('\n'), {
+        report: { outcome: 'not_confirmed', ...named },
+      })
+    const isNew = await recallEngine(context, engine, wish)
+    // Continues an earlier run that was interrupted here.
+    await markRecalled(db, clock())
+    const outcome = isNew ? 'recalled' : 'already_recalled'
+    return done({ outcome, ...named, active: engine.active }, [
+      `The engine ${version} (${sha256}) ${isNew ? 'is recalled.' : 'was recalled before.'}`,
+      nextStep(engine),
+    ])
+  })
+}
+
+function consequencesOf(engine: KnownEngine): string[] {
+  return [
+    `This declares the engine ${engine.version} wrong for ever:`,
+    `- the current engine replaces ${counted(engine.active, 'active score')} as corrections: the credentials are revoked, and score.revised is sent;`,
+    '- the credentials of its earlier scores are revoked too;',
+    '- no process computes a score with it any more.',
+    nextStep(engine),
+    'Nothing was changed. To go ahead, repeat the command with --yes.',
+  ]
+}
+
+function nextStep({ isReleased }: KnownEngine): string {
+  return isReleased
+    ? 'It is the engine of this release. Its scores stay, and no score is computed, until you install a release with another engine.'
+    : 'A running server computes the scores again within seconds; `assay recompute` does it now.'
 }

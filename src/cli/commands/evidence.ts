@@ -1,47 +1,191 @@
+/** `assay evidence`: the evidence that scores are computed from. */
 import type { Command } from 'commander'
-import { act, byOption, command, formatOption, settings } from './declare.ts'
+import { type ReassignedByName, reassignNamedEvidence } from '../../disputes/reassign-evidence.ts'
+import { readAchievements, readEvidenceLine } from '../../evidence/evidence-line.ts'
+import type { EvidenceName } from '../../evidence/evidence-names.ts'
+import { importEvidence } from '../../evidence/ingest-evidence.ts'
+import {
+  type Achievement,
+  evidenceLine,
+  type RevocationReason,
+  revocationReasons,
+} from '../../evidence/schema.ts'
+import type { Queryable } from '../../platform/db/db.ts'
+import { parseStrictJson } from '../../platform/json/strict-json.ts'
+import { revokeNamedEvidence } from '../../scores/revoke-evidence.ts'
+import type { ScoredWorker } from '../../scores/score-workers.ts'
+import { byOption, each, formatOption, oneOf, parseEvidenceName, parseUsername } from '../args.ts'
+import { act, command } from '../command.ts'
+import { type CommandContext, withContext } from '../context.ts'
+import { failure, unknownWorker, usageError } from '../fail.ts'
+import { type ImportFlags, importLines } from '../import-lines.ts'
+import { readInput } from '../lines.ts'
+import { usernamesOf } from '../names.ts'
+import { done, note, type Outcome } from '../output.ts'
+import { releasedVocabulary } from '../released-vocabulary.ts'
+import { openScoring, scoringIfAny } from '../scoring.ts'
+
+const names = 'evidence ids, or SOURCE/EXTERNAL-ID'
 
 export function declareCommand(evidence: Command): void {
-  command(evidence, 'import', 'Take in the evidence of a file')
+  command(
+    evidence,
+    'import',
+    'Import the evidence of a file',
+    'assay evidence import --from evidence.ndjson',
+  )
     .requiredOption('--from <file>', 'evidence, one item a line; - for standard input')
     .option(...formatOption)
-    .option('--errors <file>', 'where refused lines are told (default: FROM.errors.ndjson)')
-    .option('--dry-run', 'only check the lines against the database: nothing is added')
-    .option('--achievements <file>', 'what Open Badges are evidence of, as JSON by achievement id')
+    .option('--errors <file>', 'for rejected lines (default: FROM.errors.ndjson)')
+    .option('--dry-run', 'check every line against the database, and change nothing')
     .option(
-      '--accept-unchecked-status',
-      'take in badges that name a status, which is not looked up',
+      '--achievements <file>',
+      'the evidence that Open Badges give, as JSON by achievement id',
     )
+    .option('--accept-unchecked-status', 'accept badges with a status, which is not looked up')
     .addHelpText(
       'after',
-      '\nA run that was cut off can be run again: an item is taken in once, however often it is read.',
+      '\nAfter an interruption, run the command again: each item is imported once.',
     )
-    .action((flags) =>
-      act(flags, async () =>
-        (await import('../evidence-import.ts')).importEvidenceCommand(settings(), flags),
-      ),
-    )
+    .action(act(importFile))
 
-  command(evidence, 'reassign', 'Give evidence to the person whose it turns out to be')
-    .argument('[id...]', 'evidence ids, or SOURCE/EXTERNAL-ID')
-    .option('--all-of <username>', 'everything of this person: the two are one')
-    .requiredOption('--to <username>', 'whose it is')
-    .action((ids, flags) =>
-      act(flags, async () =>
-        (await import('../evidence-reassign.ts')).reassignEvidenceCommand(settings(), ids, flags),
-      ),
+  command(
+    evidence,
+    'reassign',
+    'Move evidence to the worker that it belongs to',
+    'assay evidence reassign --all-of ada-l --to ada-lovelace',
+  )
+    .argument('[id...]', names, each(parseEvidenceName))
+    .option(
+      '--all-of <username>',
+      'all evidence of this worker, after a double registration',
+      parseUsername,
     )
+    .requiredOption('--to <username>', 'the worker that receives the evidence', parseUsername)
+    .action(act(reassign))
 
-  command(evidence, 'revoke', 'Revoke evidence, for ever')
-    .argument('<id...>', 'evidence ids, or SOURCE/EXTERNAL-ID')
-    .requiredOption(
-      '--reason <reason>',
-      'source_removed, source_invalid, worker_request, dispute_upheld or policy',
-    )
+  command(
+    evidence,
+    'revoke',
+    'Revoke evidence for ever',
+    'assay evidence revoke acme-reviews/2026-117 --reason source_invalid',
+  )
+    .argument('<id...>', names, each(parseEvidenceName))
+    .requiredOption('--reason <reason>', revocationReasons.join(', '), oneOf(revocationReasons))
     .option(...byOption)
-    .action((ids, flags) =>
-      act(flags, async () =>
-        (await import('../evidence-revoke.ts')).revokeEvidenceCommand(settings(), ids, flags),
-      ),
-    )
+    .action(act(revoke))
+}
+
+/** A line takes some 300 bytes, an Open Badge with its picture far more. */
+const lineBytesMax = 262_144
+const batchMax = 1_000
+
+/** Enough for thousands of achievements. */
+const achievementsBytesMax = 4_194_304
+
+interface EvidenceImportFlags extends ImportFlags {
+  achievements?: string
+  acceptUncheckedStatus?: boolean
+}
+
+async function importFile(flags: EvidenceImportFlags): Promise<Outcome> {
+  const { achievements: file, acceptUncheckedStatus: acceptsUncheckedStatus = false } = flags
+  const badges = { achievements: await achievementsIn(file), acceptsUncheckedStatus }
+  const rules = { vocabulary: releasedVocabulary(), badges }
+  return importLines(flags, {
+    shape: evidenceLine,
+    lineBytesMax,
+    batchMax,
+    hidesText: true,
+    results: ['added', 'unchanged'],
+    read: readEvidenceLine,
+    apply: (context, lines) => importEvidence(context, lines, rules),
+  })
+}
+
+async function achievementsIn(file: string | undefined): Promise<Map<string, Achievement>> {
+  if (file === undefined) return new Map()
+  const json = parseStrictJson(await readInput(file, achievementsBytesMax))
+  if (json.kind !== 'value') throw usageError(`${file}: ${json.why}`)
+  const achievements = readAchievements(json.value)
+  if (!('refused' in achievements)) return achievements
+  const { field, reason } = achievements.refused
+  throw usageError(`${file}: ${field ?? 'it'} ${reason}`)
+}
+
+interface ReassignFlags {
+  allOf?: string
+  to: string
+}
+
+function reassign(
+  items: readonly EvidenceName[] = [],
+  { allOf, to }: ReassignFlags,
+): Promise<Outcome> {
+  if (items.length > 0 === (allOf !== undefined))
+    throw usageError('Name either items, or a worker with --all-of.')
+  return withContext(async (context) => {
+    const scoring = await (await openScoring(context.config))(context.db)
+    const what = allOf === undefined ? items : { allOf }
+    const answer = await reassignNamedEvidence(context, scoring, { what, to })
+    if (answer.outcome === 'unknown_worker') throw unknownWorker(answer.username)
+    if (answer.outcome !== 'reassigned') throw rejected(answer)
+    const { moved } = answer
+    const { rescored, lines } = await renderScores(context.db, answer.scored)
+    return done({ moved, rescored }, [`${moved.length} reassigned to ${to}`, ...lines])
+  })
+}
+
+const rejections = {
+  not_found: 'not found',
+  revoked: 'revoked, so it counts for no worker',
+  excluded: 'excluded by a dispute: end the dispute first',
+}
+
+function rejected(
+  answer: Exclude<ReassignedByName, { outcome: 'reassigned' | 'unknown_worker' }>,
+): Error {
+  const message = `${answer.evidenceIds.join(', ')}: ${rejections[answer.outcome]}. Nothing was done.`
+  return failure(message, { report: { ...answer } })
+}
+
+interface RevokeFlags {
+  reason: RevocationReason
+  by: string
+}
+
+function revoke(names: readonly EvidenceName[], flags: RevokeFlags): Promise<Outcome> {
+  return withContext((context) => revokeEvidence(context, names, flags))
+}
+
+/** Revokes evidence, and scores its workers again if this machine can. */
+export async function revokeEvidence(
+  context: CommandContext,
+  names: readonly EvidenceName[],
+  { reason, by }: RevokeFlags,
+): Promise<Outcome> {
+  const scoring = await scoringIfAny(context)
+  const answer = await revokeNamedEvidence(context, scoring, { names, reason, by })
+  const { revoked, alreadyRevoked, notFound, scored } = answer
+  for (const name of notFound) note(`not found: ${name}`)
+  const { rescored, lines } = await renderScores(context.db, scored)
+  const counts = `${revoked.length} revoked, ${alreadyRevoked.length} revoked before, ${notFound.length} not found`
+  const exitCode = notFound.length === 0 ? 0 : 1
+  return done({ revoked, alreadyRevoked, notFound, rescored }, [counts, ...lines], exitCode)
+}
+
+async function renderScores(db: Queryable, scored: readonly ScoredWorker[]) {
+  const usernames = await usernamesOf(
+    db,
+    scored.map(({ workerId }) => workerId),
+  )
+  const rescored = scored.map(({ workerId, outcome, snapshot }) => ({
+    workerId,
+    outcome,
+    snapshotId: snapshot?.snapshotId.toString('hex') ?? null,
+  }))
+  const lines = rescored.map(
+    ({ workerId, outcome }) => `score of ${usernames.get(workerId) ?? workerId}: ${outcome}`,
+  )
+  return { rescored, lines }
 }

@@ -20,10 +20,10 @@ import { convertProof } from '../score-credentials/convert-proof.ts'
 import { makeKeyFile } from '../score-credentials/key-files.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
 import { createSigningKey, rotateSigningKeys } from '../score-credentials/rotate-keys.ts'
-import { openSigners } from '../score-credentials/signers.ts'
+import { activeSigner, openSigners } from '../score-credentials/signers.ts'
 import { trustOf, vcSha256Of } from '../score-credentials/trust.ts'
-import { scoreWorkers } from '../scores/score-workers.ts'
-import { activeSigner, type Issued, type Issuing, issueBatch, previewBatch } from './issue-batch.ts'
+import { type Issued, type Issuing, issueScores, previewScores } from './issue-scores.ts'
+import { scoreWorkers } from './score-workers.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -42,7 +42,6 @@ const issuing: Issuing = {
   supersedeRevokes: false,
   replacesComputed: false,
   signers,
-  keysFolder,
 }
 
 function idOf(n: number): string {
@@ -56,9 +55,9 @@ function credentialOf(issued: Issued | undefined) {
 
 test('a line with an id is issued once; read again it gives the same credential', async () => {
   const scores = [score({ username: 'once' }), { ...score({ username: 'again' }), id: idOf(1) }]
-  const first = (await issueBatch(db, issuing, { scores, now })).map(credentialOf)
+  const first = (await issueScores(contextAt(db, now), issuing, scores)).map(credentialOf)
   const later = new Date(now.getTime() + 60_000)
-  const second = (await issueBatch(db, issuing, { scores, now: later })).map(credentialOf)
+  const second = (await issueScores(contextAt(db, later), issuing, scores)).map(credentialOf)
   assert.deepEqual(
     [...first, ...second].map((issued) => issued.now),
     [true, true, true, false],
@@ -70,15 +69,15 @@ test('a line with an id is issued once; read again it gives the same credential'
 test('an id that is in use for another content is refused, in the registry and within one batch', async () => {
   const one = { ...score({ username: 'used' }), id: idOf(2) }
   const other = { ...one, confidenceLow: 700 }
-  const [first, second, third] = await issueBatch(db, issuing, { scores: [one, other, one], now })
+  const [first, second, third] = await issueScores(contextAt(db, now), issuing, [one, other, one])
   assert.equal(credentialOf(first).now, true)
   assert.equal((second as { refused: { field: string } }).refused.field, 'id')
   assert.deepEqual(credentialOf(third).credential, credentialOf(first).credential)
-  const [again] = await issueBatch(db, issuing, { scores: [other], now })
+  const [again] = await issueScores(contextAt(db, now), issuing, [other])
   assert.equal((again as { refused: { field: string } }).refused.field, 'id')
 })
 
-const computing = scoringBy({ ...issuing, signer: await activeSigner(db, issuing) })
+const computing = scoringBy({ ...issuing, signer: await activeSigner(db, signers) })
 await addSources(db)
 const refused = {
   refused: {
@@ -98,9 +97,9 @@ test('a worker with a computed score keeps it, under every name the worker had, 
     ...score({ username }),
     id: idOf(50 + i),
   }))
-  const preview = await previewBatch(db, issuing, scores)
+  const preview = await previewScores(db, issuing, scores)
   assert.deepEqual(preview, [refused, refused, { supersedes: null }, { supersedes: null }])
-  const [first, second, ...others] = await issueBatch(db, issuing, { scores, now })
+  const [first, second, ...others] = await issueScores(contextAt(db, now), issuing, scores)
   assert.deepEqual([first, second], [refused, refused])
   assert.deepEqual(
     others.map(credentialOf).map((one) => one.now),
@@ -108,19 +107,19 @@ test('a worker with a computed score keeps it, under every name the worker had, 
   )
 
   const replacing = { ...issuing, replacesComputed: true }
-  const replaced = await previewBatch(db, replacing, scores)
+  const replaced = await previewScores(db, replacing, scores)
   assert.partialDeepStrictEqual(replaced, [
     { supersedes: { username: 'scored', computed: true } },
     { supersedes: null },
     { existing: true },
     { existing: true },
   ])
-  const all = (await issueBatch(db, replacing, { scores, now })).map(credentialOf)
+  const all = (await issueScores(contextAt(db, now), replacing, scores)).map(credentialOf)
   assert.deepEqual(
     all.map((one) => one.now),
     [true, true, false, false],
   )
-  const again = await issueBatch(db, issuing, { scores, now })
+  const again = await issueScores(contextAt(db, now), issuing, scores)
   assert.deepEqual(
     again.map(credentialOf).map((one) => one.now),
     [false, false, false, false],
@@ -129,10 +128,10 @@ test('a worker with a computed score keeps it, under every name the worker had, 
 
 test('a preview refuses an id in use and names what would be superseded, by a score of the file or a computed one', async () => {
   const one = { ...score({ username: 'previewed', score: 700, confidenceLow: 600 }), id: idOf(60) }
-  const [issued] = (await issueBatch(db, issuing, { scores: [one], now })).map(credentialOf)
+  const [issued] = (await issueScores(contextAt(db, now), issuing, [one])).map(credentialOf)
   const other = { ...one, score: 650 }
   assert.deepEqual(
-    await previewBatch(db, issuing, [other, one, score({ username: 'previewed' })]),
+    await previewScores(db, issuing, [other, one, score({ username: 'previewed' })]),
     [
       { refused: { field: 'id', reason: 'is in use for another content' } },
       { existing: true },
@@ -150,7 +149,7 @@ test('a score that is computed at the same moment is waited for, and kept', asyn
   const [, answers] = await inTurn(
     db,
     (tx) => scoreWorkers(tx, computing, [{ workerId, correction: null }], now),
-    () => issueBatch(db, issuing, { scores: [score({ username: 'scored-meanwhile' })], now }),
+    () => issueScores(contextAt(db, now), issuing, [score({ username: 'scored-meanwhile' })]),
   )
   assert.deepEqual(answers, [refused])
 })
@@ -161,8 +160,8 @@ test('two runs over the same lines at once issue each of them once', async () =>
     id: idOf(100 + i),
   }))
   const runs = await Promise.all([
-    issueBatch(db, issuing, { scores, now }),
-    issueBatch(db, issuing, { scores, now }),
+    issueScores(contextAt(db, now), issuing, scores),
+    issueScores(contextAt(db, now), issuing, scores),
   ])
   const [a, b] = runs.map((run) => run.map(credentialOf))
   assert.deepEqual(
@@ -177,14 +176,14 @@ test('two runs over the same lines at once issue each of them once', async () =>
 
 test('a key that is rotated during a run signs the next batch; what the old one signed is found again', async () => {
   const before = { ...score({ username: 'before' }), id: idOf(3) }
-  await issueBatch(db, issuing, { scores: [before], now })
+  await issueScores(contextAt(db, now), issuing, [before])
   await createSigningKey(contextAt(db, now), await makeKeyFile(keysFolder))
   const rotatedAt = new Date(now.getTime() + 700_000)
   const rotation = await rotateSigningKeys(contextAt(db, rotatedAt), { atOnce: false })
   assert.ok(rotation.outcome === 'rotated' && rotation.retired !== null)
   const at = new Date(rotatedAt.getTime() + 3_600_000)
   const scores = [before, score({ username: 'after' })]
-  const issued = (await issueBatch(db, issuing, { scores, now: at })).map(credentialOf)
+  const issued = (await issueScores(contextAt(db, at), issuing, scores)).map(credentialOf)
   const trust = trustOf([publicUrl], await findKeys(db))
   const signedBy = [rotation.retired, rotation.active]
   for (const [i, { credential }] of issued.entries())
@@ -209,11 +208,11 @@ test('a key that is rotated during a run signs the next batch; what the old one 
 test('without the file of the active key nothing is issued, and the message names the key and the folder', async () => {
   const elsewhere = mkdtempSync(join(tmpdir(), 'assay-no-keys-'))
   after(() => rmSync(elsewhere, { recursive: true }))
-  const poor = { ...issuing, signers: await openSigners(elsewhere), keysFolder: elsewhere }
+  const poor = { ...issuing, signers: await openSigners(elsewhere) }
   const scores = [{ ...score({ username: 'nobody' }), id: idOf(4) }]
-  await assert.rejects(issueBatch(db, poor, { scores, now }), (error: Error) => {
+  await assert.rejects(issueScores(contextAt(db, now), poor, scores), (error: Error) => {
     return error.message.includes('z6Mk') && error.message.includes(elsewhere)
   })
-  const [issued] = await issueBatch(db, issuing, { scores, now })
+  const [issued] = await issueScores(contextAt(db, now), issuing, scores)
   assert.equal(credentialOf(issued).now, true)
 })

@@ -2,10 +2,10 @@
 import { gunzipSync } from 'node:zlib'
 import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
-import { w3cContext } from '../score-credentials/payload.ts'
-import { readProof, signedBytes } from '../score-credentials/proof.ts'
-import { statusListShape } from '../score-credentials/rdf.ts'
-import { signedWhileActive, type Trust, vcSha256Of } from '../score-credentials/trust.ts'
+import { w3cContext } from './payload.ts'
+import { readProof, signedBytes } from './proof.ts'
+import { statusListShape } from './rdf.ts'
+import { signedWhileActive, type Trust, vcSha256Of } from './trust.ts'
 
 type Json = Record<string, unknown>
 

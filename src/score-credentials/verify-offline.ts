@@ -1,9 +1,10 @@
 /** Verification from files alone: the same checks as the service's, with status lists in place of the registry. */
-import type { VerifyResult } from '../score-credentials/schema.ts'
-import { signatureCache } from '../score-credentials/signature-cache.ts'
-import { checkCredential, verdict } from '../score-credentials/verify.ts'
+
 import { trustOfKeyFile } from './key-file.ts'
+import type { VerifyResult } from './schema.ts'
+import { signatureCache } from './signature-cache.ts'
 import { askStatusLists, type ListAnswer } from './status-list-file.ts'
+import { checkCredential, verdict } from './verify.ts'
 
 export interface OfflineFiles {
   key: unknown

@@ -12,11 +12,11 @@ import {
   signerOf,
   vectorCredentials,
 } from '../../test/support/build/credentials.ts'
-import { didDocumentOf, publicKeyDocumentOf } from '../score-credentials/documents.ts'
-import type { ProofForm } from '../score-credentials/proof.ts'
-import type { Signer } from '../score-credentials/signing-key.ts'
-import { bitsOf, statusListPayload, statusListProofs } from '../score-credentials/status-list.ts'
+import { didDocumentOf, publicKeyDocumentOf } from './documents.ts'
 import { KeyFileRefused } from './key-file.ts'
+import type { ProofForm } from './proof.ts'
+import type { Signer } from './signing-key.ts'
+import { bitsOf, statusListPayload, statusListProofs } from './status-list.ts'
 import { verifyOffline } from './verify-offline.ts'
 
 const credential = vectorCredentials.native

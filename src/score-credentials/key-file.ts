@@ -1,7 +1,7 @@
 /** Pure: whom to believe offline, from the issuer's key document or its did.json. */
 import { isJsonObject } from '../platform/json/json-object.ts'
-import { kidOf, publicKeyOfKid } from '../score-credentials/signing-key.ts'
-import { type SigningKey, type Trust, trustOf } from '../score-credentials/trust.ts'
+import { kidOf, publicKeyOfKid } from './signing-key.ts'
+import { type SigningKey, type Trust, trustOf } from './trust.ts'
 
 /** Why a file says nothing of whom to believe. */
 export class KeyFileRefused extends Error {

@@ -1,22 +1,22 @@
-/** The engines that an operator may speak of: those that are kept here, and those that made a score. */
+/** The engines that operators can name: those in engines/, and those that made a score. */
 import type { Queryable } from '../platform/db/db.ts'
-import { keptEngines, releasedEngine } from '../scores/engine.ts'
-import { countScoresByEngine, findRecalls, type RecallReason } from '../scores/recall-store.ts'
+import { keptEngines, releasedEngine } from './engine.ts'
+import { countScoresByEngine, findRecalls, type RecallReason } from './recall-store.ts'
 
 export interface KnownEngine {
   version: string
-  /** Of its bundle, 64 lowercase digits. */
+  /** SHA-256 of its bundle, 64 lowercase hex characters. */
   sha256: string
-  /** Its bundle is kept here, so that its scores can be computed again. */
+  /** Whether engines/ holds its bundle, so that its scores can be computed again. */
   isKept: boolean
-  /** It is the engine of this release. */
+  /** Whether it is the engine of this release. */
   isReleased: boolean
   scores: number
   active: number
   recall: { recalledAt: Date; reason: RecallReason } | null
 }
 
-/** The one that made a score first comes first. */
+/** Returns all engines, in the order of their first scores. */
 export async function knownEngines(db: Queryable): Promise<KnownEngine[]> {
   const kept = new Map(keptEngines().map((engine) => [engine.binarySha256, engine.version]))
   const recalls = new Map(

@@ -1,0 +1,31 @@
+/** Names of evidence: its id, or the source and the external id that the source gave it. */
+import type { Queryable } from '../platform/db/db.ts'
+import { findEvidenceByName } from './store.ts'
+
+/** An id is in lowercase. */
+export type EvidenceName = { id: string } | { sourceId: string; externalId: string }
+
+export interface NamedEvidence {
+  /** Each id once. An id in a name is returned without a look-up. */
+  ids: string[]
+  /** The names that no evidence has, as `SOURCE/EXTERNAL-ID`. */
+  unknown: string[]
+}
+
+export async function findNamedEvidence(
+  db: Queryable,
+  names: readonly EvidenceName[],
+): Promise<NamedEvidence> {
+  const external = names.flatMap((name) => ('sourceId' in name ? name : []))
+  const found = external.length === 0 ? [] : await findEvidenceByName(db, external)
+  const known = new Set(found.map(textOf))
+  const ids = new Set([
+    ...names.flatMap((name) => ('id' in name ? name.id : [])),
+    ...found.map(({ evidenceId }) => evidenceId),
+  ])
+  return { ids: [...ids], unknown: external.map(textOf).filter((name) => !known.has(name)) }
+}
+
+function textOf({ sourceId, externalId }: { sourceId: string; externalId: string }): string {
+  return `${sourceId}/${externalId}`
+}
