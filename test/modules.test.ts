@@ -14,7 +14,7 @@ const allowed: Record<string, readonly string[]> = {
   x402: ['platform', 'audit'],
   accounts: ['platform', 'audit'],
   webhooks: ['platform', 'audit'],
-  'agent-decisions': ['platform'],
+  'agent-decisions': ['platform', 'audit'],
   'skill-standard': ['platform'],
   'score-credentials': ['platform', 'audit'],
   workers: ['platform', 'webhooks'],

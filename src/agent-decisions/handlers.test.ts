@@ -1,8 +1,10 @@
 /** The route over HTTP, on a real database. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { Compile } from 'typebox/compile'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { type Call, startKeyed, uuidOf } from '../../test/support/start/keyed.ts'
 import { systemClock } from '../platform/clock.ts'
@@ -131,7 +133,7 @@ test('403: a key without agent-decisions:write, and an account that is locked', 
   const scoped = await post('scoped/webhooks:write')
   assert.equal(scoped.status, 403)
   assert.equal(scoped.json.error, 'insufficient_scope')
-  await db.transaction((tx) => lockReporting(tx, { userId: uuidOf('abuser'), now: systemClock() }))
+  await lockReporting(contextAt(db), uuidOf('abuser'))
   const locked = await post('abuser')
   assert.equal(locked.status, 403)
   assert.equal(locked.json.error, 'agent_reporting_locked')

@@ -1,9 +1,12 @@
 /** Reports on a real database: once for each key, locked and unlocked, gone by age and by erasure. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
+import { contextWithin } from '../audit/action.ts'
 import { sql } from '../platform/db/db.ts'
 import { openReporting, type Reported, type ReportWish } from './report.ts'
 import { type ReportContent, readReportRequest } from './report-request.ts'
@@ -152,14 +155,13 @@ test('pages follow each other, the newest first, and miss nothing', async () => 
 test('a locked account’s report is refused and uses no key; unlocked it is taken in, locked again refused', async () => {
   const { userId } = wishOf()
   const first = wishOf({ userId })
-  const act = (verb: typeof lockReporting) => db.transaction((tx) => verb(tx, { userId, now }))
   assert.deepEqual(await reportIfUnlocked(first), { outcome: 'locked' })
-  assert.deepEqual(await db.transaction((tx) => unlockReporting(tx, { userId, now })), {
+  assert.deepEqual(await unlockReporting(contextAt(db, now), userId), {
     reviewed: false,
   })
   const other = { ...first, content: contentOf({ decision: 'hired' }) }
   assert.equal((await reportIfUnlocked(other)).outcome, 'created')
-  await act(lockReporting)
+  await lockReporting(contextAt(db, now), userId)
   assert.deepEqual(await reportIfUnlocked(wishOf({ userId })), { outcome: 'locked' })
   assert.deepEqual(await report(other), { outcome: 'locked' }, 'nor is a repeat answered')
   assert.equal((await reportsOf(userId)).length, 1)
@@ -167,7 +169,7 @@ test('a locked account’s report is refused and uses no key; unlocked it is tak
 
 test('a locked account in a batch stops nobody else', async () => {
   const locked = wishOf()
-  await db.transaction((tx) => lockReporting(tx, { userId: locked.userId, now }))
+  await lockReporting(contextAt(db, now), locked.userId)
   const answers = await Promise.all([report(wishOf()), report(locked), report(wishOf())])
   assert.deepEqual(
     answers.map(({ outcome }) => outcome),
@@ -182,23 +184,23 @@ test('a review is open once, until the operator decides; declined it can be aske
   assert.equal(asked.filter(({ outcome }) => outcome === 'requested').length, 1)
   assert.equal(asked.filter(({ outcome }) => outcome === 'open_already').length, 3)
   assert.equal((await findOpenReviews(db, 100)).filter((one) => one.userId === userId).length, 1)
-  const decline = () => db.transaction((tx) => declineUnlockReview(tx, { userId, now }))
+  const decline = () => declineUnlockReview(contextAt(db, now), userId)
   assert.equal(await decline(), true)
   assert.equal(await decline(), false)
   assert.deepEqual(await reportIfUnlocked(wishOf({ userId })), { outcome: 'locked' })
   assert.equal((await ask()).outcome, 'requested')
-  assert.deepEqual(await db.transaction((tx) => unlockReporting(tx, { userId, now })), {
+  assert.deepEqual(await unlockReporting(contextAt(db, now), userId), {
     reviewed: true,
   })
   assert.deepEqual(await ask(), { outcome: 'unlocked_already' })
   assert.equal((await findOpenReviews(db, 100)).filter((one) => one.userId === userId).length, 0)
 })
 
-test('who asks for a review while the operator unlocks the account waits, and has nothing to ask for', async () => {
+test('a request for a review waits for an unlock in progress, and then finds the account unlocked', async () => {
   const userId = randomUUID()
   const [, asked] = await inTurn(
     db,
-    (tx) => unlockReporting(tx, { userId, now }),
+    (tx) => unlockReporting(contextWithin(tx, { actor: 'test', now }), userId),
     () => requestUnlockReview(db, { userId, stateUnlessSet: 'locked', now }),
   )
   assert.deepEqual(asked, { outcome: 'unlocked_already' })

@@ -1,4 +1,8 @@
-/** How reports go: by age, or with the person they are about. Their Idempotency-Keys stay, so that no repeat brings one back. */
+/**
+ * Deletes reports by age, or with the worker they are about. Their Idempotency-Keys stay, so that a
+ * repeated request does not bring a report back.
+ */
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7Floor } from '../platform/db/uuid-v7.ts'
 import { deleteReportsAbout, deleteReportsBefore } from './store.ts'
@@ -6,7 +10,10 @@ import { deleteReportsAbout, deleteReportsBefore } from './store.ts'
 const dayMs = 86_400_000
 const batch = 1_000
 
-/** Deletes what is older than `days`, a batch at a time; several processes may do so at once. How many. */
+/**
+ * Deletes reports older than `days`, batch by batch. Several processes may do so at the same time.
+ * Returns how many were deleted.
+ */
 export async function sweepReports(
   db: Db,
   { days, now }: { days: number; now: Date },
@@ -18,15 +25,23 @@ export async function sweepReports(
   return deleted
 }
 
-/** A person, by every username and score id that they had. */
-export interface ErasedPerson {
+/** A worker, by every username and score id of theirs. */
+export interface ErasedWorker {
   usernames: readonly string[]
   /** 64 lowercase hex characters. */
   scoreIds: readonly string[]
 }
 
-/** Deletes every report about the person, whoever made it; how many. */
-export function eraseReportsAbout(tx: Tx, { usernames, scoreIds }: ErasedPerson): Promise<number> {
+/** Deletes the reports of all accounts about a worker, for an operator. Returns how many. */
+export function eraseReports(context: ActionContext, worker: ErasedWorker): Promise<number> {
+  return audited(context, 'agent_reports.erased', async (tx) => {
+    const count = await eraseReportsAbout(tx, worker)
+    return count > 0 ? changed(count, { subjects: [], details: { count } }) : unchanged(0)
+  })
+}
+
+/** Deletes the reports of all accounts about a worker. Returns how many. */
+export function eraseReportsAbout(tx: Tx, { usernames, scoreIds }: ErasedWorker): Promise<number> {
   return deleteReportsAbout(tx, [
     ...usernames.map((username) => ({ kind: 'candidate' as const, username })),
     ...scoreIds.map((scoreId) => ({ kind: 'score' as const, scoreId })),

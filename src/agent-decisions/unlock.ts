@@ -4,7 +4,8 @@
  *
  * Tables: writes `agent_reporting` and `agent_unlock_reviews`. A decision applies to every report that begins after its commit.
  */
-import type { Db, Tx } from '../platform/db/db.ts'
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+import type { Db } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { ReportingState } from './store.ts'
 import {
@@ -46,29 +47,39 @@ export function requestUnlockReview(
   })
 }
 
-export interface Deciding {
-  userId: string
-  now: Date
-}
-
-/** The operator's word: the account may report. Approves its request, if it has one; says whether it had. */
-export async function unlockReporting(
-  tx: Tx,
-  { userId, now }: Deciding,
+/**
+ * Lets an account report. If its owner has requested a review, the review is approved. Returns
+ * whether one was open.
+ */
+export function unlockReporting(
+  context: ActionContext,
+  userId: string,
 ): Promise<{ reviewed: boolean }> {
-  await lockAccount(tx, userId)
-  await setState(tx, userId, { state: 'unlocked', at: now })
-  return { reviewed: await closeReview(tx, userId, { decision: 'approved', at: now }) }
+  return audited(context, 'agent_reporting.unlocked', async (tx, now) => {
+    await lockAccount(tx, userId)
+    await setState(tx, userId, { state: 'unlocked', at: now })
+    const reviewed = await closeReview(tx, userId, { decision: 'approved', at: now })
+    return changed({ reviewed }, { subjects: [userId], details: { reviewed } })
+  })
 }
 
-/** The operator's word: not now. The account stays as it is, and may ask again. False where it has not asked. */
-export async function declineUnlockReview(tx: Tx, { userId, now }: Deciding): Promise<boolean> {
-  await lockAccount(tx, userId)
-  return closeReview(tx, userId, { decision: 'declined', at: now })
+/**
+ * Declines the open review of an account. The account stays locked and may request another review.
+ * Returns false if no review was open.
+ */
+export function declineUnlockReview(context: ActionContext, userId: string): Promise<boolean> {
+  return audited(context, 'agent_reporting.declined', async (tx, now) => {
+    await lockAccount(tx, userId)
+    const wasOpen = await closeReview(tx, userId, { decision: 'declined', at: now })
+    return wasOpen ? changed(true, { subjects: [userId] }) : unchanged(false)
+  })
 }
 
-/** The operator's word: no further report of this account. What it has reported stays. */
-export async function lockReporting(tx: Tx, { userId, now }: Deciding): Promise<void> {
-  await lockAccount(tx, userId)
-  await setState(tx, userId, { state: 'locked', at: now })
+/** Refuses further reports of an account. Its earlier reports stay. */
+export function lockReporting(context: ActionContext, userId: string): Promise<void> {
+  return audited(context, 'agent_reporting.locked', async (tx, now) => {
+    await lockAccount(tx, userId)
+    await setState(tx, userId, { state: 'locked', at: now })
+    return changed(undefined, { subjects: [userId] })
+  })
 }

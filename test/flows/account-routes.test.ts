@@ -2,6 +2,7 @@
  * The session routes for sandbox, webhooks and agent decisions, on two nodes of one deployment:
  * access rules, and isolation between accounts.
  */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -21,6 +22,7 @@ import {
   lockedAccount,
   sandboxPath,
 } from '../support/build/account-drives.ts'
+import { contextAt } from '../support/build/actions.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import { newSession, type TestSession } from '../support/build/sessions.ts'
 import { createEndpoint, happen, ok, receiver, startDelivering } from '../support/build/webhooks.ts'
@@ -174,9 +176,7 @@ test('the ids of another account are answered like unknown ids and change nothin
   await fc.assert(
     fc.asyncProperty(cases, async ({ operation, foreign, unknown, isUpper, node }) => {
       const stranger = await newSession(db)
-      await db.transaction((tx) =>
-        lockReporting(tx, { userId: stranger.accountId, now: new Date() }),
-      )
+      await lockReporting(contextAt(db), stranger.accountId)
       const reply = async (id: string): Promise<unknown> => {
         const endpointId = isUpper ? id.toUpperCase() : id
         const ids = { endpointId, scoreId: sha256Hex(id), username: `x${id.slice(0, 8)}` }
@@ -462,7 +462,7 @@ test('unlock review: an account has at most one open request; after a decline it
   const path = `${decisionsPath}/unlock-review`
   const request = (by: TestSession, body: object = {}) => ask(service.base, posting(path, body, by))
   assert.equal(errorOf(await request(session)), '409 agent_reporting_unlocked')
-  await db.transaction((tx) => lockReporting(tx, { userId, now: new Date() }))
+  await lockReporting(contextAt(db), userId)
   const note = 'We fixed the loop.\u001b[2J'
   const replies = await Promise.all([request(session, { note }), request(session, { note })])
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200, 202]))
@@ -474,7 +474,7 @@ test('unlock review: an account has at most one open request; after a decline it
     open.map((review) => review.note),
     [note],
   )
-  await db.transaction((tx) => declineUnlockReview(tx, { userId, now: new Date() }))
+  await declineUnlockReview(contextAt(db), userId)
   assert.equal((await request(colleague)).status, 202)
 })
 

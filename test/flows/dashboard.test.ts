@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { lockReporting } from '../../src/agent-decisions/unlock.ts'
+import { contextAt } from '../support/build/actions.ts'
 import { newKey } from '../support/build/keys.ts'
 import type { TestSession } from '../support/build/sessions.ts'
 import { ask } from '../support/start/ask.ts'
@@ -243,8 +244,7 @@ test('a member reads the reports of the account, and requests a review of its lo
     })
     assert.equal(status, 201)
   }
-  const at = new Date()
-  await db.transaction((tx) => lockReporting(tx, { userId: owner.accountId, now: at }))
+  await lockReporting(contextAt(db), owner.accountId)
   const { page, faults } = await dashboard.visit('/dashboard/decisions', { of: owner })
   page.on('dialog', () => assert.fail('a script of an agent ran'))
   assert.equal(await page.locator('tbody tr').count(), 20)

@@ -2,6 +2,7 @@
  * Sign-in by mail with a real mail server and two nodes: a user is invited, confirms the mailed
  * link, uses every session route of the specification, and signs out.
  */
+
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import { after, test } from 'node:test'
 import { lockReporting } from '../../src/agent-decisions/unlock.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { accountRequests, goodStatus } from '../support/build/account-drives.ts'
+import { contextAt } from '../support/build/actions.ts'
 import { newKey } from '../support/build/keys.ts'
 import { testRingText } from '../support/build/webhooks.ts'
 import { everythingStored, formsOf } from '../support/oracle/everything-stored.ts'
@@ -138,7 +140,7 @@ async function useEveryRoute(cookie: string): Promise<void> {
 test('a user signs in by mail on one node and uses every session route; after sign-out both nodes reject the cookie', async () => {
   const { account } = await report(['accounts', 'create', 'acme'], env)
   const userId = (account as { id: string }).id
-  await db.transaction((tx) => lockReporting(tx, { userId, now: new Date() }))
+  await lockReporting(contextAt(db), userId)
   const invited = await report(['users', 'invite', 'Ada@Example.com', '--account', 'acme'], env)
   assert.equal(invited.changed, true)
   const invitation = await nextMail(mail, 1)

@@ -2,11 +2,13 @@
  * Requests of the contract test to the session routes for sandbox, webhooks and agent decisions: a
  * good request for each route, and one for each error answer.
  */
+
 import { randomUUID } from 'node:crypto'
 import { lockReporting } from '../../../src/agent-decisions/unlock.ts'
 import { sha256Hex } from '../../../src/platform/crypto/bytes.ts'
 import { ask, type Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'
+import { contextAt } from './actions.ts'
 import type { KeyedDrive } from './keyed-drives.ts'
 import { newKey } from './keys.ts'
 import { newSession, type TestSession } from './sessions.ts'
@@ -75,7 +77,7 @@ export async function lockedAccount(
 ): Promise<{ session: TestSession; endpointIds: string[] }> {
   const { db } = service.database
   const session = await newSession(db, { role: 'member' })
-  await db.transaction((tx) => lockReporting(tx, { userId: session.accountId, now: new Date() }))
+  await lockReporting(contextAt(db), session.accountId)
   const endpointIds: string[] = []
   while (endpointIds.length < endpoints) endpointIds.push(await createdBy(service, session))
   return { session, endpointIds }

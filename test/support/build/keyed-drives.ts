@@ -2,10 +2,12 @@
  * Requests of the contract test to the routes that need an API key: a good request for each route,
  * and one for each error answer.
  */
+
 import { randomUUID } from 'node:crypto'
 import { lockReporting } from '../../../src/agent-decisions/unlock.ts'
 import { ask, type Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'
+import { contextAt } from './actions.ts'
 import { newKey, type TestKey } from './keys.ts'
 
 export interface KeyedDrive {
@@ -38,7 +40,7 @@ export async function keyedDrives(
   const lockedOut = await newKey(db)
   const unscoped = await newKey(db, { accountId: key.accountId, scopes: ['scores:read'] })
   const test = await newKey(db, { accountId: key.accountId, environment: 'test' })
-  await db.transaction((tx) => lockReporting(tx, { userId: lockedOut.accountId, now: new Date() }))
+  await lockReporting(contextAt(db), lockedOut.accountId)
   const made = await Promise.all([1, 2].map(() => createdBy(service, key)))
   const disabled = made[0] ?? ''
   for (let i = 0; i < 20; i++) await createdBy(service, full)
