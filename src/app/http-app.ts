@@ -14,7 +14,7 @@ import {
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { assetEndpoints } from '../web/assets.ts'
 import { dashboardPages } from '../web/dashboard/pages.ts'
-import { notFoundPage } from '../web/refusal-page.ts'
+import { startRefusalPage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import type { X402 } from '../x402/settlement/open.ts'
 import { type Admission, type Admitting, admitting } from './admission.ts'
@@ -82,7 +82,7 @@ export function createService(parts: ServiceParts): Service {
   return {
     endpoints: endpointsOf(contract, handlers, config),
     pages: servicePages(parts, sandbox),
-    notFoundPage: notFoundPage(new URL(publicUrl).host),
+    notFoundPage: startRefusalPage(new URL(publicUrl).host),
     registryCache,
     ...admitted,
     engineState: watch.state,
@@ -91,7 +91,7 @@ export function createService(parts: ServiceParts): Service {
 }
 
 function servicePages({ config, db, clock, secrets }: ServiceParts, sandbox: Sandbox): Endpoint[] {
-  const { publicUrl, sessions, mail, webhookEndpointsMax, webhooks } = config
+  const { publicUrl, sessions, mail, signUp, webhookEndpointsMax, webhooks } = config
   const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }
   const context = { db, clock, publicUrl }
   return [
@@ -105,6 +105,11 @@ function servicePages({ config, db, clock, secrets }: ServiceParts, sandbox: San
       sandbox,
       reportingState: config.agentReportingDefault,
     }),
-    ...signInEndpoints({ ...context, rules: sessions, sendsMail: mail !== null }),
+    ...signInEndpoints({
+      ...context,
+      rules: sessions,
+      sendsMail: mail !== null,
+      isSignUpOpen: signUp.isOpen,
+    }),
   ]
 }

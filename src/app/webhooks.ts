@@ -14,10 +14,10 @@ import { deliveryMeter } from '../webhooks/delivery/delivery-metrics.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
 import { reapLeases } from '../webhooks/delivery/leasing-store.ts'
 import { type GaveUp, openNotices } from '../webhooks/delivery/notices.ts'
-import { tendEndpoints } from '../webhooks/endpoints/tend-endpoints.ts'
-import { placeWaiting } from '../webhooks/events/place.ts'
-import type { PlacedEvent } from '../webhooks/events/placing-store.ts'
-import { forgetOldDeliveries } from '../webhooks/retention.ts'
+import { checkFailingEndpoints } from '../webhooks/endpoints/check-failing.ts'
+import { fanOutEvents } from '../webhooks/events/fan-out.ts'
+import type { DispatchedEvent } from '../webhooks/events/fan-out-store.ts'
+import { deleteOldRows } from '../webhooks/retention.ts'
 import { readAuthorities } from './authorities.ts'
 
 export interface DeliveringParts {
@@ -25,16 +25,16 @@ export interface DeliveringParts {
   db: Db
   log: Log
   clock: Clock
-  /** Opens the secrets of endpoints; null: from here nothing is sent, and the feed is kept all the same. */
+  /** Decrypts signing secrets. If null, this process delivers nothing; fan-out still runs. */
   ring: Keyring | null
   metrics: Metrics
-  /** Another client around the usual one, for the demo. */
+  /** Wraps the egress client, for the demo. */
   around?: ((usual: Egress) => Egress) | undefined
 }
 
 export interface Delivering {
   jobs: Job[]
-  /** After the jobs have ended: waits for what is under way, at most 30 seconds, so that nothing is left to run out. */
+  /** Call it after the jobs have ended. Waits at most 30 seconds for deliveries in progress. */
   close(): Promise<void>
 }
 
@@ -42,29 +42,29 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
   const { db, log, clock, ring, metrics } = parts
   const meter = deliveryMeter(metrics)
   const wakeUp = createWakeUp()
-  const notices = openNotices({ log, metrics, record: enterGaveUp })
+  const notices = openNotices({ log, metrics, record: recordGaveUp })
   const sender =
     ring === null ? null : await openSender({ ...parts, ring }, { meter, wakeUp, notices })
   const jobs: Job[] = [
-    placer(db, (event) => {
-      meter.placed(event.type)
+    fanOutJob(db, (event) => {
+      meter.dispatched(event.type)
       wakeUp.notify()
     }),
     ...(sender === null ? [] : [sender.job]),
     {
-      name: 'free lost deliveries',
+      name: 'free expired leases',
       everyMs: 5_000,
       run: async () => meter.interrupted(await reapLeases(db, clock())),
     },
     {
-      name: 'tend webhook endpoints',
+      name: 'check failing endpoints',
       everyMs: 60_000,
-      run: () => tendEndpoints(db, notices, clock()),
+      run: () => checkFailingEndpoints(db, notices, clock()),
     },
     {
-      name: 'forget old deliveries',
+      name: 'delete old deliveries',
       everyMs: 3_600_000,
-      run: () => forgetOldDeliveries(db, clock()),
+      run: () => deleteOldRows(db, clock()),
     },
     {
       name: 'count deliveries',
@@ -78,16 +78,16 @@ export async function openDelivering(parts: DeliveringParts): Promise<Delivering
   return { jobs, close: async () => sender?.close() }
 }
 
-/** Where an event has just been another is likely to follow, and is looked for sooner. */
-function placer(db: Db, onPlaced: (event: PlacedEvent) => void): Job {
-  let placedAt = Number.NEGATIVE_INFINITY
+/** Polls every 25 ms for two seconds after an event, otherwise every 100 ms. */
+function fanOutJob(db: Db, onDispatched: (event: DispatchedEvent) => void): Job {
+  let dispatchedAt = Number.NEGATIVE_INFINITY
   return {
-    name: 'place events',
+    name: 'fan out events',
     get everyMs() {
-      return performance.now() - placedAt < 2_000 ? 25 : 100
+      return performance.now() - dispatchedAt < 2_000 ? 25 : 100
     },
     async run() {
-      if ((await placeWaiting(db, onPlaced)) > 0) placedAt = performance.now()
+      if ((await fanOutEvents(db, onDispatched)) > 0) dispatchedAt = performance.now()
     },
   }
 }
@@ -118,8 +118,8 @@ async function openSender(
   }
 }
 
-/** Nobody did it by hand. */
-function enterGaveUp(tx: Tx, { endpointIds, reason, at }: GaveUp): Promise<void> {
+/** Records that the service itself disabled endpoints. */
+function recordGaveUp(tx: Tx, { endpointIds, reason, at }: GaveUp): Promise<void> {
   const action = 'webhooks.given_up'
   return recordAction(
     tx,

@@ -3,20 +3,20 @@ import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
 import { findFailingNow } from '../webhooks/delivery/endpoint-store.ts'
-import { findOldestUnplaced } from '../webhooks/events/store.ts'
+import { findOldestUndispatched } from '../webhooks/events/store.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
 const check = 'webhooks'
 /** A jobs process fans an event out within a second. */
-const unplacedMsMax = 60_000
+const undispatchedMsMax = 60_000
 
 export async function webhookFinding(db: Queryable): Promise<Finding> {
   const now = systemClock()
-  const unplacedSince = await findOldestUnplaced(db)
-  if (unplacedSince !== null && now.getTime() - unplacedSince.getTime() > unplacedMsMax)
+  const undispatchedSince = await findOldestUndispatched(db)
+  if (undispatchedSince !== null && now.getTime() - undispatchedSince.getTime() > undispatchedMsMax)
     return warn(
       check,
-      `events wait since ${wireTime(unplacedSince)}: start \`assay serve\` or \`assay jobs\`, with SECRETS_KEYRING.`,
+      `events wait since ${wireTime(undispatchedSince)}: start \`assay serve\` or \`assay jobs\`, with SECRETS_KEYRING.`,
     )
   const { active, failing } = await countDeliveries(db, now)
   const [longest] = await findFailingNow(db, { owner: 'any', limit: 1 })

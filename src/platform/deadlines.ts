@@ -24,8 +24,6 @@ const own = {
   registryCacheAge: 3_000,
   /** A request that waits for a slot. */
   slot: 1_200,
-  /** A response that waits for the one before it on the same connection. */
-  turn: 1_000,
   /** The response of an endpoint. Reading a body adds `request`. */
   answer: 10_000,
   /** The record of a delivery. A delivery without a record is sent again. */

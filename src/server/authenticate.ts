@@ -40,7 +40,7 @@ export async function authenticateCaller(
   }
   if (authorization === undefined)
     return policy.kind === 'keyed' ? challenged('missing_api_key') : anonymous
-  const key = await edge.authenticate(authorization, edge.network(context).address)
+  const key = await edge.authenticate(authorization, context.client.network.address)
   if (key === null) return invalidKey(edge, route, context)
   return keyProblem(policy, key) ?? { caller: key.caller, key }
 }
@@ -55,7 +55,7 @@ async function invalidKey(
   context: RequestContext,
 ): Promise<Refusal> {
   const limits = { name: 'failed keys', ...edge.failedKeyLimits }
-  const verdict = await edge.limiter.take(edge.network(context), limits)
+  const verdict = await edge.limiter.take(context.client.network, limits)
   return verdict.allowed ? challenged('invalid_api_key') : denied({ route, context }, verdict)
 }
 

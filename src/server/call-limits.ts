@@ -19,7 +19,6 @@ export interface LimitParts {
    * in milliseconds of the monotonic clock.
    */
   deniedUntil: RecentMap<number>
-  network(context: RequestContext): ClientNetwork
 }
 
 export interface LimitedCall {
@@ -41,7 +40,7 @@ export async function limitProblem(
   const { key } = authenticated
   const full = key === null ? null : await notFoundProblem(edge, call, bucketOf(key))
   if (full !== null) return full
-  const counted = countedAs(edge, call, authenticated)
+  const counted = countedAs(call, authenticated)
   return counted === null ? null : countCall(edge, call, counted)
 }
 
@@ -55,7 +54,6 @@ export interface Counted {
  * a key, which is counted once its payer is known.
  */
 function countedAs(
-  edge: Pick<LimitParts, 'network'>,
   { route, context }: LimitedCall,
   { caller, key }: Authenticated,
 ): Counted | null {
@@ -64,11 +62,11 @@ function countedAs(
     return { client: oneBucket(caller.sessionId), limits: { name: 'sessions', ...sessionLimits } }
   if (policy.kind === 'open' || policy.kind === 'session') return null
   if (policy.kind === 'page')
-    return { client: edge.network(context), limits: { name, ...policy.limits } }
+    return { client: context.client.network, limits: { name, ...policy.limits } }
   // A test key is free, so on a route open to anonymous callers it is limited like one of them
   // (decision D14).
   if (policy.kind === 'optional-key' && key?.caller.environment !== 'live')
-    return { client: edge.network(context), limits: { name, ...policy.anonymous } }
+    return { client: context.client.network, limits: { name, ...policy.anonymous } }
   return key === null ? null : { client: bucketOf(key), limits: { name, ...policy.limits } }
 }
 

@@ -11,12 +11,11 @@ import { errorTable, type Refusal } from '../platform/http/errors.ts'
 import { creditsChargedHeader, creditsRemainingHeader } from '../platform/http/identifiers.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { isRefusal, type Parameters } from './parameters.ts'
-import type { EndpointRoute, RequestContext } from './request-context.ts'
-import { isTooLate, turnOf } from './turn.ts'
+import { type EndpointRoute, isTooLate, type RequestContext } from './request-context.ts'
 
 export interface ChargeParts {
   /** If absent, calls with a key are free (decision D21). */
-  metering: Metering | undefined
+  metering?: Metering | undefined
 }
 
 export interface KeyCall {
@@ -61,7 +60,6 @@ export async function charge(
   if (caller.environment === 'test') return withCredits(answer, { charged: 0 })
   const serialized = serialize(answer)
   if (statusOf(answer) !== 200) return serialized
-  await turnOf(context)
   if (isTooLate(context)) return serialized
   const metered: MeteredCall = {
     caller,

@@ -10,7 +10,11 @@ import type { RequestContext } from './request-context.ts'
  */
 function watched(t: TestContext, { bytes, readTimeoutMs }: Record<string, number>) {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const limits = { perAddressMax: 1, readTimeoutMs: readTimeoutMs as number, checkIntervalMs: 1 }
+  const limits = {
+    connectionsPerAddressMax: 1,
+    readTimeoutMs: readTimeoutMs as number,
+    checkIntervalMs: 1,
+  }
   const connections = trackConnections([], limits)
   const socket = { bytesWritten: bytes as number, writableLength: bytes as number, cut: false }
   const destroy = () => void (socket.cut = true)

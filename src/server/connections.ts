@@ -3,20 +3,19 @@
  * One interval checks all of them, so a request costs no timer.
  */
 import { hash, randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { isWithin, parseAddress } from '../platform/http/networks.ts'
 import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
 import { clientNetwork, type TrustedProxies } from './client-network.ts'
-import type { Client, Connection, RequestContext, Trace } from './request-context.ts'
+import type { Client, Connection, RequestContext } from './request-context.ts'
 
 export interface Connections {
   /** Registers an accepted connection. Closes it at once if its address has too many. */
   opened: (socket: Socket) => void
   of: (socket: Socket) => Connection
-  /** The client of a request: the peer, or the client that a trusted proxy forwards for. */
-  network: (context: RequestContext) => ClientNetwork
-  clientDigest: (trace: Trace | RequestContext) => string
-  lane: (context: RequestContext) => string
+  /** Returns the client of a request: the peer, or the client that a trusted proxy forwards for. */
+  clientOf: (request: IncomingMessage) => Client
   /**
    * Starts a read deadline for a connection that did not take its whole response. The connection is
    * closed at the deadline.
@@ -29,7 +28,7 @@ export interface Connections {
 
 export interface ConnectionLimits {
   /** Connections that one address may hold open (IPv6: one /64). Trusted proxies are exempt. */
-  perAddressMax: number
+  connectionsPerAddressMax: number
   /** Milliseconds that a client may take to read a response. */
   readTimeoutMs: number
   checkIntervalMs: number
@@ -56,7 +55,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     const connection = stateOf(socket)
     const key = bucketKey(connection.peer.network)
     const sameAddress = (perAddress.get(key) ?? 0) + 1
-    if (sameAddress > limits.perAddressMax && !connection.proxy) {
+    if (sameAddress > limits.connectionsPerAddressMax && !connection.isTrustedProxy) {
       refused++
       socket.destroy()
       return
@@ -82,10 +81,9 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     const connection: Connection = {
       socket,
       peer,
-      proxy: address !== null && isWithin(address, trusted),
-      client: peer,
-      latest: null,
-      unanswered: 0,
+      isTrustedProxy: address !== null && isWithin(address, trusted),
+      current: null,
+      queue: [],
       closing: false,
     }
     states.set(socket, connection)
@@ -95,15 +93,15 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
   function clientFrom(socket: Socket, forwardedFor: string | undefined): Client {
     const network = clientNetwork(socket.remoteAddress, forwardedFor, trusted)
     const digest = digestOf(bucketKey(network))
-    return { forwardedFor, network, digest, lane: laneOf(network, digest) }
+    return { network, digest, lane: laneOf(network, digest) }
   }
 
-  function clientOf({ connection, request }: RequestContext): Client {
-    if (!connection.proxy) return connection.peer
-    const forwardedFor = forwardedForOf(request)
-    if (connection.client.forwardedFor !== forwardedFor)
-      connection.client = clientFrom(connection.socket, forwardedFor)
-    return connection.client
+  function clientOf({ socket, headers }: IncomingMessage): Client {
+    const { peer, isTrustedProxy } = stateOf(socket)
+    if (!isTrustedProxy) return peer
+    const forwardedFor = headers['x-forwarded-for']
+    const hops = Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor
+    return clientFrom(socket, hops)
   }
 
   function closeSlowReaders(): void {
@@ -127,10 +125,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
   return {
     opened,
     of: stateOf,
-    network: (context) => clientOf(context).network,
-    clientDigest: (trace) =>
-      'request' in trace ? clientOf(trace).digest : trace.connection.peer.digest,
-    lane: (context) => clientOf(context).lane,
+    clientOf,
     watch({ connection: { socket } }) {
       if (!slowReaders.has(socket)) expectRead(socket)
     },
@@ -138,11 +133,6 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     refused: () => refused,
     stop: () => clearInterval(timer),
   }
-}
-
-function forwardedForOf({ headers }: RequestContext['request']): string | undefined {
-  const forwardedFor = headers['x-forwarded-for']
-  return Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor
 }
 
 function bucketKey(network: ClientNetwork): string {

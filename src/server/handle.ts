@@ -90,7 +90,7 @@ async function handle(
 
   const idempotencyKey = idempotencyKeyOf(endpoint, context.request)
   const parameters = parametersOf(route, context, path)
-  const visitor = policy.kind === 'page' ? visitorOf(edge, context) : null
+  const visitor = policy.kind === 'page' ? visitorOf(context) : null
   const facts = { ...factsOf(edge, context), visitor }
   const reading =
     key === null || isMalformed(idempotencyKey) || isRefusal(parameters)
@@ -155,9 +155,9 @@ function factsOf(edge: HandleParts, { request, requestId }: RequestContext) {
 }
 
 /** Returns the browser that requests a page. */
-function visitorOf(edge: HandleParts, context: RequestContext): Visitor {
-  const { 'user-agent': userAgent, cookie: cookies } = context.request.headers
-  return { network: edge.network(context), userAgent, cookies }
+function visitorOf({ client, request }: RequestContext): Visitor {
+  const { 'user-agent': userAgent, cookie: cookies } = request.headers
+  return { network: client.network, userAgent, cookies }
 }
 
 function mediaTypeProblem({ body }: Endpoint, { request: { headers } }: RequestContext) {

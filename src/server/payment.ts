@@ -17,12 +17,11 @@ import {
 } from './call-limits.ts'
 import { serialize, statusOf } from './charge.ts'
 import type { Parameters } from './parameters.ts'
-import type { EndpointRoute, RequestContext } from './request-context.ts'
-import { isTooLate, turnOf } from './turn.ts'
+import { type EndpointRoute, isTooLate, type RequestContext } from './request-context.ts'
 
 export interface PaymentParts extends LimitParts {
   /** If absent, x402 payments are not accepted. */
-  payments: PaymentPort | undefined
+  payments?: PaymentPort | undefined
 }
 
 export interface KeylessCall {
@@ -46,7 +45,7 @@ export async function answerKeyless(
   const limits = { name: operationId, ...policy.limits }
   // Wallets cost nothing, so a payer is limited by its network as well.
   const clientOf = (payer: string | null): ClientNetwork => {
-    const { buckets } = edge.network(context)
+    const { buckets } = context.client.network
     return { buckets: payer === null ? buckets : [{ key: payer, factor: 1 }, ...buckets] }
   }
   const readFor: { payer: string | null } = { payer: null }
@@ -62,10 +61,7 @@ export async function answerKeyless(
       readFor.payer = address
       return serialize(await work({ kind: 'payer', address }))
     },
-    async isAwaited() {
-      await turnOf(context)
-      return !isTooLate(context)
-    },
+    isAwaited: () => !isTooLate(context),
     onSent: (failure) => void (context.failure = failure),
     mayTry: (payer) => mayCall(edge, clientOf(payer), operationId),
     async limit(payer) {

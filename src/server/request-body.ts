@@ -9,9 +9,8 @@ import type { Gates } from './gates.ts'
 import type { OpenBodies } from './open-bodies.ts'
 import { isRefusal } from './parameters.ts'
 import { parseQuery } from './query.ts'
-import type { EndpointRoute, RequestContext } from './request-context.ts'
+import { type EndpointRoute, isTooLate, type RequestContext } from './request-context.ts'
 import { enterGate, type SlotParts } from './slot.ts'
-import { isTooLate } from './turn.ts'
 
 export interface BodyParts extends SlotParts {
   gates: Gates
@@ -41,7 +40,7 @@ export function beginBody(
     if (hasBody(request)) request.resume()
     return null
   }
-  const room = { bytesMax: body.bytesMax, bodies: edge.bodies, network: edge.lane(context) }
+  const room = { bytesMax: body.bytesMax, bodies: edge.bodies, network: context.client.lane }
   const reading = readBody(request, room)
   if (!awaitsContinue(request)) reading.start()
   return reading

@@ -8,6 +8,7 @@ import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
 import type { BodyReading } from './body.ts'
 import type { Place } from './gate.ts'
 import type { ParameterCheck } from './parameters.ts'
+import { requestId } from './request-id.ts'
 
 /** The part of a route that is known before any check. It is enough to log and count a request. */
 export interface Route {
@@ -35,8 +36,6 @@ export interface EndpointRoute extends Route {
 
 /** The origin of a request, as limits and the log use it. */
 export interface Client {
-  /** The X-Forwarded-For header that this value was computed from. */
-  readonly forwardedFor: string | undefined
   readonly network: ClientNetwork
   /** Keyed digest of the bucket, for the log. */
   readonly digest: string
@@ -51,19 +50,11 @@ export interface Connection {
   readonly socket: Socket
   /** The other end of the connection, not a client that it forwards for. */
   readonly peer: Client
-  /** Whether the peer is a trusted proxy. */
-  readonly proxy: boolean
-  /**
-   * The client of the last request. A proxy often sends several requests of one client in a row.
-   */
-  client: Client
-  /**
-   * The last request whose response takes more than one turn of the event loop, or is sent before
-   * its body is complete.
-   */
-  latest: RequestContext | null
-  /** Requests whose response has not been written to the connection. */
-  unanswered: number
+  readonly isTrustedProxy: boolean
+  /** The request that began last. Null once its body is complete and its response has left. */
+  current: RequestContext | null
+  /** Requests whose response has not left, in their order. Only the first has begun. */
+  readonly queue: QueuedRequest[]
   /**
    * Set when the caller sends more than the server will read. The response to that request is the
    * last one.
@@ -71,11 +62,18 @@ export interface Connection {
   closing: boolean
 }
 
+export interface QueuedRequest {
+  /** Null for data that never became a request. */
+  readonly request: IncomingMessage | null
+  readonly begin: () => void
+}
+
 /** The fields that are logged and counted, also for data that never became a request. */
 export interface Trace {
   readonly method: string
   readonly route: Route
   readonly connection: Connection
+  readonly client: Client
   readonly requestId: string
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number
@@ -100,4 +98,31 @@ export interface RequestContext extends Trace {
   place: Place | null
   /** Null if the endpoint takes no body. */
   body: BodyReading | null
+}
+
+type Opened = Pick<RequestContext, 'request' | 'response' | 'route' | 'connection' | 'client'>
+
+/** Creates the context of a request that begins. */
+export function openContext(opened: Opened): RequestContext {
+  const context = {
+    ...opened,
+    method: opened.request.method ?? '',
+    requestId: requestId(),
+    startedAt: performance.now(),
+    answered: false,
+    headers: [],
+    failure: null,
+    place: null,
+    body: null,
+  }
+  opened.connection.current = context
+  return context
+}
+
+/**
+ * Returns whether the caller already has its 503 or is gone. A fully read request counts as
+ * destroyed in any case, so the connection is asked.
+ */
+export function isTooLate({ answered, connection }: RequestContext): boolean {
+  return answered || connection.socket.destroyed
 }

@@ -12,7 +12,7 @@ import type { Parameters } from './parameters.ts'
 import { refusalOf } from './refusals.ts'
 import { beginBody } from './request-body.ts'
 import type { EndpointRoute, RequestContext } from './request-context.ts'
-import { closeRequest, enterGate, openRequest } from './slot.ts'
+import { closeRequest, enterGate } from './slot.ts'
 import type { Writer } from './write.ts'
 
 /** The parts of the server that a request meets. */
@@ -88,7 +88,7 @@ async function serveLater(
   context: RequestContext,
   answering: Promise<Answer | null>,
 ): Promise<void> {
-  openRequest(edge, context)
+  edge.pending.add(context)
   let answer: Answer | null
   try {
     answer = await answering

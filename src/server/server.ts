@@ -1,21 +1,16 @@
 /**
- * The HTTP edge. Declared endpoints become routes, and everything that all requests share is
- * checked and written here.
+ * The HTTP edge: declared endpoints become routes of a server.
  *
- * A request passes `connections` → `request-head` → `router` → `serve` (the order of checks) →
- * `write`. Data that is not HTTP ends in `wire-errors`.
+ * A request passes `receive` → `router` → `serve` (waits for a slot) → `handle` (checks, work,
+ * charge) → `write`. Data that is not HTTP ends in `wire-errors`.
  */
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type ServerResponse,
-} from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Authenticate, AuthenticateSession, Metering } from '../platform/http/admission.ts'
 import type { RateLimits } from '../platform/http/contract.ts'
 import type { Endpoint, RefusalPage } from '../platform/http/endpoint.ts'
-import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
@@ -24,21 +19,19 @@ import { RecentMap } from '../platform/recent-map.ts'
 import { trustedProxies } from './client-network.ts'
 import { trackConnections } from './connections.ts'
 import { formerOriginsOf } from './former-origins.ts'
-import type { Gate } from './gate.ts'
 import { openGates } from './gates.ts'
+import { publishGauges } from './gauges.ts'
 import { headerSets } from './headers.ts'
 import { liveness, type Readiness, readiness } from './health.ts'
 import { type ServerLimits, usualLimits } from './limits.ts'
 import { trackBodies } from './open-bodies.ts'
+import { type OpenRequest, receiveFrom } from './receive.ts'
 import { refusalOf } from './refusals.ts'
-import type { Connection, RequestContext, Route, Trace } from './request-context.ts'
-import { acceptAbsoluteForm, requestProblem } from './request-head.ts'
-import { requestId } from './request-id.ts'
-import { createRouter, type Router } from './router.ts'
+import { openContext, type Route } from './request-context.ts'
+import { createRouter } from './router.ts'
 import { pathRoutes } from './routes.ts'
-import { type Edge, servePublic } from './serve.ts'
+import type { Edge } from './serve.ts'
 import { closeRequest } from './slot.ts'
-import { refusalOfParserError, wireErrorWriter } from './wire-errors.ts'
 import { createWriter } from './write.ts'
 
 export interface ServerOptions {
@@ -86,44 +79,31 @@ export interface Server {
 
 /** Throws if a declaration or the list of trusted proxies is invalid. */
 export function createServer(options: ServerOptions): Server {
+  const { publicUrl, formerPublicUrls = [], log, metrics } = options
   const limits = { ...usualLimits(), ...options.limits }
-  const { log, metrics, limiter, authenticate, authenticateSession } = options
-  const { metering, payments, failedKeyLimits, notFoundLimits } = options
-  const sets = headerSets(options.publicUrl)
-  const paths = pathRoutes(options.endpoints, metrics)
-  const pending = new Set<RequestContext>()
-  const ownHosts = formerOriginsOf([options.publicUrl, ...(options.formerPublicUrls ?? [])])
+  const sets = headerSets(publicUrl)
   const gates = openGates(limits.gate)
   const bodies = trackBodies(limits)
-  let isDraining = false
-  /** Connections that were closed because they had too many unanswered requests. */
-  let overdrawn = 0
-
-  const connections = trackConnections(trustedProxies(options.trustedProxies), {
-    perAddressMax: limits.connectionsPerAddressMax,
-    readTimeoutMs: limits.readTimeoutMs,
-    checkIntervalMs: limits.checkIntervalMs,
-  })
-  const { clientDigest, network, lane, watch } = connections
-  const writer = createWriter({ sets, log, clientDigest, onSlowReader: watch })
+  const connections = trackConnections(trustedProxies(options.trustedProxies), limits)
   const edge: Edge = {
-    writer,
-    log,
-    limiter,
-    authenticate,
-    authenticateSession,
-    failedKeyLimits,
-    notFoundLimits,
+    ...options,
+    writer: createWriter({ sets, log, onSlowReader: connections.watch }),
     deniedUntil: new RecentMap(deniedCacheMax),
-    metering,
-    payments,
     gates,
     bodies,
-    lane,
-    network,
-    origin: new URL(options.publicUrl).origin,
-    formerOrigins: formerOriginsOf(options.formerPublicUrls ?? []),
-    pending,
+    origin: new URL(publicUrl).origin,
+    formerOrigins: formerOriginsOf(formerPublicUrls),
+    pending: new Set(),
+  }
+  let isDraining = false
+  /** Connections refused by Node's HTTP server, or closed for too many unanswered requests. */
+  let refused = 0
+
+  const open: OpenRequest = (request, response, route) => {
+    if (isDraining) response.shouldKeepAlive = false
+    const connection = connections.of(request.socket)
+    const client = connections.clientOf(request)
+    return openContext({ request, response, route, connection, client })
   }
   const route = (path: string): Route => ({ path, meter: metrics.route(path) })
   const unmatched: Route = {
@@ -131,130 +111,34 @@ export function createServer(options: ServerOptions): Server {
     refusalPage: options.notFoundPage,
     isNegotiated: true,
   }
-  const router = createRouter({
+  const probes = [
+    { route: route('/healthz'), answer: liveness },
+    { route: route('/readyz'), answer: () => readiness(options.readiness, () => isDraining) },
+  ]
+  const paths = pathRoutes(options.endpoints, metrics)
+  const router = createRouter({ edge, sets, paths, unmatched, probes, open })
+  const server = createHttpServer(httpOptions(limits))
+  server.maxConnections = limits.connectionsMax
+  // Beyond its own maximum the parser drops headers silently. `requestProblem` counts them instead.
+  server.maxHeadersCount = 0
+  server.on('drop', () => refused++)
+  receiveFrom(server, {
     edge,
     sets,
-    paths,
+    connections,
+    router,
     unmatched,
-    probes: [
-      { route: route('/healthz'), answer: liveness },
-      {
-        route: route('/readyz'),
-        answer: () => readiness(options.readiness, () => isDraining),
-      },
-    ],
+    ownHosts: formerOriginsOf([publicUrl, ...formerPublicUrls]),
     open,
+    unansweredMax: limits.unansweredMax,
+    onOverdrawn: () => refused++,
   })
-  const server = serverFor(router)
+  publishGauges({ metrics, gates, bodies, connections, refused: () => refused })
   const sweep = setInterval(() => {
-    refuseOverdue()
+    refuseOverdue(edge, limits)
     bodies.cutSlow()
   }, limits.checkIntervalMs)
   sweep.unref()
-  measure()
-
-  function serverFor(router: Router) {
-    const enter: Router = (request, response) => {
-      // After a connection is closed, the parser still reads the bytes that had arrived.
-      if (request.socket.destroyed || isOverdrawn(request.socket)) return
-      acceptAbsoluteForm(request, (host) => ownHosts.has(host))
-      const problem = requestProblem(request)
-      if (problem === null) router(request, response)
-      else refuseHere(request, response, problem)
-    }
-    const refuseOnWire = wireErrorWriter({
-      sets,
-      connectionOf: connections.of,
-      unread: (connection) => traceOf(connection, unmatched),
-      record: writer.record,
-    })
-    return createHttpServer(httpOptions(limits), enter)
-      .on('connection', connections.opened)
-      .on('checkContinue', enter)
-      .on('checkExpectation', (request, response) =>
-        refuseHere(request, response, refuse('expectation_failed')),
-      )
-      .on('connect', (_request, socket) => refuseOnWire(socket as Socket, refuse('bad_request')))
-      .on('clientError', (error: NodeJS.ErrnoException, socket) =>
-        refuseOnWire(socket as Socket, refusalOfParserError(error.code)),
-      )
-  }
-
-  /** Closes a connection with too many unanswered requests, because each of them takes memory. */
-  function isOverdrawn(socket: Socket): boolean {
-    if (connections.of(socket).unanswered < limits.unansweredMax) return false
-    overdrawn++
-    socket.destroy()
-    return true
-  }
-
-  function open(request: IncomingMessage, response: ServerResponse, route: Route): RequestContext {
-    if (isDraining) response.shouldKeepAlive = false
-    const connection = connections.of(request.socket)
-    connection.unanswered++
-    return {
-      method: request.method ?? '',
-      route,
-      connection,
-      requestId: requestId(),
-      startedAt: performance.now(),
-      answered: false,
-      request,
-      response,
-      headers: none,
-      failure: null,
-      place: null,
-      body: null,
-    }
-  }
-
-  function refuseHere(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-    const context = open(request, response, unmatched)
-    servePublic(edge, context, () => writer.answer(context, refusal))
-  }
-
-  /**
-   * Answers 503 for an endpoint that misses its deadline, so that it does not hold its caller. A
-   * later result is dropped.
-   */
-  function refuseOverdue(): void {
-    const now = performance.now()
-    for (const context of pending) {
-      const reading = context.request.method === 'POST' ? limits.requestTimeoutMs : 0
-      if (context.startedAt + limits.answerTimeoutMs + reading > now) continue
-      closeRequest(edge, context)
-      log.warn('an endpoint did not answer in time', { requestId: context.requestId })
-      const late = refusalOf(new UnavailableError('no answer in time'))
-      writer.answer(context, context.failure ?? late)
-    }
-  }
-
-  function measure(): void {
-    let dropped = 0
-    server.maxConnections = limits.connectionsMax
-    // Beyond its own maximum the parser drops headers silently. `requestProblem` counts them
-    // instead.
-    server.maxHeadersCount = 0
-    server.on('drop', () => dropped++)
-    const byPriority = (count: (gate: Gate) => number) => () =>
-      Object.fromEntries(Object.entries(gates).map(([name, gate]) => [name, count(gate)]))
-    metrics.gauges(
-      { name: 'http_in_flight', help: 'Requests under way.', labels: ['priority'] },
-      byPriority((gate) => gate.active()),
-    )
-    metrics.gauges(
-      { name: 'http_waiting', help: 'Requests that wait for a slot.', labels: ['priority'] },
-      byPriority((gate) => gate.waiting()),
-    )
-    metrics.gauge('http_open_bodies', 'Bodies that are not whole yet.', bodies.count)
-    metrics.gauge('http_body_bytes', 'Bytes of bodies in memory.', bodies.bytes)
-    metrics.gauge('http_connections', 'Open connections.', connections.count)
-    metrics.gauge(
-      'http_connections_refused',
-      'Connections over a limit since the start.',
-      () => connections.refused() + dropped + overdrawn,
-    )
-  }
 
   return {
     async listen(address) {
@@ -271,7 +155,7 @@ export function createServer(options: ServerOptions): Server {
       }
       isDraining = true
       // These requests began before the drain. Their connections must close after the response.
-      for (const { response } of pending) response.shouldKeepAlive = false
+      for (const { response } of edge.pending) response.shouldKeepAlive = false
       await wait(delayMs)
       const closed = new Promise((resolve) => server.close(resolve))
       const force = setTimeout(() => server.closeAllConnections(), limits.drainTimeoutMs)
@@ -285,11 +169,20 @@ export function createServer(options: ServerOptions): Server {
 
 const deniedCacheMax = 10_000
 
-const none: readonly string[] = []
-
-function traceOf(connection: Connection, route: Route): Trace {
-  const startedAt = performance.now()
-  return { method: '', route, connection, requestId: requestId(), startedAt, answered: false }
+/**
+ * Answers 503 for an endpoint that misses its deadline, so that it does not hold its caller. A
+ * later result is dropped.
+ */
+function refuseOverdue(edge: Edge, { answerTimeoutMs, requestTimeoutMs }: ServerLimits): void {
+  const now = performance.now()
+  for (const context of edge.pending) {
+    const reading = context.request.method === 'POST' ? requestTimeoutMs : 0
+    if (context.startedAt + answerTimeoutMs + reading > now) continue
+    closeRequest(edge, context)
+    edge.log.warn('an endpoint did not answer in time', { requestId: context.requestId })
+    const late = refusalOf(new UnavailableError('no answer in time'))
+    edge.writer.answer(context, context.failure ?? late)
+  }
 }
 
 function httpOptions(limits: ServerLimits) {

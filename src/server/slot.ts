@@ -4,8 +4,6 @@ import { type Gate, retryAfterSeconds } from './gate.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface SlotParts {
-  /** Returns the lane in which the requests of a client wait. */
-  lane(context: RequestContext): string
   /** Requests that wait or are in progress, for their deadline and for the drain. */
   pending: Set<RequestContext>
 }
@@ -19,7 +17,7 @@ export interface Entrant {
 
 /** Calls one function of the entrant: now if the gate has room, otherwise once that is decided. */
 export function enterGate(
-  { lane, pending }: SlotParts,
+  { pending }: SlotParts,
   context: RequestContext,
   gate: Gate,
   entrant: Entrant,
@@ -30,7 +28,7 @@ export function enterGate(
     context.place?.leave()
     entrant.leave()
   }
-  const place = gate.enter(lane(context), {
+  const place = gate.enter(context.client.lane, {
     start(started) {
       context.place = started
       if (isHeld) socket.off('close', leave)
@@ -44,7 +42,7 @@ export function enterGate(
   isHeld = place.isWaiting()
   if (!isHeld) return
   context.place = place
-  openRequest({ pending }, context)
+  pending.add(context)
   socket.once('close', leave)
 }
 
@@ -52,16 +50,6 @@ function overloaded({ route }: RequestContext): Refusal {
   route.meter.shed++
   const seconds = String(retryAfterSeconds(Math.random()))
   return refuse('overloaded', { headers: { 'Retry-After': seconds } })
-}
-
-/** Registers a request that takes more than this turn of the event loop. */
-export function openRequest(
-  { pending }: Pick<SlotParts, 'pending'>,
-  context: RequestContext,
-): void {
-  if (pending.has(context)) return
-  pending.add(context)
-  context.connection.latest = context
 }
 
 /**
@@ -72,9 +60,8 @@ export function closeRequest(
   { pending }: Pick<SlotParts, 'pending'>,
   context: RequestContext,
 ): void {
-  const { connection, place, body } = context
+  const { place, body } = context
   pending.delete(context)
-  if (connection.latest === context) connection.latest = null
   place?.leave()
   body?.release()
 }

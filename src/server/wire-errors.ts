@@ -3,7 +3,7 @@
  * written directly to the connection, with the same closed body and headers as every other, and the
  * connection ends.
  */
-import { ServerResponse, STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { deadlineMs } from '../platform/deadlines.ts'
@@ -11,6 +11,7 @@ import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { HeaderSets } from './headers.ts'
 import { renderRefusal } from './refusals.ts'
 import type { Connection, Trace } from './request-context.ts'
+import { enqueueRefusal } from './request-queue.ts'
 
 export function refusalOfParserError(code: string | undefined): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') return refuse('headers_too_large')
@@ -36,24 +37,13 @@ export function wireErrorWriter(options: WireErrorOptions) {
     // sent.
     if (ended.has(socket) || connection.closing) return
     ended.add(socket)
-    if (socket.writable) refuseInTurn(connection, refusal)
+    if (socket.writable) enqueueRefusal(connection, () => answerAndEnd(connection, refusal))
     else socket.destroy()
   }
 
-  /** Waits for the responses to earlier requests, so that this one is not taken for one of them. */
-  function refuseInTurn(connection: Connection, refusal: Refusal): void {
-    const { socket, latest } = connection
-    // A body that broke off is never complete, so this is the response to its request.
-    const broken = latest?.request.complete === false ? latest : null
-    const due = answerUnderWay(socket)
-    if (due !== null && due !== broken?.response) {
-      due.once('finish', () => {
-        // If the socket is closed, that response was the last.
-        if (socket.writable) refuseInTurn(connection, refusal)
-      })
-      return
-    }
-    const trace = broken ?? options.unread(connection)
+  function answerAndEnd(connection: Connection, refusal: Refusal): void {
+    const { socket, current } = connection
+    const trace = current ?? options.unread(connection)
     if (!trace.answered) {
       const rendered = renderRefusal(options.sets, refusal)
       options.record(trace, rendered.status, refusal.refusal)
@@ -62,15 +52,6 @@ export function wireErrorWriter(options: WireErrorOptions) {
     socket.end()
     setTimeout(() => socket.destroy(), deadlineMs('linger')).unref()
   }
-}
-
-/**
- * Returns the response that is being written. Node queues responses behind it and puts the next one
- * in its place before other `finish` listeners run.
- */
-function answerUnderWay(socket: Socket): ServerResponse | null {
-  const answer: unknown = Reflect.get(socket, '_httpMessage')
-  return answer instanceof ServerResponse ? answer : null
 }
 
 function rawResponse(

@@ -25,8 +25,6 @@ export interface Writer {
 export interface WriterOptions {
   sets: HeaderSets
   log: Log
-  /** Returns the identity of the caller in the log. */
-  clientDigest(trace: Trace): string
   /** Called if the connection did not take the whole response at once. */
   onSlowReader(context: RequestContext): void
 }
@@ -115,7 +113,7 @@ export function createWriter(options: WriterOptions): Writer {
       status,
       us: Math.round(ms * 1_000),
       requestId,
-      client: options.clientDigest(trace),
+      client: trace.client.digest,
       error,
     })
   }
@@ -128,23 +126,14 @@ export function createWriter(options: WriterOptions): Writer {
     body?: Buffer | string,
   ): void {
     const { request, response, connection } = context
-    const unread = !request.complete && hasBody(request)
-    if (unread) {
-      if (!willBeForgotten(context) || !response.shouldKeepAlive) {
-        sendAndLinger(context, status, headers, body)
-        return
-      }
-      connection.latest = context
+    const isUnread = !request.complete && hasBody(request)
+    if (isUnread && !(willBeForgotten(context) && response.shouldKeepAlive)) {
+      sendAndLinger(context, status, headers, body)
+      return
     }
     response.writeHead(status, headers)
     response.end(body, 'latin1')
-    const look = (): void => {
-      connection.unanswered--
-      if (connection.socket.writableLength > 0) options.onSlowReader(context)
-    }
-    // A response behind another has no socket yet. It is written right after it gets one.
-    if (response.socket === null) response.once('socket', () => process.nextTick(look))
-    else look()
+    if (connection.socket.writableLength > 0) options.onSlowReader(context)
   }
 
   return {

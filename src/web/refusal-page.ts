@@ -11,8 +11,8 @@ const titles: Partial<Record<string, string>> = {
   unavailable: 'The service is busy',
 }
 
-/** Of paths that match nothing, for browsers. */
-export function notFoundPage(host: string): RefusalPage {
+/** Of the sign-in pages, and of paths that match nothing. */
+export function startRefusalPage(host: string): RefusalPage {
   return ({ error, message }) => refusalPage(host, { error, message, back: toStart })
 }
 

@@ -236,7 +236,7 @@ test('sign-in redirects only to a path of this service; any other `next` is drop
   for (const next of ['//evil.example', '/\\evil.example', 'https://evil.example']) {
     const path = `/sign-in?next=${encodeURIComponent(next)}`
     const reply = await ask(service.base, { path, headers: session.headers })
-    assert.equal(reply.status, 200, 'a signed-in user stays on the page')
+    assert.deepEqual([reply.status, reply.headers.location], [303, '/dashboard'], next)
   }
   for (const next of ['/', '/dashboard', '/dashboard?a=b&c=%2F#d', '/a/b.c~d']) {
     const address = `good-${next.length}@example.com`
@@ -249,7 +249,7 @@ test('sign-in redirects only to a path of this service; any other `next` is drop
     const reply = await ask(service.base, { path, headers: session.headers })
     assert.equal(reply.headers.location, next)
   }
-  assert.equal((await confirm(await linkOf(email))).headers.location, '/sign-in')
+  assert.equal((await confirm(await linkOf(email))).headers.location, '/dashboard')
 })
 
 test('403: a form from another origin changes nothing, and the answer is a page', async () => {
@@ -273,7 +273,7 @@ test('403: a form from another origin changes nothing, and the answer is a page'
       const sent = { ...unsigned, ...headers, ...origin }
       const reply = await ask(service.base, { method: 'POST', path, headers: sent, body })
       assert.equal(reply.status, 403)
-      assert.match(String(reply.body), /<h1 id="title">This did not work<\/h1>/)
+      assert.match(String(reply.body), /<h1 id="title">This form came from another site<\/h1>/)
     }
   assert.equal(await waitingMails('cross@example.com'), 0)
   assert.equal(await sessionsOf(userId), 1)
@@ -378,14 +378,19 @@ test('users end one or all of their own sessions, and no session of another user
   const { sessions } = JSON.parse(String(listed.body))
   assert.equal(sessions.length, 3)
   assert.equal(sessions.filter(({ current }: { current: boolean }) => current).length, 1)
-  const page = await ask(service.base, { path: '/sign-in', headers: { Cookie: second } })
-  assert.equal(String(page.body).match(/name="session"/g)?.length, 2)
-
   const out = { Cookie: second }
-  assert.equal((await post('/sign-out', { session: stranger.sessionId }, out)).status, 303)
+  const end = async (id: string) => {
+    const path = `/api/account/sessions/${id}`
+    const headers = { ...out, Origin: publicUrl }
+    const reply = await ask(service.base, { method: 'DELETE', path, headers })
+    const { 'x-request-id': _, date: __, ratelimit: ___, ...others } = reply.headers
+    return { status: reply.status, headers: others, body: String(reply.body) }
+  }
+  const foreign = await end(stranger.sessionId)
+  assert.equal(foreign.status, 404)
+  assert.deepEqual(foreign, await end(crypto.randomUUID()), 'a foreign id is answered like unknown')
   assert.equal(await read(stranger.headers.Cookie), 200)
-  assert.equal((await post('/sign-out', { session: 'not an id' }, out)).status, 303)
-  await post('/sign-out', { session: mine.sessionId }, out)
+  assert.equal((await end(mine.sessionId)).status, 200)
   assert.deepEqual(
     [await read(mine.headers.Cookie), await read(second), await read(third)],
     [401, 200, 200],
@@ -413,12 +418,26 @@ test('pages are never stored or framed, run no foreign script, and send no token
 })
 
 test('every URL of a page answers', async () => {
-  const { headers } = await newSession(db)
-  for (const asked of [headers, newCaller()]) {
-    const { body } = await ask(service.base, { path: '/sign-in', headers: asked })
+  for (const path of ['/sign-in', '/sign-in/sent', '/sign-in/confirm?token=x']) {
+    const { body } = await ask(service.base, { path, headers: newCaller() })
     const urls = [...String(body).matchAll(/(?:href|src)="([^"#]+)"/g)].map(([, url = '']) => url)
     assert.ok(urls.length >= 3)
     for (const path of urls) assert.equal((await ask(service.base, { path })).status, 200, path)
+  }
+})
+
+test('the pages ask for an invitation, and with SIGN_UP=open they do not', async () => {
+  const open = await startService(publicUrl, service, { env: { ...smtp, SIGN_UP: 'open' } })
+  try {
+    for (const [path, invited] of [
+      ['/sign-in', /to invite you/],
+      ['/sign-in/sent', /If the address was invited/],
+    ] as const) {
+      assert.match(String((await ask(service.base, { path })).body), invited)
+      assert.doesNotMatch(String((await ask(open.base, { path })).body), /invite/)
+    }
+  } finally {
+    await open.stop()
   }
 })
 

@@ -12,28 +12,21 @@ import {
   sessionDigest,
   sessionValueOf,
 } from '../accounts/session-cookie.ts'
-import {
-  deleteOwnSession,
-  deleteSessionByDigest,
-  deleteSessionsOf,
-  findOwnSessions,
-} from '../accounts/session-store.ts'
-import { type SessionRules, sessionTimes } from '../accounts/sessions.ts'
+import { deleteSessionByDigest, deleteSessionsOf } from '../accounts/session-store.ts'
+import type { SessionRules } from '../accounts/sessions.ts'
 import { confirmLink, readLink, requestLink } from '../accounts/sign-in.ts'
-import { findSignedIn } from '../accounts/store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
-import type { Caller } from '../platform/http/callers.ts'
 import { formType, type RateLimits } from '../platform/http/contract.ts'
 import { type Answer, type Endpoint, endpoint, type Visitor } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
-import { type Page, pageAnswer, redirect, renderPage } from './layout.ts'
+import { type Page, pageAnswer, redirect } from './layout.ts'
+import { startRefusalPage } from './refusal-page.ts'
 import {
   confirmView,
   linkSentView,
   mailOffView,
-  refusedView,
-  signedInView,
+  type SignInForm,
   signInView,
   unusableLinkView,
 } from './sign-in-views.ts'
@@ -45,6 +38,8 @@ export interface SignInOptions {
   rules: SessionRules
   /** False: operators print links instead. */
   sendsMail: boolean
+  /** Whether an unknown address gets an account of its own. */
+  isSignUpOpen: boolean
 }
 
 /** Requests of one network address to one page. */
@@ -52,19 +47,21 @@ const viewLimits: RateLimits = { perMinute: 120, perDay: 20_000 }
 /** Keeps a flood away from the database, which holds the exact limits of the hour. */
 const requestLimits: RateLimits = { perMinute: 20, perDay: 480 }
 
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const secondsPerDay = 86_400
+/** The page after sign-in, if the user requested no other. */
+const startPath = '/dashboard'
 
 type Fields = Readonly<Record<string, string>>
 
 export function signInEndpoints(options: SignInOptions): Endpoint[] {
-  const { db, clock, publicUrl, rules, sendsMail } = options
+  const { db, clock, publicUrl, rules, sendsMail, isSignUpOpen } = options
   const host = new URL(publicUrl).host
   const cookieName = sessionCookieName(publicUrl)
   const show = (view: Omit<Page, 'host'>, status = 200) => pageAnswer({ ...view, host }, status)
+  const showForm = (form: Omit<SignInForm, 'isSignUpOpen'>, status?: number) =>
+    show(signInView({ ...form, isSignUpOpen }), status)
   const valueOf = ({ cookies }: Visitor) => sessionValueOf(cookies, cookieName)
-  const refusalPage: Endpoint['refusalPage'] = (refusal) =>
-    renderPage({ ...refusedView(refusal), host })
+  const refusalPage = startRefusalPage(host)
   const common = { area: 'pages', priority: 'search', responses: {}, refusalPage } as const
   const view = { ...common, method: 'GET', policy: { kind: 'page', limits: viewLimits } } as const
   const form = {
@@ -84,12 +81,12 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
       ...view,
       operationId: 'signInPage',
       path: '/sign-in',
-      summary: 'Sign in, or list your own sessions',
+      summary: 'Sign in',
       queryParameters: Type.Object({ next: Type.Optional(Type.String()) }),
       async answer({ query, caller }) {
         const next = ownPath(query.next)
-        if (caller.kind === 'session') return next === null ? signedIn(caller) : redirect(next)
-        return show(sendsMail ? signInView({ email: '', next, error: null }) : mailOffView())
+        if (caller.kind === 'session') return redirect(next ?? startPath)
+        return sendsMail ? showForm({ email: '', next, error: null }) : show(mailOffView())
       },
     }),
     endpoint({
@@ -105,7 +102,7 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
         const email = parseEmail(typed)
         if (email === null) {
           const error = 'This is not a mail address. Enter one such as ada@example.com.'
-          return show(signInView({ email: typed.slice(0, 254), next, error }), 400)
+          return showForm({ email: typed.slice(0, 254), next, error }, 400)
         }
         const request = { email, next, visitor: visitorOf(visitor) }
         const requested = await requestLink(db, request, clock())
@@ -119,7 +116,7 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
       operationId: 'signInSentPage',
       path: '/sign-in/sent',
       summary: 'A sign-in link was requested',
-      answer: () => show(linkSentView()),
+      answer: () => show(linkSentView(isSignUpOpen)),
     }),
     endpoint({
       ...view,
@@ -146,21 +143,17 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
         if (signedIn === null) return show(unusableLinkView(), 410)
         const { session, next } = signedIn
         const cookie = sessionCookie(publicUrl, session.value, rules.days * secondsPerDay)
-        return redirect(next ?? '/sign-in', { 'Set-Cookie': cookie })
+        return redirect(next ?? startPath, { 'Set-Cookie': cookie })
       },
     }),
     endpoint({
       ...form,
       operationId: 'signOut',
       path: '/sign-out',
-      summary: 'Sign out here, of one other session, or everywhere',
+      summary: 'Sign out here, or everywhere',
       policy: { kind: 'page', limits: viewLimits },
       async answer({ body, caller, visitor }) {
-        const { session: id, everywhere } = body as Fields
-        if (caller.kind === 'session' && id !== undefined) {
-          if (uuidForm.test(id)) await deleteOwnSession(db, { id, userId: caller.userId })
-          return redirect('/sign-in')
-        }
+        const { everywhere } = body as Fields
         if (caller.kind === 'session' && everywhere === 'yes')
           await deleteSessionsOf(db, caller.userId)
         const value = valueOf(visitorOf(visitor))
@@ -169,21 +162,6 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
       },
     }),
   ]
-
-  async function signedIn({
-    userId,
-    accountId,
-    sessionId: currentId,
-  }: Extract<Caller, { kind: 'session' }>): Promise<Answer> {
-    const now = clock()
-    const [user, sessions] = await Promise.all([
-      findSignedIn(db, { userId, accountId }),
-      findOwnSessions(db, userId, sessionTimes(rules, now)),
-    ])
-    // The user was erased after the session was looked up.
-    if (user === undefined) return redirect('/sign-in')
-    return show(signedInView({ ...user, currentId, sessions, now }))
-  }
 }
 
 function limited(retryAfterSeconds: number): Answer {

@@ -1,11 +1,11 @@
-/** All that this room keeps of one person, to give it out and to erase it. */
+/** SQL that exports and erases the webhook events of one worker. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { EventType } from './events/event-types.ts'
 
 export interface EventRecord {
   type: EventType
   createdAt: Date
-  /** The envelope: JSON text. */
+  /** The envelope as JSON text. */
   body: string
   withheldAt: Date | null
 }
@@ -17,8 +17,8 @@ export function findEventRecords(db: Queryable, workerId: string): Promise<Event
 }
 
 /**
- * Deletes the worker's events, with their deliveries and attempts, but for those of consent: that it was withdrawn is still to be told, and
- * they say nothing else.
+ * Deletes the worker's events with their deliveries and attempts. Events of consent stay: receivers
+ * must still learn of a withdrawal, and these events contain nothing else.
  */
 export async function eraseEvents(tx: Tx, workerId: string): Promise<number> {
   return tx.run(sql`

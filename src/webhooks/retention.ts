@@ -1,15 +1,18 @@
-/** What is forgotten a month after it ended: deliveries with their attempts, events that nothing refers to any more, disabled endpoints. */
+/**
+ * Deletes rows a month after their end: deliveries with their attempts, events without a delivery,
+ * and disabled endpoints. Pending deliveries and undispatched events stay.
+ */
 import type { Db } from '../platform/db/db.ts'
 import { deleteFinishedDeliveries } from './delivery/delivery-store.ts'
 import { deleteDisabledEndpoints } from './endpoints/store.ts'
 import { deleteOldEvents } from './events/store.ts'
 
-const keptMs = 30 * 86_400_000
+const retentionMs = 30 * 86_400_000
 const batch = 1_000
 
-/** What still waits is never deleted. In batches: each is short, and whatever ends it loses nothing. */
-export async function forgetOldDeliveries(db: Db, now: Date): Promise<number> {
-  const before = new Date(now.getTime() - keptMs)
+/** Returns the number of deleted rows. Deletes in batches, so that locks are short. */
+export async function deleteOldRows(db: Db, now: Date): Promise<number> {
+  const before = new Date(now.getTime() - retentionMs)
   let count = 0
   for (const remove of [deleteFinishedDeliveries, deleteOldEvents, deleteDisabledEndpoints])
     for (let removed = batch; removed === batch; count += removed)

@@ -86,6 +86,37 @@ async function disabled(accountId: string): Promise<TestSession> {
   return session
 }
 
+/** Removes the user of a session from the account. */
+async function removed(accountId: string): Promise<TestSession> {
+  const session = await newSession(db, { accountId })
+  await db.run(sql`delete from memberships where user_id = ${session.userId}`)
+  return session
+}
+
+/** Sends the request with each kind of session that is not valid, to both nodes. */
+async function assertRejected(
+  accountId: string,
+  question: (headers: Record<string, string>) => Question,
+): Promise<void> {
+  const key = await newKey(db, { accountId })
+  const rejected = {
+    none: { 'Sec-Fetch-Site': 'same-origin' },
+    ended: (await ended(accountId)).ownOrigin,
+    expired: (await expired(accountId)).ownOrigin,
+    'of a disabled user': (await disabled(accountId)).ownOrigin,
+    'of a removed member': (await removed(accountId)).ownOrigin,
+    'a key': { ...key.headers, 'Sec-Fetch-Site': 'same-origin' },
+  }
+  const replies: unknown[] = []
+  for (const [session, headers] of Object.entries(rejected))
+    for (const { base } of nodes) {
+      const reply = await ask(base, question(headers))
+      assert.equal(errorOf(reply), '401 session_required', session)
+      replies.push(seen(reply))
+    }
+  for (const reply of replies) assert.deepEqual(reply, replies[0])
+}
+
 const operations = Object.keys(accountRequests({}, { endpointId: '' }))
 
 test('the request table covers every session route of the specification', () => {
@@ -101,25 +132,9 @@ for (const operation of operations) {
     accountRequests(headers, { endpointId })[operation] as Question
   const status = goodStatus[operation] ?? 200
 
-  test(`401 ${operation}: the server answers a missing, an ended and an expired session and that of a disabled user alike`, async () => {
+  test(`401 ${operation}: every kind of invalid session gets the same answer on both nodes`, async () => {
     const { session, endpointIds } = await lockedAccount(service, 1)
-    const { accountId } = session
-    const key = await newKey(db, { accountId })
-    const rejected = [
-      { 'Sec-Fetch-Site': 'same-origin' },
-      (await ended(accountId)).ownOrigin,
-      (await expired(accountId)).ownOrigin,
-      (await disabled(accountId)).ownOrigin,
-      { ...key.headers, 'Sec-Fetch-Site': 'same-origin' },
-    ]
-    const replies: unknown[] = []
-    for (const [i, headers] of rejected.entries())
-      for (const { base } of nodes) {
-        const reply = await ask(base, good(headers, endpointIds[0] ?? ''))
-        assert.equal(errorOf(reply), '401 session_required', `caller ${i}`)
-        replies.push(seen(reply))
-      }
-    for (const reply of replies) assert.deepEqual(reply, replies[0])
+    await assertRejected(session.accountId, (headers) => good(headers, endpointIds[0] ?? ''))
   })
 
   test(`${status} ${operation}: a member and an owner get the same answer; an API key beside the session is ignored`, async () => {
@@ -142,6 +157,19 @@ for (const operation of operations) {
     }
   })
 }
+
+for (const { operationId, method, path, body } of service.endpoints.filter(
+  ({ policy, extension }) => policy.kind === 'session' && extension,
+))
+  test(`401 ${operationId}: every kind of invalid session gets the same answer on both nodes`, async () => {
+    const { accountId, sessionId } = await newSession(db)
+    await assertRejected(accountId, (headers) => ({
+      method,
+      path: path.replaceAll(/\{\w+\}/g, sessionId),
+      headers: { 'Content-Type': 'application/json', ...headers },
+      ...(body !== undefined && { body: '{}' }),
+    }))
+  })
 
 test('the ids of another account are answered like unknown ids and change nothing', async () => {
   const { session: victim, endpointIds } = await lockedAccount(service, 1)

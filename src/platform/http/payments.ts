@@ -24,11 +24,8 @@ export interface PaidRequest {
    * change nothing.
    */
   read(payer: string): Promise<Answer>
-  /**
-   * Returns whether the caller still waits, once the answer can be sent. Pipelined requests wait
-   * for the answers before them.
-   */
-  isAwaited(): Promise<boolean>
+  /** Returns whether the caller still waits. */
+  isAwaited(): boolean
   /**
    * Called when a payment may have been sent. `failure` is the answer if the request fails or is
    * too late.

@@ -14,7 +14,7 @@ import {
 } from '../../../test/support/build/webhooks.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
-import { placeWaiting } from '../events/place.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
 import { type AttemptEnd, acknowledgeBatch } from './acknowledge.ts'
 import { type ClaimedDelivery, reapLeases } from './leasing-store.ts'
 import { outcomeOf } from './outcome.ts'
@@ -29,7 +29,7 @@ beforeEach(() => forgetWebhooks(db))
 async function underWay(count: number) {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await happen(db, 'score.updated', { count })
-  await placeWaiting(db)
+  await fanOutEvents(db)
   return { id, deliveries: await lease(db, id, { count }) }
 }
 

@@ -24,8 +24,8 @@ import { UnavailableError } from '../../platform/http/errors.ts'
 import { openLog } from '../../platform/observability/log.ts'
 import { enableEndpoint, pauseEndpoint } from '../endpoints/enable.ts'
 import { eventTypes } from '../events/event-types.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
 import { publishEvents } from '../events/outbox.ts'
-import { placeWaiting } from '../events/place.ts'
 import { findAttempts } from './delivery-store.ts'
 import { reapLeases } from './leasing-store.ts'
 import { retryWaitsSeconds } from './retry.ts'
@@ -259,7 +259,7 @@ test('after an endpoint is disabled no delivery of it is leased; once enabled it
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 3 })
-  await placeWaiting(db)
+  await fanOutEvents(db)
   await disable(db, id, began)
   const deliverer = delivering()
   await deliverer.deliver()
@@ -275,7 +275,7 @@ test('an endpoint that is disabled under full load soon gets nothing', async () 
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 3_000 })
-  await placeWaiting(db)
+  await fanOutEvents(db)
   const deliverer = delivering()
   const working = deliverer.keepWorking()
   while (received.length < 50) await pause(2)
@@ -333,7 +333,7 @@ test('after a process died its leases expire, and its deliveries are sent again 
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   assert.equal((await lease(db, id)).length, 1)
   const deliverer = delivering()
   deliverer.moveBy(59)
@@ -353,7 +353,7 @@ test('a delivery that was interrupted five times is given up', async () => {
   const { url } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   for (let i = 1; i <= 5; i++) {
     const now = new Date(began.getTime() + i * 100_000)
     assert.equal((await lease(db, id, { now })).length, 1)
@@ -367,7 +367,7 @@ test('a process whose lease has expired acknowledges nothing: the present holder
   const { url } = await receiver((response) => held.push(response))
   await createEndpoint(db, url)
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   const first = delivering()
   await first.pass()
   while (held.length < 1) await pause(2)
@@ -417,7 +417,7 @@ test('failing endpoints together use at most a quarter of the slots, over any nu
   for (let i = 0; i < 3; i++) await createEndpoint(db, url)
   await db.run(sql`update webhook_endpoints set consecutive_failures = 3`)
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   const deliverer = delivering({ slotsMax: 8 })
   assert.equal(await deliverer.pass(), 2)
   assert.equal(await deliverer.pass(), 0)
@@ -438,7 +438,7 @@ test('the backlog of one endpoint and a slow endpoint delay no other endpoint', 
   await createEndpoint(db, quick.url, { types: ['dispute.opened'] })
   await happen(db, 'score.updated', { count: 400 })
   await happen(db, 'dispute.opened', { count: 40 })
-  await placeWaiting(db)
+  await fanOutEvents(db)
   const deliverer = delivering({ slotsMax: 16, egress: { deadlines: { totalMs: 20_000 } } })
   const working = deliverer.keepWorking()
   while (quick.received.length < 40) await pause(2)
@@ -455,7 +455,7 @@ test('two deliverers send each delivery once', async () => {
   for (let i = 0; i < 5; i++) await createEndpoint(db, url)
   await happen(db, 'score.updated', { count: 100 })
   const deliverers = [delivering(), delivering()]
-  await Promise.all(deliverers.map(() => placeWaiting(db)))
+  await Promise.all(deliverers.map(() => fanOutEvents(db)))
   const { signal } = new AbortController()
   // Either may find nothing for a moment, because the other has leased everything that fits.
   for (let rounds = 0; rounds < 200 && received.length < 500; rounds++)

@@ -4,7 +4,7 @@ import type { DeliveryCounts } from './delivery-store.ts'
 import type { Outcome } from './outcome.ts'
 
 export interface DeliveryMeter {
-  placed(type: string): void
+  dispatched(type: string): void
   attempted(outcome: Outcome, seconds: number): void
   /** Records the time from an event to its first attempt. */
   lagged(seconds: number): void
@@ -62,7 +62,7 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
   })
   const watch = watchCounts(metrics)
   return {
-    placed: events,
+    dispatched: events,
     attempted(outcome, tookSeconds) {
       const { responseStatus, errorCode } = outcome
       const codeClass = responseStatus === null ? 'none' : `${Math.floor(responseStatus / 100)}xx`
@@ -94,7 +94,7 @@ function watchCounts(metrics: Metrics): Pick<DeliveryMeter, 'surveyed' | 'watch'
   metrics.gauge(
     'webhook_outbox_undispatched',
     'Events that wait for their deliveries.',
-    () => counts?.unplaced ?? 0,
+    () => counts?.undispatched ?? 0,
   )
   metrics.gauges({ name: 'webhook_endpoints', help: 'Endpoints.', labels: ['state'] }, () => {
     const { active = 0, failing = 0, paused = 0, disabled = 0 } = counts ?? {}

@@ -31,7 +31,7 @@ export interface DeliveryCounts {
   pending: number
   /** Due time of the delivery that waits longest, or null if none is due. */
   oldestDueAt: Date | null
-  unplaced: number
+  undispatched: number
   active: number
   failing: number
   paused: number
@@ -45,7 +45,7 @@ export async function countDeliveries(db: Queryable, now: Date): Promise<Deliver
       (select min(due_at) from webhook_deliveries where status = 'pending' and due_at <= ${now})
         as "oldestDueAt",
       (select count(*)::int from webhook_events where position is null and withheld_at is null)
-        as unplaced,
+        as undispatched,
       count(*) filter (where disabled_at is null)::int as active,
       count(*) filter (where disabled_at is null and consecutive_failures >= 3)::int as failing,
       count(*) filter (where disabled_at is null and paused_at is not null)::int as paused,

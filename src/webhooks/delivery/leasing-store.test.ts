@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/build/webhooks.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
-import { placeWaiting } from '../events/place.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
 import { findDueEndpoints, reapLeases } from './leasing-store.ts'
 
 const database = await testDatabase()
@@ -26,7 +26,7 @@ async function dueEndpoints(count: number): Promise<string[]> {
     Array.from({ length: count }, () => createEndpoint(db, 'https://hooks.example/')),
   )
   await happen(db, 'score.updated', { count: 2 })
-  await placeWaiting(db)
+  await fanOutEvents(db)
   return made.map(({ id }) => id).sort()
 }
 
@@ -113,7 +113,7 @@ test('the next due time is the earliest of all endpoints that are not due now, o
 test('an expired lease is ended once by any number of concurrent processes', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   await lease(db, id)
   const at = new Date(began.getTime() + 60_001)
   await db.transaction(async (tx) => {

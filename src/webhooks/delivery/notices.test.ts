@@ -14,7 +14,7 @@ import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
 import { openLog } from '../../platform/observability/log.ts'
 import { createMetrics } from '../../platform/observability/metrics.ts'
-import { tendEndpoints } from '../endpoints/tend-endpoints.ts'
+import { checkFailingEndpoints } from '../endpoints/check-failing.ts'
 import { type GaveUp, type Notices, openNotices } from './notices.ts'
 
 const database = await testDatabase()
@@ -77,7 +77,7 @@ test('an endpoint without a success for one, three and five days gives one notic
   await happen(db, 'score.updated', { count: 3 })
   for (let hour = 0; hour < 121; hour++) {
     await deliverer.deliver()
-    await Promise.all([1, 2, 3].map(() => tendEndpoints(db, notices, deliverer.now())))
+    await Promise.all([1, 2, 3].map(() => checkFailingEndpoints(db, notices, deliverer.now())))
     deliverer.moveBy(3_600)
   }
   const fails = { level: 'warn', msg: 'a webhook endpoint fails', endpointId: id }
@@ -120,7 +120,7 @@ test('if a notice cannot be recorded, the endpoint stays active and no notice is
     await deliverer.deliver()
     deliverer.moveBy(3_600)
   }
-  await assert.rejects(tendEndpoints(db, notices, deliverer.now()), /no audit log/)
+  await assert.rejects(checkFailingEndpoints(db, notices, deliverer.now()), /no audit log/)
   assert.equal(await isActive(id), true)
   assert.deepEqual(told(), [])
 })

@@ -13,7 +13,7 @@ import {
 } from '../../../test/support/build/webhooks.ts'
 import fc from '../../../test/support/oracle/fc.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
-import { placeWaiting } from '../events/place.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
 import { giveBackToRates, setLimits, takeFromRates } from './rate-store.ts'
 
 const database = await testDatabase()
@@ -117,7 +117,7 @@ test('concurrent processes take no more than the bucket holds, at any rate and t
 test('two processes together keep one rate', async () => {
   const { received } = await endpointOf(20)
   await happen(db, 'score.updated', { count: 40 })
-  await placeWaiting(db)
+  await fanOutEvents(db)
   const deliverers = [startDelivering(db), startDelivering(db)]
   for (let tick = 0; tick < 10; tick++) {
     await Promise.all(deliverers.map((deliverer) => deliverer.deliver()))

@@ -20,7 +20,7 @@ import { sql } from '../../platform/db/db.ts'
 import { disableEndpoint } from '../endpoints/disable.ts'
 import { enableEndpoint } from '../endpoints/enable.ts'
 import { eventTypes } from '../events/event-types.ts'
-import { placeWaiting } from '../events/place.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
 import { findAttempts } from './delivery-store.ts'
 import { queueTestEvent, replaySince, resendEvent } from './resend.ts'
 
@@ -119,14 +119,14 @@ test('a replay sends every missed event since the given time, each once', async 
 test('a delivery in flight is not replayed beside it', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   await lease(db, id)
   assert.deepEqual(await replay(id), { outcome: 'queued', count: 0, more: false })
 })
 
 test('an event that may no longer be sent is neither resent nor replayed', async () => {
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   const [event] = await db.rows<{ id: string }>(sql`
     update webhook_events set withheld_at = ${began} returning id`)

@@ -1,8 +1,8 @@
 /**
- * Creates an endpoint, once for each Idempotency-Key (decisions D39 to D41). Writes webhook_endpoints and webhook_secrets. Creations of
- * one user take turns, so that a twin finds what the first has made and nobody passes the maximum together; a crash leaves nothing.
+ * Creates an endpoint, once for each Idempotency-Key (decisions D39 to D41). Writes
+ * webhook_endpoints and webhook_secrets in one transaction. Creations of one user take turns, so a
+ * duplicate finds the endpoint of the first, and parallel creations cannot exceed the maximum.
  */
-
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Db, Queryable, Tx } from '../../platform/db/db.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
@@ -15,20 +15,20 @@ import {
   findEndpoints,
   findKeyedCreation,
   insertEndpoint,
-  lockCreating,
+  lockCreation,
 } from './store.ts'
 
-export interface CreationWish {
+export interface CreationInput {
   userId: string
   request: EndpointRequest
-  /** Null: each call makes one. */
+  /** If null, each call creates an endpoint. */
   idempotencyKey: string | null
   now: Date
 }
 
 export interface CreationRules {
   ring: Keyring
-  /** Active endpoints that one user may have. */
+  /** Maximum of active endpoints of one user. */
   activeMax: number
 }
 
@@ -37,36 +37,39 @@ export type Creation =
   | { outcome: 'other_content' }
   | { outcome: 'at_maximum' }
 
-/** A replay answers as the creation did, also at the maximum and with an endpoint that was disabled since. */
+/**
+ * Creates the endpoint, or replays the creation that used the same Idempotency-Key. A replay returns
+ * the same endpoint and secret, also at the maximum and if the endpoint is disabled by now.
+ */
 export async function createOrReplayEndpoint(
   db: Db,
   rules: CreationRules,
-  wish: CreationWish,
+  input: CreationInput,
 ): Promise<Creation> {
-  // Without the lock: repeats of what is there wait for nobody.
-  const replay = await replayed(db, rules, wish)
+  // A repeat of a committed creation needs no lock.
+  const replay = await findReplay(db, rules, input)
   if (replay !== null) return replay
-  return db.transaction((tx) => createEndpoint(tx, rules, wish))
+  return db.transaction((tx) => createEndpoint(tx, rules, input))
 }
 
-/** For a caller that has a transaction. */
+/** The same in the caller's transaction. */
 export async function createEndpoint(
   tx: Tx,
   rules: CreationRules,
-  wish: CreationWish,
+  input: CreationInput,
 ): Promise<Creation> {
-  await lockCreating(tx, wish.userId)
-  const replay = await replayed(tx, rules, wish)
+  await lockCreation(tx, input.userId)
+  const replay = await findReplay(tx, rules, input)
   if (replay !== null) return replay
-  if ((await countActiveEndpoints(tx, wish.userId)) >= rules.activeMax)
+  if ((await countActiveEndpoints(tx, input.userId)) >= rules.activeMax)
     return { outcome: 'at_maximum' }
-  return created(tx, rules, wish)
+  return insertNew(tx, rules, input)
 }
 
-async function replayed(
+async function findReplay(
   db: Queryable,
   { ring }: CreationRules,
-  { userId, request, idempotencyKey, now }: CreationWish,
+  { userId, request, idempotencyKey, now }: CreationInput,
 ): Promise<Creation | null> {
   if (idempotencyKey === null) return null
   const before = await findKeyedCreation(db, { userId, idempotencyKey })
@@ -79,10 +82,10 @@ async function replayed(
   return { outcome: 'replayed', endpoint, signingSecret }
 }
 
-async function created(
+async function insertNew(
   tx: Tx,
   { ring }: CreationRules,
-  { userId, request, idempotencyKey, now }: CreationWish,
+  { userId, request, idempotencyKey, now }: CreationInput,
 ): Promise<Creation> {
   const signingSecret = newSecret()
   const id = uuidV7(now)

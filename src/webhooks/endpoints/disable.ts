@@ -1,4 +1,4 @@
-/** Disables an endpoint: it stays, nothing is sent to it any more. Writes webhook_endpoints and webhook_deliveries. */
+/** Disables an endpoint. Writes webhook_endpoints and webhook_deliveries. */
 import type { Tx } from '../../platform/db/db.ts'
 import { cancelDeliveries } from '../delivery/delivery-store.ts'
 import {
@@ -9,19 +9,20 @@ import {
 } from '../delivery/endpoint-store.ts'
 import { type EndpointRow, findEndpoints } from './store.ts'
 
-export interface Disabling extends EndpointOf {
+export interface DisableInput extends EndpointOf {
   reason: DisabledReason
   now: Date
 }
 
 /**
- * The endpoint as it is then, and whether this call disabled it: one that was disabled before stays as it was (decision D42). Null where
- * there is none, or it is somebody else's. What was waiting for it is cancelled in the same transaction. After the commit
- * `untilNothingStarts` says from when on nothing is sent.
+ * Disables an endpoint and cancels its pending deliveries in the same transaction. Returns the
+ * endpoint, and whether this call disabled it: an endpoint that was disabled before stays unchanged
+ * (decision D42). Returns null if the owner has no such endpoint. After the commit, call
+ * `untilNothingStarts`: once it resolves, no delivery starts.
  */
 export async function disableEndpoint(
   tx: Tx,
-  { endpointId, owner, reason, now }: Disabling,
+  { endpointId, owner, reason, now }: DisableInput,
 ): Promise<{ endpoint: EndpointRow; changed: boolean } | null> {
   if ((await lockEndpoint(tx, { endpointId, owner })) === undefined) return null
   const disabled = await setDisabled(tx, [endpointId], { reason, at: now })

@@ -1,4 +1,4 @@
-/** Whether an endpoint receives: enabled again after it was disabled, paused and resumed. */
+/** Enables, pauses and resumes an endpoint. Writes webhook_endpoints. */
 import type { Tx } from '../../platform/db/db.ts'
 import {
   type EndpointState,
@@ -6,25 +6,28 @@ import {
   setEnabled,
   setPaused,
 } from '../delivery/endpoint-store.ts'
-import { countActiveEndpoints, lockCreating } from './store.ts'
+import { countActiveEndpoints, lockCreation } from './store.ts'
 
-export type Enabled = 'enabled' | 'active already' | 'no such endpoint' | 'at maximum'
+export type EnableOutcome = 'enabled' | 'active already' | 'no such endpoint' | 'at maximum'
 
-/** Active again, from the next event on; what it missed is sent by `replaySince`. No way around the maximum of its user (decision D39). */
+/**
+ * Enables a disabled endpoint from the next event on; `replaySince` sends the events that it missed.
+ * The maximum of its user still applies (decision D39).
+ */
 export async function enableEndpoint(
   tx: Tx,
   { endpointId, activeMax, at }: { endpointId: string; activeMax: number; at: Date },
-): Promise<Enabled> {
+): Promise<EnableOutcome> {
   const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return 'no such endpoint'
   if (endpoint.disabledAt === null) return 'active already'
-  await lockCreating(tx, endpoint.userId)
+  await lockCreation(tx, endpoint.userId)
   if ((await countActiveEndpoints(tx, endpoint.userId)) >= activeMax) return 'at maximum'
   await setEnabled(tx, endpointId, at)
   return 'enabled'
 }
 
-/** Holds deliveries back (`at`), or lets them go (null). Returns the endpoint as it was before. */
+/** Pauses deliveries since `at`, or resumes them if `at` is null. Returns the previous state. */
 export async function pauseEndpoint(
   tx: Tx,
   id: string,

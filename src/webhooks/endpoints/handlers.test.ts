@@ -1,4 +1,4 @@
-/** The routes over HTTP, on a real database. */
+/** The endpoints over HTTP, on a real database. */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -15,7 +15,7 @@ import { startKeyed, uuidOf } from '../../../test/support/start/keyed.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { sql } from '../../platform/db/db.ts'
 import { strangerRules } from '../../platform/egress/rules.ts'
-import { placeWaiting } from '../events/place.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
 import { webhookContract } from './contract.ts'
 import { webhookHandlers } from './handlers.ts'
 import { webhookEndpointChanged, webhookEndpointCreated, webhookEndpointList } from './schema.ts'
@@ -28,7 +28,7 @@ const options = {
   db,
   clock: systemClock,
   ring: new Map([['k1', randomBytes(32)]]),
-  // As with WEBHOOK_ALLOW_HTTP=true and port 80 open: the API must refuse http all the same.
+  // As with WEBHOOK_ALLOW_HTTP=true and port 80 open: the API still rejects http.
   rules: strangerRules({ allowHttp: true, ports: [80, 443] }),
   activeMax: 20,
   onSecretShown: (endpointId: string) => shown.push(endpointId),
@@ -58,7 +58,7 @@ async function create(account: string, changes: object = {}, idempotencyKey = ra
   })
 }
 
-test('400: the API takes no http URL and no special-use name, whatever the operator allows on the command line', async () => {
+test('400: the API rejects http URLs and special-use names, also if the operator may use them', async () => {
   for (const url of [
     'http://hooks.example.com/in',
     'HTTP://hooks.example.com/in',
@@ -90,7 +90,7 @@ const list = async (account: string) => {
 const remove = (account: string, id: string) =>
   edge.call(account, { method: 'DELETE', path: `${endpointsPath}/${id}` })
 
-test('201: an endpoint with its secret, shown here alone and never stored on the way', async () => {
+test('201: the creation returns the secret, and no cache may store the answer', async () => {
   const reply = await create('ada')
   assert.equal(reply.status, 201)
   assert.equal(reply.headers['cache-control'], 'private, no-store')
@@ -104,7 +104,7 @@ test('201: an endpoint with its secret, shown here alone and never stored on the
   assert.ok(!edge.logged().includes(signingSecret))
 })
 
-test('201: reordered members, events and white space under the same key replay endpoint and secret', async () => {
+test('201: the same Idempotency-Key replays the creation, also with reordered members and events', async () => {
   const idempotencyKey = randomUUID()
   const first = await create('replays', {}, idempotencyKey)
   const { url, events, description } = body
@@ -126,7 +126,7 @@ test('201: reordered members, events and white space under the same key replay e
   assert.equal((await list('replays')).length, 1)
 })
 
-test('50 parallel identical creations: 50 × 201, one endpoint and one secret', async () => {
+test('201: 50 parallel identical creations make one endpoint with one secret', async () => {
   const idempotencyKey = randomUUID()
   const replies = await Promise.all(
     Array.from({ length: 50 }, () => create('parallel', {}, idempotencyKey)),
@@ -139,7 +139,7 @@ test('50 parallel identical creations: 50 × 201, one endpoint and one secret', 
   assert.equal((await list('parallel')).length, 1)
 })
 
-test('409: the key was used for other content, and nothing is made', async () => {
+test('409: an Idempotency-Key that was used for other content is rejected', async () => {
   const idempotencyKey = randomUUID()
   await create('other', {}, idempotencyKey)
   const reply = await create('other', { description: 'Other' }, idempotencyKey)
@@ -148,7 +148,7 @@ test('409: the key was used for other content, and nothing is made', async () =>
   assert.equal((await list('other')).length, 1)
 })
 
-test('409: at the maximum; a replay is still answered with 201, and a refused key is free', async () => {
+test('409: a creation at the maximum is rejected without using its key; a replay still gets 201', async () => {
   const first = randomUUID()
   await create('many', {}, first)
   for (let i = 1; i < 20; i++) await create('many')
@@ -163,7 +163,7 @@ test('409: at the maximum; a replay is still answered with 201, and a refused ke
   assert.equal((await create('many', { description: 'Other' }, key)).status, 201)
 })
 
-test('400: fields that are not valid are named, and use no key', async () => {
+test('400: an invalid field is named, and its request does not use the key', async () => {
   const idempotencyKey = randomUUID()
   for (const [changes, says] of [
     [{ url: 'https://127.0.0.1/' }, /^url must name a host/],
@@ -180,7 +180,7 @@ test('400: fields that are not valid are named, and use no key', async () => {
   assert.equal((await create('invalid', {}, idempotencyKey)).status, 201)
 })
 
-test('400: no Idempotency-Key, or one of another form', async () => {
+test('400: a missing or malformed Idempotency-Key is rejected', async () => {
   for (const headers of [
     {},
     { 'Idempotency-Key': 'x'.repeat(15) },
@@ -193,7 +193,7 @@ test('400: no Idempotency-Key, or one of another form', async () => {
   }
 })
 
-test('403: a key without webhooks:write is refused on every route, and nothing is made', async () => {
+test('403: an API key without webhooks:write is rejected on every route', async () => {
   const account = 'scoped/agent-decisions:write'
   const replies = [
     await edge.call(account, { path: endpointsPath }),
@@ -208,7 +208,7 @@ test('403: a key without webhooks:write is refused on every route, and nothing i
   assert.deepEqual(await list('scoped'), [])
 })
 
-test('200: DELETE disables once, whatever the case of the id; afterwards it is listed no more', async () => {
+test('200: DELETE disables an endpoint once, with its id in either case, and removes it from the list', async () => {
   const { endpoint } = await created('deletes')
   const first = await remove('deletes', endpoint.id.toUpperCase())
   assert.equal(first.status, 200)
@@ -227,7 +227,7 @@ test('200: DELETE disables once, whatever the case of the id; afterwards it is l
   assert.deepEqual(second.json, first.json)
 })
 
-test('200: once DELETE has answered, a delivery that was leased before does not begin', async () => {
+test('200: after the answer to DELETE, a delivery that was leased before does not start', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createWebhook(db, url)
   await db.run(sql`
@@ -243,7 +243,7 @@ test('200: once DELETE has answered, a delivery that was leased before does not 
     }),
   })
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   assert.equal(await deliverer.pass(), 1)
   assert.equal((await remove('stops', id)).status, 200)
   mayBegin.resolve()
@@ -251,7 +251,7 @@ test('200: once DELETE has answered, a delivery that was leased before does not 
   assert.deepEqual(received, [])
 })
 
-test('404: somebody else’s endpoint and none at all give the same bytes, and stay as they are', async () => {
+test('404: an endpoint of another account gets the same bytes as an unknown one', async () => {
   const { endpoint } = await created('owner')
   const foreign = await remove('stranger', endpoint.id)
   const absent = await remove('stranger', randomUUID())
@@ -262,12 +262,12 @@ test('404: somebody else’s endpoint and none at all give the same bytes, and s
   assert.equal((await list('owner')).length, 1)
 })
 
-test('400: an id that is no UUID', async () => {
+test('400: an id that is no UUID is rejected', async () => {
   for (const id of ['x', '0', `${randomUUID()}0`, randomUUID().replaceAll('-', '')])
     assert.equal((await remove('ada', id)).status, 400)
 })
 
-test('503: without a key ring nothing is created, and nothing else is refused', async () => {
+test('503: without a key ring only the creation of endpoints is rejected', async () => {
   const without = await startKeyed(webhookContract, webhookHandlers({ ...options, ring: null }))
   const call = { method: 'POST', path: endpointsPath, idempotencyKey: randomUUID(), body }
   const reply = await without.call('ringless', call)

@@ -121,8 +121,8 @@ async function create(
   const read = readEndpointRequest(sent.body, rules)
   if ('fault' in read) return refuse('invalid_field', { message: read.fault })
   const { idempotencyKey } = sent
-  const wish = { userId, request: read.request, idempotencyKey, now: clock() }
-  const creation = await createOrReplayEndpoint(db, { ring, activeMax }, wish)
+  const input = { userId, request: read.request, idempotencyKey, now: clock() }
+  const creation = await createOrReplayEndpoint(db, { ring, activeMax }, input)
   if (creation.outcome === 'other_content') return refuse('idempotency_key_reused')
   if (creation.outcome === 'at_maximum') return refuse('webhook_endpoints_maximum')
   const { endpoint, signingSecret } = creation

@@ -10,10 +10,15 @@ import { type EndpointState, lockEndpoint } from '../delivery/endpoint-store.ts'
 import { findEndpointHealth } from '../delivery/history-store.ts'
 import { type Resent, resendEvent } from '../delivery/resend.ts'
 import { untilNothingStarts } from '../delivery/start-window.ts'
-import { type Creation, type CreationRules, type CreationWish, createEndpoint } from './create.ts'
+import { type Creation, type CreationInput, type CreationRules, createEndpoint } from './create.ts'
 import { disableEndpoint } from './disable.ts'
-import { type Enabled, enableEndpoint, pauseEndpoint } from './enable.ts'
-import { activateSecret, type Rotated, replaceSecret, rotateSecret } from './rotate-secret.ts'
+import { type EnableOutcome, enableEndpoint, pauseEndpoint } from './enable.ts'
+import {
+  activateSecret,
+  type RotationOutcome,
+  replaceSecret,
+  rotateSecret,
+} from './rotate-secret.ts'
 
 /** An endpoint and the account that must own it. */
 export interface OwnEndpoint {
@@ -70,7 +75,7 @@ export function enableOwn(
   context: ActionContext,
   own: OwnEndpoint,
   activeMax: number,
-): Promise<{ outcome: Enabled }> {
+): Promise<{ outcome: EnableOutcome }> {
   return audited(context, 'webhooks.enabled', async (tx, at) => {
     if ((await findOwn(tx, own)) === undefined) return unchanged(missing)
     const outcome = await enableEndpoint(tx, { endpointId: own.endpointId, activeMax, at })
@@ -85,7 +90,7 @@ export function rotateOwnSecret(
   context: ActionContext,
   own: OwnEndpoint,
   ring: Keyring,
-): Promise<Rotated> {
+): Promise<RotationOutcome> {
   return audited(context, 'webhooks.rotated', async (tx, at) => {
     if ((await findOwn(tx, own)) === undefined) return unchanged(missing)
     const rotated = await rotateSecret(tx, { endpointId: own.endpointId, ring, at })
@@ -159,10 +164,10 @@ export function resendOwn(
 export function createOwn(
   context: ActionContext,
   rules: CreationRules,
-  wish: Omit<CreationWish, 'now'>,
+  input: Omit<CreationInput, 'now'>,
 ): Promise<Creation> {
   return audited(context, 'webhooks.created', async (tx, now) => {
-    const creation = await createEndpoint(tx, rules, { ...wish, now })
+    const creation = await createEndpoint(tx, rules, { ...input, now })
     return creation.outcome === 'created'
       ? changed(creation, { subjects: [creation.endpoint.id] })
       : unchanged(creation)

@@ -1,4 +1,4 @@
-/** Creating, listing and disabling endpoints, and the sealing of their secrets, on a real database. */
+/** The creation, list and disabling of endpoints, and the encryption of their secrets. */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -8,7 +8,7 @@ import { sql } from '../../platform/db/db.ts'
 import { type EndpointOwner, findSecrets } from '../delivery/endpoint-store.ts'
 import { openSecret, secretPrefix } from '../delivery/secret.ts'
 import { signingSecrets } from '../delivery/signing-secrets.ts'
-import { type Creation, type CreationWish, createOrReplayEndpoint } from './create.ts'
+import { type Creation, type CreationInput, createOrReplayEndpoint } from './create.ts'
 import { disableEndpoint } from './disable.ts'
 import { enableEndpoint } from './enable.ts'
 import { reencryptSecrets } from './reencrypt.ts'
@@ -30,7 +30,7 @@ const request: EndpointRequest = {
   description: null,
 }
 
-function wishOf(changes: Partial<CreationWish> = {}): CreationWish {
+function inputOf(changes: Partial<CreationInput> = {}): CreationInput {
   return { userId: randomUUID(), request, idempotencyKey: randomUUID(), now, ...changes }
 }
 
@@ -39,63 +39,63 @@ function made(creation: Creation) {
   return creation
 }
 
-const create = (wish: CreationWish) => createOrReplayEndpoint(db, rules, wish)
+const create = (input: CreationInput) => createOrReplayEndpoint(db, rules, input)
 const disable = (endpointId: string, owner: EndpointOwner, at = later) =>
   db.transaction((tx) => disableEndpoint(tx, { endpointId, owner, reason: 'owner', now: at }))
 const activeOf = async (userId: string) => findEndpoints(db, await findActiveIds(db, userId), now)
 
-test('an endpoint is created with its secret, and listed for its user alone', async () => {
-  const wish = wishOf()
-  const { outcome, endpoint, signingSecret } = made(await create(wish))
+test('an endpoint is created with its secret, and listed only for its user', async () => {
+  const input = inputOf()
+  const { outcome, endpoint, signingSecret } = made(await create(input))
   assert.equal(outcome, 'created')
   assert.match(signingSecret, /^whsec_[A-Za-z0-9]{43}$/)
   assert.ok(signingSecret.startsWith(endpoint.secretPrefix))
-  assert.deepEqual(await activeOf(wish.userId), [endpoint])
+  assert.deepEqual(await activeOf(input.userId), [endpoint])
   assert.deepEqual(await activeOf(randomUUID()), [])
 })
 
-test('a repeat with the same key gives the same endpoint and secret, and makes nothing', async () => {
-  const wish = wishOf()
-  const first = made(await create(wish))
-  const again = made(await create({ ...wish, now: later }))
+test('a repeat with the same Idempotency-Key returns the same endpoint and secret', async () => {
+  const input = inputOf()
+  const first = made(await create(input))
+  const again = made(await create({ ...input, now: later }))
   assert.deepEqual(again, { ...first, outcome: 'replayed' })
-  assert.equal((await activeOf(wish.userId)).length, 1)
+  assert.equal((await activeOf(input.userId)).length, 1)
 })
 
-test('the same key with other content is told apart, and makes nothing', async () => {
-  const wish = wishOf()
-  await create(wish)
+test('the same Idempotency-Key with other content is rejected', async () => {
+  const input = inputOf()
+  await create(input)
   for (const change of [
     { url: 'https://hooks.example.com/other' },
     { eventTypes: ['score.updated' as const] },
     { description: '' },
   ]) {
-    const other = { ...wish, request: { ...request, ...change } }
+    const other = { ...input, request: { ...request, ...change } }
     assert.deepEqual(await create(other), { outcome: 'other_content' })
   }
-  assert.equal((await activeOf(wish.userId)).length, 1)
+  assert.equal((await activeOf(input.userId)).length, 1)
 })
 
-test('a key is its user’s own: another user’s is another creation', async () => {
-  const wish = wishOf()
-  const first = made(await create(wish))
-  const other = made(await create({ ...wish, userId: randomUUID() }))
+test('two users can use the same Idempotency-Key', async () => {
+  const input = inputOf()
+  const first = made(await create(input))
+  const other = made(await create({ ...input, userId: randomUUID() }))
   assert.notEqual(other.endpoint.id, first.endpoint.id)
   assert.notEqual(other.signingSecret, first.signingSecret)
 })
 
-test('without a key each call makes an endpoint', async () => {
-  const wish = wishOf({ idempotencyKey: null })
-  await create(wish)
-  await create(wish)
-  assert.equal((await activeOf(wish.userId)).length, 2)
+test('without an Idempotency-Key each call creates an endpoint', async () => {
+  const input = inputOf({ idempotencyKey: null })
+  await create(input)
+  await create(input)
+  assert.equal((await activeOf(input.userId)).length, 2)
 })
 
-test('50 parallel creations of one key: one endpoint, one secret; another content among them is refused', async () => {
-  const wish = wishOf()
-  const other = { ...wish, request: { ...request, description: 'another' } }
+test('50 parallel creations with one Idempotency-Key make one endpoint; other content among them is rejected', async () => {
+  const input = inputOf()
+  const other = { ...input, request: { ...request, description: 'another' } }
   const creations = await Promise.all(
-    Array.from({ length: 50 }, (_, i) => create(i % 10 === 9 ? other : wish)),
+    Array.from({ length: 50 }, (_, i) => create(i % 10 === 9 ? other : input)),
   )
   const kept = creations.filter((creation) => 'endpoint' in creation)
   const winner = kept[0]?.endpoint.description
@@ -103,63 +103,63 @@ test('50 parallel creations of one key: one endpoint, one secret; another conten
   assert.equal(kept.filter(({ outcome }) => outcome === 'created').length, 1)
   assert.equal(new Set(kept.map(({ endpoint }) => endpoint.id)).size, 1)
   assert.equal(new Set(kept.map(({ signingSecret }) => signingSecret)).size, 1)
-  assert.equal((await activeOf(wish.userId)).length, 1)
+  assert.equal((await activeOf(input.userId)).length, 1)
 })
 
-test('20 parallel creations at the maximum less one leave exactly the maximum; a repeat is answered there too', async () => {
+test('20 parallel creations cannot exceed the maximum, and a repeat is answered at the maximum', async () => {
   const userId = randomUUID()
-  const first = wishOf({ userId })
+  const first = inputOf({ userId })
   await create(first)
-  for (let i = 1; i < 19; i++) await create(wishOf({ userId }))
-  const creations = await Promise.all(Array.from({ length: 20 }, () => create(wishOf({ userId }))))
+  for (let i = 1; i < 19; i++) await create(inputOf({ userId }))
+  const creations = await Promise.all(Array.from({ length: 20 }, () => create(inputOf({ userId }))))
   assert.equal(creations.filter(({ outcome }) => outcome === 'created').length, 1)
   assert.equal(creations.filter(({ outcome }) => outcome === 'at_maximum').length, 19)
   assert.equal((await activeOf(userId)).length, 20)
   assert.equal((await create(first)).outcome, 'replayed')
 })
 
-test('a disabled endpoint makes room, and a refused creation has not used its key', async () => {
+test('a disabled endpoint does not count, and a rejected creation does not use its Idempotency-Key', async () => {
   const userId = randomUUID()
   const tight = { ring, activeMax: 1 }
-  const { endpoint } = made(await createOrReplayEndpoint(db, tight, wishOf({ userId })))
-  const second = wishOf({ userId })
+  const { endpoint } = made(await createOrReplayEndpoint(db, tight, inputOf({ userId })))
+  const second = inputOf({ userId })
   assert.deepEqual(await createOrReplayEndpoint(db, tight, second), { outcome: 'at_maximum' })
   await disable(endpoint.id, { userId })
   const other = { ...second, request: { ...request, description: 'changed since' } }
   assert.equal((await createOrReplayEndpoint(db, tight, other)).outcome, 'created')
 })
 
-test('disabling sets its time once; the creation’s repeat tells it, with the secret', async () => {
-  const wish = wishOf()
-  const { endpoint, signingSecret } = made(await create(wish))
+test('an endpoint is disabled once; a repeat of its creation returns it as disabled, with the secret', async () => {
+  const input = inputOf()
+  const { endpoint, signingSecret } = made(await create(input))
   const expected = {
     ...endpoint,
     disabledAt: later,
     updatedAt: later,
     disabledReason: 'owner' as const,
   }
-  assert.deepEqual(await disable(endpoint.id, { userId: wish.userId }), {
+  assert.deepEqual(await disable(endpoint.id, { userId: input.userId }), {
     endpoint: expected,
     changed: true,
   })
   const muchLater = new Date(later.getTime() + 1_000)
-  assert.deepEqual(await disable(endpoint.id, { userId: wish.userId }, muchLater), {
+  assert.deepEqual(await disable(endpoint.id, { userId: input.userId }, muchLater), {
     endpoint: expected,
     changed: false,
   })
-  assert.deepEqual(await activeOf(wish.userId), [])
-  assert.deepEqual(made(await create(wish)), {
+  assert.deepEqual(await activeOf(input.userId), [])
+  assert.deepEqual(made(await create(input)), {
     outcome: 'replayed',
     endpoint: expected,
     signingSecret,
   })
 })
 
-test('a process whose clock is behind repeats, lists and disables what another has just made', async () => {
-  const wish = wishOf({ now: later })
-  const first = made(await create(wish))
+test('a process whose clock is behind can repeat, list and disable a new endpoint', async () => {
+  const input = inputOf({ now: later })
+  const first = made(await create(input))
   const behind = new Date(later.getTime() - 20_000)
-  const again = made(await create({ ...wish, now: behind }))
+  const again = made(await create({ ...input, now: behind }))
   assert.deepEqual(
     [again.outcome, again.endpoint.id, again.signingSecret],
     ['replayed', first.endpoint.id, first.signingSecret],
@@ -172,19 +172,19 @@ test('a process whose clock is behind repeats, lists and disables what another h
   assert.equal((await findSecrets(db, [id], behind)).length, 1)
   const secrets = signingSecrets(await findSecrets(db, [id], behind), ring, behind)
   assert.equal(secrets?.current, first.signingSecret)
-  assert.equal((await disable(id, { userId: wish.userId }, behind))?.changed, true)
+  assert.equal((await disable(id, { userId: input.userId }, behind))?.changed, true)
 })
 
-test('somebody else’s endpoint is as one that is not there', async () => {
-  const wish = wishOf()
-  const { endpoint } = made(await create(wish))
+test('an endpoint of another user is treated like an unknown one', async () => {
+  const input = inputOf()
+  const { endpoint } = made(await create(input))
   assert.equal(await disable(endpoint.id, { userId: randomUUID() }), null)
-  assert.equal(await disable(randomUUID(), { userId: wish.userId }), null)
-  assert.equal((await activeOf(wish.userId)).length, 1)
+  assert.equal(await disable(randomUUID(), { userId: input.userId }), null)
+  assert.equal((await activeOf(input.userId)).length, 1)
 })
 
-test('disabling cancels what waits for the endpoint, and nothing of another', async () => {
-  const [one, other] = [made(await create(wishOf())), made(await create(wishOf()))]
+test('a disabled endpoint loses its pending deliveries, and no other endpoint does', async () => {
+  const [one, other] = [made(await create(inputOf())), made(await create(inputOf()))]
   for (const { endpoint } of [one, other])
     await db.run(sql`
       insert into webhook_deliveries
@@ -202,8 +202,8 @@ test('disabling cancels what waits for the endpoint, and nothing of another', as
   )
 })
 
-test('no secret is in the database, in any encoding; and a row’s secret opens in no other row', async () => {
-  const secrets = [made(await create(wishOf())), made(await create(wishOf()))]
+test('no secret is in the database in any encoding, and a secret can be decrypted only in its own row', async () => {
+  const secrets = [made(await create(inputOf())), made(await create(inputOf()))]
   const dump = await everythingStored(database.url)
   for (const { signingSecret, endpoint } of secrets) {
     assert.ok(dump.includes(endpoint.id), 'the dump has the endpoint')
@@ -223,9 +223,9 @@ test('no secret is in the database, in any encoding; and a row’s secret opens 
   await db.run(sql`delete from webhook_secrets where endpoint_id = ${one}`)
 })
 
-test('reencryption covers every secret under the first key; afterwards the old key can go, and the secrets are the same', async () => {
-  const wish = wishOf()
-  const { signingSecret } = made(await create(wish))
+test('reencryption covers every secret; the old key can then be removed, and secrets stay the same', async () => {
+  const input = inputOf()
+  const { signingSecret } = made(await create(input))
   const both = new Map([['k2', randomBytes(32)], ...ring])
   const reencrypt = () => db.transaction((tx) => reencryptSecrets(tx, both, 3))
   let reencrypted = 0
@@ -234,17 +234,17 @@ test('reencryption covers every secret under the first key; afterwards the old k
   assert.equal(await reencrypt(), 0)
   const [[first, key]] = [...both] as [[string, Buffer]]
   const alone = { ring: new Map([[first, key]]), activeMax: 20 }
-  assert.equal(made(await createOrReplayEndpoint(db, alone, wish)).signingSecret, signingSecret)
+  assert.equal(made(await createOrReplayEndpoint(db, alone, input)).signingSecret, signingSecret)
   const lost = new Map([['k3', randomBytes(32)]])
   await assert.rejects(
     db.transaction((tx) => reencryptSecrets(tx, lost, 3)),
     /k2 is not on the key ring/,
   )
-  assert.equal(made(await createOrReplayEndpoint(db, alone, wish)).signingSecret, signingSecret)
+  assert.equal(made(await createOrReplayEndpoint(db, alone, input)).signingSecret, signingSecret)
 })
 
-test('while a new secret is announced an endpoint is shown with the old one’s prefix, then with its own', async () => {
-  const { endpoint } = made(await create(wishOf()))
+test('an endpoint shows the prefix of the old secret until the announced one signs', async () => {
+  const { endpoint } = made(await create(inputOf()))
   const rotated = await db.transaction((tx) =>
     rotateSecret(tx, { endpointId: endpoint.id, ring, at: now }),
   )
@@ -255,8 +255,8 @@ test('while a new secret is announced an endpoint is shown with the old one’s 
   assert.equal(await shownAt(signsFrom), secretPrefix(secret))
 })
 
-test('enabled again, an endpoint has a clean slate: not paused, not parked, not failing', async () => {
-  const { endpoint } = made(await create(wishOf()))
+test('an endpoint that is enabled again is not paused, not parked and not failing', async () => {
+  const { endpoint } = made(await create(inputOf()))
   const { id } = endpoint
   const slate = async () => {
     const [row] = await db.rows<object>(sql`
@@ -274,12 +274,12 @@ test('enabled again, an endpoint has a clean slate: not paused, not parked, not 
   assert.deepEqual(await slate(), clean)
 })
 
-test('enabling is no way around the active maximum, however many are enabled at once', async () => {
+test('parallel enabling cannot exceed the maximum of active endpoints', async () => {
   const userId = randomUUID()
   const enable = (endpointId: string) =>
     db.transaction((tx) => enableEndpoint(tx, { endpointId, activeMax: 3, at: later }))
   const ids = await Promise.all(
-    Array.from({ length: 6 }, async () => made(await create(wishOf({ userId }))).endpoint.id),
+    Array.from({ length: 6 }, async () => made(await create(inputOf({ userId }))).endpoint.id),
   )
   for (const id of ids.slice(1)) await disable(id, { userId })
   const outcomes = await Promise.all(ids.slice(1).map(enable))

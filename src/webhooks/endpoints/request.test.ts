@@ -22,7 +22,7 @@ function fault(body: unknown): string {
 
 const urlOf = (length: number) => `https://hooks.example.com/${'a'.repeat(length - 26)}`
 
-test('each limit is accepted, and one more is refused', () => {
+test('a value at its limit is accepted, and one above is rejected', () => {
   assert.equal(accepted({ ...good, url: urlOf(2_048) }).url.length, 2_048)
   assert.match(fault({ ...good, url: urlOf(2_049) }), /^url must be .* 2048 characters/)
   assert.equal(accepted({ ...good, description: '😀'.repeat(120) }).description, '😀'.repeat(120))
@@ -32,12 +32,12 @@ test('each limit is accepted, and one more is refused', () => {
   assert.match(fault({ ...good, events: [...eventTypeNames, 'score.updated'] }), /^events/)
 })
 
-test('a description is any text of its length: the specification bounds nothing else, and nothing is repaired', () => {
+test('a description may be any text within its length, and is not repaired', () => {
   for (const description of ['', 'Löhne\n給与', '\u202eagain', '\u2067שלום\u2069'])
     assert.equal(accepted({ ...good, description }).description, description)
 })
 
-test('what is not in the specification is refused, and nothing is coerced', () => {
+test('an unknown or mistyped field is rejected, and no value is coerced', () => {
   for (const [body, says] of [
     [{ events: ['score.updated'] }, /^url is missing/],
     [{ url: good.url }, /^events is missing/],
@@ -56,7 +56,7 @@ test('what is not in the specification is refused, and nothing is coerced', () =
     assert.match(fault(body), says)
 })
 
-test('a URL that leads into a private network, or hides where it leads, is refused when it is given', () => {
+test('a URL of a private network, or with a disguised host, is rejected', () => {
   for (const url of [
     'http://hooks.example.com/in',
     'HTTPS://hooks.example.com/in',
@@ -82,7 +82,7 @@ test('a URL that leads into a private network, or hides where it leads, is refus
     assert.match(fault({ ...good, url }), /^url (must|is not a URL)/, url)
 })
 
-test('a URL that is no URI is refused, and none is made of it: what is kept is what the contract promises', () => {
+test('a URL that is no URI is rejected and not repaired', () => {
   assert.match(fault({ ...good, url: 'https://hooks.example.com/{id}|x' }), /^url must be a URI/)
   assert.match(fault({ ...good, url: 'https://hooks.example.com/é' }), /^url must be a URI/)
   assert.equal(
@@ -91,7 +91,7 @@ test('a URL that is no URI is refused, and none is made of it: what is kept is w
   )
 })
 
-test('requests that ask for the same have one fingerprint, whatever the order of their parts', () => {
+test('equivalent requests have one fingerprint, in any order of members and events', () => {
   const print = (body: object) => requestFingerprint(accepted(body)).toString('hex')
   const body = { ...good, description: 'Payroll' }
   fc.assert(
@@ -99,9 +99,9 @@ test('requests that ask for the same have one fingerprint, whatever the order of
       fc.shuffledSubarray([...eventTypeNames], { minLength: 1 }),
       fc.shuffledSubarray(['url', 'events', 'description'], { minLength: 3 }),
       (events, order) => {
-        const asked: Record<string, unknown> = { ...body, events }
-        const shuffled = Object.fromEntries(order.map((name) => [name, asked[name]]))
-        assert.equal(print(shuffled), print({ ...asked, events: [...events].sort() }))
+        const sent: Record<string, unknown> = { ...body, events }
+        const shuffled = Object.fromEntries(order.map((name) => [name, sent[name]]))
+        assert.equal(print(shuffled), print({ ...sent, events: [...events].sort() }))
       },
     ),
   )

@@ -1,4 +1,4 @@
-/** Pure: a request to create an endpoint: checked, brought to its one form, and told apart from others by a fingerprint (decision D40). */
+/** Pure: checks and normalises a request to create an endpoint (decision D40). */
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { sha256 } from '../../platform/crypto/bytes.ts'
@@ -9,7 +9,7 @@ import { eventTypeNames } from '../events/event-types.ts'
 import { closed } from '../events/fields.ts'
 import { createRequest, type EndpointRequest, urlForm, urlLengthMax } from './schema.ts'
 
-/** The contract's, but for the form of the URL: that is for the rules of this deployment to say. */
+/** The shape of the contract, except for the URL, which the rules of the deployment check. */
 const request = Type.Object(
   {
     ...createRequest.properties,
@@ -21,8 +21,8 @@ const shape = Compile(request)
 const uri = Compile(Type.String({ format: 'uri', maxLength: urlLengthMax }))
 
 /**
- * The request, or what is wrong with the body in words for whoever sent it. Callers never get an http URL (spec §2.2), whatever `rules`
- * allow for deliveries; `allowHttp` is for the operator's own endpoints.
+ * Returns the request, or its fault in words for the caller. Callers may not use an http URL, even
+ * if `rules` allow http for deliveries; `allowHttp` is for endpoints of the operator.
  */
 export function readEndpointRequest(
   body: unknown,
@@ -35,14 +35,14 @@ export function readEndpointRequest(
   const vetted = vetUrl(url, { ...rules, allowHttp })
   if ('fault' in vetted) return { fault: `url ${vetted.fault}.` }
   const { href } = vetted.url
-  // The one form may be longer. What is none is not made one (decision D8).
+  // The normalised URL may be longer. A text that is no URI is not repaired (decision D8).
   if (!uri.Check(url) || !uri.Check(href))
     return { fault: `url must be a URI of at most ${urlLengthMax} characters.` }
   const eventTypes = eventTypeNames.filter((name) => events.includes(name))
   return { request: { url: href, eventTypes, description: description ?? null } }
 }
 
-/** Equal for requests that ask for the same, whatever their order and white space. 32 bytes. */
+/** Returns 32 bytes that are equal for equivalent requests. Order and white space do not matter. */
 export function requestFingerprint({ url, eventTypes, description }: EndpointRequest): Buffer {
   return sha256(canonicalJson({ url, events: [...eventTypes].sort(), description }))
 }

@@ -1,4 +1,4 @@
-/** A new secret without a gap: what signs in each part of a rotation. */
+/** The secrets that sign in each phase of a rotation, and after a replacement. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
@@ -20,7 +20,7 @@ import type { Received } from '../../../test/support/start/receiver.ts'
 import { sql } from '../../platform/db/db.ts'
 import { lockEndpoint } from '../delivery/endpoint-store.ts'
 import { secretPrefix } from '../delivery/secret.ts'
-import { placeWaiting } from '../events/place.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
 import { activateSecret, replaceSecret, rotateSecret } from './rotate-secret.ts'
 import { findEndpoints } from './store.ts'
 
@@ -29,7 +29,7 @@ const { db } = database
 after(() => database.drop())
 beforeEach(() => forgetWebhooks(db))
 
-test('a rotation: announced beside the old secret, then the other way round, then alone; always one v1', async () => {
+test('a rotated secret signs the additional header, then the main header, then alone', async () => {
   const { url, received } = await receiver(ok)
   const { id, secret: old } = await createEndpoint(db, url)
   const deliverer = startDelivering(db)
@@ -52,10 +52,10 @@ test('a rotation: announced beside the old secret, then the other way round, the
   assert.ok(verifies(announced, next, 'service-webhook-signature-next'))
   assert.equal(String(announced.headers['webhook-signature']).split(' ').length, 2)
   deliverer.moveBy(86_400)
-  const promoted = await send()
-  assert.ok(verifies(promoted, next))
-  assert.ok(verifies(promoted, old, 'service-webhook-signature-previous'))
-  assert.equal(promoted.headers['service-webhook-signature-next'], undefined)
+  const activated = await send()
+  assert.ok(verifies(activated, next))
+  assert.ok(verifies(activated, old, 'service-webhook-signature-previous'))
+  assert.equal(activated.headers['service-webhook-signature-next'], undefined)
   deliverer.moveBy(86_400)
   const alone = await send()
   assert.ok(verifies(alone, next))
@@ -63,7 +63,7 @@ test('a rotation: announced beside the old secret, then the other way round, the
   assert.equal(String(alone.headers['webhook-signature']).split(' ').length, 1)
 })
 
-test('an announced secret is promoted on request', async () => {
+test('an announced secret can be activated early', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   const deliverer = startDelivering(db)
@@ -71,15 +71,15 @@ test('an announced secret is promoted on request', async () => {
     rotateSecret(tx, { endpointId: id, ring: testRing, at: deliverer.now() }),
   )
   assert.ok(rotated.outcome === 'rotated')
-  const promote = () => db.transaction((tx) => activateSecret(tx, id, deliverer.now()))
-  assert.equal(await promote(), true)
-  assert.equal(await promote(), false)
+  const activate = () => db.transaction((tx) => activateSecret(tx, id, deliverer.now()))
+  assert.equal(await activate(), true)
+  assert.equal(await activate(), false)
   await happen(db)
   await deliverer.deliver()
   assert.ok(received[0] && verifies(received[0], rotated.secret))
 })
 
-test('a secret that has ended signs nothing again, whatever rotations follow', async () => {
+test('a secret that has ended never signs again, also during later rotations', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   const deliverer = startDelivering(db)
@@ -100,7 +100,7 @@ test('a secret that has ended signs nothing again, whatever rotations follow', a
 const replace = (endpointId: string) =>
   db.transaction((tx) => replaceSecret(tx, { endpointId, ring: testRing }))
 
-test('a replaced secret signs nothing any more, nor does one that was announced: also where the clock of the sender is behind', async () => {
+test('after a replacement no older or announced secret signs, also if the clock of the sender is behind', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   const deliverer = startDelivering(db)
@@ -126,7 +126,7 @@ test('a replaced secret signs nothing any more, nor does one that was announced:
   }
 })
 
-test('a delivery that was claimed before the replacement and begins after it is signed with the new secret alone', async () => {
+test('a delivery that is claimed before a replacement and starts after it is signed with the new secret only', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   const secrets: string[] = []
@@ -134,7 +134,7 @@ test('a delivery that was claimed before the replacement and begins after it is 
     around: (usual) => ({
       ...usual,
       async send(request) {
-        // The connection stands too late for the first try, and the secret is replaced meanwhile.
+        // The first try starts too late; the secret is replaced in the meantime.
         if (secrets.length > 0) return usual.send(request)
         const replaced = await replace(id)
         assert.ok(replaced.outcome === 'replaced')
@@ -150,17 +150,17 @@ test('a delivery that was claimed before the replacement and begins after it is 
   assert.equal(String(received[0].headers['webhook-signature']).split(' ').length, 1)
 })
 
-test('a process that read the secrets before a replacement claims nothing with them', async () => {
+test('a process that read the secrets before a replacement cannot claim deliveries', async () => {
   const { url } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   assert.equal((await replace(id)).outcome, 'replaced')
   assert.equal((await lease(db, id, { secretVersion: 1 })).length, 0)
   assert.equal((await lease(db, id, { secretVersion: 2 })).length, 1)
 })
 
-test('of two operators who replace a secret at once one is shown a secret that signs, and the other is refused', async () => {
+test('if two operators replace a secret at once, one receives a secret that signs and the other is refused', async () => {
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   const waiting = async (): Promise<number> => {
@@ -186,7 +186,7 @@ test('of two operators who replace a secret at once one is shown a secret that s
   assert.ok(received[0] && verifies(received[0], secrets[0] ?? ''))
 })
 
-test('a secret is replaced on a disabled endpoint too, and not on one that is unknown', async () => {
+test('the secret of a disabled endpoint can be replaced; an unknown endpoint is reported', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await disable(db, id, new Date())
   assert.equal((await replace(id)).outcome, 'replaced')

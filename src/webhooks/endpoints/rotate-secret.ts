@@ -1,10 +1,12 @@
 /**
- * A new signing secret without a gap. First it is announced: the old one still signs the header of the specification, the new one a
- * header beside it. From `signsFrom` on the new one signs, and the old one beside it until it ends. Nobody needs to act at a moment.
+ * Rotates or replaces a signing secret.
  *
- * A leaked secret is replaced instead: the new one signs from the commit on, and every older one signs nothing any more.
+ * A rotation has no gap and no moment at which the receiver must act. At first the new secret is
+ * announced: the old one still signs the specified header, and the new one signs an additional
+ * header. From `signsFrom` on the roles are swapped, until the old secret ends.
+ *
+ * A leaked secret is replaced: from the commit on, only the new secret signs.
  */
-
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import {
@@ -19,20 +21,20 @@ import {
 import { newSecret, sealSecret, secretPrefix } from '../delivery/secret.ts'
 
 const dayMs = 86_400_000
-/** How long the new secret is announced at most, unless it is promoted earlier. */
+/** Maximum time of the announcement. `activateSecret` ends it earlier. */
 export const announcedHoursMax = 168
-/** How long the old one signs beside the new one. */
+/** Time for which the old secret signs the additional header. */
 const overlapMs = dayMs
 
-export type Rotated =
+export type RotationOutcome =
   | { outcome: 'rotated'; secret: string; signsFrom: Date }
   | { outcome: 'no such endpoint' | 'disabled' | 'a rotation is under way' }
 
-/** The secret is told here and never again. */
+/** Starts a rotation. Returns the new secret, which is never shown again. */
 export async function rotateSecret(
   tx: Tx,
   { endpointId, ring, at, announcedHours = 24 }: Rotation,
-): Promise<Rotated> {
+): Promise<RotationOutcome> {
   const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return { outcome: 'no such endpoint' }
   if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
@@ -49,24 +51,25 @@ export interface Rotation {
   endpointId: string
   ring: Keyring
   at: Date
-  /** 0 for at once. */
+  /** 0: the new secret signs at once. */
   announcedHours?: number
 }
 
-export type Replaced =
+export type ReplacementOutcome =
   | { outcome: 'replaced'; secret: string }
   | { outcome: 'no such endpoint' | 'replaced by another operator' }
 
 /**
- * Replaces the signing secret, also during a rotation and for a disabled endpoint. After the commit `untilNothingStarts` resolves when no
- * delivery that was claimed before begins with an older secret.
+ * Replaces the signing secret, also during a rotation and for a disabled endpoint. After the commit,
+ * `untilNothingStarts` resolves when no earlier claimed delivery can start with an older secret.
  *
- * If two operators replace a secret at the same time, the second is refused: it would drop the secret that the first has just been shown.
+ * If two operators replace a secret at the same time, the second is refused, because it would drop
+ * the secret that the first operator has just received.
  */
 export async function replaceSecret(
   tx: Tx,
   { endpointId, ring }: Pick<Rotation, 'endpointId' | 'ring'>,
-): Promise<Replaced> {
+): Promise<ReplacementOutcome> {
   const before = await findNewestSecretVersion(tx, endpointId)
   if ((await lockEndpoint(tx, { endpointId, owner: 'any' })) === undefined)
     return { outcome: 'no such endpoint' }
@@ -78,7 +81,7 @@ export async function replaceSecret(
   return { outcome: 'replaced', secret }
 }
 
-interface AddedSecret {
+interface NewSecretInput {
   endpointId: string
   version: number
   ring: Keyring
@@ -87,7 +90,7 @@ interface AddedSecret {
 
 async function addSecret(
   tx: Tx,
-  { endpointId, version, ring, signsFrom }: AddedSecret,
+  { endpointId, version, ring, signsFrom }: NewSecretInput,
 ): Promise<string> {
   const secret = newSecret()
   const prefix = secretPrefix(secret)
@@ -96,7 +99,7 @@ async function addSecret(
   return secret
 }
 
-/** The announced secret signs from now on. False where none is announced. */
+/** Lets the announced secret sign from `at` on. Returns false if no secret is announced. */
 export async function activateSecret(tx: Tx, endpointId: string, at: Date): Promise<boolean> {
   const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return false

@@ -1,4 +1,7 @@
-/** SQL of webhook_endpoints and webhook_secrets, as far as their owner and the key ring go; that of delivering is in endpoint-store. */
+/**
+ * SQL of webhook_endpoints and webhook_secrets for owners and the key ring. The SQL of deliveries is
+ * in delivery/endpoint-store.ts.
+ */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import { beforeEveryClock, type DisabledReason, insertSecret } from '../delivery/endpoint-store.ts'
 import type { SealedSecret, SecretPlace } from '../delivery/secret.ts'
@@ -10,17 +13,17 @@ export interface EndpointRow {
   url: string
   description: string | null
   eventTypes: EventType[]
-  /** Of the secret that signs now. */
+  /** Prefix of the secret that signs now. */
   secretPrefix: string
   createdAt: Date
   updatedAt: Date
   disabledAt: Date | null
   disabledReason: DisabledReason | null
-  /** Deliveries a second at most; null: as many as it takes. */
+  /** Maximum of deliveries a second, or null for no limit. */
   perSecond: number | null
 }
 
-/** The oldest first; ids that nothing has are left out. */
+/** Returns the endpoints, oldest first. Unknown ids are left out. */
 export function findEndpoints(
   db: Queryable,
   ids: readonly string[],
@@ -47,14 +50,14 @@ export async function findActiveIds(db: Queryable, userId: string): Promise<stri
   return rows.map(({ id }) => id)
 }
 
-/** Of one user, disabled ones among them. */
+/** Returns the ids of all endpoints of a user, also of disabled ones. */
 export async function findIdsOf(db: Queryable, userId: string): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(sql`
     select id from webhook_endpoints where user_id = ${userId}`)
   return rows.map(({ id }) => id)
 }
 
-/** Of every user; at most `limit`, the newest. */
+/** Returns the ids of the newest endpoints of all users. */
 export async function findNewestIds(
   db: Queryable,
   { limit, disabledToo }: { limit: number; disabledToo: boolean },
@@ -68,11 +71,11 @@ export async function findNewestIds(
 export interface KeyedCreation {
   endpointId: string
   fingerprint: Buffer
-  /** Version 1, the one that was shown. */
+  /** Version 1, which the creation returned. */
   secret: SealedSecret
 }
 
-/** What the user made with this Idempotency-Key. */
+/** Returns the endpoint that the user created with this Idempotency-Key. */
 export async function findKeyedCreation(
   db: Queryable,
   { userId, idempotencyKey }: { userId: string; idempotencyKey: string },
@@ -87,8 +90,11 @@ export async function findKeyedCreation(
   return { endpointId, fingerprint, secret: { kid, sealed } }
 }
 
-/** One creation of a user at a time, until the transaction ends. What follows sees what the one before has committed. */
-export async function lockCreating(tx: Tx, userId: string): Promise<void> {
+/**
+ * Makes the creations of one user take turns until the transaction ends. The next one sees the rows
+ * that the previous one committed.
+ */
+export async function lockCreation(tx: Tx, userId: string): Promise<void> {
   await tx.run(
     sql`select pg_advisory_xact_lock(hashtextextended('webhook endpoints of ' || ${userId}::text, 0))`,
   )
@@ -107,7 +113,7 @@ export interface NewEndpoint extends EndpointRow {
   secret: SealedSecret
 }
 
-/** The endpoint, and version 1 of its secret, which signs at once. */
+/** Inserts the endpoint and version 1 of its secret, which signs at once. */
 export async function insertEndpoint(tx: Tx, row: NewEndpoint): Promise<void> {
   await tx.run(sql`
     insert into webhook_endpoints (id, user_id, url, description, event_types, created_at,
@@ -125,15 +131,15 @@ export async function insertEndpoint(tx: Tx, row: NewEndpoint): Promise<void> {
 
 export type SealedRow = SecretPlace & SealedSecret
 
-/** Of each key that seals secrets, one of them. */
+/** Returns one secret of each key that encrypts secrets. */
 export function findSealedSamples(db: Queryable): Promise<SealedRow[]> {
   return db.rows<SealedRow>(sql`
     select distinct on (kid) endpoint_id as "endpointId", version, kid, sealed from webhook_secrets
     order by kid, endpoint_id, version`)
 }
 
-/** Secrets that another key than `kid` seals; nobody else changes them until the transaction ends. */
-export function lockSecretsNotUnder(tx: Tx, kid: string, limit: number): Promise<SealedRow[]> {
+/** Locks secrets that a key other than `kid` encrypts, until the transaction ends. */
+export function lockSecretsOfOtherKeys(tx: Tx, kid: string, limit: number): Promise<SealedRow[]> {
   return tx.rows<SealedRow>(sql`
     select endpoint_id as "endpointId", version, kid, sealed from webhook_secrets
     where kid <> ${kid} order by endpoint_id, version limit ${limit} for update`)
@@ -148,7 +154,10 @@ export async function updateSealed(tx: Tx, rows: readonly SealedRow[]): Promise<
     where s.endpoint_id = new.endpoint_id and s.version = new.version`)
 }
 
-/** With their secrets and Idempotency-Keys. What was sent to them ended no later than they did, so it is gone by then. */
+/**
+ * Deletes endpoints with their secrets and Idempotency-Keys. Their deliveries ended earlier and are
+ * therefore deleted already.
+ */
 export async function deleteDisabledEndpoints(
   db: Queryable,
   { before, limit }: { before: Date; limit: number },

@@ -21,7 +21,7 @@ const { events }: { events: Vector[] } = JSON.parse(
   readFileSync('vectors/webhook-events.json', 'utf8'),
 )
 
-test('the vectors have every type, with the example that is published', () => {
+test('the vectors have each event type with its published example', () => {
   assert.deepEqual(
     events.map(({ type }) => type),
     eventTypeNames,
@@ -30,19 +30,19 @@ test('the vectors have every type, with the example that is published', () => {
 })
 
 for (const { type, id, at, data, body, bodySha256 } of events) {
-  test(`${type}: the bytes are those of the vector`, () => {
+  test(`${type}: the envelope has the bytes of the vector`, () => {
     const text = envelopeText({ id, type, data }, new Date(at))
     assert.equal(text, body)
     assert.equal(sha256Hex(text), bodySha256)
   })
 
-  test(`${type}: the order in which the members of its data were set changes nothing`, () => {
+  test(`${type}: the order of the members in the data does not change the bytes`, () => {
     const reversed = Object.fromEntries(Object.entries(data).reverse())
     assert.equal(envelopeText({ id, type, data: reversed }, new Date(at)), body)
   })
 }
 
-test('the envelope has the five members of spec §2.9 and no other', () => {
+test('the envelope has five members', () => {
   for (const { body } of events)
     assert.deepEqual(Object.keys(JSON.parse(body)).sort(), [
       'createdAt',
@@ -53,7 +53,7 @@ test('the envelope has the five members of spec §2.9 and no other', () => {
     ])
 })
 
-test('the bytes are the canonical JSON of another implementation, whatever the data', () => {
+test('the bytes equal the canonical JSON of another implementation, for any data', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), (data) => {
       const text = envelopeText({ id: 'evt_1', type: 'score.updated', data }, new Date(0))
@@ -65,7 +65,7 @@ test('the bytes are the canonical JSON of another implementation, whatever the d
 const times = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 const random = fc.uint8Array({ minLength: eventIdRandomBytes, maxLength: eventIdRandomBytes })
 
-test('an id is evt_ and a version 7 UUID in hex, whose first 48 bits are the time', () => {
+test('an event id is evt_ and a version 7 UUID in hex, whose first 48 bits are the time', () => {
   fc.assert(
     fc.property(times, random, (ms, bytes) => {
       const id = eventId(new Date(ms), bytes)
@@ -75,7 +75,7 @@ test('an id is evt_ and a version 7 UUID in hex, whose first 48 bits are the tim
   )
 })
 
-test('each of the 74 random bits is in the id', () => {
+test('an event id has 74 random bits', () => {
   const at = new Date('2026-05-14T09:00:00Z')
   const seen = new Set<string>()
   for (let bit = 0; bit < eventIdRandomBytes * 8; bit++) {
@@ -87,7 +87,7 @@ test('each of the 74 random bits is in the id', () => {
   assert.equal(seen.size, 74)
 })
 
-test('10,000 events of one millisecond have 10,000 ids', () => {
+test('10,000 events of one millisecond have different ids', () => {
   const at = new Date('2026-05-14T09:00:00Z')
   const ids = Array.from({ length: 10_000 }, () => eventId(at, randomBytes(eventIdRandomBytes)))
   assert.equal(new Set(ids).size, ids.length)

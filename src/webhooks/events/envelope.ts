@@ -1,23 +1,23 @@
 /**
- * Pure: an event as it is sent (spec §2.9), byte for byte. The bytes are made once, when the event is written, and the same at every
- * attempt to every endpoint: the canonical JSON of RFC 8785 in UTF-8, which is to say
- * `{"createdAt":…,"data":{…},"id":…,"schemaVersion":…,"type":…}`, the members of `data` in alphabetical order too, no white space.
+ * Pure: an event in the bytes that are sent. They are made once, when the event is written, and are
+ * the same at every attempt to every endpoint: the canonical JSON of RFC 8785 in UTF-8. That is
+ * `{"createdAt":…,"data":{…},"id":…,"schemaVersion":…,"type":…}` without white space, with the
+ * members of `data` in alphabetical order.
  */
-
 import { wireTime } from '../../platform/clock.ts'
 import { schemaVersion } from '../../platform/http/identifiers.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import type { EventType } from './event-types.ts'
 import type { Envelope } from './schema.ts'
 
-export interface HappenedEvent {
+export interface EnvelopeContent {
   id: string
   type: EventType
   data: object
 }
 
-/** The text whose UTF-8 bytes are signed and sent. `at` is cut to the second. */
-export function envelopeText({ id, type, data }: HappenedEvent, at: Date): string {
+/** Returns the text whose UTF-8 bytes are signed and sent. `at` is truncated to the second. */
+export function envelopeText({ id, type, data }: EnvelopeContent, at: Date): string {
   const envelope: Envelope = {
     schemaVersion: schemaVersion('webhook_event'),
     id,
@@ -28,10 +28,13 @@ export function envelopeText({ id, type, data }: HappenedEvent, at: Date): strin
   return canonicalJson(envelope)
 }
 
-/** How many random bytes an id takes. */
+/** Random bytes of one id. */
 export const eventIdRandomBytes = 10
 
-/** `evt_` and a version 7 UUID (RFC 9562) in hex: the time in milliseconds, then 74 random bits. Receivers treat it as opaque. */
+/**
+ * Returns `evt_` and a version 7 UUID (RFC 9562) in hex: the time in milliseconds, then 74 random
+ * bits. Receivers treat the id as opaque.
+ */
 export function eventId(at: Date, random: Uint8Array): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(at.getTime(), 0, 6)

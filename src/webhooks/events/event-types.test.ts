@@ -1,4 +1,7 @@
-/** What each event may carry, member by member: the published files and the check before writing agree on every case. */
+/**
+ * The data of each event type, member by member: the published files and the check before writing
+ * agree in every case.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -19,7 +22,7 @@ const published = new Map(
 )
 const checked = new Map(eventTypeNames.map((type) => [type, Compile(eventTypes[type].data)]))
 
-/** What both say of the data. */
+/** Returns the verdict on the data. Asserts that file and check agree. */
 function accepts(type: EventType, data: unknown): boolean {
   const byFile = published.get(type)?.(data)
   const byCheck = checked.get(type)?.Check(data)
@@ -35,7 +38,7 @@ const ten =
   'workerId snapshotId score confidenceLow confidenceHigh evidenceCount sourceCount scoreVcSha256 scoreVcStatusToken issuedAt'
 const opened = 'workerId disputeId kind snapshotId restricted openedAt'
 
-/** The table of event data, written out a second time. */
+/** The members of each type, written a second time. */
 const members: Record<EventType, string> = {
   'score.updated': ten,
   'score.revised': `${ten} previousSnapshotId previousScore previousScoreVcSha256 previousScoreVcStatusToken reason disputeId revisedAt`,
@@ -47,7 +50,7 @@ const members: Record<EventType, string> = {
     'workerId permission granted previousGranted consentVersion effectiveAt',
 }
 
-/** Which members may be null. */
+/** Members that may be null. */
 const nullable: Record<EventType, string[]> = {
   'score.updated': [],
   'score.revised': ['previousScoreVcSha256', 'previousScoreVcStatusToken', 'disputeId'],
@@ -168,32 +171,32 @@ for (const type of eventTypeNames) {
   const { data, example } = eventTypes[type]
   const names = members[type].split(' ')
 
-  test(`${type}: its data has exactly the members of the table, all required, and takes no other`, () => {
+  test(`${type}: its data has exactly the listed members, all required`, () => {
     assert.deepEqual(Object.keys(data.properties), names)
     assert.ok(accepts(type, example))
     for (const name of names) {
       const { [name]: _, ...rest }: Record<string, unknown> = { ...example }
-      assert.ok(!accepts(type, rest), `${name} can be left out`)
+      assert.ok(!accepts(type, rest), `${name} is optional`)
     }
     for (const name of ['email', 'displayName', 'note', 'userId', ''])
-      assert.ok(!accepts(type, { ...example, [name]: 'x' }), `${name} is taken`)
+      assert.ok(!accepts(type, { ...example, [name]: 'x' }), `${name} is accepted`)
     for (const other of [null, [], 'x', [example]]) assert.ok(!accepts(type, other))
   })
 
-  test(`${type}: each member takes its values and no others, null only where the table says so`, () => {
+  test(`${type}: each member accepts only its listed values, and null only if it is nullable`, () => {
     for (const name of names) {
-      const given = name === 'reason' ? reasons[type] : values[name]
-      assert.ok(given, `${name} has no values here`)
-      for (const value of given.good)
+      const samples = name === 'reason' ? reasons[type] : values[name]
+      assert.ok(samples, `${name} has no sample values`)
+      for (const value of samples.good)
         assert.ok(accepts(type, { ...example, [name]: value }), `${name}: ${String(value)}`)
-      for (const value of [...given.bad, {}, [null]])
+      for (const value of [...samples.bad, {}, [null]])
         assert.ok(!accepts(type, { ...example, [name]: value }), `${name}: ${String(value)}`)
-      const takesNull = accepts(type, { ...example, [name]: null })
-      assert.equal(takesNull, nullable[type].includes(name), `${name}: null`)
+      const acceptsNull = accepts(type, { ...example, [name]: null })
+      assert.equal(acceptsNull, nullable[type].includes(name), `${name}: null`)
     }
   })
 
-  test(`${type}: file and check agree on any value of any member`, () => {
+  test(`${type}: the published file and the check agree on any value`, () => {
     const any = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom(...names.flatMap((name) => values[name]?.good ?? [])),
@@ -206,7 +209,7 @@ for (const type of eventTypeNames) {
     )
   })
 
-  test(`${type}: no member can carry free text`, () => {
+  test(`${type}: no member accepts free text`, () => {
     for (const name of names)
       assert.ok(!accepts(type, { ...example, [name]: 'Ada Lovelace, ada@example.org' }), name)
   })

@@ -1,15 +1,14 @@
 /**
- * Pure: every type of event there is, one row each: what it means, its data and an example. Schemas, contract, validation and
- * published files follow from here. Data holds ids, numbers and words of closed lists alone: no free text, no e-mail address, nothing
- * of what evidence says.
+ * Pure: all event types, one row each: meaning, data and an example. Schemas, contract, validation
+ * and published files are derived from this table. Data holds only ids, numbers and words of closed
+ * lists: no free text, no email address and no content of evidence.
  */
 import { type Static, type TObject, Type } from 'typebox'
 import { closed, count, digest, flag, oneOf, orNull, points, time, uuid } from './fields.ts'
 
 interface EventFacts<Data extends TObject = TObject> {
-  /** For a list to choose from. */
+  /** Name of the type in schemas. */
   title: string
-  /** spec §6. */
   meaning: string
   data: Data
   example: Static<Data>
@@ -21,7 +20,6 @@ function facts<Data extends TObject>(row: EventFacts<Data>): EventFacts<Data> {
 
 const workerId = uuid('Whom the event is about.')
 
-/** Exactly the ten of spec §2.9. */
 const newScore = {
   workerId,
   snapshotId: digest('The score as computed; the id of the public score.'),
@@ -73,7 +71,7 @@ const exampleDispute = {
   openedAt: '2026-05-12T14:30:00Z',
 } as const
 
-/** In the order of spec §2.2. */
+/** In the order in which the contract lists them. */
 export const eventTypes = {
   'score.updated': facts({
     title: 'ScoreUpdated',

@@ -1,9 +1,9 @@
-/** The feed over HTTP: the same envelopes as endpoints receive, none missed, none twice. */
+/** The feed over HTTP: the envelopes that endpoints receive, each once. */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
 import { Compile } from 'typebox/compile'
-import { placeEvents } from '../../../test/support/build/webhooks.ts'
+import { fanOut } from '../../../test/support/build/webhooks.ts'
 import { roundsOf } from '../../../test/support/fault/rounds.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { startKeyed } from '../../../test/support/start/keyed.ts'
@@ -12,7 +12,7 @@ import { sql } from '../../platform/db/db.ts'
 import { strangerRules } from '../../platform/egress/rules.ts'
 import { webhookContract } from '../endpoints/contract.ts'
 import { webhookHandlers } from '../endpoints/handlers.ts'
-import { forgetOldDeliveries } from '../retention.ts'
+import { deleteOldRows } from '../retention.ts'
 import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
 import { type NewEvent, publishEvents } from './outbox.ts'
 import { eventFeed } from './schema.ts'
@@ -52,8 +52,8 @@ function event(type: EventType, workerId: string = randomUUID(), changes = {}): 
 
 const publish = (...events: NewEvent[]) => db.transaction((tx) => publishEvents(tx, events, at))
 
-async function placeAll(): Promise<void> {
-  while ((await placeEvents(db, 500)).length > 0);
+async function fanOutAll(): Promise<void> {
+  while ((await fanOut(db, 500)).length > 0);
 }
 
 async function read(query = ''): Promise<Feed> {
@@ -65,9 +65,9 @@ async function read(query = ''): Promise<Feed> {
 
 const typesOf = ({ events }: Feed) => events.map(({ type }) => type)
 
-test('every type comes as the envelope that is signed and sent, in order', async () => {
+test('200: the feed has each event as the envelope that is sent, in order', async () => {
   await publish(...eventTypeNames.map((type) => event(type)))
-  await placeAll()
+  await fanOutAll()
   const feed = await read()
   assert.deepEqual(typesOf(feed), eventTypeNames)
   assert.equal(feed.hasMore, false)
@@ -80,7 +80,7 @@ test('every type comes as the envelope that is signed and sent, in order', async
   )
 })
 
-test('asking on with `next` gives what is new and nothing again; at the end `next` stays', async () => {
+test('200: `after` set to `next` returns only newer events; at the end `next` stays the same', async () => {
   assert.deepEqual(await read(), {
     schemaVersion: 'service.webhook_events.v1',
     events: [],
@@ -88,7 +88,7 @@ test('asking on with `next` gives what is new and nothing again; at the end `nex
     hasMore: false,
   })
   await publish(event('score.updated'), event('score.revised'), event('dispute.opened'))
-  await placeAll()
+  await fanOutAll()
   const first = await read('limit=2')
   assert.deepEqual(typesOf(first), ['score.updated', 'score.revised'])
   assert.equal(first.hasMore, true)
@@ -99,17 +99,17 @@ test('asking on with `next` gives what is new and nothing again; at the end `nex
   assert.deepEqual([third.events, third.next, third.hasMore], [[], second.next, false])
 })
 
-test('of some types alone: the place still moves past the others, and a page is full', async () => {
+test('200: with `types`, `next` moves past other types, and a page is full', async () => {
   const wanted = 'dispute.opened'
   const events = Array.from({ length: 2_100 }, (_, i) =>
     event(i % 700 === 699 ? wanted : 'score.updated'),
   )
   await publish(...events)
-  await placeAll()
+  await fanOutAll()
   const seen: string[] = []
   let after = '0'
-  for (let asked = 0, more = true; more; asked++) {
-    assert.ok(asked < 10, 'it comes to an end')
+  for (let calls = 0, more = true; more; calls++) {
+    assert.ok(calls < 10, 'the feed ends')
     const feed = await read(`types=${wanted}&limit=1&after=${after}`)
     assert.ok(feed.events.length <= 1)
     assert.ok(Number(feed.next) > Number(after) || !feed.hasMore)
@@ -121,36 +121,40 @@ test('of some types alone: the place still moves past the others, and a page is 
   assert.equal((await read(`types=score.updated,${wanted}&limit=100`)).events.length, 100)
 })
 
-test('what a withdrawn consent holds back is not in the feed either', async () => {
+test('200: an event that a withdrawn consent withholds is not in the feed', async () => {
   const worker = randomUUID()
   await publish(event('score.updated', worker))
-  await placeAll()
+  await fanOutAll()
   const withdrawal = { permission: 'score_sharing', granted: false }
   await publish(event('candidate.consent_changed', worker, withdrawal))
-  await placeAll()
+  await fanOutAll()
   assert.deepEqual(typesOf(await read()), ['candidate.consent_changed'])
   assert.deepEqual(typesOf(await read('types=score.updated')), [])
 })
 
-test('400: a reader whose next events were deleted for their age is told, and begins anew', async () => {
+test('400: a reader whose next events were deleted for their age must start again', async () => {
   const wait = (days: number) => new Date(at.getTime() + days * 86_400_000)
   await publish(...eventTypeNames.map((type) => event(type)))
-  await placeAll()
+  await fanOutAll()
   const first = await read('limit=2')
   const last = await read('limit=6')
-  await forgetOldDeliveries(db, wait(31))
+  await deleteOldRows(db, wait(31))
   await db.transaction((tx) => publishEvents(tx, [event('score.updated')], wait(31)))
-  await placeAll()
+  await fanOutAll()
   const query = `types=score.updated&after=${first.next}`
   const { status, json } = await edge.call('reader', { path: `${eventsPath}?${query}` })
   assert.equal(status, 400)
   assert.equal(json.error, 'invalid_parameter')
   assert.match(String(json.message), /^after: .*deleted/)
   assert.equal((await read()).events.length, 1)
-  assert.equal((await read(`after=${last.next}`)).events.length, 1, 'who had read all missed none')
+  assert.equal(
+    (await read(`after=${last.next}`)).events.length,
+    1,
+    'a reader that had read all misses none',
+  )
 })
 
-test('400: parameters of another form', async () => {
+test('400: malformed parameters are rejected', async () => {
   for (const query of [
     'after=-1',
     'after=01',
@@ -176,9 +180,9 @@ test('400: parameters of another form', async () => {
 const writers = 20
 const eventsWanted = roundsOf('CHAOS_FEED_EVENTS', 10_000)
 
-test(`${eventsWanted} events of ${writers} writers, read while they are written: none is missed, none comes twice`, async (t) => {
+test(`${eventsWanted} events of ${writers} writers, read over HTTP while they are written: none is missed, none comes twice`, async (t) => {
   let written = 0
-  const end = { ofWriting: false, ofPlacing: false }
+  const done = { writing: false, fanningOut: false }
   const write = async (): Promise<void> => {
     for (; written < eventsWanted; ) {
       const events = Array.from({ length: 20 }, () => event('score.updated'))
@@ -186,10 +190,10 @@ test(`${eventsWanted} events of ${writers} writers, read while they are written:
       await publish(...events)
     }
   }
-  const place = async (): Promise<void> => {
-    while (!end.ofWriting) await placeEvents(db, 200)
-    await placeAll()
-    end.ofPlacing = true
+  const dispatch = async (): Promise<void> => {
+    while (!done.writing) await fanOut(db, 200)
+    await fanOutAll()
+    done.fanningOut = true
   }
   const seen: string[] = []
   const follow = async (): Promise<void> => {
@@ -198,14 +202,14 @@ test(`${eventsWanted} events of ${writers} writers, read while they are written:
       seen.push(...feed.events.map(({ id }) => id))
       after = feed.next
       if (feed.events.length === 0 && last) return
-      if (feed.events.length === 0) last = end.ofPlacing
+      if (feed.events.length === 0) last = done.fanningOut
     }
   }
-  const placing = place()
+  const dispatching = dispatch()
   const following = follow()
   await Promise.all(Array.from({ length: writers }, write))
-  end.ofWriting = true
-  await Promise.all([placing, following])
+  done.writing = true
+  await Promise.all([dispatching, following])
   const rows = await db.rows<{ id: string }>(sql`select id from webhook_events order by position`)
   assert.equal(rows.length, written)
   assert.deepEqual(

@@ -19,7 +19,10 @@ export interface Feed {
   hasMore: boolean
 }
 
-/** Null where events after `after` were deleted for their age: going on would skip them in silence. */
+/**
+ * Returns the next page, or null if events after `after` were deleted for their age: the reader
+ * would skip them without notice.
+ */
 export async function readFeed(
   db: Queryable,
   query: Static<typeof feedQuery>,
@@ -32,18 +35,18 @@ export async function readFeed(
     types === undefined
       ? await findEventsAfter(db, { after, limit })
       : await findTypesAfter(db, { after, limit: readLimit, types })
-  // After the events: what is deleted between the two is noticed.
+  // Read after the events, so that a deletion between the two reads is noticed.
   if (after > 0 && after < (await findFeedFloor(db))) return null
   const events: unknown[] = []
-  let seen = 0
-  for (; seen < rows.length && events.length < limit; seen++) {
-    const body = rows[seen]?.body ?? null
+  let read = 0
+  for (; read < rows.length && events.length < limit; read++) {
+    const body = rows[read]?.body ?? null
     if (body !== null) events.push(JSON.parse(body))
   }
   return {
     schemaVersion: schemaVersion('webhook_events'),
     events,
-    next: String(rows[seen - 1]?.position ?? after),
-    hasMore: seen < rows.length || rows.length === readLimit,
+    next: String(rows[read - 1]?.position ?? after),
+    hasMore: read < rows.length || rows.length === readLimit,
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { placeEvents } from '../../../test/support/build/webhooks.ts'
+import { fanOut } from '../../../test/support/build/webhooks.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
 import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
@@ -16,7 +16,7 @@ const at = new Date('2026-05-14T09:00:00.750Z')
 const ada = '0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f'
 const grace = '11111111-2222-4333-8444-555555555555'
 
-/** The example of a type, about a worker, with members changed. */
+/** Returns the example of a type for a worker, with changed members. */
 function event(type: EventType, workerId = ada, changes: object = {}): NewEvent {
   const data = { ...eventTypes[type].example, workerId, ...changes }
   return { type, workerId, data } as NewEvent
@@ -41,7 +41,7 @@ function written(): Promise<Row[]> {
 
 const typesOf = (rows: readonly Row[]) => rows.map((row) => row.type)
 
-test('every type is written as it is sent: its bytes are those of the envelope, its id is in them', async () => {
+test('an event of each type is stored in the bytes of its envelope, with its id in them', async () => {
   await publish(...eventTypeNames.map((type) => event(type)))
   const rows = await written()
   assert.deepEqual(typesOf(rows), eventTypeNames)
@@ -59,7 +59,7 @@ test('every type is written as it is sent: its bytes are those of the envelope, 
   assert.equal(new Set(ids.map(({ id }) => id)).size, 6)
 })
 
-test('the events of one change stand in the order given: evidence.revoked, then score.revised', async () => {
+test('the events of one call keep their order: evidence.revoked, then score.revised', async () => {
   const change = [event('evidence.revoked'), event('score.revised')]
   await publish(...change, ...change.map(({ type }) => event(type, grace)))
   const rows = await written()
@@ -71,22 +71,22 @@ test('the events of one change stand in the order given: evidence.revoked, then 
   ])
 })
 
-test('no events: nothing is written', async () => {
+test('an empty call writes nothing', async () => {
   await publish()
   assert.deepEqual(await written(), [])
 })
 
-test('a transaction that rolls back leaves nothing', async () => {
+test('a transaction that rolls back leaves no event', async () => {
   const failing = db.transaction(async (tx) => {
     await publishEvents(tx, [event('score.updated')], at)
     throw new Error('the work failed')
   })
   await assert.rejects(failing, /the work failed/)
   assert.deepEqual(await written(), [])
-  assert.deepEqual(await placeEvents(db, 10), [])
+  assert.deepEqual(await fanOut(db, 10), [])
 })
 
-test('data that is not what its type declares is a defect: it throws, and nothing of the call stands', async () => {
+test('data that does not fit its type is a defect: the call throws and writes nothing', async () => {
   const wrong = event('score.updated', ada, { email: 'ada@example.org' })
   await assert.rejects(
     publish(event('dispute.opened'), wrong),
@@ -99,14 +99,14 @@ test('data that is not what its type declares is a defect: it throws, and nothin
   assert.deepEqual(await written(), [])
 })
 
-test('an event whose data names another worker throws', async () => {
+test('an event whose data names another worker is a defect', async () => {
   await assert.rejects(
     publish({ ...event('score.updated', grace), workerId: ada }),
     /another worker/,
   )
 })
 
-test('a type that does not exist throws', async () => {
+test('an unknown event type is a defect', async () => {
   const unknown = { ...event('score.updated'), type: 'score.deleted' } as unknown as NewEvent
   await assert.rejects(publish(unknown), /no event type score\.deleted/)
 })
@@ -115,9 +115,9 @@ const consent = (permission: string, granted: boolean, workerId = ada) =>
   event('candidate.consent_changed', workerId, { permission, granted })
 
 for (const permission of ['public_profile', 'score_sharing'])
-  test(`after ${permission} is withdrawn only events of consent leave for that worker, also of what was placed before`, async () => {
+  test(`after ${permission} is withdrawn, only events of consent are sent for the worker, also among dispatched ones`, async () => {
     await publish(consent(permission, true), event('score.updated'))
-    await placeEvents(db, 10)
+    await fanOut(db, 10)
     await publish(event('score.revised'), event('score.updated', grace))
     await publish(consent(permission, false))
     const rows = await written()
@@ -125,7 +125,7 @@ for (const permission of ['public_profile', 'score_sharing'])
       rows.map((row) => row.withheld),
       [false, true, true, false, false],
     )
-    await placeEvents(db, 10)
+    await fanOut(db, 10)
     const feed = await findEventsAfter(db, { after: 0, limit: 10 })
     assert.deepEqual(
       feed.map(({ body }) => [JSON.parse(body).type, JSON.parse(body).data.workerId]),
@@ -137,7 +137,7 @@ for (const permission of ['public_profile', 'score_sharing'])
     )
   })
 
-test('search_listing withdrawn, or score_sharing granted, withholds nothing', async () => {
+test('a withdrawn search_listing or a granted score_sharing withholds no event', async () => {
   await publish(event('score.updated'))
   await publish(consent('search_listing', false), consent('score_sharing', true))
   assert.deepEqual(

@@ -1,7 +1,9 @@
 /**
- * The outbox: an event is written in the transaction that causes it, so that it is sent if and only if that is committed.
- * Writes webhook_events. Who publishes says in which order things happened; that order is kept, within a call and from one transaction to
- * the next that waited for it. Before publishing, the caller holds the worker's row lock: two changes of one worker take turns.
+ * The outbox: an event is written in the transaction that causes it, so it is sent if and only if
+ * that transaction commits. Writes webhook_events.
+ *
+ * Events keep their order within a call, and from one transaction to the next that waited for it.
+ * The caller holds the worker's row lock, so two changes of one worker never run at the same time.
  */
 import { randomBytes } from 'node:crypto'
 import { Compile } from 'typebox/compile'
@@ -16,16 +18,18 @@ export type NewEvent = { [Type in EventType]: EventOf<Type> }[EventType]
 
 interface EventOf<Type extends EventType> {
   type: Type
-  /** UUID. For consent and erasure; `data` names the same worker. */
+  /** UUID, for consent and erasure. `data` names the same worker. */
   workerId: string
   data: EventData<Type>
 }
 
 /**
- * Writes the events, in the order given, as having happened at `at`. Throws on data that is not exactly what its type declares: that
- * is our defect, and nothing of the transaction must stand. A withdrawal of `public_profile` or `score_sharing` also withholds what the
- * outbox still has of the worker, also what has been fanned out: after it, only events of consent leave. Publishing none for such a worker
- * later is up to the caller.
+ * Writes the events in this order, with the time `at`. Throws if data does not fit its type exactly:
+ * that is a defect, and the transaction must not commit.
+ *
+ * If `public_profile` or `score_sharing` is withdrawn, all earlier events of the worker that were
+ * not sent yet are withheld, also dispatched ones; only events of consent are still sent. The caller
+ * ensures that later changes of such a worker publish no other events.
  */
 export async function publishEvents(tx: Tx, events: readonly NewEvent[], at: Date): Promise<void> {
   if (events.length === 0) return

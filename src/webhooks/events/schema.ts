@@ -4,7 +4,7 @@ import { schemaVersion } from '../../platform/http/identifiers.ts'
 import { eventTypeNames, eventTypes } from './event-types.ts'
 import { closed, time } from './fields.ts'
 
-/** The envelope around the data of one type. */
+/** Returns the shape of the envelope around the data of one type. */
 export function envelopeOf<Data extends TSchema>(type: string, title: string, data: Data) {
   return Type.Object(
     {

@@ -1,4 +1,4 @@
-/** SQL of webhook_events and webhook_feed_floor, placing apart. */
+/** SQL of webhook_events and webhook_feed_floor, except fan-out. */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { EventType } from './event-types.ts'
 
@@ -7,11 +7,11 @@ export interface EventRow {
   type: EventType
   workerId: string
   createdAt: Date
-  /** The envelope, exactly as it is signed and sent. */
+  /** The envelope in the bytes that are signed and sent. */
   body: string
 }
 
-/** Writes the events in the order given: `seq` is drawn after the sort. */
+/** Writes the events in the order of `rows`: `seq` is assigned after the sort. */
 export async function insertEvents(tx: Tx, rows: readonly EventRow[]): Promise<void> {
   const column = <Name extends keyof EventRow>(name: Name) => rows.map((row) => row[name])
   await tx.run(sql`
@@ -23,7 +23,10 @@ export async function insertEvents(tx: Tx, rows: readonly EventRow[]): Promise<v
     order by place`)
 }
 
-/** What was written of these workers, but for events of type `spared`, no longer leaves. Locked in order: placing does so too. */
+/**
+ * Withholds all events of these workers, except those of type `spared`. Locks the rows in the order
+ * of fan-out, so the two cannot deadlock.
+ */
 export async function withholdEvents(
   tx: Tx,
   workerIds: readonly string[],
@@ -43,7 +46,7 @@ export interface FeedEvent {
   body: string
 }
 
-/** What comes after a position, in order; the last one's position is the next `after`. 0 is before everything. */
+/** Returns the events after a position, in order. 0 is before the first event. */
 export function findEventsAfter(
   db: Queryable,
   { after, limit }: { after: number; limit: number },
@@ -54,7 +57,7 @@ export function findEventsAfter(
     order by position limit ${limit}`)
 }
 
-/** The same of `limit` events of any type; those of other types than `types` come without their body. */
+/** Returns `limit` events of any type after a position. Types other than `types` have no body. */
 export function findTypesAfter(
   db: Queryable,
   { after, limit, types }: { after: number; limit: number; types: readonly string[] },
@@ -66,15 +69,18 @@ export function findTypesAfter(
     order by position limit ${limit}`)
 }
 
-/** When the event happened that waits longest for its position; null where none waits. Only without a worker is that long ago. */
-export async function findOldestUnplaced(db: Queryable): Promise<Date | null> {
+/**
+ * Returns when the oldest undispatched event happened, or null if there is none. It is recent while
+ * a jobs process runs.
+ */
+export async function findOldestUndispatched(db: Queryable): Promise<Date | null> {
   const [row] = await db.rows<{ at: Date | null }>(sql`
     select min(created_at) as at from webhook_events
     where position is null and withheld_at is null`)
   return row?.at ?? null
 }
 
-/** Events that were sent or withheld long ago, and of which no delivery is kept. */
+/** Deletes old events that were dispatched or withheld and have no delivery left. */
 export async function deleteOldEvents(
   db: Queryable,
   { before, limit }: { before: Date; limit: number },
@@ -96,7 +102,7 @@ export async function deleteOldEvents(
   return row?.count ?? 0
 }
 
-/** The highest position of which an event was deleted for its age; 0 while none was. */
+/** Returns the highest position of an event that was deleted for its age, or 0. */
 export async function findFeedFloor(db: Queryable): Promise<number> {
   const [row] = await db.rows<{ position: number }>(sql`select position from webhook_feed_floor`)
   return row?.position ?? 0

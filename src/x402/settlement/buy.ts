@@ -38,8 +38,8 @@ export interface Order {
    * nothing.
    */
   read(): Promise<Answer>
-  /** Returns whether the caller still waits, once the answer can be sent. */
-  isAwaited(): Promise<boolean>
+  /** Returns whether the caller still waits. */
+  isAwaited(): boolean
   /**
    * Called when the payment may have been sent: from then on only the same payment may be repeated.
    */
@@ -135,7 +135,7 @@ async function untilSettling(
     return { ended: mayBePaid ? await usedBy(context, order, { claim, isSimulation }) : refusal }
   }
   if (hold === 'twin') return { ended: 'twin' }
-  const answer = await awaited(order, read)
+  const answer = awaited(order, read)
   if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
   // After the lease, another request may be sending the payment.
   return clock() < claim.lease.leaseUntil ? { ready: answer } : { ended: 'wait' }
@@ -219,7 +219,7 @@ async function paid(
 ): Promise<Purchase> {
   const { patientDb, onTrouble } = context
   const durably = isLedgerAlone(context)
-  const isFound = !(await isAwaited())
+  const isFound = !isAwaited()
   const now = context.clock()
   const written = markSettled(patientDb, id, { txHash: transaction, now, durably, isFound })
   if (durably) await written
@@ -236,8 +236,8 @@ async function paid(
 }
 
 /** An answer without a waiting caller is not sold. */
-export async function awaited({ isAwaited }: Order, answer: Answer): Promise<Answer> {
-  return !isSold(answer) || (await isAwaited()) ? answer : refuse('unavailable')
+export function awaited({ isAwaited }: Order, answer: Answer): Answer {
+  return !isSold(answer) || isAwaited() ? answer : refuse('unavailable')
 }
 
 export function isSold(answer: Answer): boolean {

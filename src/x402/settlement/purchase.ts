@@ -203,7 +203,7 @@ async function finish(context: SettlementContext, order: Order, row: PaymentRow)
   if (resolved.state === 'settled') return 'wait'
   let isSellable = false
   try {
-    isSellable = isSold(await awaited(order, await order.read()))
+    isSellable = isSold(awaited(order, await order.read()))
   } finally {
     if (!isSellable) await leaveOpen(context.db, row.id, context.clock())
   }
@@ -230,7 +230,7 @@ async function serveAgain(
   )
   if (now.getTime() > end) return used
   const answer = await order.read()
-  const isServed = row.foundAt !== null && isSold(answer) && (await order.isAwaited())
+  const isServed = row.foundAt !== null && isSold(answer) && order.isAwaited()
   if (isServed) await markServed(db, row.id)
   return { outcome: 'paid', transaction: row.txHash, answer }
 }

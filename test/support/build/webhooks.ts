@@ -20,9 +20,9 @@ import {
   eventTypeNames,
   eventTypes,
 } from '../../../src/webhooks/events/event-types.ts'
+import { fanOutEvents } from '../../../src/webhooks/events/fan-out.ts'
+import { fanOutBatch } from '../../../src/webhooks/events/fan-out-store.ts'
 import { type NewEvent, publishEvents } from '../../../src/webhooks/events/outbox.ts'
-import { placeWaiting } from '../../../src/webhooks/events/place.ts'
-import { placeNext } from '../../../src/webhooks/events/placing-store.ts'
 import { type Received, type Receiver, startReceiver, testAuthority } from '../start/receiver.ts'
 
 export const testRing = new Map([['k1', randomBytes(32)]])
@@ -88,8 +88,8 @@ export function happen(db: Db, type: EventType = 'score.updated', { count = 1, a
 }
 
 /** Fans out one batch of at most `events` events. */
-export const placeEvents = (db: Queryable, events: number) =>
-  placeNext(db, { events, deliveries: 20_000 })
+export const fanOut = (db: Queryable, events: number) =>
+  fanOutBatch(db, { events, deliveries: 20_000 })
 
 export type Answer = (response: ServerResponse, received: Received) => unknown
 
@@ -150,7 +150,7 @@ export function startDelivering(
     now: () => time.now,
     /** Fans out and sends everything that is due now, until each delivery is acknowledged. */
     async deliver(): Promise<void> {
-      await placeWaiting(db)
+      await fanOutEvents(db)
       while ((await deliverer.pass()) > 0) await deliverer.finish()
     },
     /**

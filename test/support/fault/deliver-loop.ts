@@ -10,7 +10,7 @@ import { createMetrics } from '../../../src/platform/observability/metrics.ts'
 import { openDeliverer } from '../../../src/webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../../../src/webhooks/delivery/delivery-metrics.ts'
 import { reapLeases } from '../../../src/webhooks/delivery/leasing-store.ts'
-import { placeWaiting } from '../../../src/webhooks/events/place.ts'
+import { fanOutEvents } from '../../../src/webhooks/events/fan-out.ts'
 import '../start/timeout-multiplier.ts'
 
 export interface LoopSettings {
@@ -45,7 +45,7 @@ async function forEver(work: () => Promise<unknown>): Promise<never> {
 
 process.stdout.write('delivering\n')
 await Promise.all([
-  forEver(() => placeWaiting(db)),
+  forEver(() => fanOutEvents(db)),
   forEver(() => deliverer.work(signal)),
   forEver(() => reapLeases(db, systemClock())),
 ])

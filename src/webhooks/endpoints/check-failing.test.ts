@@ -1,4 +1,4 @@
-/** What is done about endpoints that fail, and about those that are disabled. */
+/** Failing endpoints are disabled, and deliveries to disabled endpoints cancelled. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
@@ -15,8 +15,8 @@ import {
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
 import { noNotices } from '../delivery/notices.ts'
-import { placeWaiting } from '../events/place.ts'
-import { tendEndpoints } from './tend-endpoints.ts'
+import { fanOutEvents } from '../events/fan-out.ts'
+import { checkFailingEndpoints } from './check-failing.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -30,25 +30,25 @@ async function disabledAt(id: string): Promise<Date | null> {
   return row?.at ?? null
 }
 
-test('an endpoint that fails for five days is disabled, and not by one event, few attempts or a short time', async () => {
+test('an endpoint is disabled after it has failed for five days, and not earlier', async () => {
   const { url } = await receiver(failing)
   const { id } = await createEndpoint(db, url)
   const deliverer = startDelivering(db)
   await happen(db, 'score.updated', { count: 3 })
   for (let hour = 0; hour < 120; hour++) {
     await deliverer.deliver()
-    await tendEndpoints(db, noNotices, deliverer.now())
+    await checkFailingEndpoints(db, noNotices, deliverer.now())
     assert.equal(await disabledAt(id), null, `after ${hour} hours`)
     deliverer.moveBy(3_600)
   }
-  await tendEndpoints(db, noNotices, deliverer.now())
+  await checkFailingEndpoints(db, noNotices, deliverer.now())
   assert.deepEqual(await disabledAt(id), deliverer.now())
 })
 
-test('of three events must be what failed since the last success: not before it, not interrupted, not as a test', async () => {
+test('an endpoint is disabled only after failures of three events since its last success, without interrupted and test attempts', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   const hours = (count: number) => new Date(began.getTime() + count * 3_600_000)
   await db.run(sql`
     update webhook_endpoints set failing_since = ${began}, last_failure_at = ${hours(119)},
@@ -64,24 +64,24 @@ test('of three events must be what failed since the last success: not before it,
   await attempt('two')
   for (const how of [{ at: hours(-1) }, { result: 'interrupted' }, { trigger: 'test' }]) {
     await attempt('three', how)
-    await tendEndpoints(db, noNotices, hours(120))
+    await checkFailingEndpoints(db, noNotices, hours(120))
     assert.equal(await disabledAt(id), null, JSON.stringify(how))
   }
   await attempt('three')
-  await tendEndpoints(db, noNotices, hours(120))
+  await checkFailingEndpoints(db, noNotices, hours(120))
   assert.deepEqual(await disabledAt(id), hours(120))
 })
 
-test('what was placed for an endpoint while it was being disabled is cancelled', async () => {
+test('a delivery that fan-out adds while its endpoint is being disabled is cancelled', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await happen(db)
-  await placeWaiting(db)
+  await fanOutEvents(db)
   await db.run(sql`
     update webhook_endpoints set disabled_at = ${began}, disabled_reason = 'owner'`)
   const waiting = await createEndpoint(db, 'https://hooks.example/')
   await happen(db)
-  await placeWaiting(db)
-  await tendEndpoints(db, noNotices, began)
+  await fanOutEvents(db)
+  await checkFailingEndpoints(db, noNotices, began)
   const found = (await deliveriesIn(db)).map(({ endpointId, status }) => [endpointId, status])
   assert.deepEqual(found, [
     [id, 'cancelled'],

@@ -1,8 +1,11 @@
-/** The order events are read in: whoever follows it misses nothing, sees nothing twice, and sees a cause before its effect. */
+/**
+ * The order of the feed: a reader misses no event, reads none twice, and reads a cause before its
+ * effect.
+ */
 import assert from 'node:assert/strict'
 import { randomInt, randomUUID } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
-import { placeEvents } from '../../../test/support/build/webhooks.ts'
+import { fanOut } from '../../../test/support/build/webhooks.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { openDb, sql, type Tx } from '../../platform/db/db.ts'
 import { eventTypes } from './event-types.ts'
@@ -26,7 +29,7 @@ beforeEach(() => db.run(sql`truncate webhook_events cascade`))
 const at = new Date('2026-05-14T09:00:00Z')
 const ada = '0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f'
 
-/** The `version`th change of a worker. */
+/** Returns an event of a worker's change number `version`. */
 function change(version: number, workerId = ada, permission = 'search_listing'): NewEvent {
   const { example } = eventTypes['candidate.consent_changed']
   const data = { ...example, workerId, permission, consentVersion: version }
@@ -35,7 +38,7 @@ function change(version: number, workerId = ada, permission = 'search_listing'):
 
 const publish = (tx: Tx, ...events: NewEvent[]) => publishEvents(tx, events, at)
 
-/** What each change in the feed after `position` is. */
+/** Returns the number of each change in the feed after `position`. */
 async function changesAfter(position: number): Promise<number[]> {
   const events = await findEventsAfter(db, { after: position, limit: 10_000 })
   return events.map(({ body }) => JSON.parse(body).data.consentVersion)
@@ -46,39 +49,39 @@ async function endOfFeed(): Promise<number> {
   return events.at(-1)?.position ?? 0
 }
 
-/** A transaction that has done `work` and ends when it is told to. */
+/** Starts a transaction that has done `work`. Returns the function that commits it. */
 async function held(work: (tx: Tx) => Promise<unknown>) {
   const worked = Promise.withResolvers<void>()
-  const told = Promise.withResolvers<void>()
+  const mayEnd = Promise.withResolvers<void>()
   const ended = db.transaction(async (tx) => {
     await work(tx)
     worked.resolve()
-    await told.promise
+    await mayEnd.promise
   })
   await Promise.race([worked.promise, ended])
   return async () => {
-    told.resolve()
+    mayEnd.resolve()
     await ended
   }
 }
 
-test('an event that was written first and is committed last is not skipped', async () => {
+test('an event that is written first and committed last is not skipped', async () => {
   const commitFirst = await held((tx) => publish(tx, change(1)))
   await db.transaction((tx) => publish(tx, change(2)))
-  await placeEvents(db, 10)
+  await fanOut(db, 10)
   assert.deepEqual(await changesAfter(0), [2])
   const seen = await endOfFeed()
   await commitFirst()
-  await placeEvents(db, 10)
+  await fanOut(db, 10)
   assert.deepEqual(await changesAfter(seen), [1])
 })
 
-test('a transaction that wrote first and then waited for another comes after it: the cause before the effect', async () => {
+test('an event that waited for another transaction comes after the events of that transaction', async () => {
   const lockAda = (tx: Tx) => tx.run(sql`select pg_advisory_xact_lock(7)`)
   const wrote = Promise.withResolvers<void>()
   const mayGoOn = Promise.withResolvers<void>()
   const effect = db.transaction(async (tx) => {
-    // By its transaction id it now stands before the cause.
+    // Its transaction id is now lower than that of the cause.
     await publish(tx, change(9, randomUUID()))
     wrote.resolve()
     await mayGoOn.promise
@@ -93,43 +96,43 @@ test('a transaction that wrote first and then waited for another comes after it:
   mayGoOn.resolve()
   await commitCause()
   await effect
-  await placeEvents(db, 10)
+  await fanOut(db, 10)
   assert.deepEqual(await changesAfter(0), [9, 1, 2])
 })
 
-test('positions go on where they were after the events before were removed', async () => {
+test('positions rise on after all earlier events were deleted', async () => {
   await db.transaction((tx) => publish(tx, change(1)))
-  await placeEvents(db, 10)
+  await fanOut(db, 10)
   const seen = await endOfFeed()
   await db.run(sql`delete from webhook_events`)
   await db.transaction((tx) => publish(tx, change(2)))
-  await placeEvents(db, 10)
+  await fanOut(db, 10)
   assert.deepEqual(await changesAfter(seen), [2])
 })
 
-test('placing that is cut off leaves everything waiting, in order', async () => {
+test('a fan-out that rolls back leaves its events undispatched, in order', async () => {
   await db.transaction((tx) => publish(tx, change(1), change(2), change(3)))
-  const cut = db.transaction(async (tx) => {
-    await placeEvents(tx, 2)
-    throw new Error('cut off')
+  const rolledBack = db.transaction(async (tx) => {
+    await fanOut(tx, 2)
+    throw new Error('rolled back')
   })
-  await assert.rejects(cut, /cut off/)
+  await assert.rejects(rolledBack, /rolled back/)
   assert.deepEqual(await changesAfter(0), [])
-  await placeEvents(db, 10)
+  await fanOut(db, 10)
   assert.deepEqual(await changesAfter(0), [1, 2, 3])
 })
 
-test('at most as many as asked for are placed, the oldest first, and none a second time', async () => {
+test('fan-out takes the oldest events up to its limit, and each event once', async () => {
   await db.transaction((tx) => publish(tx, ...[1, 2, 3, 4, 5].map((version) => change(version))))
   const counts: number[] = []
-  for (let i = 0; i < 4; i++) counts.push((await placeEvents(db, 2)).length)
+  for (let i = 0; i < 4; i++) counts.push((await fanOut(db, 2)).length)
   assert.deepEqual(counts, [2, 2, 1, 0])
   assert.deepEqual(await changesAfter(0), [1, 2, 3, 4, 5])
 })
 
-test('a page begins where the one before ended', async () => {
+test('a page begins where the previous one ended', async () => {
   await db.transaction((tx) => publish(tx, ...[1, 2, 3, 4, 5].map((version) => change(version))))
-  await placeEvents(db, 10)
+  await fanOut(db, 10)
   const pages: number[] = []
   for (let after = 0; ; ) {
     const page = await findEventsAfter(db, { after, limit: 2 })
@@ -141,27 +144,27 @@ test('a page begins where the one before ended', async () => {
   assert.deepEqual(pages, [2, 2, 1])
 })
 
-test('placing from many processes at once gives each event one position', async () => {
+test('concurrent fan-outs give each event one position', async () => {
   const versions = Array.from({ length: 300 }, (_, i) => i + 1)
   await db.transaction((tx) => publish(tx, ...versions.map((version) => change(version))))
-  const placed = await Promise.all(Array.from({ length: 12 }, () => placeEvents(db, 40)))
-  assert.equal(new Set(placed.flat().map(({ id }) => id)).size, 300)
+  const batches = await Promise.all(Array.from({ length: 12 }, () => fanOut(db, 40)))
+  assert.equal(new Set(batches.flat().map(({ id }) => id)).size, 300)
   assert.deepEqual(await changesAfter(0), versions)
 })
 
-test('a position is not read before a lower one: placing waits for placing', async () => {
+test('a position is never readable before a lower one: concurrent fan-outs take turns', async () => {
   const commitFirst = await held((tx) => publish(tx, change(1)))
   await db.transaction((tx) => publish(tx, change(2)))
-  const endPlacing = await held((tx) => placeEvents(tx, 10))
+  const endFanOut = await held((tx) => fanOut(tx, 10))
   await commitFirst()
   const other = { ended: false }
-  const placing = placeEvents(db, 1).finally(() => {
+  const second = fanOut(db, 1).finally(() => {
     other.ended = true
   })
   while (!other.ended && (await waiters()) === 0);
   const meanwhile = await changesAfter(0)
-  await endPlacing()
-  await placing
+  await endFanOut()
+  await second
   assert.deepEqual(meanwhile, [])
   assert.deepEqual(await changesAfter(0), [2, 1])
 })
@@ -173,7 +176,7 @@ async function waiters(): Promise<number> {
   return row?.waiters ?? 0
 }
 
-test('withdrawals while events are written and placed: no deadlock, and nothing withheld is read afterwards', async () => {
+test('withdrawals during writes and fan-outs cause no deadlock, and no withheld event is readable', async () => {
   const workers = Array.from({ length: 20 }, () => randomUUID())
   const changes = workers.map((workerId) => change(1, workerId))
   const scores = workers.map((workerId): NewEvent => {
@@ -183,11 +186,8 @@ test('withdrawals while events are written and placed: no deadlock, and nothing 
   await db.transaction((tx) => publish(tx, ...scores, ...changes, ...scores))
   const withdraw = (workerId: string) =>
     db.transaction((tx) => publish(tx, change(2, workerId, 'score_sharing')))
-  await Promise.all([
-    ...workers.map(withdraw),
-    ...Array.from({ length: 30 }, () => placeEvents(db, 7)),
-  ])
-  while ((await placeEvents(db, 100)).length > 0);
+  await Promise.all([...workers.map(withdraw), ...Array.from({ length: 30 }, () => fanOut(db, 7))])
+  while ((await fanOut(db, 100)).length > 0);
   const feed = await findEventsAfter(db, { after: 0, limit: 1_000 })
   assert.deepEqual(
     [...new Set(feed.map(({ body }) => JSON.parse(body).type))],
@@ -199,20 +199,20 @@ test('withdrawals while events are written and placed: no deadlock, and nothing 
 const writers = 10
 const eventsWanted = 5_000
 
-test(`${eventsWanted} events of ${writers} writers, read while they are written: none is missed, none comes twice, each worker's in order`, async () => {
+test(`${eventsWanted} events of ${writers} writers, read while they are written: none is missed, none comes twice, and those of a worker are in order`, async () => {
   const workers: string[] = Array.from({ length: 25 }, () => randomUUID())
   const committed = new Map(workers.map((workerId) => [workerId, 0]))
   let written = 0
-  const end = { ofWriting: false, ofPlacing: false }
+  const done = { writing: false, fanningOut: false }
 
-  /** One to four changes of two workers under their locks, one time in ten rolled back. */
+  /** Writes one to four changes of two workers under their locks; one in ten rolls back. */
   async function writeSome(): Promise<void> {
     const chosen = [randomInt(25), randomInt(25)].sort((a, b) => a - b)
     const versions = new Map<string, number>()
     const fails = randomInt(10) === 0
     try {
       await db.transaction(async (tx) => {
-        // What is written before the locks draws the transaction id in another order than the events.
+        // A write before the locks assigns transaction ids in another order than the events have.
         await publish(tx, change(1, randomUUID()))
         for (const place of new Set(chosen)) {
           const workerId = workers[place] as string
@@ -224,7 +224,7 @@ test(`${eventsWanted} events of ${writers} writers, read while they are written:
           versions.set(workerId, from + count)
         }
         if (fails) throw new Error('rolled back on purpose')
-        // Before the commit lets go of the locks: the next holder counts on from here.
+        // Before the commit releases the locks, because the next holder counts on from here.
         for (const [workerId, version] of versions) committed.set(workerId, version)
         written += 1
       })
@@ -237,9 +237,9 @@ test(`${eventsWanted} events of ${writers} writers, read while they are written:
     while (written + sum(committed.values()) < eventsWanted) await writeSome()
   }
 
-  async function place(): Promise<void> {
-    while (!end.ofWriting) await placeEvents(db, 50)
-    while ((await placeEvents(db, 500)).length > 0);
+  async function dispatch(): Promise<void> {
+    while (!done.writing) await fanOut(db, 50)
+    while ((await fanOut(db, 500)).length > 0);
   }
 
   const seen: { id: string; workerId: string; version: number }[] = []
@@ -254,17 +254,17 @@ test(`${eventsWanted} events of ${writers} writers, read while they are written:
         seen.push({ id, workerId: data.workerId, version: data.consentVersion })
       }
       if (page.length === 0 && last) return
-      // One more page after the end was seen: something may have been placed in between.
-      last = page.length === 0 && end.ofPlacing
+      // Reads once more after the end, because events may have been dispatched in between.
+      last = page.length === 0 && done.fanningOut
     }
   }
 
   const reading = read()
-  const placing = Promise.all([place(), place()])
+  const dispatching = Promise.all([dispatch(), dispatch()])
   await Promise.all(Array.from({ length: writers }, write))
-  end.ofWriting = true
-  await placing
-  end.ofPlacing = true
+  done.writing = true
+  await dispatching
+  done.fanningOut = true
   await reading
 
   const total = written + sum(committed.values())

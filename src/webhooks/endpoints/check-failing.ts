@@ -1,4 +1,4 @@
-/** What is done about endpoints that fail: the operator is told, and after five days they are disabled. */
+/** Warns the operator about failing endpoints, and disables them after five days. */
 import type { Db } from '../../platform/db/db.ts'
 import { cancelStrayDeliveries } from '../delivery/delivery-store.ts'
 import { findFailing, setWarned } from '../delivery/endpoint-store.ts'
@@ -8,21 +8,21 @@ import { disableEndpoint } from './disable.ts'
 
 const dayMs = 86_400_000
 
-export async function tendEndpoints(db: Db, notices: Notices, now: Date): Promise<void> {
+export async function checkFailingEndpoints(db: Db, notices: Notices, now: Date): Promise<void> {
   await cancelStrayDeliveries(db, now)
   const failing = await findFailing(db, new Date(now.getTime() - dayMs))
-  const due: { id: string; hours: number }[] = []
+  const warnings: { id: string; hours: number }[] = []
   for (const endpoint of failing) {
-    const decided = failingAction(endpoint, now)
-    if (decided.action === 'warn') due.push({ id: endpoint.id, hours: decided.hours })
-    if (decided.action === 'disable' && (await disableFailing(db, endpoint.id, { notices, now })))
+    const due = failingAction(endpoint, now)
+    if (due.action === 'warn') warnings.push({ id: endpoint.id, hours: due.hours })
+    if (due.action === 'disable' && (await disableFailing(db, endpoint.id, { notices, now })))
       notices.disabled(endpoint.id, 'failing')
   }
-  if (due.length === 0) return
-  for (const { id, hours } of await setWarned(db, due)) notices.failing(id, hours)
+  if (warnings.length === 0) return
+  for (const { id, hours } of await setWarned(db, warnings)) notices.failing(id, hours)
 }
 
-/** False where somebody else was first. */
+/** Returns false if the endpoint was disabled in the meantime. */
 function disableFailing(
   db: Db,
   endpointId: string,
