@@ -29,3 +29,13 @@ export async function usernamesOf(
   const workers = await findWorkerFacts(db, workerIds)
   return new Map(workers.map(({ workerId, username }) => [workerId, username]))
 }
+
+/** Returns the names of the accounts of these rows by their ids. */
+export async function accountNames(
+  db: Queryable,
+  rows: readonly { userId: string }[],
+): Promise<Map<string, string>> {
+  const ids = [...new Set(rows.map(({ userId }) => userId))]
+  const accounts = await Promise.all(ids.map((id) => findAccount(db, id)))
+  return new Map(accounts.flatMap((account) => (account ? [[account.id, account.name]] : [])))
+}

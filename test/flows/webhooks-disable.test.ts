@@ -91,7 +91,9 @@ test('after a replacement answers, the old secret signs nothing; after a DELETE 
   for (const { id, path } of endpoints) {
     const arrived = () => arrivals.get(path)?.count ?? 0
     while (arrived() < 10) await pause(5)
-    await db.transaction((tx) => replaceSecret(tx, { endpointId: id, ring: testRing }))
+    await db.transaction((tx) =>
+      replaceSecret(tx, { endpointId: id, owner: 'any', ring: testRing }),
+    )
     const replacedAt = new Date()
     await untilNothingStarts(replacedAt, replacedAt)
     replaced.set(path, performance.now())

@@ -133,7 +133,7 @@ test('no secret of an endpoint is in the database, debug logs, metrics or comman
   assert.ok(echo && fails && named)
   const rotated = await report(['webhooks', 'rotate-secret', echo], env)
   const again = await assay(['webhooks', 'rotate-secret', echo], env)
-  assert.match(again.out, /--now --drop-old/)
+  assert.match(again.err, /--now --drop-old/)
   const early = await assay(['webhooks', 'rotate-secret', echo, '--drop-old'], env)
   assert.match(early.err, /--drop-old needs --now/)
   const replaced = await report(['webhooks', 'rotate-secret', echo, '--now', '--drop-old'], env)

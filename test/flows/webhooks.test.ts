@@ -149,7 +149,7 @@ test('webhook commands name the error: no id, no endpoint, a time too far back',
     [['replay', nobody, '--since', 'yesterday'], 2, /--since/],
     [['replay', nobody, '--since', '2020-01-01'], 2, /14 days/],
     [['rotate-secret', nobody, '--hours', '169'], 2, /--hours/],
-    [['activate-secret', nobody], 1, /announced/],
+    [['activate-secret', nobody], 1, /no such webhook endpoint/],
     [['limit', nobody, '--per-second', '5'], 1, /no such webhook endpoint/],
     [['limit', nobody], 2, /--per-second/],
     [['limit', nobody, '--per-second', '1001'], 2, /1 to 1000/],
@@ -209,7 +209,7 @@ test('a failing endpoint is shown with its error, also by doctor; an endpoint th
     { consecutiveFailures: 3, responseStatus: 500, errorCode: 'http_status', waiting: 3 },
   )
   const { out } = await assay(['webhooks', 'endpoints', '--failing'], env)
-  assert.match(out, new RegExp(`^${broken} .* fails since .*, 3 attempts, last 500 http_status`))
+  assert.match(out, new RegExp(` 3 +500 http_status +3 +${broken}$`, 'm'))
   const doctor = await assay(['doctor'], env)
   assert.match(doctor.out, /^warn +webhooks +1 of \d+ endpoints fail.*--failing/m)
   assert.equal((await assay(['webhooks', 'endpoints', '--failing', '--all'], env)).ended, 2)

@@ -1,6 +1,5 @@
 /** `assay reports`: reports of agent decisions, and the accounts that may send them (decision D43). */
 import type { Command } from 'commander'
-import { findAccount } from '../../access/store.ts'
 import { wireReport } from '../../agent-decisions/handlers.ts'
 import { eraseReports } from '../../agent-decisions/retention.ts'
 import {
@@ -29,7 +28,7 @@ import {
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
 import { failure, interrupted, usageError } from '../fail.ts'
-import { accountNamed } from '../names.ts'
+import { accountNamed, accountNames } from '../names.ts'
 import { done, type Outcome } from '../output.ts'
 import { type Columns, listed } from '../render.ts'
 import { openSink } from '../sink.ts'
@@ -122,15 +121,6 @@ function list({ account, limit }: ListFlags): Promise<Outcome> {
     }
     return listed({ reports: rows.map(wireReport) }, { rows, columns, none: 'No report is kept.' })
   })
-}
-
-async function accountNames(
-  db: Queryable,
-  rows: readonly { userId: string }[],
-): Promise<Map<string, string>> {
-  const ids = [...new Set(rows.map(({ userId }) => userId))]
-  const accounts = await Promise.all(ids.map((id) => findAccount(db, id)))
-  return new Map(accounts.flatMap((account) => (account ? [[account.id, account.name]] : [])))
 }
 
 const pageMax = 500

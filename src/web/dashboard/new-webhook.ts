@@ -4,7 +4,7 @@ import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { EgressRules } from '../../platform/egress/rules.ts'
 import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { createOwn } from '../../webhooks/endpoints/manage-own.ts'
+import { createForAccount } from '../../webhooks/endpoints/actions.ts'
 import { readEndpointRequest } from '../../webhooks/endpoints/request.ts'
 import { eventTypeNames, eventTypes } from '../../webhooks/events/event-types.ts'
 import {
@@ -55,7 +55,7 @@ export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
         const read = readEndpointRequest(body, rules)
         if ('fault' in read) return refused(form, errorsOf(read.fault), 400)
         const wish = { userId: session.accountId, request: read.request, idempotencyKey: key }
-        const creation = await createOwn(action, { ring, activeMax }, wish)
+        const creation = await createForAccount(action, { ring, activeMax }, wish)
         if (creation.outcome === 'at_maximum')
           return refused(
             form,

@@ -4,10 +4,10 @@ import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import { type EndpointHealth, findEndpointHealth } from '../../webhooks/delivery/history-store.ts'
 import {
-  disableOwn,
-  replaceOwnSecret,
-  rotateOwnSecret,
-} from '../../webhooks/endpoints/manage-own.ts'
+  announceSecret,
+  replaceLeakedSecret,
+  stopDeliveries,
+} from '../../webhooks/endpoints/actions.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
 import { confirmation, notice, secretOnce } from '../components.ts'
 import { html, type Part } from '../html.ts'
@@ -56,11 +56,11 @@ function disablePage(options: PagesContext): Endpoint[] {
           const expected = hostOf(endpoint.url)
           if (confirm !== expected)
             return view(endpoint, `Type ${expected} exactly as it is shown.`)
-          const own = { endpointId: endpoint.id, userId: visit.session.accountId }
-          const { outcome } = await disableOwn(visit.action, own)
-          return outcome === 'disabled'
-            ? { redirectTo: `${webhooksPath}?done=disabled` }
-            : refuse('not_found', { message: noEndpoint })
+          const own = { endpointId: endpoint.id, owner: { userId: visit.session.accountId } }
+          const { outcome } = await stopDeliveries(visit.action, own, 'owner')
+          return outcome === 'no such endpoint'
+            ? refuse('not_found', { message: noEndpoint })
+            : { redirectTo: `${webhooksPath}?done=disabled` }
         }),
     },
   })
@@ -93,8 +93,8 @@ function rotatePage(options: WebhookChangeOptions): Endpoint[] {
         withEndpoint(options, visit, async (endpoint) => {
           const { id } = endpoint
           if (options.ring === null) return view(endpoint, noRing)
-          const own = { endpointId: id, userId: visit.session.accountId }
-          const rotated = await rotateOwnSecret(visit.action, own, options.ring)
+          const own = { endpointId: id, owner: { userId: visit.session.accountId } }
+          const rotated = await announceSecret(visit.action, own, { ring: options.ring })
           if (rotated.outcome === 'a rotation is under way')
             return view(
               endpoint,
@@ -145,8 +145,8 @@ function replacePage(options: WebhookChangeOptions): Endpoint[] {
               status: 400,
               error: `Type ${hostOf(url)} exactly as it is shown.`,
             })
-          const own = { endpointId: id, userId: visit.session.accountId, secretPrefix }
-          const replaced = await replaceOwnSecret(visit.action, own, options.ring)
+          const own = { endpointId: id, owner: { userId: visit.session.accountId }, secretPrefix }
+          const replaced = await replaceLeakedSecret(visit.action, own, options.ring)
           if (replaced.outcome !== 'replaced')
             return view(endpoint, {
               status: 409,

@@ -9,7 +9,7 @@ import {
   findSentEvent,
   type SentEvent,
 } from '../../webhooks/delivery/history-store.ts'
-import { resendOwn } from '../../webhooks/endpoints/manage-own.ts'
+import { sendAgain } from '../../webhooks/endpoints/actions.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
 import { actionForm, badge, card, code, empty, facts, notice, pageHead } from '../components.ts'
 import { type Html, html } from '../html.ts'
@@ -102,10 +102,10 @@ ${card({
     },
     actions: {
       async resend({ session, path: { endpointId, eventId }, action }) {
-        const own = { endpointId, userId: session.accountId, eventId }
+        const own = { endpointId, owner: { userId: session.accountId }, eventId }
         const { outcome } = eventId.startsWith('evt_test_')
           ? { outcome: 'no such event' as const }
-          : await resendOwn(action, own)
+          : await sendAgain(action, own)
         return outcome === 'queued' || outcome === 'disabled'
           ? { redirectTo: `${eventPath(endpointId, eventId)}?done=${outcome}` }
           : refuse('not_found', { message: noEvent })

@@ -12,7 +12,11 @@ import {
 } from '../../webhooks/delivery/history-store.ts'
 import { attemptResults } from '../../webhooks/delivery/outcome.ts'
 import { queueTestEvent } from '../../webhooks/delivery/resend.ts'
-import { activateOwnSecret, enableOwn, setOwnPaused } from '../../webhooks/endpoints/manage-own.ts'
+import {
+  activateAnnouncedSecret,
+  setDeliveriesPaused,
+  startDeliveries,
+} from '../../webhooks/endpoints/actions.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
 import { type EventType, eventTypeNames } from '../../webhooks/events/event-types.ts'
 import { barChart, legend } from '../chart.ts'
@@ -154,30 +158,30 @@ ${deliveriesCard(endpoint, { attempts, filter, now })}
         return back(endpointId, queued.outcome === 'too soon' ? 'too-soon' : 'disabled')
       },
       async pause({ session, path: { endpointId }, action }) {
-        const own = { endpointId, userId: session.accountId }
-        const { outcome } = await setOwnPaused(action, own, true)
+        const own = { endpointId, owner: { userId: session.accountId } }
+        const { outcome } = await setDeliveriesPaused(action, own, true)
         if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
         return back(endpointId, outcome === 'disabled' ? 'disabled' : 'paused')
       },
       async resume({ session, path: { endpointId }, action }) {
-        const own = { endpointId, userId: session.accountId }
-        const { outcome } = await setOwnPaused(action, own, false)
+        const own = { endpointId, owner: { userId: session.accountId } }
+        const { outcome } = await setDeliveriesPaused(action, own, false)
         if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
         return back(endpointId, outcome === 'disabled' ? 'disabled' : 'resumed')
       },
       async enable({ session, path: { endpointId }, action }) {
-        const { outcome } = await enableOwn(
+        const { outcome } = await startDeliveries(
           action,
-          { endpointId, userId: session.accountId },
+          { endpointId, owner: { userId: session.accountId } },
           activeMax,
         )
         if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
         return back(endpointId, outcome === 'at maximum' ? 'at-maximum' : 'enabled')
       },
       async activate({ session, path: { endpointId }, action }) {
-        const { outcome } = await activateOwnSecret(action, {
+        const { outcome } = await activateAnnouncedSecret(action, {
           endpointId,
-          userId: session.accountId,
+          owner: { userId: session.accountId },
         })
         if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
         return back(endpointId, 'activated')

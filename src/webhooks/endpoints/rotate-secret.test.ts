@@ -98,7 +98,7 @@ test('a secret that has ended never signs again, also during later rotations', a
 })
 
 const replace = (endpointId: string) =>
-  db.transaction((tx) => replaceSecret(tx, { endpointId, ring: testRing }))
+  db.transaction((tx) => replaceSecret(tx, { endpointId, owner: 'any', ring: testRing }))
 
 test('after a replacement no older or announced secret signs, also if the clock of the sender is behind', async () => {
   const { url, received } = await receiver(ok)

@@ -12,6 +12,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import {
   beforeEveryClock,
   dropOlderSecrets,
+  type EndpointOf,
   findNewestSecretVersion,
   findSecrets,
   insertSecret,
@@ -68,10 +69,10 @@ export type ReplacementOutcome =
  */
 export async function replaceSecret(
   tx: Tx,
-  { endpointId, ring }: Pick<Rotation, 'endpointId' | 'ring'>,
+  { endpointId, owner, ring }: EndpointOf & { ring: Keyring },
 ): Promise<ReplacementOutcome> {
   const before = await findNewestSecretVersion(tx, endpointId)
-  if ((await lockEndpoint(tx, { endpointId, owner: 'any' })) === undefined)
+  if ((await lockEndpoint(tx, { endpointId, owner })) === undefined)
     return { outcome: 'no such endpoint' }
   if ((await findNewestSecretVersion(tx, endpointId)) !== before)
     return { outcome: 'replaced by another operator' }

@@ -1,0 +1,231 @@
+/**
+ * The audited verbs on webhook endpoints, for members of an account and for operators. Each finds
+ * the endpoint of its owner alone, keeps it locked until the end of the transaction, and writes its
+ * audit entry in the same transaction.
+ */
+import { type ActionContext, audited, changed, unchanged } from '../../audit/action.ts'
+import type { Keyring } from '../../platform/crypto/keyring.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { type DisabledReason, type EndpointOf, lockEndpoint } from '../delivery/endpoint-store.ts'
+import { findEndpointHealth } from '../delivery/history-store.ts'
+import { type DeliveryLimits, setLimits } from '../delivery/rate-store.ts'
+import { type Recovered, type Resent, replaySince, resendEvent } from '../delivery/resend.ts'
+import { untilNothingStarts } from '../delivery/start-window.ts'
+import { type Creation, type CreationInput, type CreationRules, createEndpoint } from './create.ts'
+import { disableEndpoint } from './disable.ts'
+import { type EnableOutcome, enableEndpoint, pauseEndpoint } from './enable.ts'
+import { reencryptSecrets } from './reencrypt.ts'
+import {
+  activateSecret,
+  type ReplacementOutcome,
+  type RotationOutcome,
+  replaceSecret,
+  rotateSecret,
+} from './rotate-secret.ts'
+import type { EndpointRow } from './store.ts'
+
+type Missing = { outcome: 'no such endpoint' }
+/** The result for an unknown endpoint and for an endpoint of another owner. */
+const missing: Missing = { outcome: 'no such endpoint' }
+
+/** Creates an endpoint, once for each Idempotency-Key. */
+export function createForAccount(
+  context: ActionContext,
+  rules: CreationRules,
+  input: Omit<CreationInput, 'now'>,
+): Promise<Creation> {
+  return audited(context, 'webhooks.created', async (tx, now) => {
+    const creation = await createEndpoint(tx, rules, { ...input, now })
+    return creation.outcome === 'created'
+      ? changed(creation, { subjects: [creation.endpoint.id] })
+      : unchanged(creation)
+  })
+}
+
+export type PauseOutcome = { outcome: 'changed' | 'unchanged' | 'disabled' } | Missing
+
+/** Holds deliveries back, or lets them go. */
+export function setDeliveriesPaused(
+  context: ActionContext,
+  of: EndpointOf,
+  isPaused: boolean,
+): Promise<PauseOutcome> {
+  const action = isPaused ? 'webhooks.paused' : 'webhooks.resumed'
+  return audited(context, action, async (tx, now) => {
+    const endpoint = await lockEndpoint(tx, of)
+    if (endpoint === undefined) return unchanged(missing)
+    if (endpoint.disabledAt !== null) return unchanged({ outcome: 'disabled' })
+    if ((endpoint.pausedAt !== null) === isPaused) return unchanged({ outcome: 'unchanged' })
+    await pauseEndpoint(tx, endpoint.id, isPaused ? now : null)
+    return changed({ outcome: 'changed' }, { subjects: [endpoint.id] })
+  })
+}
+
+export type DisableOutcome =
+  | { outcome: 'disabled' | 'disabled already'; endpoint: EndpointRow }
+  | Missing
+
+/** Disables an endpoint. No delivery starts after this resolves. */
+export async function stopDeliveries(
+  context: ActionContext,
+  of: EndpointOf,
+  reason: DisabledReason,
+): Promise<DisableOutcome> {
+  const result: DisableOutcome = await audited(context, 'webhooks.disabled', async (tx, now) => {
+    const disabled = await disableEndpoint(tx, { ...of, reason, now })
+    if (disabled === null) return unchanged(missing)
+    const { endpoint } = disabled
+    return disabled.changed
+      ? changed({ outcome: 'disabled', endpoint }, { subjects: [endpoint.id] })
+      : unchanged({ outcome: 'disabled already', endpoint })
+  })
+  if (result.outcome !== 'no such endpoint') {
+    const now = context.clock()
+    await untilNothingStarts(result.endpoint.disabledAt ?? now, now)
+  }
+  return result
+}
+
+/** Enables an endpoint again, from the next event on. */
+export function startDeliveries(
+  context: ActionContext,
+  of: EndpointOf,
+  activeMax: number,
+): Promise<{ outcome: EnableOutcome }> {
+  return audited(context, 'webhooks.enabled', async (tx, at) => {
+    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(missing)
+    const outcome = await enableEndpoint(tx, { endpointId: of.endpointId, activeMax, at })
+    return outcome === 'enabled'
+      ? changed({ outcome }, { subjects: [of.endpointId] })
+      : unchanged({ outcome })
+  })
+}
+
+/** Sets how fast an endpoint is sent to. Returns false if the endpoint does not exist. */
+export function limitDeliveries(
+  context: ActionContext,
+  of: EndpointOf,
+  limits: DeliveryLimits,
+): Promise<boolean> {
+  return audited(context, 'webhooks.limited', async (tx) => {
+    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(false)
+    await setLimits(tx, of.endpointId, limits)
+    return changed(true, { subjects: [of.endpointId], details: limits })
+  })
+}
+
+/** Announces a new secret. It signs after `announcedHours`, or once it is activated. */
+export function announceSecret(
+  context: ActionContext,
+  of: EndpointOf,
+  rotation: { ring: Keyring; announcedHours?: number },
+): Promise<RotationOutcome> {
+  return audited(context, 'webhooks.rotated', async (tx, at) => {
+    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(missing)
+    const rotated = await rotateSecret(tx, { ...rotation, endpointId: of.endpointId, at })
+    return rotated.outcome === 'rotated'
+      ? changed(rotated, { subjects: [of.endpointId] })
+      : unchanged(rotated)
+  })
+}
+
+/** Lets the announced secret sign now. */
+export function activateAnnouncedSecret(
+  context: ActionContext,
+  of: EndpointOf,
+): Promise<{ outcome: 'activated' | 'none announced' } | Missing> {
+  return audited(context, 'webhooks.secret_activated', async (tx, at) => {
+    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(missing)
+    return (await activateSecret(tx, of.endpointId, at))
+      ? changed({ outcome: 'activated' }, { subjects: [of.endpointId] })
+      : unchanged({ outcome: 'none announced' })
+  })
+}
+
+/**
+ * Replaces a leaked secret: the older ones sign nothing after this resolves. A page names the secret
+ * to replace by `secretPrefix`. If two callers replace the same one, the second is refused, because
+ * it would replace the secret that the first has just stored.
+ */
+export async function replaceLeakedSecret(
+  context: ActionContext,
+  { secretPrefix, ...of }: EndpointOf & { secretPrefix?: string },
+  ring: Keyring,
+): Promise<ReplacementOutcome> {
+  const result: ReplacementOutcome = await audited(
+    context,
+    'webhooks.secret_replaced',
+    async (tx, now) => {
+      if (secretPrefix !== undefined && !(await signsWith(tx, of, { secretPrefix, now })))
+        return unchanged({ outcome: 'replaced by another operator' })
+      const replaced = await replaceSecret(tx, { ...of, ring })
+      return replaced.outcome === 'replaced'
+        ? changed(replaced, { subjects: [of.endpointId] })
+        : unchanged(replaced)
+    },
+  )
+  if (result.outcome === 'replaced') {
+    const now = context.clock()
+    await untilNothingStarts(now, now)
+  }
+  return result
+}
+
+/** Locks the endpoint. An endpoint that does not exist passes: `replaceSecret` reports it. */
+async function signsWith(
+  tx: Tx,
+  of: EndpointOf,
+  { secretPrefix, now }: { secretPrefix: string; now: Date },
+): Promise<boolean> {
+  const endpoint = await lockEndpoint(tx, of)
+  if (endpoint === undefined) return true
+  const { id: endpointId, userId } = endpoint
+  const [known] = await findEndpointHealth(tx, { endpointId, userId }, now)
+  return known?.secretPrefix === secretPrefix
+}
+
+/** Sends an event once more. */
+export function sendAgain(
+  context: ActionContext,
+  { eventId, ...of }: EndpointOf & { eventId: string },
+): Promise<{ outcome: Resent }> {
+  return audited(context, 'webhooks.resent', async (tx, at) => {
+    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(missing)
+    const outcome = await resendEvent(tx, { endpointId: of.endpointId, eventId, at })
+    return outcome === 'queued'
+      ? changed({ outcome }, { subjects: [of.endpointId], details: { eventId } })
+      : unchanged({ outcome })
+  })
+}
+
+/** Sends one batch of the events that an endpoint missed since `since`. */
+export function sendMissed(
+  context: ActionContext,
+  of: EndpointOf,
+  since: Date,
+): Promise<Recovered> {
+  return audited(context, 'webhooks.replayed', async (tx, at) => {
+    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(missing)
+    const { endpointId } = of
+    const replayed = await replaySince(tx, { endpointId, since, at })
+    return replayed.outcome === 'queued' && replayed.count > 0
+      ? changed(replayed, { subjects: [endpointId], details: { count: replayed.count } })
+      : unchanged(replayed)
+  })
+}
+
+const reencryptedMax = 500
+
+/**
+ * Encrypts every secret with the first key of the ring, batch by batch. A run that was cut off can
+ * be repeated. Returns how many secrets were encrypted.
+ */
+export async function reencryptAllSecrets(context: ActionContext, ring: Keyring): Promise<number> {
+  let total = 0
+  for (let count = reencryptedMax; count === reencryptedMax; total += count)
+    count = await audited(context, 'webhooks.reencrypted', async (tx) => {
+      const done = await reencryptSecrets(tx, ring, reencryptedMax)
+      return done > 0 ? changed(done, { subjects: [], details: { count: done } }) : unchanged(0)
+    })
+  return total
+}
