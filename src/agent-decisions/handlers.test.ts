@@ -20,7 +20,7 @@ const handlers = agentDecisionHandlers({
   db,
   clock: systemClock,
   publicUrl: 'https://scores.example.org',
-  stateUnlessSet: 'unlocked',
+  defaultState: 'unlocked',
 })
 const edge = await startKeyed(agentDecisionContract, handlers)
 after(async () => {
@@ -40,7 +40,7 @@ function post(account: string, changes: Partial<Call> = {}) {
 const countOf = async (account: string) =>
   (await findReportsOf(db, uuidOf(account), { before: null, limit: 1_000 })).length
 
-test('201, then 200: a report, and the same report again under its key', async () => {
+test('201, then 200: a repeat with the same Idempotency-Key returns the same report', async () => {
   const idempotencyKey = randomUUID()
   const first = await post('ada', { idempotencyKey })
   assert.equal(first.status, 201)
@@ -57,7 +57,7 @@ test('201, then 200: a report, and the same report again under its key', async (
   assert.equal(await countOf('ada'), 1)
 })
 
-test('50 twins at once: one 201 and 49 times 200, all with one report', async () => {
+test('50 parallel duplicates get one 201 and 49 times 200, all with one report', async () => {
   const idempotencyKey = randomUUID()
   const replies = await Promise.all(
     Array.from({ length: 50 }, () => post('twins', { idempotencyKey })),
@@ -68,7 +68,7 @@ test('50 twins at once: one 201 and 49 times 200, all with one report', async ()
   assert.equal(reports.size, 1)
 })
 
-test('409: the key was used for other content', async () => {
+test('409: an Idempotency-Key that was used for other content is rejected', async () => {
   const idempotencyKey = randomUUID()
   await post('other', { idempotencyKey })
   const reply = await post('other', { idempotencyKey, body: { ...body, decision: 'hired' } })
@@ -76,7 +76,7 @@ test('409: the key was used for other content', async () => {
   assert.equal(reply.json.error, 'idempotency_key_reused')
 })
 
-test('400: a field that is not valid is named, and the key stays free', async () => {
+test('400: an invalid field is named, and its request does not use the key', async () => {
   const idempotencyKey = randomUUID()
   for (const [changes, says] of [
     [{ subject: { kind: 'worker' } }, /^subject/],
@@ -94,7 +94,7 @@ test('400: a field that is not valid is named, and the key stays free', async ()
   assert.equal((await post('invalid', { idempotencyKey })).status, 201)
 })
 
-test('400: JSON that is not, that is ambiguous, or whose body is deeper than 32 levels', async () => {
+test('400: malformed or ambiguous JSON, and JSON of more than 32 levels, is rejected', async () => {
   const nested = (levels: number) =>
     `{"subject":${JSON.stringify(body.subject)},"decision":"hired","metadata":${'{"a":'.repeat(levels - 1)}1${'}'.repeat(levels - 1)}}`
   for (const text of [
@@ -112,7 +112,7 @@ test('400: JSON that is not, that is ambiguous, or whose body is deeper than 32 
   assert.equal((await post('json', { body: nested(32) })).status, 201)
 })
 
-test('400: the Idempotency-Key is missing, or has another form', async () => {
+test('400: a missing or malformed Idempotency-Key is rejected', async () => {
   for (const key of [undefined, 'short', 'x'.repeat(129), 'ümlaut-ümlaut-ümlaut'])
     assert.equal(
       (
@@ -129,7 +129,7 @@ test('400: the Idempotency-Key is missing, or has another form', async () => {
   assert.equal(await countOf('keys'), 0)
 })
 
-test('403: a key without agent-decisions:write, and an account that is locked', async () => {
+test('403: an API key without agent-decisions:write, and a locked account, are rejected', async () => {
   const scoped = await post('scoped/webhooks:write')
   assert.equal(scoped.status, 403)
   assert.equal(scoped.json.error, 'insufficient_scope')
@@ -140,14 +140,14 @@ test('403: a key without agent-decisions:write, and an account that is locked', 
   assert.equal(await countOf('abuser'), 0)
 })
 
-test('413 and 415: a body over 32 KiB, and one that is not JSON', async () => {
+test('413 and 415: a body over 32 KiB, and a body that is not JSON, are rejected', async () => {
   const metadata = { text: 'x'.repeat(32_768) }
   assert.equal((await post('large', { body: { ...body, metadata } })).status, 413)
   const headers = { 'Content-Type': 'text/plain' }
   assert.equal((await post('plain', { headers })).status, 415)
 })
 
-test('429: one report more than the day allows, whose key stays free', async () => {
+test('429: a report over the daily limit is rejected and does not use its key', async () => {
   const limits = { perMinute: 1_000, perDay: 3 }
   const tight = await startKeyed(agentDecisionContract, handlers, limits)
   const call = () => ({ method: 'POST', path, body, idempotencyKey: randomUUID() })

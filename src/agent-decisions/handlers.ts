@@ -9,7 +9,7 @@ import { schemaVersion } from '../platform/http/identifiers.ts'
 import { cursorOf, uuidOfCursor } from '../platform/http/page.ts'
 import { parseBody } from '../platform/json/shape-fault.ts'
 import { agentDecisionContract } from './contract.ts'
-import { openReporting, type Reported } from './report.ts'
+import { openReporting, type ReportOutcome } from './report.ts'
 import { readReportRequest } from './report-request.ts'
 import {
   type AgentDecisionReport,
@@ -27,7 +27,7 @@ export interface AgentDecisionsOptions {
   /** Absolute URLs begin with it (decision D3). */
   publicUrl: string
   /** State of an account that the operator has neither locked nor unlocked (decision D43). */
-  stateUnlessSet: ReportingState
+  defaultState: ReportingState
 }
 
 const reviewShape = Compile(unlockReviewRequest)
@@ -35,8 +35,8 @@ const reviewShape = Compile(unlockReviewRequest)
 export function agentDecisionHandlers(
   options: AgentDecisionsOptions,
 ): Handlers<typeof agentDecisionContract> {
-  const { db, clock, publicUrl, stateUnlessSet } = options
-  const report = openReporting(db, stateUnlessSet)
+  const { db, clock, publicUrl, defaultState } = options
+  const report = openReporting(db, defaultState)
   return {
     async reportAgentDecision({ caller, idempotencyKey, body }) {
       const read = readReportRequest(body)
@@ -66,7 +66,7 @@ export function agentDecisionHandlers(
       const { note = null } = read.body
       const requested = await requestUnlockReview(db, {
         userId: caller.accountId,
-        stateUnlessSet,
+        defaultState,
         note,
         now: clock(),
       })
@@ -81,7 +81,7 @@ export function agentDecisionHandlers(
   }
 }
 
-function reportAnswer(reported: Reported): Answer {
+function reportAnswer(reported: ReportOutcome): Answer {
   if (reported.outcome === 'locked') return refuse('agent_reporting_locked')
   if (reported.outcome === 'other_content') return refuse('idempotency_key_reused')
   if (reported.outcome === 'spent') return refuse('idempotency_key_spent')

@@ -1,4 +1,4 @@
-/** What clients reported of one person, to give it out. Whose report it is stays with them. */
+/** Export of the reports about one worker. It does not name the account that reported. */
 import { type Queryable, sql } from '../platform/db/db.ts'
 
 export interface ReportRecord {
@@ -6,12 +6,12 @@ export interface ReportRecord {
   outcome: string
   reasonCodes: string[]
   notes: string | null
-  /** JSON as it was sent. */
+  /** The JSON value of the request. */
   metadata: unknown
   createdAt: Date
 }
 
-/** Those of them that anybody reported about. Reads every report there is. */
+/** Returns the usernames with one of these digests that occur in reports. Reads every report. */
 export async function findReportedNames(
   db: Queryable,
   usernameSha256s: readonly Buffer[],
@@ -23,7 +23,10 @@ export async function findReportedNames(
   return rows.map(({ subject }) => subject)
 }
 
-/** `subjects`: usernames, and score ids as 64 lowercase hex characters: no username is as long. */
+/**
+ * Returns the reports about these subjects: usernames, and score ids in 64 lowercase hex characters,
+ * which is longer than any username.
+ */
 export function findReportRecords(
   db: Queryable,
   subjects: readonly string[],

@@ -24,7 +24,7 @@ function fault(body: unknown): string {
 const user = (username: string) => ({ ...good, subject: { kind: 'candidate', username } })
 const score = (id: unknown) => ({ ...good, subject: { kind: 'score', scoreId: id } })
 
-test('what is left out has its default', () => {
+test('an absent field has its default', () => {
   assert.deepEqual(accepted(good), {
     subject: candidate,
     decision: 'shortlisted',
@@ -38,14 +38,14 @@ test('what is left out has its default', () => {
   })
 })
 
-test('what an account writes is any text of its length: the specification bounds nothing else, and nothing is repaired', () => {
+test('a text field may be any text within its length, and is not repaired', () => {
   for (const text of ['', 'Zoë 田中', '\u202eagain', '\u2067שלום\u2069']) {
     const words = { agentName: text, agentVersion: text, jobRef: text, notes: text }
     assert.partialDeepStrictEqual(accepted({ ...good, ...words }), words)
   }
 })
 
-test('every decision and outcome of the specification is accepted, and no other', () => {
+test('only the listed decisions and outcomes are accepted', () => {
   for (const decision of decisions) accepted({ ...good, decision })
   for (const outcome of outcomes) accepted({ ...good, outcome })
   for (const decision of ['Hired', 'hired ', '', null, 1, undefined])
@@ -54,7 +54,7 @@ test('every decision and outcome of the specification is accepted, and no other'
     assert.match(fault({ ...good, outcome }), /^outcome must be one of/)
 })
 
-test('a username has 3 to 30 characters in the form of the specification; its @ is dropped', () => {
+test('a username has 3 to 30 characters; a leading @ is removed', () => {
   for (const name of ['abc', 'a-b', 'a_b', '0x0', 'a'.repeat(30), `a${'-'.repeat(28)}a`]) {
     assert.deepEqual(accepted(user(name)).subject, { kind: 'candidate', username: name })
     assert.deepEqual(accepted(user(`@${name}`)).subject, { kind: 'candidate', username: name })
@@ -77,13 +77,13 @@ test('a username has 3 to 30 characters in the form of the specification; its @ 
     assert.match(fault(user(name)), /^subject/, name)
 })
 
-test('a score id has 64 hexadecimal characters of either case, and is kept in lower case', () => {
+test('a score id has 64 hexadecimal characters in either case, and is stored in lower case', () => {
   assert.deepEqual(accepted(score(scoreId.toUpperCase())).subject, { kind: 'score', scoreId })
   for (const id of [scoreId.slice(1), `${scoreId}0`, scoreId.replace('a', 'g'), '', 1, null])
     assert.match(fault(score(id)), /^subject/)
 })
 
-test('a subject has exactly one of the two shapes', () => {
+test('a subject has exactly one of two shapes', () => {
   for (const subject of [
     undefined,
     null,
@@ -101,7 +101,7 @@ test('a subject has exactly one of the two shapes', () => {
     assert.match(fault({ ...good, subject }), /^subject/, JSON.stringify(subject))
 })
 
-test('each limit of a text is accepted, counted in characters, and one more is refused', () => {
+test('a text at its limit of characters is accepted, and one above is rejected', () => {
   for (const [field, max] of [
     ['agentName', 80],
     ['agentVersion', 80],
@@ -116,7 +116,7 @@ test('each limit of a text is accepted, counted in characters, and one more is r
   }
 })
 
-test('reason codes: ten different ones of 1 to 64 characters, and not one more', () => {
+test('at most ten different reason codes of 1 to 64 characters are accepted', () => {
   const codes = (count: number) => Array.from({ length: count }, (_, i) => `code:${i}`)
   assert.deepEqual(accepted({ ...good, reasonCodes: codes(10) }).reasonCodes, codes(10))
   accepted({ ...good, reasonCodes: [] })
@@ -139,14 +139,14 @@ test('reason codes: ten different ones of 1 to 64 characters, and not one more',
     assert.match(fault({ ...good, reasonCodes }), /^reasonCodes(\.\d+)? must be at most 10/)
 })
 
-test('metadata is any object and is kept as it is; anything else is refused', () => {
+test('metadata may be any object and is stored unchanged; any other value is rejected', () => {
   const metadata = { b: 1, a: [null, { '': 'x' }], 'c"\\': true }
   assert.deepEqual(accepted({ ...good, metadata }).metadata, metadata)
   for (const metadata of [null, [], 'x', 1, true])
     assert.match(fault({ ...good, metadata }), /^metadata must be an object/)
 })
 
-test('metadata takes the body to 32 levels and no further', () => {
+test('metadata may nest the body to 32 levels', () => {
   const body = (levels: number) => {
     const nested = `${'{"a":'.repeat(levels - 1)}1${'}'.repeat(levels - 1)}`
     const text = `{"subject":${JSON.stringify(candidate)},"decision":"hired","metadata":${nested}}`
@@ -158,7 +158,7 @@ test('metadata takes the body to 32 levels and no further', () => {
   assert.equal(body(33).kind, 'ambiguous')
 })
 
-test('an unknown field is refused by its name', () => {
+test('an unknown field is rejected and named', () => {
   for (const name of ['workerId', 'userId', 'Decision', ''])
     assert.match(fault({ ...good, [name]: 'x' }), /is not a known field/)
   assert.match(fault({ decision: 'hired' }), /^subject is missing/)
@@ -174,7 +174,7 @@ const full = {
 }
 const print = (body: object) => reportFingerprint(accepted(body)).toString('hex')
 
-test('reports that say the same have one fingerprint', () => {
+test('equivalent reports have one fingerprint', () => {
   fc.assert(
     fc.property(
       fc.shuffledSubarray(Object.keys(full), { minLength: Object.keys(full).length }),
@@ -195,7 +195,7 @@ test('reports that say the same have one fingerprint', () => {
   assert.equal(print({ ...good, outcome: 'pending', reasonCodes: [], metadata: {} }), print(good))
 })
 
-test('reports that say different things have different fingerprints', () => {
+test('different reports have different fingerprints', () => {
   const different = [
     full,
     good,

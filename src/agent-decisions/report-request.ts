@@ -1,4 +1,4 @@
-/** Pure: a request to report a decision: checked to the letter, brought to its one form, and told apart by a fingerprint (decision D40). */
+/** Pure: checks and normalises a request to report a decision (decision D40). */
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { sha256 } from '../platform/crypto/bytes.ts'
@@ -12,7 +12,7 @@ export type Subject =
   /** Lowercase. */
   | { kind: 'score'; scoreId: string }
 
-/** What a report says, every default filled in. */
+/** The content of a report, with every default filled in. */
 export interface ReportContent {
   subject: Subject
   decision: (typeof decisions)[number]
@@ -27,7 +27,7 @@ export interface ReportContent {
 
 const shape = Compile(createRequest)
 
-/** The content, or what is wrong with the body in words for whoever sent it. The body has passed the strict JSON gate. */
+/** Returns the content, or the fault of the body in words for the caller. */
 export function readReportRequest(body: unknown): { content: ReportContent } | { fault: string } {
   const read = parseBody(shape, body)
   if ('fault' in read) return read
@@ -47,7 +47,10 @@ export function readReportRequest(body: unknown): { content: ReportContent } | {
   }
 }
 
-/** Equal for requests that say the same: order, white space, number forms and written-out defaults do not matter. 32 bytes. */
+/**
+ * Returns 32 bytes that are equal for equivalent requests. Order, white space, number forms and
+ * explicit defaults do not matter.
+ */
 export function reportFingerprint(content: ReportContent): Buffer {
   return sha256(canonicalJson({ ...content, reasonCodes: content.reasonCodes.toSorted() }))
 }

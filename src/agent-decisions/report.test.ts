@@ -1,4 +1,4 @@
-/** Reports on a real database: once for each key, locked and unlocked, gone by age and by erasure. */
+/** Reports on a real database: idempotency, locks, retention and erasure. */
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -8,7 +8,7 @@ import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { contextWithin } from '../audit/action.ts'
 import { sql } from '../platform/db/db.ts'
-import { openReporting, type Reported, type ReportWish } from './report.ts'
+import { openReporting, type ReportInput, type ReportOutcome } from './report.ts'
 import { type ReportContent, readReportRequest } from './report-request.ts'
 import { eraseReportsAbout, sweepReports } from './retention.ts'
 import { findReports, findReportsOf } from './store.ts'
@@ -41,7 +41,7 @@ function contentOf(changes: object = {}): ReportContent {
   return read.content
 }
 
-function wishOf(changes: Partial<ReportWish> = {}): ReportWish {
+function inputOf(changes: Partial<ReportInput> = {}): ReportInput {
   return {
     userId: randomUUID(),
     apiKeyId: randomUUID(),
@@ -52,7 +52,7 @@ function wishOf(changes: Partial<ReportWish> = {}): ReportWish {
   }
 }
 
-function kept(reported: Reported) {
+function kept(reported: ReportOutcome) {
   assert.ok('report' in reported, reported.outcome)
   return reported.report
 }
@@ -60,53 +60,54 @@ function kept(reported: Reported) {
 const page = { before: null, limit: 100 }
 const reportsOf = (userId: string) => findReportsOf(db, userId, page)
 
-test('a report is kept as it was sent, and read by its owner alone', async () => {
-  const wish = wishOf()
-  const reported = await report(wish)
+test('a report is stored unchanged, and only its account can read it', async () => {
+  const input = inputOf()
+  const reported = await report(input)
   assert.equal(reported.outcome, 'created')
   const { id, ...rest } = kept(reported)
   assert.deepEqual(rest, {
-    userId: wish.userId,
-    apiKeyId: wish.apiKeyId,
-    ...wish.content,
+    userId: input.userId,
+    apiKeyId: input.apiKeyId,
+    ...input.content,
     createdAt: now,
   })
-  const [read] = await reportsOf(wish.userId)
+  const [read] = await reportsOf(input.userId)
   assert.deepEqual(read, { id, ...rest })
-  assert.equal(JSON.stringify(read?.metadata), JSON.stringify(wish.content.metadata))
+  assert.equal(JSON.stringify(read?.metadata), JSON.stringify(input.content.metadata))
   assert.deepEqual(await reportsOf(randomUUID()), [])
 })
 
-test('a repeat gives the same report, whatever API key it comes with, and makes none', async () => {
-  const wish = wishOf()
-  const first = kept(await report(wish))
-  const repeated = await report({ ...wish, apiKeyId: randomUUID(), now: new Date() })
+test('a repeat returns the same report, also with another API key', async () => {
+  const input = inputOf()
+  const first = kept(await report(input))
+  const repeated = await report({ ...input, apiKeyId: randomUUID(), now: new Date() })
   assert.deepEqual(repeated, { outcome: 'replayed', report: first })
   const reordered = contentOf({ reasonCodes: ['b', 'skills.match'], outcome: 'pending' })
-  assert.deepEqual(await report({ ...wish, content: reordered }), repeated)
-  assert.equal((await reportsOf(wish.userId)).length, 1)
+  assert.deepEqual(await report({ ...input, content: reordered }), repeated)
+  assert.equal((await reportsOf(input.userId)).length, 1)
 })
 
-test('the same key with other content is refused, and another user’s is another report', async () => {
-  const wish = wishOf()
-  await report(wish)
+test('the same Idempotency-Key with other content is rejected; another account can use it', async () => {
+  const input = inputOf()
+  await report(input)
   const content = contentOf({ decision: 'rejected' })
-  assert.deepEqual(await report({ ...wish, content }), { outcome: 'other_content' })
-  const other = await report({ ...wish, userId: randomUUID(), content })
+  assert.deepEqual(await report({ ...input, content }), { outcome: 'other_content' })
+  const other = await report({ ...input, userId: randomUUID(), content })
   assert.equal(other.outcome, 'created')
 })
 
-test('50 twins at once, in one process and over two: one report, 49 replays of it; other content is refused', async () => {
-  const wish = wishOf()
+test('50 parallel duplicates in two processes make one report; other content among them is rejected', async () => {
+  const input = inputOf()
   const elsewhere = openReporting(db, 'unlocked')
   const content = contentOf({ decision: 'hired' })
-  const first = kept(await report(wish))
-  const twins = await Promise.all(
-    Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? report : elsewhere)(wish)),
+  const first = kept(await report(input))
+  const duplicates = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? report : elsewhere)(input)),
   )
-  for (const twin of twins) assert.deepEqual(twin, { outcome: 'replayed', report: first })
+  for (const duplicate of duplicates)
+    assert.deepEqual(duplicate, { outcome: 'replayed', report: first })
 
-  const fresh = wishOf()
+  const fresh = inputOf()
   const mixed = await Promise.all(
     Array.from({ length: 50 }, (_, i) =>
       (i % 2 === 0 ? report : elsewhere)(i % 10 === 9 ? { ...fresh, content } : fresh),
@@ -120,24 +121,24 @@ test('50 twins at once, in one process and over two: one report, 49 replays of i
   assert.equal((await reportsOf(fresh.userId)).length, 1)
 })
 
-test('two processes that take in the same keys in opposite orders both come to an end', async () => {
+test('two processes that store the same keys in opposite orders do not deadlock', async () => {
   const elsewhere = openReporting(db, 'unlocked')
   const userId = randomUUID()
-  const wishes = Array.from({ length: 200 }, () => wishOf({ userId }))
+  const inputs = Array.from({ length: 200 }, () => inputOf({ userId }))
   const answers = await Promise.all([
-    ...wishes.map(report),
-    ...wishes.toReversed().map((wish) => elsewhere(wish)),
+    ...inputs.map(report),
+    ...inputs.toReversed().map((input) => elsewhere(input)),
   ])
   assert.equal(answers.filter(({ outcome }) => outcome === 'created').length, 200)
   assert.equal(answers.filter(({ outcome }) => outcome === 'replayed').length, 200)
   assert.equal((await findReportsOf(db, userId, { before: null, limit: 1_000 })).length, 200)
 })
 
-test('pages follow each other, the newest first, and miss nothing', async () => {
+test('pages list every report once, newest first', async () => {
   const userId = randomUUID()
   const made: string[] = []
   for (let i = 0; i < 7; i++)
-    made.unshift(kept(await report(wishOf({ userId, now: new Date(now.getTime() + i) }))).id)
+    made.unshift(kept(await report(inputOf({ userId, now: new Date(now.getTime() + i) }))).id)
   const seen: string[] = []
   for (let before: string | null = null; ; before = seen.at(-1) ?? null) {
     const rows = await findReportsOf(db, userId, { before, limit: 3 })
@@ -152,9 +153,9 @@ test('pages follow each other, the newest first, and miss nothing', async () => 
   )
 })
 
-test('a locked account’s report is refused and uses no key; unlocked it is taken in, locked again refused', async () => {
-  const { userId } = wishOf()
-  const first = wishOf({ userId })
+test('a report of a locked account is rejected without using its key, and is stored after the account is unlocked', async () => {
+  const { userId } = inputOf()
+  const first = inputOf({ userId })
   assert.deepEqual(await reportIfUnlocked(first), { outcome: 'locked' })
   assert.deepEqual(await unlockReporting(contextAt(db, now), userId), {
     reviewed: false,
@@ -162,24 +163,24 @@ test('a locked account’s report is refused and uses no key; unlocked it is tak
   const other = { ...first, content: contentOf({ decision: 'hired' }) }
   assert.equal((await reportIfUnlocked(other)).outcome, 'created')
   await lockReporting(contextAt(db, now), userId)
-  assert.deepEqual(await reportIfUnlocked(wishOf({ userId })), { outcome: 'locked' })
+  assert.deepEqual(await reportIfUnlocked(inputOf({ userId })), { outcome: 'locked' })
   assert.deepEqual(await report(other), { outcome: 'locked' }, 'nor is a repeat answered')
   assert.equal((await reportsOf(userId)).length, 1)
 })
 
-test('a locked account in a batch stops nobody else', async () => {
-  const locked = wishOf()
+test('a locked account in a batch does not affect other accounts', async () => {
+  const locked = inputOf()
   await lockReporting(contextAt(db, now), locked.userId)
-  const answers = await Promise.all([report(wishOf()), report(locked), report(wishOf())])
+  const answers = await Promise.all([report(inputOf()), report(locked), report(inputOf())])
   assert.deepEqual(
     answers.map(({ outcome }) => outcome),
     ['created', 'locked', 'created'],
   )
 })
 
-test('a review is open once, until the operator decides; declined it can be asked for again', async () => {
+test('an account has one open review; after the operator declines it, it can request another', async () => {
   const userId = randomUUID()
-  const ask = () => requestUnlockReview(db, { userId, stateUnlessSet: 'locked', now })
+  const ask = () => requestUnlockReview(db, { userId, defaultState: 'locked', now })
   const asked = await Promise.all([ask(), ask(), ask(), ask()])
   assert.equal(asked.filter(({ outcome }) => outcome === 'requested').length, 1)
   assert.equal(asked.filter(({ outcome }) => outcome === 'open_already').length, 3)
@@ -187,7 +188,7 @@ test('a review is open once, until the operator decides; declined it can be aske
   const decline = () => declineUnlockReview(contextAt(db, now), userId)
   assert.equal(await decline(), true)
   assert.equal(await decline(), false)
-  assert.deepEqual(await reportIfUnlocked(wishOf({ userId })), { outcome: 'locked' })
+  assert.deepEqual(await reportIfUnlocked(inputOf({ userId })), { outcome: 'locked' })
   assert.equal((await ask()).outcome, 'requested')
   assert.deepEqual(await unlockReporting(contextAt(db, now), userId), {
     reviewed: true,
@@ -201,35 +202,35 @@ test('a request for a review waits for an unlock in progress, and then finds the
   const [, asked] = await inTurn(
     db,
     (tx) => unlockReporting(contextWithin(tx, { actor: 'test', now }), userId),
-    () => requestUnlockReview(db, { userId, stateUnlessSet: 'locked', now }),
+    () => requestUnlockReview(db, { userId, defaultState: 'locked', now }),
   )
   assert.deepEqual(asked, { outcome: 'unlocked_already' })
 })
 
-test('an account that is unlocked from the start has nothing to ask for', async () => {
-  const asking = { userId: randomUUID(), stateUnlessSet: 'unlocked' as const, now }
+test('an account that is unlocked by default cannot request a review', async () => {
+  const asking = { userId: randomUUID(), defaultState: 'unlocked' as const, now }
   assert.deepEqual(await requestUnlockReview(db, asking), { outcome: 'unlocked_already' })
 })
 
-test('erasing a person deletes what every account said of them, by name and by score, and nothing else', async () => {
+test('an erasure deletes all reports about a worker, by username and by score, and no other report', async () => {
   const userId = randomUUID()
-  const about = (subject: object) => wishOf({ userId, content: contentOf({ subject }) })
+  const about = (subject: object) => inputOf({ userId, content: contentOf({ subject }) })
   const grace = about({ kind: 'candidate', username: 'grace-hopper' })
   const gone = [
     about({ kind: 'candidate', username: '@erased-person' }),
     about({ kind: 'score', scoreId: scoreId.toUpperCase() }),
     { ...about({ kind: 'candidate', username: 'erased-person' }), userId: randomUUID() },
   ]
-  for (const wish of [grace, ...gone]) await report(wish)
+  for (const input of [grace, ...gone]) await report(input)
   const person = { usernames: ['erased-person'], scoreIds: [scoreId] }
   assert.equal(await db.transaction((tx) => eraseReportsAbout(tx, person)), 3)
   assert.deepEqual(
     (await reportsOf(userId)).map(({ subject }) => subject),
     [grace.content.subject],
   )
-  for (const wish of gone) {
-    assert.deepEqual(await report(wish), { outcome: 'spent' })
-    const other = { ...wish, content: contentOf({ decision: 'hired' }) }
+  for (const input of gone) {
+    assert.deepEqual(await report(input), { outcome: 'spent' })
+    const other = { ...input, content: contentOf({ decision: 'hired' }) }
     assert.deepEqual(await report(other), { outcome: 'spent' }, 'the key tells nothing of it')
   }
   const stored = await db.rows<{ row: string }>(sql`
@@ -238,24 +239,24 @@ test('erasing a person deletes what every account said of them, by name and by s
   for (const { row } of stored) assert.ok(!row.includes('erased-person') && !row.includes(scoreId))
 })
 
-test('a repeat that meets the erasure brings nothing back', async () => {
-  const wishes = Array.from({ length: 30 }, () =>
-    wishOf({ content: contentOf({ subject: { kind: 'candidate', username: 'in-the-race' } }) }),
+test('a repeat during the erasure does not restore the report', async () => {
+  const inputs = Array.from({ length: 30 }, () =>
+    inputOf({ content: contentOf({ subject: { kind: 'candidate', username: 'in-the-race' } }) }),
   )
-  await Promise.all(wishes.map(report))
+  await Promise.all(inputs.map(report))
   const person = { usernames: ['in-the-race'], scoreIds: [] }
   const erasing = db.transaction((tx) => eraseReportsAbout(tx, person))
-  await Promise.all([erasing, ...wishes.map(report), ...wishes.map(report)])
-  for (const { userId } of wishes) assert.deepEqual(await reportsOf(userId), [])
+  await Promise.all([erasing, ...inputs.map(report), ...inputs.map(report)])
+  for (const { userId } of inputs) assert.deepEqual(await reportsOf(userId), [])
 })
 
-test('retention deletes what is older than its days, to the millisecond, in batches; the keys stay', async () => {
+test('retention deletes reports older than its days, in batches, and keeps their keys', async () => {
   const days = 30
   const edge = new Date('2020-01-31T00:00:00.000Z')
   const at = (offsetMs: number) => new Date(edge.getTime() - days * 86_400_000 + offsetMs)
   const userId = randomUUID()
-  const old = Array.from({ length: 1_500 }, () => wishOf({ userId, now: at(-1) }))
-  const young = wishOf({ userId, now: at(0) })
+  const old = Array.from({ length: 1_500 }, () => inputOf({ userId, now: at(-1) }))
+  const young = inputOf({ userId, now: at(0) })
   await Promise.all([...old, young].map(report))
   assert.equal(await sweepReports(db, { days, now: edge }), 1_500)
   assert.equal(await sweepReports(db, { days, now: edge }), 0)

@@ -1,6 +1,7 @@
 /**
- * Takes in reports, each Idempotency-Key once (decisions D40, D43). Writes agent_decision_keys and agent_decision_reports, many reports
- * with one statement: it either stands whole or not at all, so that after a crash a repeat finds its report or makes it.
+ * Stores reports, one for each Idempotency-Key (decisions D40, D43). Writes agent_decision_keys and
+ * agent_decision_reports, with one statement for many reports. After a crash, a repeated request
+ * finds its report or makes it.
  */
 import { batched } from '../platform/batching.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -15,7 +16,7 @@ import {
   type ReportRow,
 } from './store.ts'
 
-export interface ReportWish {
+export interface ReportInput {
   userId: string
   apiKeyId: string | null
   idempotencyKey: string
@@ -23,21 +24,21 @@ export interface ReportWish {
   now: Date
 }
 
-export type Reported =
+export type ReportOutcome =
   | { outcome: 'created' | 'replayed'; report: ReportRow }
   | { outcome: 'other_content' }
-  /** The report that was made with this key is gone. */
+  /** The report of this Idempotency-Key was deleted. */
   | { outcome: 'spent' }
   | { outcome: 'locked' }
 
-/** `stateUnlessSet`: of accounts about which the operator has said nothing. */
+/** `defaultState` is the state of an account that the operator has neither locked nor unlocked. */
 export function openReporting(
   db: Db,
-  stateUnlessSet: ReportingState,
-): (wish: ReportWish) => Promise<Reported> {
-  const report = batched<NewReport, Reported>({
+  defaultState: ReportingState,
+): (input: ReportInput) => Promise<ReportOutcome> {
+  const report = batched<NewReport, ReportOutcome>({
     name: 'agent decision reports',
-    run: (reports) => takeIn(db, reports, stateUnlessSet),
+    run: (reports) => storeReports(db, reports, defaultState),
   })
   return ({ userId, apiKeyId, idempotencyKey, content, now }) =>
     report({
@@ -47,22 +48,22 @@ export function openReporting(
     })
 }
 
-async function takeIn(
+async function storeReports(
   db: Db,
   reports: readonly NewReport[],
-  stateUnlessSet: ReportingState,
-): Promise<Reported[]> {
-  const added = await insertReports(db, reports, stateUnlessSet)
+  defaultState: ReportingState,
+): Promise<ReportOutcome[]> {
+  const added = await insertReports(db, reports, defaultState)
   const others = reports.filter(({ report }) => !added.has(report.id))
   const keys = others.map(({ report: { userId }, idempotencyKey }) => ({ userId, idempotencyKey }))
-  // A statement of its own: it sees what a twin has committed while the first one waited for it.
-  const states = keys.length === 0 ? [] : await findKeyStates(db, keys, stateUnlessSet)
-  const answers = new Map(others.map((one, i) => [one.report.id, answerOf(one, states[i])]))
-  return reports.map(({ report }) => answers.get(report.id) ?? { outcome: 'created', report })
+  // A second statement sees the rows of duplicates that committed while the first one waited.
+  const states = keys.length === 0 ? [] : await findKeyStates(db, keys, defaultState)
+  const outcomes = new Map(others.map((one, i) => [one.report.id, outcomeOf(one, states[i])]))
+  return reports.map(({ report }) => outcomes.get(report.id) ?? { outcome: 'created', report })
 }
 
-function answerOf({ fingerprint }: NewReport, key: KeyState | undefined): Reported {
-  // Not used and not added: the account was locked then, whatever it is now.
+function outcomeOf({ fingerprint }: NewReport, key: KeyState | undefined): ReportOutcome {
+  // Neither used nor inserted: the account was locked at that time, even if it is unlocked now.
   if (key === undefined || key.state === 'locked' || !key.isUsed) return { outcome: 'locked' }
   if (key.report === null || key.fingerprint === null) return { outcome: 'spent' }
   return key.fingerprint.equals(fingerprint)

@@ -1,7 +1,13 @@
 /** All SQL of the tables of agent decisions. */
-import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { readJson } from '../platform/json/json-reader.ts'
 import type { ReportContent, Subject } from './report-request.ts'
+
+const reportColumns = fragment`r.id, r.user_id as "userId", r.api_key_id as "apiKeyId",
+      r.subject_kind as "subjectKind", r.subject, r.decision, r.outcome,
+      r.agent_name as "agentName", r.agent_version as "agentVersion", r.job_ref as "jobRef",
+      r.reason_codes as "reasonCodes", r.notes, r.metadata::text as metadata,
+      r.created_at as "createdAt"`
 
 export interface ReportRow extends ReportContent {
   /** UUID of version 7. */
@@ -20,13 +26,14 @@ export interface NewReport {
 export type ReportingState = 'unlocked' | 'locked'
 
 /**
- * Adds the reports that may be added, and says the ids of those that were: not those of a locked account, nor those whose key was used
- * before. A twin in another transaction is waited for; in the order of keys, so that two batches never wait for each other in a circle.
+ * Inserts reports and returns the ids of the inserted ones. Leaves out reports of a locked account and
+ * reports whose Idempotency-Key was used before. Waits for a duplicate in another transaction; the
+ * rows are inserted in the order of their keys, so that two batches cannot deadlock.
  */
 export async function insertReports(
   db: Queryable,
   reports: readonly NewReport[],
-  stateUnlessSet: ReportingState,
+  defaultState: ReportingState,
 ): Promise<Set<string>> {
   const column = <Name extends keyof ReportRow>(name: Name) =>
     reports.map(({ report }) => report[name])
@@ -45,7 +52,7 @@ export async function insertReports(
         as n(id, user_id, api_key_id, idempotency_key, fingerprint, subject_kind, subject, decision,
           outcome, agent_name, agent_version, job_ref, reason_codes, notes, metadata, created_at)
       left join agent_reporting a on a.user_id = n.user_id
-      where coalesce(a.state, ${stateUnlessSet}) = 'unlocked'
+      where coalesce(a.state, ${defaultState}) = 'unlocked'
     ), keyed as (
       insert into agent_decision_keys (user_id, idempotency_key, fingerprint, report_id)
       select user_id, idempotency_key, fingerprint, id from new
@@ -64,36 +71,32 @@ export async function insertReports(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Of one key of a user: the account's state, and what the key was used for. */
+/** State of an account, and the use of one of its Idempotency-Keys. */
 export interface KeyState {
   state: ReportingState
   isUsed: boolean
-  /** Null once the report is gone. */
+  /** Null once the report is deleted. */
   fingerprint: Buffer | null
   report: ReportRow | null
 }
 
-/** One for each of the keys, in their order. */
+/** Returns one state for each key, in the order of `keys`. */
 export async function findKeyStates(
   db: Queryable,
   keys: readonly { userId: string; idempotencyKey: string }[],
-  stateUnlessSet: ReportingState,
+  defaultState: ReportingState,
 ): Promise<KeyState[]> {
   const rows = await db.rows<StoredKeyState>(sql`
-    select coalesce(a.state, ${stateUnlessSet}) as state, k.user_id is not null as "isUsed",
-      k.fingerprint, r.id, r.user_id as "userId", r.api_key_id as "apiKeyId",
-      r.subject_kind as "subjectKind", r.subject, r.decision, r.outcome,
-      r.agent_name as "agentName", r.agent_version as "agentVersion", r.job_ref as "jobRef",
-      r.reason_codes as "reasonCodes", r.notes, r.metadata::text as metadata,
-      r.created_at as "createdAt"
+    select coalesce(a.state, ${defaultState}) as state, k.user_id is not null as "isUsed",
+      k.fingerprint, ${reportColumns}
     from unnest(${keys.map(({ userId }) => userId)}::uuid[],
       ${keys.map(({ idempotencyKey }) => idempotencyKey)}::text[])
-      with ordinality as asked(user_id, idempotency_key, place)
-    left join agent_reporting a on a.user_id = asked.user_id
+      with ordinality as wanted(user_id, idempotency_key, place)
+    left join agent_reporting a on a.user_id = wanted.user_id
     left join agent_decision_keys k
-      on k.user_id = asked.user_id and k.idempotency_key = asked.idempotency_key
+      on k.user_id = wanted.user_id and k.idempotency_key = wanted.idempotency_key
     left join agent_decision_reports r on r.id = k.report_id
-    order by asked.place`)
+    order by wanted.place`)
   return rows.map(({ state, isUsed, fingerprint, ...stored }) => ({
     state,
     isUsed,
@@ -115,59 +118,48 @@ function isStored(row: StoredReport | { id: null }): row is StoredReport {
 }
 
 export interface ReportPage {
-  /** Only reports made before this one; null: from the newest. */
+  /** Only reports before this id, or null to begin with the newest. */
   before: string | null
   limit: number
 }
 
 const afterAll = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** The reports of a user, the newest first. */
+/** Returns the reports of an account, newest first. */
 export async function findReportsOf(
   db: Queryable,
   userId: string,
   { before, limit }: ReportPage,
 ): Promise<ReportRow[]> {
   const rows = await db.rows<StoredReport>(sql`
-    select id, user_id as "userId", api_key_id as "apiKeyId", subject_kind as "subjectKind", subject,
-      decision, outcome, agent_name as "agentName", agent_version as "agentVersion",
-      job_ref as "jobRef", reason_codes as "reasonCodes", notes, metadata::text as metadata,
-      created_at as "createdAt"
-    from agent_decision_reports
+    select ${reportColumns} from agent_decision_reports r
     where user_id = ${userId} and id < ${before ?? afterAll}::uuid order by id desc limit ${limit}`)
   return rows.map(reportOf)
 }
 
-/** Returns a report of a user. */
+/** Returns a report of the account, if it has this id. */
 export async function findReportOf(
   db: Queryable,
   { userId, id }: { userId: string; id: string },
 ): Promise<ReportRow | undefined> {
   const [row] = await db.rows<StoredReport>(sql`
-    select id, user_id as "userId", api_key_id as "apiKeyId", subject_kind as "subjectKind", subject,
-      decision, outcome, agent_name as "agentName", agent_version as "agentVersion",
-      job_ref as "jobRef", reason_codes as "reasonCodes", notes, metadata::text as metadata,
-      created_at as "createdAt"
-    from agent_decision_reports where id = ${id} and user_id = ${userId}`)
+    select ${reportColumns} from agent_decision_reports r
+    where id = ${id} and user_id = ${userId}`)
   return row === undefined ? undefined : reportOf(row)
 }
 
-/** The reports of everybody, the newest first. */
+/** Returns the reports of all accounts, newest first. */
 export async function findReports(
   db: Queryable,
   { before, limit }: ReportPage,
 ): Promise<ReportRow[]> {
   const rows = await db.rows<StoredReport>(sql`
-    select id, user_id as "userId", api_key_id as "apiKeyId", subject_kind as "subjectKind", subject,
-      decision, outcome, agent_name as "agentName", agent_version as "agentVersion",
-      job_ref as "jobRef", reason_codes as "reasonCodes", notes, metadata::text as metadata,
-      created_at as "createdAt"
-    from agent_decision_reports
+    select ${reportColumns} from agent_decision_reports r
     where id < ${before ?? afterAll}::uuid order by id desc limit ${limit}`)
   return rows.map(reportOf)
 }
 
-/** Deletes what is said of these people and scores, and keeps the keys; how many. */
+/** Deletes the reports about these subjects and keeps their keys. Returns their number. */
 export function deleteReportsAbout(tx: Tx, subjects: readonly Subject[]): Promise<number> {
   return tx.run(sql`
     with gone as (
@@ -181,7 +173,7 @@ export function deleteReportsAbout(tx: Tx, subjects: readonly Subject[]): Promis
     from gone where k.user_id = gone.user_id and k.idempotency_key = gone.idempotency_key`)
 }
 
-/** Deletes the oldest reports before `id`, at most `limit`, and keeps their keys; how many. */
+/** Deletes up to `limit` reports before `id`, oldest first, but not their keys. */
 export function deleteReportsBefore(db: Queryable, id: string, limit: number): Promise<number> {
   return db.run(sql`
     with old as (

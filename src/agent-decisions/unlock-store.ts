@@ -2,14 +2,14 @@
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { ReportingState } from './store.ts'
 
-/** One change of an account at a time, until the transaction ends. */
+/** Makes the changes of one account take turns until the transaction ends. */
 export async function lockAccount(tx: Tx, userId: string): Promise<void> {
   await tx.run(
     sql`select pg_advisory_xact_lock(hashtextextended('agent reporting of ' || ${userId}::text, 0))`,
   )
 }
 
-/** Null where the operator has said nothing. */
+/** Returns null if the operator has neither locked nor unlocked the account. */
 export async function findState(db: Queryable, userId: string): Promise<ReportingState | null> {
   const [row] = await db.rows<{ state: ReportingState }>(
     sql`select state from agent_reporting where user_id = ${userId}`,
@@ -31,7 +31,7 @@ export interface UnlockReview {
   id: string
   userId: string
   requestedAt: Date
-  /** What the owner says with the request. */
+  /** Text of the owner. */
   note: string | null
 }
 
@@ -45,7 +45,7 @@ export async function findOpenReview(
   return row
 }
 
-/** The oldest first. */
+/** Returns the open requests, oldest first. */
 export function findOpenReviews(db: Queryable, limit: number): Promise<UnlockReview[]> {
   return db.rows<UnlockReview>(sql`
     select id, user_id as "userId", requested_at as "requestedAt", note from agent_unlock_reviews
@@ -61,7 +61,7 @@ export async function insertReview(
     values (${id}, ${userId}, ${requestedAt}, ${note})`)
 }
 
-/** Decides the account's open request; false where there is none. */
+/** Decides the open request of the account. Returns false if there is none. */
 export async function closeReview(
   tx: Tx,
   userId: string,

@@ -1,8 +1,10 @@
 /**
- * Locks and unlocks agent reporting for an account (decision D43). An account may report from the start; the operator locks an account
- * that abuses it. The owner of a locked account may request a review, one open at a time; the operator approves or declines it.
+ * Locks and unlocks agent reporting for an account (decision D43). By default an account may report,
+ * and the operator locks an account that abuses it. The owner of a locked account may request a
+ * review, one at a time; the operator approves or declines it.
  *
- * Tables: writes `agent_reporting` and `agent_unlock_reviews`. A decision applies to every report that begins after its commit.
+ * Writes agent_reporting and agent_unlock_reviews. A decision applies to every report that starts
+ * after its commit.
  */
 import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -18,26 +20,26 @@ import {
   type UnlockReview,
 } from './unlock-store.ts'
 
-export interface Asking {
+export interface ReviewInput {
   userId: string
-  /** Of accounts about which the operator has said nothing. */
-  stateUnlessSet: ReportingState
+  /** State of an account that the operator has neither locked nor unlocked. */
+  defaultState: ReportingState
   note?: string | null
   now: Date
 }
 
-export type Asked =
+export type ReviewOutcome =
   | { outcome: 'requested' | 'open_already'; review: UnlockReview }
   | { outcome: 'unlocked_already' }
 
-/** The owner asks the operator to unlock the account. */
+/** Requests a review of the lock, for the owner of the account. */
 export function requestUnlockReview(
   db: Db,
-  { userId, stateUnlessSet, note = null, now }: Asking,
-): Promise<Asked> {
+  { userId, defaultState, note = null, now }: ReviewInput,
+): Promise<ReviewOutcome> {
   return db.transaction(async (tx) => {
     await lockAccount(tx, userId)
-    const state = (await findState(tx, userId)) ?? stateUnlessSet
+    const state = (await findState(tx, userId)) ?? defaultState
     if (state === 'unlocked') return { outcome: 'unlocked_already' }
     const open = await findOpenReview(tx, userId)
     if (open !== undefined) return { outcome: 'open_already', review: open }

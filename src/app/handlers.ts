@@ -102,7 +102,7 @@ export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> 
       db,
       clock,
       publicUrl,
-      stateUnlessSet: config.agentReportingDefault,
+      defaultState: config.agentReportingDefault,
     }),
     ...discoveryHandlers({
       publicUrl,

@@ -157,7 +157,7 @@ test('the role may do everything that the routes of webhooks and agent decisions
   const report = openReporting(asServer, 'unlocked')
   assert.equal((await report({ ...decision, now: new Date() })).outcome, 'created')
   assert.equal((await report({ ...decision, now: new Date() })).outcome, 'replayed')
-  const asking = { userId, stateUnlessSet: 'locked', now: new Date() } as const
+  const asking = { userId, defaultState: 'locked', now: new Date() } as const
   assert.equal((await requestUnlockReview(asServer, asking)).outcome, 'requested')
   await asServer.close()
 })

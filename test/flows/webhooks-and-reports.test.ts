@@ -125,7 +125,7 @@ async function reported(userId: string, username: string) {
 
 test('an account requests an unlock, is declined, requests again, is unlocked, reports and is locked; each decision is logged', async () => {
   const { id: userId, name } = await newAccount()
-  const ask = () => requestUnlockReview(db, { userId, stateUnlessSet: 'locked', now: new Date() })
+  const ask = () => requestUnlockReview(db, { userId, defaultState: 'locked', now: new Date() })
   assert.equal((await report(['reports', 'decline', name])).code, 1)
   await ask()
   const { reviews } = await report(['reports', 'reviews'])

@@ -32,7 +32,7 @@ const noteLengthMax = 1_000
 
 export interface DecisionsPageOptions extends PagesContext {
   /** State of an account that the operator has neither locked nor unlocked. */
-  stateUnlessSet: ReportingState
+  defaultState: ReportingState
 }
 
 export function decisionsPages(options: DecisionsPageOptions): Endpoint[] {
@@ -42,7 +42,7 @@ export function decisionsPages(options: DecisionsPageOptions): Endpoint[] {
 const cursorShape = Compile(cursorParameter)
 
 function listPage(options: DecisionsPageOptions): Endpoint[] {
-  const { db, publicUrl, stateUnlessSet } = options
+  const { db, publicUrl, defaultState } = options
   return dashboardPage(options, {
     name: 'decisionsPage',
     path,
@@ -58,7 +58,7 @@ function listPage(options: DecisionsPageOptions): Endpoint[] {
         findState(db, accountId),
         findOpenReview(db, accountId),
       ])
-      const isLocked = (state ?? stateUnlessSet) === 'locked'
+      const isLocked = (state ?? defaultState) === 'locked'
       const reports = rows.slice(0, pageLength)
       const last = rows.length > pageLength ? reports.at(-1) : undefined
       return {
@@ -86,7 +86,7 @@ ${card({
     actions: {
       async unlock({ session, now }, { note = '' }) {
         const text = note.trim().slice(0, noteLengthMax)
-        const asking = { userId: session.accountId, stateUnlessSet, now }
+        const asking = { userId: session.accountId, defaultState, now }
         const asked = await requestUnlockReview(db, {
           ...asking,
           note: text === '' ? null : text,

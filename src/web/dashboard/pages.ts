@@ -54,7 +54,7 @@ export function dashboardPages({
     ...webhookChangePages({ ...context, ...webhooks }),
     ...webhookEventPage(context),
     ...sandboxPage({ ...context, sandbox }),
-    ...decisionsPages({ ...context, stateUnlessSet: reportingState }),
+    ...decisionsPages({ ...context, defaultState: reportingState }),
     ...teamPage({ ...context, sendsMail }),
     ...sessionsPage({ ...context, rules: sessionRules }),
   ]
