@@ -14,6 +14,7 @@ const benches = [
   'evidence-import',
   'agent-decisions',
   'sessions',
+  'pages',
   'recompute',
   'search',
   'hidden',

@@ -9,6 +9,7 @@ import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext } from '../page.ts'
 import { count, counted, timeTag } from '../text.ts'
+import { endpointPath } from './webhook-words.ts'
 
 const path = '/dashboard'
 const failingMax = 5
@@ -34,7 +35,7 @@ export function homePage(context: PagesContext): Endpoint[] {
         {
           title: 'Create an API key',
           isDone: valid.length > 0,
-          body: html`<p>A test key reads fictional candidates and costs nothing. A live key reads real ones and costs credits.</p>`,
+          body: html`<p>A test key reads fictional candidates and costs nothing. A live key reads real ones and costs credits.</p><div class="row"><a class="button primary" href="/dashboard/keys/new">Create key</a><a class="button" href="/dashboard/sandbox">Try without a key</a></div>`,
         },
         {
           title: 'Make a call',
@@ -48,7 +49,7 @@ export function homePage(context: PagesContext): Endpoint[] {
         {
           title: 'Receive events',
           isDone: endpointIds.length > 0,
-          body: html`<p>A webhook endpoint is told when a score changes, when evidence or a credential is revoked, and when a consent ends.</p>`,
+          body: html`<p>A webhook endpoint is told when a score changes, when evidence or a credential is revoked, and when a consent ends.</p><div class="row"><a class="button" href="/dashboard/webhooks/new">Add endpoint</a></div>`,
         },
         {
           title: 'Verify a credential',
@@ -97,13 +98,13 @@ function stepItem({ title, isDone, body }: Step, position: number): Html {
 }
 
 function failingNotice(
-  { failingSince, waiting, responseStatus, errorCode }: FailingNow,
+  { id, failingSince, waiting, responseStatus, errorCode }: FailingNow,
   now: Date,
 ): Html {
   const answer = responseStatus === null ? (errorCode ?? 'no answer') : `status ${responseStatus}`
   return notice({
     tone: 'warning',
     title: 'A webhook endpoint is failing.',
-    text: html`It has failed since ${timeTag(failingSince, now)}, last with ${answer}. ${counted(waiting, 'delivery waits', 'deliveries wait')}.`,
+    text: html`It has failed since ${timeTag(failingSince, now)}, last with ${answer}. ${counted(waiting, 'delivery waits', 'deliveries wait')}. <a href="${endpointPath(id)}">See what failed</a>`,
   })
 }

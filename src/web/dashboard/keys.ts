@@ -7,9 +7,10 @@ import { badge, card, empty, none, notice, pageHead, table } from '../components
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
-import { dateTag, timeTag } from '../text.ts'
+import { count, dateTag, timeTag } from '../text.ts'
 
 export const keysPath = '/dashboard/keys'
+const endedShown = 20
 
 export function keysPage(context: PagesContext): Endpoint[] {
   return dashboardPage(context, {
@@ -21,6 +22,7 @@ export function keysPage(context: PagesContext): Endpoint[] {
       const keys = await findKeys(context.db, session.accountId)
       const valid = keys.filter((key) => isActive(key, now))
       const ended = keys.filter((key) => !isActive(key, now))
+      const shownEnded = ended.slice(0, endedShown)
       const isOwner = session.role === 'owner'
       const create =
         isOwner &&
@@ -52,8 +54,11 @@ ${
   ended.length > 0 &&
   card({
     title: 'Revoked and expired',
+    ...(ended.length > endedShown
+      ? { text: `The ${endedShown} newest of ${count(ended.length)}.` }
+      : {}),
     isFlush: true,
-    body: keyTable('Revoked and expired', ended, now),
+    body: keyTable('Revoked and expired', shownEnded, now),
   })
 }`,
       }

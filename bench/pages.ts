@@ -1,0 +1,183 @@
+/**
+ * Measures the pages of the dashboard for one busy account: 10,000 delivery attempts in 24 hours at
+ * one endpoint, 1,000 API keys, 100,000 ledger entries in 30 days. Each page is requested by one
+ * caller at a time. Limits: 15 ms at p95 from the request to the whole answer; 120 KB gzip for a
+ * page with its style sheet and scripts, 20 KB of them scripts.
+ */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { createAccount } from '../src/access/manage.ts'
+import { sessionCookieName } from '../src/accounts/session-cookie.ts'
+import { beginSession } from '../src/accounts/sessions.ts'
+import { insertMembership, insertUser } from '../src/accounts/store.ts'
+import { contextWithin } from '../src/audit/action.ts'
+import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
+import { migrate } from '../src/database/migrate.ts'
+import { openDb, sql, type Tx } from '../src/platform/db/db.ts'
+import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
+import { newSecret, sealSecret, secretPrefix } from '../src/webhooks/delivery/secret.ts'
+import { eventTypeNames } from '../src/webhooks/events/event-types.ts'
+import { report } from './measure.ts'
+import { fetchAnswer, publicUrl, startService } from './serving.ts'
+
+const limitMs = 15
+const limitBytes = 120 * 1_024
+const scriptLimitBytes = 20 * 1_024
+/** Below the 300 calls a minute of one session. */
+const requestsPerPage = 200
+const warmUps = 20
+
+const dataDir = mkdtempSync(join(tmpdir(), 'assay-bench-'))
+// The user that runs the database server must be able to enter.
+chmodSync(dataDir, 0o755)
+const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+const db = openDb({
+  url: postgres.url,
+  connectionsMax: 2,
+  applicationName: 'bench',
+  statementTimeoutMs: 120_000,
+  onError: () => {},
+})
+try {
+  await migrate(postgres.url, join(import.meta.dirname, '../migrations'), new Date())
+  const account = await db.transaction(makeAccount)
+  await db.run(sql`analyze`)
+  const service = await startService({ DATABASE_URL: postgres.url, ASSAY_DATA_DIR: dataDir })
+  try {
+    const endpoint = `/dashboard/webhooks/${account.endpointId}`
+    for (const path of [
+      '/dashboard',
+      '/dashboard/usage',
+      '/dashboard/usage?days=30',
+      '/dashboard/keys',
+      '/dashboard/webhooks',
+      endpoint,
+      `${endpoint}?status=failed`,
+      '/dashboard/sandbox',
+      '/dashboard/decisions',
+      '/dashboard/team',
+      '/dashboard/sessions',
+    ])
+      await measure(service.port, { path, Cookie: await signIn(account) })
+  } finally {
+    await service.stop()
+  }
+} finally {
+  await db.close()
+  await postgres.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+}
+
+async function measure(
+  port: number,
+  { path, Cookie }: { path: string; Cookie: string },
+): Promise<void> {
+  const get = (path: string) => fetchAnswer(port, { method: 'GET', path, headers: { Cookie } })
+  const times: number[] = []
+  let page = ''
+  for (let i = -warmUps; i < requestsPerPage; i++) {
+    const began = performance.now()
+    const { head, body } = await get(path)
+    if (head.statusCode !== 200) throw new Error(`${path}: ${head.statusCode}`)
+    if (i >= 0) times.push(performance.now() - began)
+    page = String(body)
+  }
+  times.sort((a, b) => a - b)
+  const assets = new Set([...page.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, url = '']) => url))
+  let scriptBytes = 0
+  let bytes = gzipSync(page).length
+  for (const asset of assets) {
+    const size = gzipSync((await get(asset)).body).length
+    bytes += size
+    if (asset.endsWith('.ts')) scriptBytes += size
+  }
+  const name = path.replace(/[0-9a-f-]{36}/, '{endpointId}')
+  report('pages', [
+    {
+      name: `${name} p95`,
+      value: times[Math.ceil(times.length * 0.95) - 1] ?? Number.NaN,
+      unit: 'ms',
+      target: { max: limitMs },
+    },
+    { name: `${name} gzip`, value: bytes / 1_024, unit: 'KB', target: { max: limitBytes / 1_024 } },
+    {
+      name: `${name} scripts gzip`,
+      value: scriptBytes / 1_024,
+      unit: 'KB',
+      target: { max: scriptLimitBytes / 1_024 },
+    },
+  ])
+}
+
+interface BenchAccount {
+  userId: string
+  accountId: string
+  endpointId: string
+}
+
+function signIn({ userId, accountId }: BenchAccount): Promise<string> {
+  return db.transaction(async (tx) => {
+    const of = { userId, accountId, browser: 'Bench', network: '192.0.2.0/24' }
+    const rules = { idleDays: 7, days: 30 }
+    const { value } = await beginSession(tx, of, { rules, now: new Date() })
+    return `${sessionCookieName(publicUrl)}=${value}`
+  })
+}
+
+async function makeAccount(tx: Tx): Promise<BenchAccount> {
+  const now = new Date()
+  const account = await createAccount(contextWithin(tx, { actor: 'bench', now }), 'bench')
+  if (account === null) throw new Error('the account was not made')
+  const accountId = account.id
+  const userId = uuidV7(now)
+  await insertUser(tx, { id: userId, email: 'bench@example.com', name: null, createdAt: now })
+  await insertMembership(tx, { userId, accountId, role: 'owner', createdAt: now })
+  await tx.run(sql`
+    insert into api_key_peppers (kid, fingerprint, first_used_at)
+    values ('bench', decode(repeat('00', 32), 'hex'), ${now})`)
+  await tx.run(sql`
+    insert into api_keys (id, account_id, environment, digest, pepper, shown, name, scopes,
+      created_at, revoked_at)
+    select gen_random_uuid(), ${accountId}, 'live', sha256(n::text::bytea), 'bench',
+      'svc_live_aB3d…x9Yz', 'key ' || n, '{scores:read}', ${now},
+      case when n > 20 then ${now}::timestamptz end
+    from generate_series(1, 1000) n`)
+  await tx.run(sql`
+    insert into credit_accounts (account_id, balance) values (${accountId}, 900000)`)
+  await tx.run(sql`
+    insert into credit_entries (account_id, kind, delta, reference, key_id, meter, operation, at)
+    select ${accountId}, 'charge', -1, to_char(at, 'YYYY-MM') || ':bench' || n,
+      (select id from api_keys limit 1), 'score_lookup', 'getScore', at
+    from generate_series(1, 100000) n
+    cross join lateral (select ${now}::timestamptz - n * interval '26 seconds' as at) t`)
+  const endpointId = uuidV7(now)
+  await tx.run(sql`
+    insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at)
+    values (${endpointId}, ${accountId}, 'https://hooks.example.com/', ${eventTypeNames}::text[],
+      ${now}, ${now})`)
+  const secret = newSecret()
+  const ring = new Map([['k1', Buffer.alloc(32, 1)]])
+  const { kid, sealed } = sealSecret(secret, { endpointId, version: 1 }, ring)
+  await tx.run(sql`
+    insert into webhook_secrets (endpoint_id, version, prefix, sealed, kid, signs_from)
+    values (${endpointId}, 1, ${secretPrefix(secret)}, ${sealed}, ${kid}, ${new Date(0)})`)
+  await tx.run(sql`
+    with sent as (
+      insert into webhook_deliveries (endpoint_id, event_id, event_type, body, trigger, trigger_ref,
+        status, attempts, due_at, created_at, finished_at)
+      select ${endpointId}, 'evt_test_' || md5(n::text), 'score.updated', '{}', 'test', n::text,
+        'succeeded', 1, at, at, at
+      from generate_series(1, 10000) n
+      cross join lateral (select ${now}::timestamptz - n * interval '8 seconds' as at) t
+      returning id, event_id, created_at
+    )
+    insert into webhook_attempts (id, delivery_id, endpoint_id, event_id, event_type, attempt,
+      trigger, result, started_at, duration_ms, response_status, response_body)
+    select gen_random_uuid(), id, ${endpointId}, event_id, 'score.updated', 1, 'test',
+      case when id % 50 = 0 then 'failed' else 'succeeded' end, created_at, 150 + id % 200,
+      case when id % 50 = 0 then 503 else 200 end, 'ok'
+    from sent`)
+  return { userId, accountId, endpointId }
+}
