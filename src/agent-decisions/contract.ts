@@ -30,9 +30,9 @@ export const agentDecisionContract = {
     method: 'POST',
     path: '/api/v1/agent-decisions',
     area: 'agent decisions',
-    summary: 'Report what an agent decided after using candidate or score data',
+    summary: 'Report the decision of an agent that used candidate or score data',
     description:
-      'A report is private to the account and the operators. A repeat with the same Idempotency-Key and the same content gives the same report, with 200; keys stay used for ever.',
+      'Only the account and the operators can read a report. A repeat with the same Idempotency-Key and content returns the same report with 200. A key stays used forever.',
     policy: { kind: 'keyed', scope: 'agent-decisions:write', limits: 'agentReportLimits' },
     idempotencyKey: 'required',
     priority: 'write',
@@ -66,7 +66,7 @@ export const agentDecisionContract = {
         errors: ['insufficient_scope', 'test_key', 'agent_reporting_locked'],
       },
       409: {
-        description: 'The key was used for other content, or its report is gone.',
+        description: 'The Idempotency-Key was used for other content, or its report was deleted.',
         errors: ['idempotency_key_reused', 'idempotency_key_spent'],
       },
       413: { description: `The body is larger than ${json.bytesMax} bytes.` },

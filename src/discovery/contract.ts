@@ -57,7 +57,7 @@ export const discoveryContract = {
   getEngineDiscovery: {
     ...shared,
     path: enginePath,
-    summary: 'Skill standard, engine and credentials: what is used here and where it is',
+    summary: 'The skill standard, engine and credentials of this service, with their addresses',
     responses: {
       200: {
         description: 'The description.',
@@ -70,7 +70,7 @@ export const discoveryContract = {
   getReleaseManifest: {
     ...shared,
     path: manifestPath,
-    summary: 'The release that runs here, file by file',
+    summary: 'The files of the running release',
     responses: {
       200: { description: 'The manifest.', schema: releaseManifest, example: exampleManifest },
       ...commonResponses,
@@ -87,7 +87,7 @@ export const discoveryContract = {
       200: { description: 'The envelope.', schema: provenanceEnvelope, example: exampleEnvelope },
       ...commonResponses,
       503: {
-        description: 'No signing key is here, or the engine was refused when the service started.',
+        description: 'The service has no signing key, or the engine was refused at start.',
         errors: ['signing_not_configured', 'unavailable', 'overloaded'],
       },
     },
@@ -95,7 +95,7 @@ export const discoveryContract = {
   getDocumentationPage: {
     ...shared,
     path: `${pagesPath}{page}`,
-    summary: 'How scores are computed, and what changed from release to release',
+    summary: 'The rules of scoring, or the changelog',
     extension: true,
     pathParameters: pagePath,
     responses: {
@@ -112,7 +112,7 @@ export const discoveryContract = {
   getErrorDescription: {
     ...shared,
     path: '/docs/errors/{name}',
-    summary: 'What an error means and what to do',
+    summary: 'The meaning of an error, and the next step',
     description: 'Every error answer links here.',
     extension: true,
     pathParameters: errorNamePath,

@@ -76,7 +76,7 @@ export const fixedComponents = {
   responses: {
     Refusal: {
       description:
-        'What any path can answer: no such path or method (405 with Allow), a request that is not sound HTTP, came too slowly or is too large, an overloaded service.',
+        'Errors of every path: an unknown path or method (405 with Allow), malformed HTTP, a request that is too slow or too large, or an overloaded service.',
       headers: {
         [versionHeader]: refTo('headers', versionHeader),
         'X-Request-Id': refTo('headers', 'X-Request-Id'),
@@ -139,7 +139,7 @@ export const fixedComponents = {
       schema: { type: 'string', pattern: '^\\d+$' },
     },
     [creditsRemainingHeader]: {
-      description: 'For callers with a key: what their account has left after this call.',
+      description: 'For callers with a key: the credits of their account after this call.',
       schema: { type: 'string', pattern: '^\\d+$' },
     },
     'PAYMENT-REQUIRED': {
@@ -194,12 +194,12 @@ export const fixedComponents = {
       schema: text,
     },
     RateLimit: {
-      description: 'For callers that are counted: what is left (r) and seconds until more is (t).',
+      description:
+        'For limited callers: the remaining calls (r), and the seconds until more are available (t).',
       schema: text,
     },
     'RateLimit-Policy': {
-      description:
-        'For callers that are counted: the limits, calls (q) in a window of seconds (w).',
+      description: 'For limited callers: the limits, as calls (q) in a window of seconds (w).',
       schema: text,
     },
   },

@@ -39,7 +39,7 @@ export function openApiDocument(
       title: 'Public verification, skill standard and candidate data',
       version: interfaceVersion,
       description:
-        'Every answer names its version in Service-Version and its request in X-Request-Id. An error is the closed object `Error`, whatever caused it; its `Link` header leads to an explanation. HEAD is answered where GET needs no key. Operations marked `x-extension` are not in the specification.',
+        'Every response has its version in Service-Version and the id of its request in X-Request-Id. Every error is the closed object `Error`; its `Link` header leads to an explanation. If GET needs no key, HEAD is supported as well. Operations with `x-extension` are extensions of the specification.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: publicUrl }],
@@ -103,7 +103,7 @@ function describe({ description, document, body }: Operation): string {
   const sentences = [description]
   if (document)
     sentences.push(
-      'A public document: HEAD is answered, If-None-Match gives 304, and gzip and br are served where asked for.',
+      'This is a public document: HEAD, If-None-Match (304), gzip and br are supported.',
     )
   if (body !== undefined) sentences.push(`The body has at most ${body.bytesMax} bytes.`)
   return sentences.filter((sentence) => sentence !== undefined).join(' ')

@@ -48,7 +48,7 @@ export const sandboxContract = {
     ...session,
     path: `${path}/candidates/search`,
     summary: 'Search fictional candidates',
-    description: 'As searchCandidates, among people who do not exist. Nothing is charged.',
+    description: 'The same as searchCandidates, with fictional candidates. Nothing is charged.',
     queryParameters: searchQuery,
     responses: {
       200: { description: 'Previews in order.', schema: searchResult, example: examples.search },
@@ -64,7 +64,7 @@ export const sandboxContract = {
       200: { description: 'The candidate.', schema: candidateDetail, example: examples.detail },
       ...sessionResponses,
       404: {
-        description: 'Nobody in the sandbox has this username.',
+        description: 'No sandbox candidate has this username.',
         errors: ['candidate_not_found'],
       },
     },
@@ -74,7 +74,7 @@ export const sandboxContract = {
     path: `${path}/scores/{scoreId}`,
     summary: 'One fictional score with its credential',
     description:
-      'The score as getScore shows it, its credential as getScoreCredential shows it, and where the status of the credential can be asked for.',
+      'Returns the score as in getScore, its credential as in getScoreCredential, and the addresses of the credential status.',
     pathParameters: scoreIdPath,
     responses: {
       200: { description: 'The score.', schema: sandboxScore, example: exampleSandboxScore },
@@ -86,7 +86,7 @@ export const sandboxContract = {
     ...open,
     path: `${sandboxStatusPath}{statusToken}`,
     summary: 'Whether a credential of the sandbox is revoked, by its status token',
-    description: 'As getScoreCredentialStatus, for credentials of people who do not exist.',
+    description: 'The same as getScoreCredentialStatus, for credentials of fictional candidates.',
     pathParameters: statusTokenPath,
     queryParameters: statusTokenQuery,
     responses: {
@@ -107,7 +107,7 @@ export const sandboxContract = {
     path: `${sandboxListPath}{listId}`,
     summary: 'The signed list of revocations in the sandbox (W3C Bitstring Status List)',
     description:
-      'As getScoreCredentialStatusList. The key that signs it is public, so it proves nothing.',
+      'The same as getScoreCredentialStatusList. The signing key is public, so the signature proves nothing.',
     document: true,
     pathParameters: statusListPathParameters,
     queryParameters: statusListQuery,

@@ -54,7 +54,7 @@ export const scoreCredentialContract = {
     area: 'discovery',
     summary: 'The issuer as a did:web document',
     description:
-      'Every key that ever signed, as Multikey; a compromised one has left assertionMethod.',
+      'Lists every signing key as Multikey. A compromised key is not in assertionMethod.',
     extension: true,
     document: true,
     responses: {
@@ -69,7 +69,7 @@ export const scoreCredentialContract = {
     area: 'score credentials',
     summary: 'Whether a credential is revoked, by its status token',
     description:
-      'Read live. The answer tells nothing of the person, the score, the evidence or the reason.',
+      'The status is current. The answer contains nothing about the worker, the score, the evidence or the reason.',
     pathParameters: statusTokenPath,
     queryParameters: statusTokenQuery,
     responses: {

@@ -69,7 +69,7 @@ export const skillStandardContract = {
   getScoreBands: {
     ...shared,
     path: '/standard/v1/score-bands.jsonld',
-    summary: 'What each score band means',
+    summary: 'The meaning of each score band',
     responses: {
       ...commonResponses,
       200: {

@@ -11,7 +11,9 @@ const evidenceType = Type.Object(
   {
     type: Type.String(),
     weight: Type.Number({ minimum: 0, maximum: 1 }),
-    signal: Type.String({ description: 'What to look at, and what separates strong from weak.' }),
+    signal: Type.String({
+      description: 'The evidence to look at, and the difference between strong and weak.',
+    }),
   },
   closed,
 )

@@ -105,7 +105,7 @@ export const webhookContract = {
     ...keyed,
     method: 'GET',
     path: endpointsPath,
-    summary: 'The active webhook endpoints of the account',
+    summary: 'List the active webhook endpoints of the account',
     responses: {
       200: listedResponse,
       ...keyedResponses,
@@ -118,7 +118,7 @@ export const webhookContract = {
     path: endpointsPath,
     summary: 'Create a webhook endpoint',
     description:
-      'The signing secret is in this answer alone. A repeat with the same Idempotency-Key and the same content gives the same endpoint and secret, also when it was disabled since and also at the maximum.',
+      'Only this answer contains the signing secret. A repeat with the same Idempotency-Key and content returns the same endpoint and secret, also if the endpoint was disabled later, and also at the maximum.',
     idempotencyKey: 'required',
     body: createBody,
     responses: { ...keyedResponses, ...createdResponses },
@@ -129,7 +129,7 @@ export const webhookContract = {
     path: `${endpointsPath}/{endpointId}`,
     summary: 'Disable a webhook endpoint',
     description:
-      'Once this has answered, no delivery begins; one that had begun ends within 15 seconds. An endpoint that is disabled already is answered as it is.',
+      'After the answer no delivery starts; a delivery that had started ends within 15 seconds. An endpoint that is disabled already is returned unchanged.',
     pathParameters: endpointIdPath,
     responses: {
       200: {
@@ -146,9 +146,9 @@ export const webhookContract = {
     ...keyed,
     method: 'GET',
     path: '/api/v1/webhooks/events',
-    summary: 'The events, for whoever cannot be called',
+    summary: 'List events, without an endpoint',
     description:
-      'The same envelopes that endpoints receive, in an order in which a cause stands before its effect. Ask again with `after` set to `next`: nothing is missed and nothing repeated, for as long as events are kept.',
+      'Returns the same envelopes that endpoints receive; a cause comes before its effect. Call again with `after` set to `next`. While events are kept, none is missed or repeated.',
     extension: true,
     queryParameters: feedQuery,
     responses: {
@@ -173,7 +173,7 @@ export const webhookContract = {
     path: accountPath,
     summary: 'Create a webhook endpoint',
     description:
-      'The signing secret is in this answer alone. The Idempotency-Keys are those of createWebhookEndpoint: a key that was used there is used here.',
+      'Only this answer contains the signing secret. createWebhookEndpoint shares the Idempotency-Keys of the account.',
     idempotencyKey: 'optional',
     body: createBody,
     responses: { ...sessionBodyResponses(bodyBytesMax), ...createdResponses },
@@ -184,7 +184,7 @@ export const webhookContract = {
     path: `${accountPath}/{endpointId}/test`,
     summary: 'Queue a test event for a webhook endpoint',
     description:
-      'The event has fictional data and is sent once, whatever event types the endpoint receives. An endpoint takes one test event a minute.',
+      'The event has fictional data and is sent once, also if the endpoint does not subscribe to its type. The limit is one test event a minute for each endpoint.',
     pathParameters: endpointIdPath,
     body: {
       mediaTypes: ['application/json'],

@@ -110,7 +110,7 @@ export const testQueued = Type.Object(
   {
     schemaVersion: Type.Literal(schemaVersion('webhook_test')),
     eventId: Type.String({ description: 'Of the test event: begins with `evt_test_`.' }),
-    eventType: oneOf(eventTypeNames, 'The type that was asked for.'),
+    eventType: oneOf(eventTypeNames, 'The requested type.'),
     endpointId: uuid('Of the endpoint.'),
     queuedAt: time('When the event was queued.'),
   },
@@ -125,7 +125,7 @@ const delivery = Type.Object(
     attempt: Type.Integer({ minimum: 1, description: 'The first attempt is 1.' }),
     trigger: oneOf(
       triggers,
-      'What caused the delivery: the event itself, a resend (`manual`), a replay of what was missed (`recovery`), or a test.',
+      'The cause of the delivery: the event itself, a resend (`manual`), a replay of missed events (`recovery`), or a test.',
     ),
     status: oneOf(attemptResults, '`interrupted`: the attempt is made again.'),
     requestedAt: time('When the attempt began.'),

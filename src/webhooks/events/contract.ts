@@ -26,7 +26,7 @@ const deliveryHeaders = [
   {
     name: webhookHeader('Timestamp'),
     description:
-      'When this attempt was signed: Unix time in seconds. Refuse what is more than 300 seconds from now.',
+      'The time of the signature, in Unix seconds. Reject a request whose timestamp differs from the present time by more than 300 seconds.',
     schema: { type: 'string', pattern: '^\\d+$' },
   },
   {

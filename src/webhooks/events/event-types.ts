@@ -18,7 +18,7 @@ function facts<Data extends TObject>(row: EventFacts<Data>): EventFacts<Data> {
   return row
 }
 
-const workerId = uuid('Whom the event is about.')
+const workerId = uuid('The worker of the event.')
 
 const newScore = {
   workerId,
@@ -36,7 +36,7 @@ const newScore = {
 const disputed = {
   workerId,
   disputeId: uuid('The dispute.'),
-  kind: oneOf(['score', 'evidence', 'identity'], 'What is disputed.'),
+  kind: oneOf(['score', 'evidence', 'identity'], 'The subject of the dispute.'),
   snapshotId: orNull(digest('The score at that time; null where there was none.')),
   restricted: flag('Whether the score is not shown while the dispute is open.'),
   openedAt: time('When the dispute was opened.'),
@@ -100,7 +100,7 @@ export const eventTypes = {
             'engine_correction',
             'identity_change',
           ],
-          'Why it was revised: evidence it rested on was revoked, a dispute was upheld, the engine that made it was recalled, evidence turned out to be another person’s, or something else was found wrong.',
+          'The cause of the revision: a correction, revoked evidence, an upheld dispute, a recalled engine, or evidence of another worker.',
         ),
         disputeId: orNull(uuid('The dispute that led to it, if one did.')),
         revisedAt: time('When it was revised.'),
@@ -202,7 +202,7 @@ export const eventTypes = {
         ),
         granted: flag('Whether it is granted now.'),
         previousGranted: orNull(
-          flag('Whether it was granted before; null where nobody had decided.'),
+          flag('Whether the permission was granted before, or null if it was undecided.'),
         ),
         consentVersion: Type.Integer({
           minimum: 1,

@@ -28,19 +28,20 @@ export const feedQuery = Type.Object({
   after: Type.Optional(
     Type.String({
       pattern: '^(0|[1-9][0-9]{0,14})$',
-      description: 'The `next` of the answer before; from the oldest event on without it.',
+      description:
+        'The `next` of the previous answer. By default the feed begins with the oldest event.',
     }),
   ),
   types: Type.Optional(
     Type.String({
       pattern: `^${typeName}(,${typeName})*$`,
-      description: `Event types, separated by commas; all without it: ${eventTypeNames.join(', ')}.`,
+      description: `Event types, separated by commas; by default all: ${eventTypeNames.join(', ')}.`,
     }),
   ),
   limit: Type.Optional(
     Type.String({
       pattern: '^([1-9][0-9]?|100)$',
-      description: `At most so many events, 1 to 100; ${feedLimitDefault} without it.`,
+      description: `Maximum number of events, 1 to 100, default ${feedLimitDefault}.`,
     }),
   ),
 })
@@ -56,8 +57,10 @@ export const eventFeed = Type.Object(
         }),
       ),
     ),
-    next: Type.String({ description: 'Opaque: the `after` to ask with next, at any time.' }),
-    hasMore: Type.Boolean({ description: 'Whether asking again at once is worth it.' }),
+    next: Type.String({
+      description: 'Opaque. The value of `after` for the next call, at any time.',
+    }),
+    hasMore: Type.Boolean({ description: 'Whether more events may be available now.' }),
   },
   { title: 'WebhookEventFeed', ...closed },
 )
