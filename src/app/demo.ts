@@ -1,5 +1,4 @@
-/** The demo in a process: made where it is not there yet, and the receiver that its webhooks go to. */
-
+/** Prepares the demo for a serving process and starts the receiver of its webhooks. */
 import { findAccount } from '../access/store.ts'
 import { linkUrl } from '../accounts/sign-in.ts'
 import { inviteUser, printLink } from '../accounts/users.ts'
@@ -14,8 +13,11 @@ import type { ServiceParts } from './http-app.ts'
 import { peppersMade } from './peppers.ts'
 import type { DeliveringParts } from './webhooks.ts'
 
-/** Who makes it holds the lock of the keys for a second or two, longer than a request would wait: so it has connections of its own. */
-export async function demoHere(parts: ServiceParts, url: string): Promise<boolean> {
+/**
+ * Creates the demo if it is missing. Uses separate connections, because the seeding holds the lock
+ * on the signing keys for up to two seconds, longer than the statement timeout of requests.
+ */
+export async function ensureDemo(parts: ServiceParts, url: string): Promise<boolean> {
   const { config, log, engine } = parts
   const db = openDb({
     url,
@@ -36,8 +38,15 @@ export async function demoHere(parts: ServiceParts, url: string): Promise<boolea
 
 const demoUser = 'developer@example.com'
 
-/** Makes the user of the demo, once, and returns a URL that signs the user in, or null if the user was disabled. */
-export async function demoSignInLink({ config, db, clock }: ServiceParts): Promise<string | null> {
+/**
+ * Creates the demo's user if missing. Returns a URL that signs the user in, or null if the user is
+ * disabled.
+ */
+export async function createDemoSignInLink({
+  config,
+  db,
+  clock,
+}: ServiceParts): Promise<string | null> {
   const context = { db, actor: operator(), clock }
   const account = await findAccount(db, accountName)
   if (account === undefined) return null
@@ -47,8 +56,8 @@ export async function demoSignInLink({ config, db, clock }: ServiceParts): Promi
   return link.outcome === 'made' ? linkUrl(config.publicUrl, link.token) : null
 }
 
-/** Undefined where there is nobody to send to. `say` tells what arrives. */
-export async function demoReceiver(
+/** Starts the receiver. Returns undefined if it cannot be registered. `say` shows each event. */
+export async function startDemoReceiver(
   { config, db, clock, secrets: ring }: ServiceParts,
   closing: AsyncDisposableStack,
   say: (text: string) => void,
@@ -57,5 +66,5 @@ export async function demoReceiver(
   const activeMax = config.webhookEndpointsMax
   const receiver = await openDemoReceiver({ db, clock, ring, activeMax, say })
   closing.defer(() => receiver?.close())
-  return receiver?.reachedBeside
+  return receiver?.wrapEgress
 }

@@ -5,14 +5,14 @@
 import cluster from 'node:cluster'
 import { type Config, readConfig } from '../config/config.ts'
 import { migrateDatabase, openDatabase, reviveJobs } from '../database/open.ts'
-import { demoCommands } from '../demo/commands.ts'
+import { renderCommands } from '../demo/commands.ts'
 import { type Job, runJobs } from '../platform/job-runner.ts'
 import { type Log, openLog } from '../platform/observability/log.ts'
 import { createMetrics } from '../platform/observability/metrics.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { leaveParent, reportFailedStart, untilParentLeaves } from './children.ts'
 import { openParts, refuseUnfitDatabase, schemaJob } from './context.ts'
-import { demoHere, demoReceiver, demoSignInLink } from './demo.ts'
+import { createDemoSignInLink, ensureDemo, startDemoReceiver } from './demo.ts'
 import { createService } from './http-app.ts'
 import { backgroundJobs } from './jobs/all.ts'
 import { type Listener, listen, type ServingParts, startMetrics, startServing } from './listener.ts'
@@ -49,7 +49,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const metrics = createMetrics()
   const parts = await openParts(config, { url: database.url, log, closing, signers, metrics })
   await refuseUnfitDatabase(parts.db, log)
-  const hasDemo = options.demo && (await demoHere(parts, database.url))
+  const hasDemo = options.demo && (await ensureDemo(parts, database.url))
 
   const service = createService(parts)
   await service.registryCache.refresh()
@@ -61,7 +61,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   ]
   if (options.jobs !== 'elsewhere') {
     jobs.push(...backgroundJobs(parts, service))
-    const around = hasDemo ? await demoReceiver(parts, closing, say) : undefined
+    const around = hasDemo ? await startDemoReceiver(parts, closing, say) : undefined
     const delivering = await openDelivering({ ...parts, ring: parts.secrets, metrics, around })
     closing.defer(() => delivering.close())
     jobs.push(...delivering.jobs, ...(await mailJobs({ ...parts, metrics }, closing)))
@@ -85,7 +85,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   markServer(config, { port: serving.port, launcherPid: options.launcherPid, log, closing })
   const metricsPort = await startMetrics(config, serving, closing)
   log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
-  if (hasDemo) say(demoCommands(config, readConfig({}), await demoSignInLink(parts)))
+  if (hasDemo) say(renderCommands(config, readConfig({}), await createDemoSignInLink(parts)))
   await untilAborted(stopSignals.first)
   const delayMs = stopSignals.first.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
   await Promise.race([serving.drain(delayMs), untilAborted(stopSignals.second)])

@@ -1,4 +1,4 @@
-/** The demo's account: a key in a file, and credits. For trying out, not for others. */
+/** The demo's account: an API key in a file, and credits. For local use only. */
 import { chmod } from 'node:fs/promises'
 import { shownKey } from '../access/api-key.ts'
 import { createAccount, createApiKey, isActive } from '../access/manage.ts'
@@ -9,26 +9,29 @@ import { enterCredits } from '../credits/credits.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
 import { scopes } from '../platform/http/callers.ts'
-import { apiKeyFile, textOf, writeWhole } from './files.ts'
+import { apiKeyFile, readText, writeFileAtomically } from './files.ts'
 
 export const accountName = 'demo'
 const credits = 1_000
 
-/** Makes what is missing. A key whose file is gone is followed by another one: nobody can tell it any more. */
-export async function demoAccount(
+/**
+ * Creates the account, its API key and its credits if missing. If the key's file was deleted,
+ * creates another key, because the database keeps only a digest of the first one.
+ */
+export async function ensureDemoAccount(
   db: Db,
   dataDir: string,
   { peppers, now }: { peppers: () => Promise<Keyring>; now: Date },
 ): Promise<void> {
   const file = apiKeyFile(dataDir)
-  const known = (await textOf(file))?.trim() ?? ''
+  const known = (await readText(file))?.trim() ?? ''
   if (await isKeyOfDemo(db, known, now)) return
   const ring = await peppers()
   const key = await db.transaction((tx) =>
     makeKey(contextWithin(tx, { actor: operator(), now }), ring),
   )
   if (key === null) return
-  await writeWhole(file, `${key}\n`)
+  await writeFileAtomically(file, `${key}\n`)
   await chmod(file, 0o600)
 }
 
@@ -38,7 +41,7 @@ async function isKeyOfDemo(db: Db, key: string, now: Date): Promise<boolean> {
   return keys.some((one) => isActive(one, now) && one.shown === shownKey(key))
 }
 
-/** Makes the account, a key and credits. Returns null if the account has as many keys as it may have. */
+/** Creates the account, a key and credits. Returns null if the account is at its key limit. */
 async function makeKey(context: ActionContext, peppers: Keyring): Promise<string | null> {
   const made = await createAccount(context, accountName)
   const accountId = made?.id ?? (await findAccount(context.db, accountName))?.id ?? ''

@@ -1,4 +1,7 @@
-/** X.509 certificates made in memory, for servers on this machine: an authority and what it signs, in as much DER as that takes. */
+/**
+ * Creates X.509 certificates in memory for servers on this machine: a certificate authority and
+ * the server certificates that it signs. Encodes only the DER types that these certificates need.
+ */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 
 export interface ServerCertificate {
@@ -7,9 +10,9 @@ export interface ServerCertificate {
 }
 
 export interface Authority {
-  /** PEM: what a client is to trust. */
+  /** The authority's certificate in PEM, for clients to trust. */
   cert: string
-  /** For these DNS names, and IPv4 addresses. */
+  /** Creates a certificate for DNS names and IPv4 addresses. */
   certify(...names: string[]): ServerCertificate
 }
 

@@ -1,4 +1,4 @@
-/** What the operator is shown when the demo is ready: commands to paste. */
+/** Renders the commands that the terminal shows when the demo is ready. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifyPath } from '../score-credentials/schema.ts'
@@ -10,9 +10,10 @@ interface Place {
 }
 
 /**
- * Lines to print. Each command works as it is in a shell of this machine that has the `usual` settings; the demo must have been prepared.
+ * Returns the lines to print. Each command runs unchanged in a shell of this machine with the
+ * `usual` settings. The demo must have been prepared.
  */
-export function demoCommands(demo: Place, usual: Place, signInUrl: string | null): string {
+export function renderCommands(demo: Place, usual: Place, signInUrl: string | null): string {
   const verify = (file: string): string =>
     `curl -s -w '\\n' -H 'Content-Type: application/json' --data-binary ${shellQuoted(`@${credentialFile(demo.dataDir, file)}`)} ${demo.publicUrl}${verifyPath}`
   return [
@@ -22,36 +23,36 @@ export function demoCommands(demo: Place, usual: Place, signInUrl: string | null
     '# a genuine credential: "valid":true',
     verify('valid'),
     '',
-    '# somebody wrote a better score into it: "reason":"signature_invalid"',
+    '# a credential with a changed score: "reason":"signature_invalid"',
     verify('tampered'),
     '',
-    '# the status of one that its issuer revoked: "status":"revoked"',
+    '# the status of a revoked credential: "status":"revoked"',
     `curl -s -w '\\n' ${statusUrlOf(credentialFile(demo.dataDir, 'revoked'))}`,
     '',
-    '# something happens: its webhook is received, verified and shown here',
+    '# revoke an item of evidence: this terminal receives, verifies and shows its webhook',
     `${settingsOf(demo, usual)}bin/assay demo tick`,
     '',
     ...(signInUrl === null
       ? []
       : [
-          '# sign in as the developer of the demo: open this in a browser; it works once, for 15 minutes',
+          '# sign in as the developer of the demo: open this in a browser (valid once, for 15 minutes)',
           signInUrl,
           '',
         ]),
-    `Search, people and scores, with the demo's key: ${join(demoFolder(demo.dataDir), 'README.md')}`,
+    `Search, candidates and scores, with the demo's key: ${join(demoFolder(demo.dataDir), 'README.md')}`,
     '',
   ].join('\n')
 }
 
-/** Another terminal does not have this one's settings, and under another address the demo's issuer is another. */
+/** Returns the settings that another terminal lacks: the demo's issuer depends on the address. */
 function settingsOf(demo: Place, usual: Place): string {
   const settings = [
     ['PUBLIC_URL', demo.publicUrl, usual.publicUrl],
     ['ASSAY_DATA_DIR', demo.dataDir, usual.dataDir],
   ] as const
   return settings
-    .filter(([, here, there]) => here !== there)
-    .map(([name, here]) => `${name}=${shellQuoted(here)} `)
+    .filter(([, value, usualValue]) => value !== usualValue)
+    .map(([name, value]) => `${name}=${shellQuoted(value)} `)
     .join('')
 }
 

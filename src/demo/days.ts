@@ -1,14 +1,14 @@
-/** Pure: days before the moment at which the story is told. */
+/** Pure: dates counted back from the day on which the demo was seeded. */
 
 export const dayMs = 86_400_000
 
-/** A date-time to the second, in UTC; of a day to come where `daysAgo` is below 0. */
-export function timeAgo(toldAt: Date, daysAgo: number): string {
-  const time = new Date(toldAt.getTime() - daysAgo * dayMs)
+/** Returns a date-time in UTC, to the second. A negative `daysAgo` is a day in the future. */
+export function timeAgo(seededAt: Date, daysAgo: number): string {
+  const time = new Date(seededAt.getTime() - daysAgo * dayMs)
   return `${time.toISOString().slice(0, 19)}Z`
 }
 
-/** `YYYY-MM-DD` in UTC. */
-export function dayAgo(toldAt: Date, daysAgo: number): string {
-  return timeAgo(toldAt, daysAgo).slice(0, 10)
+/** Returns the date in UTC as `YYYY-MM-DD`. */
+export function dayAgo(seededAt: Date, daysAgo: number): string {
+  return timeAgo(seededAt, daysAgo).slice(0, 10)
 }

@@ -1,8 +1,8 @@
-/** Pure: what the people of the demo have to show, and who vouches for it: the same items whoever tells the story. */
+/** Pure: the evidence of the demo's workers and its sources. Every run produces the same items. */
 import { hash } from 'node:crypto'
 import type { EvidenceLine, SourceLine } from '../evidence/schema.ts'
 import { dayAgo } from './days.ts'
-import type { DemoPerson, Strand } from './people.ts'
+import type { DemoWorker, SkillEvidence } from './workers.ts'
 
 const employers = {
   harbour: 'Harbour Lane Software',
@@ -40,8 +40,8 @@ function source(id: string, name: string, kind: SourceLine['kind']): SourceLine 
   return { id: `demo-${id}`, name: `${name} (fictional)`, kind, group: `demo-${id}` }
 }
 
-/** By evidence type: whom an item of it may come from; `null` is the person's employer. */
-const vouchers: Record<string, readonly (string | null)[]> = {
+/** The possible sources of each evidence type. `null` stands for the worker's employer. */
+const sourcesByType: Record<string, readonly (string | null)[]> = {
   assessment: ['demo-open-exams', 'demo-checks', 'demo-guild-exams'],
   credential: ['demo-guild-exams'],
   employment_record: [null],
@@ -51,16 +51,20 @@ const vouchers: Record<string, readonly (string | null)[]> = {
 }
 
 export interface DemoEvidence {
-  /** Observed so many days before the story was told. */
+  /** Days between the observation and the seeding. */
   daysAgo: number
   line: EvidenceLine
 }
 
-/** By skill id. */
+/** Evidence types by skill id. */
 export type TypesOfSkills = ReadonlyMap<string, readonly string[]>
 
-/** Everything of one person, each skill in turn; at the end a claim that nobody vouches for. */
-export function evidenceOf(person: DemoPerson, types: TypesOfSkills, toldAt: Date): DemoEvidence[] {
+/** Returns the evidence of one worker, skill by skill, and last the worker's own claim. */
+export function evidenceOf(
+  person: DemoWorker,
+  types: TypesOfSkills,
+  seededAt: Date,
+): DemoEvidence[] {
   const items = person.career.flatMap((strand) =>
     Array.from({ length: strand.items }, (_, i) => itemOf(person, strand, { i, types })),
   )
@@ -69,22 +73,22 @@ export function evidenceOf(person: DemoPerson, types: TypesOfSkills, toldAt: Dat
   return [...items, ...claims].map(({ daysAgo, ...item }, i) => {
     const { username } = person
     const name = { username, externalId: `${username}-${i + 1}` }
-    return { daysAgo, line: { ...name, ...item, observedOn: dayAgo(toldAt, daysAgo) } }
+    return { daysAgo, line: { ...name, ...item, observedOn: dayAgo(seededAt, daysAgo) } }
   })
 }
 
 type Item = Omit<EvidenceLine, 'username' | 'externalId' | 'observedOn'> & { daysAgo: number }
 
-/** About one item a season, the newest first; the values lie around that of the strand. */
+/** Returns item `i` of a skill: one item in about 80 days, newest first, near the skill's value. */
 function itemOf(
-  { username, employer }: DemoPerson,
-  { slug, value }: Strand,
+  { username, employer }: DemoWorker,
+  { slug, value }: SkillEvidence,
   { i, types }: { i: number; types: TypesOfSkills },
 ): Item {
-  const [a, b, c] = dice(`${username} ${slug} ${i}`)
+  const [a, b, c] = numbersOf(`${username} ${slug} ${i}`)
   const skillId = `hss:${slug}`
   const type = typeAt(types, skillId, i + (a % 2))
-  const from = vouchers[type] ?? [null]
+  const from = sourcesByType[type] ?? [null]
   return {
     sourceId: from[b % from.length] ?? employer,
     skillId,
@@ -95,8 +99,8 @@ function itemOf(
   }
 }
 
-function claimOf({ username }: DemoPerson, { slug }: Strand, types: TypesOfSkills): Item {
-  const [a] = dice(username)
+function claimOf({ username }: DemoWorker, { slug }: SkillEvidence, types: TypesOfSkills): Item {
+  const [a] = numbersOf(username)
   const skillId = `hss:${slug}`
   const type = typeAt(types, skillId, 0)
   return { sourceId: 'demo-claims', skillId, type, value: 950, daysAgo: 20 + (a % 200) }
@@ -105,12 +109,12 @@ function claimOf({ username }: DemoPerson, { slug }: Strand, types: TypesOfSkill
 function typeAt(types: TypesOfSkills, skillId: string, i: number): string {
   const known = types.get(skillId) ?? []
   const type = known[i % known.length]
-  if (type === undefined) throw new Error(`${skillId} is no skill of the vocabulary`)
+  if (type === undefined) throw new Error(`${skillId} is not a skill of the vocabulary`)
   return type
 }
 
-/** Numbers that look thrown and are the same every time. */
-function dice(text: string): readonly [number, number, number] {
+/** Returns three pseudo-random numbers that depend on `text` alone. */
+function numbersOf(text: string): readonly [number, number, number] {
   const bytes = hash('sha256', text, 'buffer')
   return [bytes.readUInt16BE(0), bytes.readUInt16BE(2), bytes.readUInt16BE(4)]
 }

@@ -1,4 +1,4 @@
-/** The demo's files below the data directory; `made.json` is written last. */
+/** The demo's files in the data directory. `made.json` is written last. */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -15,20 +15,20 @@ export function apiKeyFile(dataDir: string): string {
   return join(demoFolder(dataDir), 'api-key')
 }
 
-/** Says that all files were written, and for what. Missing or different: the files are made anew. */
-export function madeFile(dataDir: string): string {
+/** Records that all files were written, and for which address. If it differs, all are rewritten. */
+export function completionFile(dataDir: string): string {
   return join(demoFolder(dataDir), 'made.json')
 }
 
-/** Whole or absent, never half written. */
-export async function writeWhole(file: string, text: string): Promise<void> {
+/** Writes through a temporary file, so that a crash never leaves a half-written file. */
+export async function writeFileAtomically(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true })
   await writeFile(`${file}.new`, text, { flush: true })
   await rename(`${file}.new`, file)
 }
 
-/** The text of a file, or null where there is none. */
-export async function textOf(file: string): Promise<string | null> {
+/** Returns the text of a file, or null if the file does not exist. */
+export async function readText(file: string): Promise<string | null> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {

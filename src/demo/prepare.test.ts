@@ -28,11 +28,11 @@ import { scoringVocabulary } from '../scores/scoring-vocabulary.ts'
 import { domains } from '../skill-standard/schema.ts'
 import { loadVocabulary } from '../skill-standard/vocabulary.ts'
 import { type Registration, readRegistration } from '../workers/registration.ts'
-import { demoCommands } from './commands.ts'
+import { renderCommands } from './commands.ts'
 import { demoSources } from './evidence.ts'
-import { demoPeople } from './people.ts'
 import { prepareDemo } from './prepare.ts'
-import { heroes, lessons, withdrawn } from './story.ts'
+import { samples, sampleWorkers, withdrawn } from './scenario.ts'
+import { demoWorkers } from './workers.ts'
 
 const publicUrl = 'http://localhost:8080'
 const now = new Date('2026-06-01T10:00:00.250Z')
@@ -41,9 +41,9 @@ const engine = await loadEngine()
 const peppers = async () => parseKeyring(`k1:${Buffer.alloc(32, 7).toString('base64')}`)
 const making = { log, engine, peppers }
 
-async function demoPlace() {
+async function openDemo() {
   const database = await testDatabase()
-  // The limits with which the server prepares the demo.
+  // The connection limits of `ensureDemo` in app/demo.ts.
   const { url } = database
   const limits = { connectionsMax: 4, statementTimeoutMs: 0, connectionWaitMs: 60_000 }
   const db = openDb({ url, ...limits, applicationName: 'demo', onError: assert.ifError })
@@ -73,8 +73,8 @@ async function verified(db: Db, credential: Record<string, unknown>, at: Date, u
   })
 }
 
-async function assertLessons(db: Db, dataDir: string, at: Date, url = publicUrl) {
-  for (const [file, { reason }] of Object.entries(lessons)) {
+async function assertSamples(db: Db, dataDir: string, at: Date, url = publicUrl) {
+  for (const [file, { reason }] of Object.entries(samples)) {
     const result = await verified(db, read(dataDir, file), at, url)
     assert.equal(result.reason ?? null, reason, file)
     assert.equal(result.valid, reason === null, file)
@@ -82,10 +82,10 @@ async function assertLessons(db: Db, dataDir: string, at: Date, url = publicUrl)
   }
 }
 
-test('each file of the demo gets its reason, under a key that was active when it was signed', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('each sample credential verifies with its reason, under a key active at its signing time', async () => {
+  const { db, config, dataDir } = await openDemo()
   assert.equal(await prepareDemo({ config, db, now, ...making }), true)
-  await assertLessons(db, dataDir, now)
+  await assertSamples(db, dataDir, now)
   const key = (await findKeys(db))[0]
   assert.ok(key !== undefined && key.state === 'active' && key.activatedAt !== null)
   const { validFrom, validUntil } = read(dataDir, 'expired')
@@ -111,12 +111,12 @@ function findShown(db: Db): Promise<Shown[]> {
     from profiles p left join score_snapshots s on s.worker_id = p.worker_id and s.state = 'active'`)
 }
 
-test('sixty people have scores of the real engine in every band, with a history, and not all may be seen', async () => {
-  const { db, config } = await demoPlace()
+test('sixty workers have scores of the released engine in every band, a history, and mixed consents', async () => {
+  const { db, config } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
   const people = await findShown(db)
   assert.equal(people.length, 60)
-  assert.equal(demoPeople.length, 60)
+  assert.equal(demoWorkers.length, 60)
   const scored = people.filter(({ score }) => score !== null)
   assert.ok(scored.length < 60, 'some have too little evidence')
   assert.deepEqual([...new Set(scored.map(({ engine: used }) => used))], [engine.binarySha256])
@@ -125,7 +125,7 @@ test('sixty people have scores of the real engine in every band, with a history,
   assert.ok(new Set(scored.map(({ score }) => score)).size > 40, 'scores differ')
   assert.ok(scored.some(({ snapshots }) => snapshots > 4))
   const unseen = new Set(scored.flatMap(({ shared, username }) => (shared ? [] : username)))
-  for (const username of [withdrawn.username, heroes.expired, 'demo-emrys-vaughan'])
+  for (const username of [withdrawn.username, sampleWorkers.expired, 'demo-emrys-vaughan'])
     assert.ok(unseen.has(username), username)
   const events = await db.rows<{ type: string }>(sql`select distinct type from webhook_events`)
   for (const type of ['score.updated', 'score.revised', 'evidence.revoked', 'dispute.opened'])
@@ -134,15 +134,15 @@ test('sixty people have scores of the real engine in every band, with a history,
       type,
     )
   const skills = loadVocabulary('vocabulary').records
-  const shown = new Set(demoPeople.flatMap(({ career }) => career.map(({ slug }) => slug)))
+  const shown = new Set(demoWorkers.flatMap(({ career }) => career.map(({ slug }) => slug)))
   for (const domain of domains) {
     const known = skills.filter((skill) => skill.domain === domain)
     assert.ok(known.filter(({ id }) => shown.has(id.slice('hss:'.length))).length > 8, domain)
   }
 })
 
-test('the files of people, sources and evidence, imported by the commands that read them, change nothing', async () => {
-  const { db, dataDir, config } = await demoPlace()
+test('importing the demo’s files of workers, sources and evidence changes nothing', async () => {
+  const { db, dataDir, config } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
   const lines = (name: string): unknown[] =>
     readFileSync(join(dataDir, 'demo', name), 'utf8')
@@ -167,8 +167,8 @@ test('the files of people, sources and evidence, imported by the commands that r
   })
 })
 
-test('the account of the demo has a key in a file of its owner, and credits; a lost file is followed by another key', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('the demo account has credits and a key in a private file, and a new key if the file is lost', async () => {
+  const { db, config, dataDir } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
   const file = join(dataDir, 'demo/api-key')
   const key = readFileSync(file, 'utf8').trim()
@@ -183,16 +183,16 @@ test('the account of the demo has a key in a file of its owner, and credits; a l
   assert.equal((await findCreditAccount(db, account.id))?.balance, 1_000)
 })
 
-test('without a sound engine nothing is made, and what was made before is still there', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('without a usable engine no demo is created, and an existing one stays', async () => {
+  const { db, config, dataDir } = await openDemo()
   assert.equal(await prepareDemo({ config, db, now, ...making, engine: null }), false)
   assert.equal(existsSync(join(dataDir, 'demo')), false)
   await prepareDemo({ config, db, now, ...making })
   assert.equal(await prepareDemo({ config, db, now, ...making, engine: null }), true)
 })
 
-test('before the valid one expires the next start issues everything anew', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('before the valid sample expires, the next start issues all credentials again', async () => {
+  const { db, config, dataDir } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
   const { id } = read(dataDir, 'valid')
   const halfAYear = new Date(now.getTime() + 200 * 86_400_000)
@@ -201,12 +201,12 @@ test('before the valid one expires the next start issues everything anew', async
   const later = new Date(now.getTime() + 340 * 86_400_000)
   await prepareDemo({ config, db, now: later, ...making })
   assert.notEqual(read(dataDir, 'valid').id, id)
-  await assertLessons(db, dataDir, later)
+  await assertSamples(db, dataDir, later)
   assert.equal((await findShown(db)).length, 60)
 })
 
-test('a second call with everything there asks the database once and writes nothing', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('with a complete demo, a second call makes one query and writes nothing', async () => {
+  const { db, config, dataDir } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
   const credentials = join(dataDir, 'demo/credentials')
   const written = () => readdirSync(credentials).map((name) => statSync(join(credentials, name)))
@@ -218,7 +218,7 @@ test('a second call with everything there asks the database once and writes noth
       queries++
       return db.rows(statement)
     },
-    transaction: () => assert.fail('nothing is to be made'),
+    transaction: () => assert.fail('a complete demo starts no transaction'),
   }
   await prepareDemo({ config, db: counting, now, ...making })
   assert.equal(queries, 1)
@@ -228,8 +228,8 @@ test('a second call with everything there asks the database once and writes noth
   )
 })
 
-test('cut off before the commit, the next start makes no second key', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('after a start that is interrupted before the commit, the next start makes no second key', async () => {
+  const { db, config, dataDir } = await openDemo()
   const cutOff: Db = {
     ...db,
     transaction: (work) =>
@@ -241,11 +241,11 @@ test('cut off before the commit, the next start makes no second key', async () =
   await assert.rejects(prepareDemo({ config, db: cutOff, now, ...making }), /killed/)
   await prepareDemo({ config, db, now, ...making })
   assert.equal(readdirSync(join(dataDir, 'keys')).length, 1)
-  await assertLessons(db, dataDir, now)
+  await assertSamples(db, dataDir, now)
 })
 
-test('cut off after the commit, between any two files, the next start completes the same credentials', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('after a start that is interrupted between any two files, the next start completes the files', async () => {
+  const { db, config, dataDir } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
   const demo = join(dataDir, 'demo')
   const names = readdirSync(demo).filter((name) => name !== 'credentials' && name !== 'api-key')
@@ -261,8 +261,8 @@ test('cut off after the commit, between any two files, the next start completes 
   }
 })
 
-test('two starts at once make one demo', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('two concurrent starts create one demo', async () => {
+  const { db, config, dataDir } = await openDemo()
   const other = { ...config, dataDir: join(dataDir, 'other') }
   await Promise.all([
     prepareDemo({ config, db, now, ...making }),
@@ -270,29 +270,29 @@ test('two starts at once make one demo', async () => {
   ])
   assert.equal((await findKeys(db)).length, 1)
   assert.deepEqual(read(dataDir, 'valid'), read(other.dataDir, 'valid'))
-  await assertLessons(db, dataDir, now)
+  await assertSamples(db, dataDir, now)
 })
 
-test('a new PUBLIC_URL gets files of its own, signed by the same key', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('a new PUBLIC_URL gets new files, signed by the same key', async () => {
+  const { db, config, dataDir } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
   const moved = { ...config, publicUrl: 'https://scores.example.org' }
   await prepareDemo({ config: moved, db, now, ...making })
   assert.equal((await findKeys(db)).length, 1)
   assert.equal(read(dataDir, 'valid').issuer, 'did:web:scores.example.org')
-  await assertLessons(db, dataDir, now, moved.publicUrl)
+  await assertSamples(db, dataDir, now, moved.publicUrl)
 })
 
-test('files of an earlier database are made anew', async () => {
-  const first = await demoPlace()
+test('files of an earlier database are rewritten', async () => {
+  const first = await openDemo()
   await prepareDemo({ ...first, now, ...making })
-  const second = await demoPlace()
+  const second = await openDemo()
   await prepareDemo({ config: first.config, db: second.db, now, ...making })
-  await assertLessons(second.db, first.dataDir, now)
+  await assertSamples(second.db, first.dataDir, now)
 })
 
-test('a database with a key of the operator gets no other key, even one that is a minute old', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('the demo uses an operator’s signing key, even a key that is one minute old', async () => {
+  const { db, config, dataDir } = await openDemo()
   const kid = await makeKeyFile(config.signingKeysDir)
   await createSigningKey(contextAt(db, new Date(now.getTime() - 60_000)), kid)
   await prepareDemo({ config, db, now, ...making })
@@ -300,27 +300,27 @@ test('a database with a key of the operator gets no other key, even one that is 
     (await findKeys(db)).map((key) => key.kid),
     [kid],
   )
-  await assertLessons(db, dataDir, now)
+  await assertSamples(db, dataDir, now)
 })
 
-test('an active key whose file is elsewhere is said, and nothing is made', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('if the file of the active key is missing, the error names the key and no demo is created', async () => {
+  const { db, config, dataDir } = await openDemo()
   const kid = await makeKeyFile(join(dataDir, 'elsewhere'))
   await createSigningKey(contextAt(db, now), kid)
   await assert.rejects(prepareDemo({ config, db, now, ...making }), new RegExp(kid))
   assert.equal(existsSync(config.signingKeysDir), false)
 })
 
-test('the printed commands name files that exist and the status of the revoked one', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('the printed commands name existing files and the status of the revoked credential', async () => {
+  const { db, config, dataDir } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
-  const printed = demoCommands(
+  const printed = renderCommands(
     config,
     { ...config, publicUrl: 'http://localhost:1' },
     'http://link',
   )
   assert.match(printed, new RegExp(`^PUBLIC_URL=${config.publicUrl} bin/assay demo tick$`, 'm'))
-  assert.match(demoCommands(config, config, null), /^bin\/assay demo tick$/m)
+  assert.match(renderCommands(config, config, null), /^bin\/assay demo tick$/m)
   const commands = printed.split('\n').filter((line) => line.startsWith('curl '))
   assert.equal(commands.length, 3)
   const files = commands.flatMap((command) => command.match(/@(\S+\.json)/)?.[1] ?? [])
@@ -329,16 +329,16 @@ test('the printed commands name files that exist and the status of the revoked o
   assert.ok(commands[2]?.includes(read(dataDir, 'revoked').credentialStatus.id))
 })
 
-test('eight starts at once for eight addresses: the files are all of the one that was last', async () => {
-  const { db, config, dataDir } = await demoPlace()
+test('after eight concurrent starts with eight addresses, all files belong to the last one', async () => {
+  const { db, config, dataDir } = await openDemo()
   const urls = [1, 2, 3, 4, 5, 6, 7, 8].map((port) => `http://localhost:${port}`)
   const prepare = (url: string) =>
     prepareDemo({ config: { ...config, publicUrl: url }, db, now, ...making })
-  // Issued before, so that all come to their files at the same time.
+  // The credentials exist already, so that all starts reach the writing of files together.
   for (const url of urls) await prepare(url)
   await Promise.all(urls.map(prepare))
   const { publicUrl: last } = JSON.parse(readFileSync(join(dataDir, 'demo/made.json'), 'utf8'))
-  await assertLessons(db, dataDir, now, last)
+  await assertSamples(db, dataDir, now, last)
   assert.deepEqual(readdirSync(join(dataDir, 'demo')).sort(), [
     'README.md',
     'api-key',

@@ -1,6 +1,7 @@
 /**
- * The demo: sixty fictional people whose story is in the database, and its files. The files are written from what the registry has, and
- * `made.json` last; so a start that is cut off anywhere is completed by the next one, and a second process finds what the first made.
+ * The demo: sixty fictional workers with a seeded history in the database, and its files. The files
+ * are written from the database, and `made.json` last. So the next start completes an interrupted
+ * one, and a second process finds the records of the first.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -17,52 +18,53 @@ import { type Signer, signerOfPem } from '../score-credentials/signing-key.ts'
 import { findCredentials, type StoredCredential } from '../score-credentials/store.ts'
 import type { Engine } from '../scores/engine.ts'
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
-import { demoAccount } from './account.ts'
+import { ensureDemoAccount } from './account.ts'
 import { dayMs } from './days.ts'
 import { demoSources } from './evidence.ts'
 import {
   apiKeyFile,
+  completionFile,
   credentialFile,
   demoFolder,
-  madeFile,
+  readText,
   removeFile,
-  textOf,
-  writeWhole,
+  writeFileAtomically,
 } from './files.ts'
-import { readmeOf } from './readme.ts'
-import { type ToldStory, toldStory } from './registry.ts'
-import { foreign, foreignScore, lessons, tamperedScore, validityDays } from './story.ts'
+import { renderReadme } from './readme.ts'
+import { type DemoRecords, ensureRecords } from './registry.ts'
+import { foreign, foreignScore, samples, tamperedScore, validityDays } from './scenario.ts'
 
 export interface DemoOptions {
   config: { publicUrl: string; dataDir: string; signingKeysDir: string }
   db: Db
   now: Date
   log: { info(message: string): void; warn(message: string): void }
-  /** Null where it is refused: then nothing is made. */
+  /** Null if the engine was refused: then the demo is not created. */
   engine: Engine | null
-  /** Of API keys; made where there are none. */
+  /** Returns the peppers of API keys. Creates them if there are none. */
   peppers: () => Promise<Keyring>
 }
 
 /**
- * Makes what is missing of the demo; where nothing is, one query. Adds to the database its own people and account alone, and a signing
- * key where none is usable. Throws `KeyRefused` where the active key's file is on another machine. False: there is no demo.
+ * Creates the missing parts of the demo. A complete demo costs one query. Adds only the demo's
+ * workers and account to the database, and a signing key if none exists. Throws `KeyRefused` if the
+ * file of the active key is on another machine. Returns false if there is no demo.
  */
 export async function prepareDemo(options: DemoOptions): Promise<boolean> {
   const { dataDir } = options.config
-  if (await isMade(options)) return true
+  if (await isComplete(options)) return true
   const { engine, log } = options
   if (engine === null) {
     log.warn('there is no demo: its scores cannot be computed')
     return false
   }
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  // Two that start at once, perhaps for two addresses, must not mix their files.
+  // Two processes that start at once, perhaps with two addresses, must not mix their files.
   await alone(join(dataDir, 'demo.lock'), deadlineMs('demo'), async () => {
-    if (await isMade(options)) return
+    if (await isComplete(options)) return
     log.info('making the demo')
     await makeDemo({ ...options, engine })
-    // Else this server would hold what is left of it for as long as nothing presses.
+    // Without this the server keeps the memory of the seeding until it is under pressure.
     collectGarbage()
     log.info('the demo is made')
   })
@@ -72,75 +74,79 @@ export async function prepareDemo(options: DemoOptions): Promise<boolean> {
 async function makeDemo(options: DemoOptions & { engine: Engine }): Promise<void> {
   const { config, db, now, engine, peppers } = options
   const { publicUrl, dataDir, signingKeysDir } = config
-  await removeFile(madeFile(dataDir))
-  const told = await toldStory(db, {
+  await removeFile(completionFile(dataDir))
+  const records = await ensureRecords(db, {
     publicUrl,
     keysFolder: signingKeysDir,
     engine,
     records: loadReleasedVocabulary().records,
     now: wholeSecond(now),
   })
-  await demoAccount(db, dataDir, { peppers, now })
-  for (const [name, text] of textsOf(told, publicUrl, now))
-    await writeWhole(join(demoFolder(dataDir), name), text)
-  if (!hasLessons(dataDir))
+  await ensureDemoAccount(db, dataDir, { peppers, now })
+  for (const [name, text] of renderFiles(records, publicUrl, now))
+    await writeFileAtomically(join(demoFolder(dataDir), name), text)
+  if (!hasSampleFiles(dataDir))
     throw new Error(
-      'The people of the demo are not those of its story any more. Start with `assay serve`, or with another ASSAY_DATA_DIR.',
+      'The workers of the demo were changed, so its sample credentials cannot be made. Start with `assay serve`, or with another ASSAY_DATA_DIR.',
     )
-  await writeWhole(madeFile(dataDir), madeText(publicUrl))
+  await writeFileAtomically(completionFile(dataDir), completionText(publicUrl))
 }
 
-function hasLessons(dataDir: string): boolean {
-  return Object.keys(lessons).every((lesson) => existsSync(credentialFile(dataDir, lesson)))
+function hasSampleFiles(dataDir: string): boolean {
+  return Object.keys(samples).every((sample) => existsSync(credentialFile(dataDir, sample)))
 }
 
 const otherFiles = ['README.md', 'people.ndjson', 'sources.ndjson', 'evidence.ndjson'] as const
 
-/** By file name. */
-function textsOf({ members, credentials }: ToldStory, publicUrl: string, now: Date) {
+/** Returns the text of each file, by file name. */
+function renderFiles({ members, credentials }: DemoRecords, publicUrl: string, now: Date) {
   const texts = new Map<string, string>()
-  for (const [lesson, stored] of credentials)
-    texts.set(`credentials/${lesson}.json`, textOfLesson(lesson, stored))
-  texts.set('credentials/wrong-issuer.json', foreignText(publicUrl, now))
+  for (const [sample, stored] of credentials)
+    texts.set(`credentials/${sample}.json`, sampleText(sample, stored))
+  texts.set('credentials/wrong-issuer.json', foreignCredentialText(publicUrl, now))
   texts.set('people.ndjson', ndjson(members.map(({ line }) => line)))
   texts.set('sources.ndjson', ndjson(demoSources))
   texts.set(
     'evidence.ndjson',
     ndjson(members.flatMap(({ evidence }) => evidence.map(({ line }) => line))),
   )
-  return texts.set('README.md', readmeOf(publicUrl))
+  return texts.set('README.md', renderReadme(publicUrl))
 }
 
-function madeText(publicUrl: string): string {
+function completionText(publicUrl: string): string {
   return `${JSON.stringify({ publicUrl, version: 2 })}\n`
 }
 
-/** All files are there, they are for this address, and they are from this database, no earlier one, and not about to expire. */
-async function isMade({ config, db, now }: DemoOptions): Promise<boolean> {
+/**
+ * Returns true if all files exist, were written for this address and from this database, and hold
+ * credentials that do not expire soon.
+ */
+async function isComplete({ config, db, now }: DemoOptions): Promise<boolean> {
   const { publicUrl, dataDir } = config
   const others = [...otherFiles.map((name) => join(demoFolder(dataDir), name)), apiKeyFile(dataDir)]
-  const isThere = hasLessons(dataDir) && others.every(existsSync)
-  if (!isThere || (await textOf(madeFile(dataDir))) !== madeText(publicUrl)) return false
-  const text = (await textOf(credentialFile(dataDir, 'valid'))) ?? ''
+  const isThere = hasSampleFiles(dataDir) && others.every(existsSync)
+  if (!isThere || (await readText(completionFile(dataDir))) !== completionText(publicUrl))
+    return false
+  const text = (await readText(credentialFile(dataDir, 'valid'))) ?? ''
   const id = /^ {2}"id": "urn:uuid:([0-9a-f-]{36})"/m.exec(text)?.[1]
   const validUntil = /^ {2}"validUntil": "([^"]+)"/m.exec(text)?.[1] ?? ''
-  if (id === undefined || !(Date.parse(validUntil) > now.getTime() + madeAgainDays * dayMs))
+  if (id === undefined || !(Date.parse(validUntil) > now.getTime() + renewalDays * dayMs))
     return false
   const [stored] = await findCredentials(db, [id])
-  return stored !== undefined && text === textOfLesson('valid', stored)
+  return stored !== undefined && text === sampleText('valid', stored)
 }
 
-/** Before a credential of the files expires the story is told again. */
-const madeAgainDays = 30
+/** The credentials are issued again this many days before they expire. */
+const renewalDays = 30
 
-function textOfLesson(lesson: string, { payload, proof }: StoredCredential): string {
+function sampleText(sample: string, { payload, proof }: StoredCredential): string {
   const credential = { ...JSON.parse(payload), proof: JSON.parse(proof) }
-  if (lesson === 'tampered') credential.credentialSubject.score = tamperedScore
-  return asFile(credential)
+  if (sample === 'tampered') credential.credentialSubject.score = tamperedScore
+  return formatCredential(credential)
 }
 
-/** In everything like one of ours, contexts included, but for who issued it. */
-function foreignText(publicUrl: string, now: Date): string {
+/** Returns a credential that differs from the service's own only in its issuer. */
+function foreignCredentialText(publicUrl: string, now: Date): string {
   const { contextUrl } = originOf(publicUrl)
   const issuer = {
     origin: { ...originOf(foreign.url), contextUrl },
@@ -150,7 +156,9 @@ function foreignText(publicUrl: string, now: Date): string {
   }
   const issuedAt = new Date(wholeSecond(now).getTime() - foreign.daysAgo * dayMs)
   const slot = { token: '0'.repeat(64), listId: 'aaaaaaaaaa', index: 0 }
-  return asFile(signCredential(issuer, { ...foreignScore, issuedAt }, slot).issued.credential)
+  return formatCredential(
+    signCredential(issuer, { ...foreignScore, issuedAt }, slot).issued.credential,
+  )
 }
 
 function throwAwaySigner(): Signer {
@@ -158,7 +166,7 @@ function throwAwaySigner(): Signer {
   return signerOfPem(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()) as Signer
 }
 
-function asFile(credential: object): string {
+function formatCredential(credential: object): string {
   return `${JSON.stringify(credential, null, 2)}\n`
 }
 

@@ -1,45 +1,45 @@
 /** Pure: the README beside the demo's files. */
-import { disputing, lessons, revokedEvidence, withdrawn } from './story.ts'
+import { disputing, revokedEvidence, samples, withdrawn } from './scenario.ts'
 
-export function readmeOf(publicUrl: string): string {
-  const rows = Object.entries(lessons).map(
-    ([file, { reason, what }]) =>
-      `| \`credentials/${file}.json\` | ${reason === null ? 'valid' : `\`${reason}\``} | ${what} |`,
+export function renderReadme(publicUrl: string): string {
+  const rows = Object.entries(samples).map(
+    ([file, { reason, description }]) =>
+      `| \`credentials/${file}.json\` | ${reason === null ? 'valid' : `\`${reason}\``} | ${description} |`,
   )
   return `# The demo
 
-Sixty fictional people had their skills scored by this service, ${publicUrl}. Nobody here exists.
+The service at ${publicUrl} scored the skills of sixty workers. All of them are fictional.
 
 ## Credentials
 
-Some credentials are not to be believed any more, and one never was. Ask the service:
+Each file holds a credential with another result of verification. Verify one:
 
     curl -s -H 'Content-Type: application/json' --data-binary @credentials/revoked.json \\
       ${publicUrl}/api/v1/score-vc/verify
 
-| file | verification says | what happened |
+| file | result | reason |
 |---|---|---|
 ${rows.join('\n')}
 
-## Search, people and scores
+## Search, candidates and scores
 
-The file \`api-key\` holds the key of the account \`demo\`, which has 1,000 credits. In this folder:
+The file \`api-key\` holds the API key of the account \`demo\`, which has 1,000 credits. In this folder, run:
 
     curl -s -H "Authorization: Bearer $(cat api-key)" "${publicUrl}/api/v1/candidates/search?q=typescript"
     curl -s -H "Authorization: Bearer $(cat api-key)" ${publicUrl}/api/v1/candidates/demo-amara-okonkwo
 
-Unless payments or metering are off, the answer without the key is 402: what the read costs, and whom a program with a wallet would pay. The demo takes no payments; \`npm run demo:x402\`
-shows one from the challenge to the receipt, on a chain of its own.
+If metering and payments are on, a request without the key gets 402 with the price and the address to pay. The demo
+accepts no payments. \`npm run demo:x402\` shows a payment from the challenge to the receipt, on a local chain.
 
-A person who is not found has not agreed to be. ${withdrawn.username} took back the consent to share a score, and the credentials went with it;
-evidence of ${revokedEvidence.username} turned out to be somebody else's, and the score was revised. ${disputing.username} disputes a
-score, which is not shown until that is resolved: \`bin/assay disputes list\`.
+Search lists only workers with the consent to be listed. ${withdrawn.username} withdrew the consent to share the score, which
+revoked the credentials. Two items of evidence of ${revokedEvidence.username} were revoked, and the score was revised.
+${disputing.username} disputes the score, so the service hides it until the dispute is resolved: \`bin/assay disputes list\`.
 
-## Where it comes from
+## Source records
 
-\`sources.ndjson\`, \`people.ndjson\` and \`evidence.ndjson\` are what was registered, as \`assay sources register\`, \`workers import\` and
-\`evidence import\` read it. To do the same with your own records, see docs/issue-scores.md.
+\`sources.ndjson\`, \`people.ndjson\` and \`evidence.ndjson\` hold the registered records, in the formats of
+\`assay sources register\`, \`workers import\` and \`evidence import\`. To import your own records, see docs/issue-scores.md.
 
-The files are made again when one is missing, when PUBLIC_URL changes, and before the credentials expire.
+The server rewrites these files if one is missing, if PUBLIC_URL changes, and before the credentials expire.
 `
 }

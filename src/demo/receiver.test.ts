@@ -1,4 +1,4 @@
-/** The receiver of the demo, asked over TLS as anybody on this machine may. */
+/** Sends to the demo's receiver over TLS, as any process on this machine can. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:https'
@@ -16,7 +16,7 @@ const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
 
-test('400: an event without a signature, or with another secret’s, is not told as one that was verified', async () => {
+test('400: the receiver does not show an event with a missing or foreign signature as verified', async () => {
   const said: string[] = []
   const account = await createAccount(contextAt(db, began), accountName)
   assert.ok(account)

@@ -1,7 +1,8 @@
 /**
- * The receiver of the demo: over TLS on 127.0.0.1, it verifies each event as a customer would and shows it in the terminal. It is a webhook
- * endpoint of the account `demo`, registered anew at each start. Deliveries to it, and to nothing else, leave through a client of its own
- * that may reach its address and knows its certificate: the rules for all other endpoints stay as they are.
+ * The demo's webhook receiver: a TLS server on 127.0.0.1 that verifies each event and shows it in
+ * the terminal. Each start registers it again as an endpoint of the account `demo`. Deliveries to
+ * it use a separate client that may reach 127.0.0.1 and trusts its certificate. The egress rules
+ * for all other endpoints do not change.
  */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -27,18 +28,18 @@ export interface DemoReceiverParts {
   db: Db
   clock: Clock
   ring: Keyring
-  /** Active endpoints of one account. */
+  /** The limit of active endpoints of one account. */
   activeMax: number
   say(line: string): void
 }
 
 export interface DemoReceiver {
-  /** A client that reaches the receiver too. */
-  reachedBeside(usual: Egress): Egress
+  /** Returns a client that sends to the receiver itself, and to all other URLs through `usual`. */
+  wrapEgress(usual: Egress): Egress
   close(): Promise<void>
 }
 
-/** Null where the demo has no account, or the account no room for the endpoint. */
+/** Returns null if the demo has no account, or the account has reached its endpoint limit. */
 export async function openDemoReceiver(parts: DemoReceiverParts): Promise<DemoReceiver | null> {
   const authority = createAuthority()
   let secret = ''
@@ -63,7 +64,7 @@ export async function openDemoReceiver(parts: DemoReceiverParts): Promise<DemoRe
   }
   secret = registered
   return {
-    reachedBeside: (usual) => ({
+    wrapEgress: (usual) => ({
       send: (request) => (request.url === url ? own : usual).send(request),
       close: () => usual.close(),
     }),
@@ -73,7 +74,7 @@ export async function openDemoReceiver(parts: DemoReceiverParts): Promise<DemoRe
 
 const description = 'The receiver in the terminal of the demo'
 
-/** The endpoint's secret. The one of an earlier start, which nobody listens to any more, is disabled. */
+/** Registers the endpoint and returns its secret. Disables the endpoints of earlier starts. */
 async function register(
   tx: Tx,
   { clock, ring, activeMax }: DemoReceiverParts,

@@ -1,4 +1,7 @@
-/** What the demo puts into the registry, all in one transaction: the key, where there is none, and the story, once for each address. */
+/**
+ * Ensures the demo's records in the database, in one transaction: the signing key, if there is
+ * none, the seeded history, and credentials for each address.
+ */
 import type { Action } from '../audit/actions.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
@@ -11,15 +14,15 @@ import { scoringVocabulary } from '../scores/scoring-vocabulary.ts'
 import type { Vocabulary } from '../skill-standard/catalog.ts'
 import { findWorkers } from '../workers/store.ts'
 import { dayMs } from './days.ts'
-import { type DemoKey, demoKey } from './demo-key.ts'
 import { evidenceOf } from './evidence.ts'
-import { findLessons } from './lessons.ts'
-import { demoPeople, personLine } from './people.ts'
-import { heroes, keyDaysAgo, type Lesson, lessons, validityDays } from './story.ts'
-import { tellAgain } from './tell-again.ts'
-import { type Member, tellStory } from './tell-story.ts'
+import { reissueCredentials } from './reissue.ts'
+import { findSamples } from './samples.ts'
+import { keyDaysAgo, type Sample, samples, sampleWorkers, validityDays } from './scenario.ts'
+import { type Member, seedHistory } from './seed.ts'
+import { type DemoKey, ensureDemoKey } from './signing-key.ts'
+import { demoWorkers, workerLine } from './workers.ts'
 
-export interface Telling {
+export interface RecordsOptions {
   publicUrl: string
   keysFolder: string
   engine: Engine
@@ -28,43 +31,48 @@ export interface Telling {
   now: Date
 }
 
-export interface ToldStory {
-  /** As they were registered. */
+export interface DemoRecords {
+  /** The workers and their evidence as registered. */
   members: readonly Member[]
-  credentials: ReadonlyMap<Lesson, RegisteredCredential>
+  credentials: ReadonlyMap<Sample, RegisteredCredential>
 }
 
-/** The story as the registry has it; told now where it has not been. */
-export function toldStory(db: Db, telling: Telling): Promise<ToldStory> {
-  const { publicUrl, records, now } = telling
+/** Returns the demo's records. Creates the missing ones. */
+export function ensureRecords(db: Db, options: RecordsOptions): Promise<DemoRecords> {
+  const { publicUrl, records, now } = options
   const origin = originOf(publicUrl)
   return db.transaction(async (tx) => {
     // Two processes that start at once must not both make a key.
     await lockKeys(tx)
-    const before = await toldAt(tx)
+    const before = await seededAt(tx)
     const members = membersOf(records, before ?? now)
-    const found = await findLessons(tx, origin, now)
-    if (isWhole(found, now)) return { members, credentials: found }
-    const key = await demoKey(tx, telling.keysFolder, now)
-    const scoring = scoringOf(telling, key)
+    const found = await findSamples(tx, origin, now)
+    if (areSamplesLasting(found, now)) return { members, credentials: found }
+    const key = await ensureDemoKey(tx, options.keysFolder, now)
+    const scoring = scoringOf(options, key)
     const times = timesOf(key, now)
     const done: Action[] = key.isNew ? [keyCreated(key)] : []
     if (before === null)
-      done.push(...(await tellStory(tx, { scoring, people: members, at: times.at })))
-    let credentials = await findLessons(tx, origin, now)
-    // Nothing that a young key signed has expired yet.
-    if (!isWhole(credentials, now)) {
-      done.push(...(await tellAgain(tx, scoring, { lately: times.lately, now })))
-      credentials = await findLessons(tx, origin, now)
+      done.push(...(await seedHistory(tx, { scoring, people: members, at: times.at })))
+    let credentials = await findSamples(tx, origin, now)
+    // A key younger than the scenario has signed no credential that has expired yet.
+    if (!areSamplesLasting(credentials, now)) {
+      done.push(...(await reissueCredentials(tx, scoring, { lately: times.lately, now })))
+      credentials = await findSamples(tx, origin, now)
     }
     await record(tx, done, now)
     return { members, credentials }
   })
 }
 
-/** When the story was told, or null: its evidence is dated from there. Anybody of it who is still there knows. */
-async function toldAt(db: Queryable): Promise<Date | null> {
-  const joined = new Map(demoPeople.map(({ username, joinedDaysAgo }) => [username, joinedDaysAgo]))
+/**
+ * Returns when the demo was seeded, or null. The dates of all evidence count from there. Any worker
+ * of the demo still in the database gives it, because the day of joining is fixed.
+ */
+async function seededAt(db: Queryable): Promise<Date | null> {
+  const joined = new Map(
+    demoWorkers.map(({ username, joinedDaysAgo }) => [username, joinedDaysAgo]),
+  )
   for (const { externalId, termsAcceptedAt } of await findWorkers(db, {
     externalIds: [...joined.keys()],
   })) {
@@ -75,46 +83,49 @@ async function toldAt(db: Queryable): Promise<Date | null> {
   return null
 }
 
-function membersOf(records: Telling['records'], at: Date): Member[] {
+function membersOf(records: RecordsOptions['records'], at: Date): Member[] {
   const labels = new Map(records.map(({ id, label }) => [id, label]))
   const types = new Map(
     records.map(({ id, evidence_types }) => [id, evidence_types.map(({ type }) => type)]),
   )
-  return demoPeople.map((person) => ({
+  return demoWorkers.map((person) => ({
     person,
-    line: personLine(person, labels, at),
+    line: workerLine(person, labels, at),
     evidence: evidenceOf(person, types, at),
   }))
 }
 
-/** What teaches must go on to do so for a while. */
-const staysDays = 60
+/** The samples that have not expired must stay valid for at least this many days. */
+const remainingDaysMin = 60
 
-function isWhole(found: ToldStory['credentials'], now: Date): boolean {
-  const until = new Date(now.getTime() + staysDays * dayMs)
-  const lasts = (lesson: Lesson) => (found.get(lesson)?.validUntil ?? now) > until
-  return (Object.keys(heroes) as Lesson[]).every((lesson) =>
-    lessons[lesson].reason === 'expired' ? found.has(lesson) : lasts(lesson),
+function areSamplesLasting(found: DemoRecords['credentials'], now: Date): boolean {
+  const until = new Date(now.getTime() + remainingDaysMin * dayMs)
+  const lasts = (sample: Sample) => (found.get(sample)?.validUntil ?? now) > until
+  return (Object.keys(sampleWorkers) as Sample[]).every((sample) =>
+    samples[sample].reason === 'expired' ? found.has(sample) : lasts(sample),
   )
 }
 
-/** The defaults of the settings, whatever they are here: the story needs its scores. */
+/** The default settings. The deployment's own could leave the demo without scores. */
 const settings = {
   scoreEvidenceMin: 3,
   scoreGroupsMin: 2,
   credentialValidityDays: validityDays,
 }
 
-function scoringOf({ publicUrl, engine, records }: Telling, { signer }: DemoKey) {
+function scoringOf({ publicUrl, engine, records }: RecordsOptions, { signer }: DemoKey) {
   const rules = scoringRulesOf(engine, scoringVocabulary(records), issueRuleOf(settings))
   const origin = originOf(publicUrl)
   return { ...rules, issuer: { origin, signer, validityDays, supersedeRevokes: false } }
 }
 
-/** Verification forgives five minutes to a clock, in `created` as in `validUntil`. */
+/** The clock tolerance of verification, for `created` and for `validUntil`. */
 const skewMs = 300_000
 
-/** The days of the story are shorter where the operator's key is too young for it: nothing is signed before the key could have. */
+/**
+ * Returns the dates of the scenario. If the signing key is younger than the scenario, its days
+ * become shorter, so that no credential is dated before the key's activation.
+ */
 function timesOf({ since }: DemoKey, now: Date) {
   const earliestMs = since.getTime() - skewMs + 30_000
   const ownDayMs = Math.min(dayMs, (now.getTime() - earliestMs) / keyDaysAgo)
@@ -132,7 +143,7 @@ function keyCreated({ signer }: DemoKey): Action {
   return { action: 'keys.created', subjects: [signer.kid], details: { state: 'active' } }
 }
 
-/** What the demo does is in the audit log as if its operator had typed it, at the time when it was done. */
+/** Writes the demo's actions to the audit log with the operator as the actor. */
 async function record(tx: Tx, done: readonly Action[], at: Date): Promise<void> {
   for (const one of done) await recordAction(tx, { ...one, actor: operator() }, at)
 }

@@ -1,14 +1,17 @@
-/** What `assay demo tick` takes back next: an item of evidence of whoever of the demo has most, and teaches no lesson. */
+/**
+ * Chooses the item of evidence that `assay demo tick` revokes next. It belongs to the worker with
+ * the most active evidence, except the workers of the sample credentials.
+ */
 import { findWorkerEvidence } from '../evidence/store.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { findWorkers } from '../workers/store.ts'
-import { demoPeople } from './people.ts'
-import { heroes, withdrawn } from './story.ts'
+import { sampleWorkers, withdrawn } from './scenario.ts'
+import { demoWorkers } from './workers.ts'
 
-/** The id of the item, or null where there is no demo, or nothing is left of it. */
+/** Returns the id of the item, or null if the demo has no such item or does not exist. */
 export async function nextEvidence(db: Queryable): Promise<string | null> {
-  const spared = new Set<string>([...Object.values(heroes), withdrawn.username])
-  const usernames = demoPeople
+  const spared = new Set<string>([...Object.values(sampleWorkers), withdrawn.username])
+  const usernames = demoWorkers
     .filter(({ username, lacks }) => lacks.length === 0 && !spared.has(username))
     .map(({ username }) => username)
   const people = await findWorkers(db, { usernames })

@@ -1,13 +1,13 @@
-/** Finds, in the registry, the credentials that the demo's files hold: what came of the scores of five people under one address. */
+/** Finds the registered credentials that the demo's files show: one worker for each sample. */
 
 import type { Queryable } from '../platform/db/db.ts'
 import { type Origin, subjectUrl } from '../score-credentials/payload.ts'
 import { findIssued, type RegisteredCredential } from '../score-credentials/store.ts'
 import { findWorkerCredentials } from '../scores/store.ts'
 import { findWorkers } from '../workers/store.ts'
-import { heroes, type Lesson } from './story.ts'
+import { type Sample, sampleWorkers } from './scenario.ts'
 
-const isThe: Record<Lesson, (one: RegisteredCredential, now: Date) => boolean> = {
+const matches: Record<Sample, (one: RegisteredCredential, now: Date) => boolean> = {
   valid: isCurrent,
   revoked: ({ revokedAt }) => revokedAt !== null,
   tampered: isCurrent,
@@ -19,23 +19,23 @@ function isCurrent({ supersededAt, revokedAt }: RegisteredCredential): boolean {
   return supersededAt === null && revokedAt === null
 }
 
-/** By lesson; one that nobody teaches is absent. Of several the one that was issued last. */
-export async function findLessons(
+/** Returns the last matching credential of each sample. A sample without one is absent. */
+export async function findSamples(
   db: Queryable,
   origin: Origin,
   now: Date,
-): Promise<Map<Lesson, RegisteredCredential>> {
-  const people = await findWorkers(db, { externalIds: Object.values(heroes) })
+): Promise<Map<Sample, RegisteredCredential>> {
+  const people = await findWorkers(db, { externalIds: Object.values(sampleWorkers) })
   const workerIds = people.map(({ workerId }) => workerId)
   const held = workerIds.length === 0 ? [] : await findWorkerCredentials(db, workerIds)
   const digests = held.flatMap(({ vcSha256 }) => vcSha256 ?? [])
   const issued = digests.length === 0 ? [] : await findIssued(db, digests)
-  const found = new Map<Lesson, RegisteredCredential>()
-  for (const [lesson, username] of Object.entries(heroes) as [Lesson, string][]) {
+  const found = new Map<Sample, RegisteredCredential>()
+  for (const [sample, username] of Object.entries(sampleWorkers) as [Sample, string][]) {
     const subject = subjectUrl(origin, username)
-    const own = issued.filter((one) => one.subject === subject && isThe[lesson](one, now))
+    const own = issued.filter((one) => one.subject === subject && matches[sample](one, now))
     const last = own.sort((a, b) => a.issuedAt.getTime() - b.issuedAt.getTime()).at(-1)
-    if (last !== undefined) found.set(lesson, last)
+    if (last !== undefined) found.set(sample, last)
   }
   return found
 }

@@ -1,26 +1,26 @@
 /**
- * Pure: the sixty people of the demo, who do not exist. Their handles begin with `demo-`, so that none of them is ever taken for
- * somebody, and none takes somebody's name.
+ * Pure: the sixty fictional workers of the demo. All usernames begin with `demo-`, so that they
+ * never collide with the username of a real worker.
  */
 import type { Permission, RegistrationLine } from '../workers/schema.ts'
 import { dayAgo, timeAgo } from './days.ts'
 
-export interface DemoPerson {
+export interface DemoWorker {
   username: string
   displayName: string
   title: string
-  /** Registered so many days before the story was told. */
+  /** Days between the registration and the day on which the demo was seeded. */
   joinedDaysAgo: number
-  /** What the person has not done or allowed. */
+  /** Permissions and checks that this worker does not have. */
   lacks: readonly Lack[]
-  /** Id of the source that their work is seen by. */
+  /** Id of the source that attests to the work. */
   employer: string
-  career: readonly Strand[]
+  career: readonly SkillEvidence[]
 }
 
-/** Evidence of one skill. */
-export interface Strand {
-  /** Of the skill, without `hss:`. */
+/** The amount and level of the evidence for one skill. */
+export interface SkillEvidence {
+  /** The skill id without `hss:`. */
   slug: string
   /** On the rubric's scale; the items lie around it. */
   value: number
@@ -37,7 +37,7 @@ const lacks = {
 
 type Lack = (typeof lacks)[keyof typeof lacks]
 
-/** handle | name | title | joined days ago | employer | what is lacking: see `lacks` | skill value items, … */
+/** Columns: handle, name, title, joined days ago, employer, letters of `lacks`, skills. */
 const table = `
 amara-okonkwo | Amara Okonkwo | Backend engineer | 380 | harbour | - | typescript 860 7, api-design 830 5, sql 790 4, debugging 810 4, mentoring 720 3
 sofia-lindqvist | Sofia Lindqvist | Principal engineer | 396 | harbour | - | software-architecture 935 8, api-design 920 7, data-modelling 905 6, mentoring 890 6, written-communication 900 5, team-leadership 860 4
@@ -101,7 +101,7 @@ dunya-sharif | Dunya Sharif | Cloud engineer | 298 | harbour | - | cloud-infrast
 emil-kraus | Emil Kraus | Volunteer | 30 | college | t | first-aid 450 1, teamwork 520 1
 `
 
-export const demoPeople: readonly DemoPerson[] = table
+export const demoWorkers: readonly DemoWorker[] = table
   .trim()
   .split('\n')
   .map((line) => {
@@ -114,7 +114,7 @@ export const demoPeople: readonly DemoPerson[] = table
       joinedDaysAgo: Number(joined),
       employer: `demo-${employer}`,
       lacks: lacking.split('').flatMap((letter) => lackOf(letter) ?? []),
-      career: career.split(', ').map(strandOf),
+      career: career.split(', ').map(parseSkill),
     }
   })
 
@@ -122,46 +122,46 @@ function lackOf(letter: string): Lack | undefined {
   return Object.entries(lacks).find(([known]) => known === letter)?.[1]
 }
 
-function strandOf(text: string): Strand {
+function parseSkill(text: string): SkillEvidence {
   const [slug = '', value, items] = text.split(' ')
   return { slug, value: Number(value), items: Number(items) }
 }
 
-/** The version of the texts that everybody agreed to. */
+/** The version of the consent texts and terms. */
 const textVersion = 'demo-1'
 const permissions: readonly Permission[] = ['public_profile', 'search_listing', 'score_sharing']
-/** Identities are checked for so long after the story was told. */
+/** Identity checks are valid for this long after the seeding. */
 const identityDaysAhead = 730
 
-/** The person as a line of `people.ndjson`; `labels` are those of the skills, by id. */
-export function personLine(
-  { username, displayName, title, joinedDaysAgo, lacks, career }: DemoPerson,
+/** Returns the worker's line of `people.ndjson`. `labels` holds skill labels by skill id. */
+export function workerLine(
+  { username, displayName, title, joinedDaysAgo, lacks, career }: DemoWorker,
   labels: ReadonlyMap<string, string>,
-  toldAt: Date,
+  seededAt: Date,
 ): RegistrationLine {
-  const has = (what: Lack) => !lacks.includes(what)
-  const verifiedUntil = timeAgo(toldAt, -identityDaysAhead)
+  const has = (permission: Lack) => !lacks.includes(permission)
+  const verifiedUntil = timeAgo(seededAt, -identityDaysAhead)
   return {
     externalId: username,
     username,
     displayName,
     title,
     bio: `${displayName} exists in the demo only.`,
-    memberSince: dayAgo(toldAt, joinedDaysAgo).slice(0, 7),
+    memberSince: dayAgo(seededAt, joinedDaysAgo).slice(0, 7),
     skills: career.map(({ slug, value, items }) => ({
       name: labels.get(`hss:${slug}`) ?? slug,
       verified: items > 2,
       level: levelOf(value),
     })),
     ...(has('terms') && {
-      terms: { version: textVersion, acceptedAt: timeAgo(toldAt, joinedDaysAgo) },
+      terms: { version: textVersion, acceptedAt: timeAgo(seededAt, joinedDaysAgo) },
     }),
     consents: permissions.filter(has).map((permission) => ({ permission, textVersion })),
     ...(has('identity') && { identity: { verifiedUntil } }),
   }
 }
 
-/** On the proficiency rubric (spec §2.6). */
+/** Maps a value to a level of the proficiency rubric. */
 function levelOf(value: number) {
   if (value >= 750) return 'expert'
   if (value >= 500) return 'advanced'

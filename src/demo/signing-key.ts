@@ -1,20 +1,26 @@
-/** The key that signs the story: the deployment's active one. On a database without a usable key the demo makes it, dated back. */
+/**
+ * The key that signs the demo's credentials: the active key of the deployment. If the database has
+ * no key, the demo creates one and dates it back.
+ */
 import type { Tx } from '../platform/db/db.ts'
 import { makeKeyFile, readSigners } from '../score-credentials/key-files.ts'
 import { findKeys, insertKey } from '../score-credentials/key-store.ts'
 import { KeyRefused, publicKeyOfKid, type Signer } from '../score-credentials/signing-key.ts'
-import { keyDaysAgo } from './story.ts'
+import { keyDaysAgo } from './scenario.ts'
 
 export interface DemoKey {
   signer: Signer
-  /** The key signed from then on: nothing of the story is dated earlier. */
+  /** The key's activation time: no credential of the demo is dated earlier. */
   since: Date
-  /** Whether it was made just now. */
+  /** True if this call created the key. */
   isNew: boolean
 }
 
-/** Finds the active key, or makes the first one. The caller holds the lock of the keys. Throws `KeyRefused` where there is a key but not for us. */
-export async function demoKey(tx: Tx, keysFolder: string, now: Date): Promise<DemoKey> {
+/**
+ * Returns the active key, or creates the first one. The caller holds the lock on the signing keys.
+ * Throws `KeyRefused` if a key exists that this process cannot sign with.
+ */
+export async function ensureDemoKey(tx: Tx, keysFolder: string, now: Date): Promise<DemoKey> {
   const keys = await findKeys(tx)
   const signers = await readSigners(keysFolder)
   const active = keys.find((key) => key.state === 'active')
@@ -32,7 +38,7 @@ export async function demoKey(tx: Tx, keysFolder: string, now: Date): Promise<De
   return { signer, since: await register(tx, signer, now), isNew: true }
 }
 
-/** A key file that is there before any key is registered was left by a start that was cut off, or by an older database. */
+/** Reuses the key file that an interrupted start or an older database left without a key. */
 function firstOf(signers: Map<string, Signer>): Signer | undefined {
   return signers.values().next().value
 }
@@ -40,7 +46,7 @@ function firstOf(signers: Map<string, Signer>): Signer | undefined {
 async function newSigner(keysFolder: string): Promise<Signer> {
   const kid = await makeKeyFile(keysFolder)
   const signer = (await readSigners(keysFolder)).get(kid)
-  if (signer === undefined) throw new Error(`${keysFolder}: the key ${kid} is gone again`)
+  if (signer === undefined) throw new Error(`${keysFolder}: the key ${kid} was removed meanwhile`)
   return signer
 }
 

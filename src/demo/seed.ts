@@ -1,6 +1,7 @@
 /**
- * Tells the story through the verbs that operators use, each at its day: people are registered, their evidence comes in, scores are
- * computed and issued, and some of it is taken back. All within the caller's transaction.
+ * Seeds the demo's history with the verbs that operators use, each dated to its day: registers
+ * workers, imports evidence, computes scores, issues credentials, and revokes some of them.
+ * Everything runs in the caller's transaction.
  */
 import type { Action } from '../audit/actions.ts'
 import { openDispute } from '../disputes/open-dispute.ts'
@@ -17,101 +18,104 @@ import { type ScoredWorker, scoreWorkers } from '../scores/score-workers.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { readRegistration } from '../workers/registration.ts'
 import { type DemoEvidence, demoSources } from './evidence.ts'
-import type { DemoPerson } from './people.ts'
-import { chapterDays, disputing, lapsed, revokedEvidence, withdrawn } from './story.ts'
+import { disputing, importDays, lapsed, revokedEvidence, withdrawn } from './scenario.ts'
+import type { DemoWorker } from './workers.ts'
 
-/** Who does it all, as kept with each change. */
+/** The actor recorded with each change. */
 const by = 'demo'
 
-export interface Stage {
+export interface SeedOptions {
   scoring: Scoring
   people: readonly Member[]
-  /** The time at which a day of the story is. */
+  /** Returns the date and time of a day of the scenario. */
   at(daysAgo: number): Date
 }
 
 export interface Member {
-  person: DemoPerson
+  person: DemoWorker
   /** A line of `people.ndjson`. */
   line: unknown
   evidence: readonly DemoEvidence[]
 }
 
-/** What has been done so far. */
-interface Told {
+/** The records created so far. */
+interface Progress {
   workerIds: Map<string, string>
   evidenceIds: string[]
   scored: ScoredWorker[]
-  turns: Action[]
+  actions: Action[]
 }
 
-/** Gives what the audit log is to say of it. */
-export async function tellStory(tx: Tx, stage: Stage): Promise<Action[]> {
-  const told: Told = { workerIds: new Map(), evidenceIds: [], scored: [], turns: [] }
-  await registerSources(tx, stage)
+/** Returns the actions for the audit log. */
+export async function seedHistory(tx: Tx, options: SeedOptions): Promise<Action[]> {
+  const progress: Progress = { workerIds: new Map(), evidenceIds: [], scored: [], actions: [] }
+  await registerSources(tx, options)
   const steps = [
-    ...chapterDays.map((daysAgo) => ({ daysAgo, happens: tellChapter })),
-    { daysAgo: withdrawn.daysAgo, happens: withdrawConsent },
-    { daysAgo: revokedEvidence.daysAgo, happens: revokeEvidence },
-    { daysAgo: disputing.daysAgo, happens: disputeScore },
+    ...importDays.map((daysAgo) => ({ daysAgo, run: importAndScore })),
+    { daysAgo: withdrawn.daysAgo, run: withdrawConsent },
+    { daysAgo: revokedEvidence.daysAgo, run: revokeEvidence },
+    { daysAgo: disputing.daysAgo, run: disputeScore },
   ]
-  for (const { daysAgo, happens } of steps.sort((a, b) => b.daysAgo - a.daysAgo))
-    await happens(tx, { ...stage, told, daysAgo })
-  return actionsOf(told)
+  for (const { daysAgo, run } of steps.sort((a, b) => b.daysAgo - a.daysAgo))
+    await run(tx, { ...options, progress, daysAgo })
+  return actionsOf(progress)
 }
 
-interface Scene extends Stage {
-  told: Told
+interface Step extends SeedOptions {
+  progress: Progress
   daysAgo: number
 }
 
-async function registerSources(tx: Tx, { at }: Stage): Promise<void> {
-  const [first] = chapterDays
+async function registerSources(tx: Tx, { at }: SeedOptions): Promise<void> {
+  const [first] = importDays
   for (const line of demoSources)
     accepted(
       await registerSource(tx, accepted(readSourceLine(line)), { actor: by, now: at(first) }),
     )
 }
 
-/** Those who have joined by then, with what they have to show by then, that no earlier chapter told of. */
-async function tellChapter(tx: Tx, scene: Scene): Promise<void> {
-  const { scoring, people, told, daysAgo, at } = scene
-  const before = chapterDays[chapterDays.findIndex((day) => day === daysAgo) - 1] ?? Infinity
+/**
+ * Registers the workers and imports the evidence dated since the previous import day, then scores
+ * the affected workers. The last import day scores all workers.
+ */
+async function importAndScore(tx: Tx, step: Step): Promise<void> {
+  const { scoring, people, progress, daysAgo, at } = step
+  const before = importDays[importDays.findIndex((day) => day === daysAgo) - 1] ?? Infinity
   const isNew = (day: number): boolean => day >= daysAgo && day < before
   const now = at(daysAgo)
   const arrivals = people.filter(({ person }) => isNew(person.joinedDaysAgo))
-  await register(tx, arrivals, scene)
+  await register(tx, arrivals, step)
   const lines = people.flatMap(({ person, evidence }) =>
     evidence
       .filter((item) => isNew(Math.min(item.daysAgo, person.joinedDaysAgo)))
       .map(({ line }) => accepted(readEvidenceLine(line))),
   )
   const ingested = await ingestEvidence(tx, lines, { vocabulary: scoring.vocabulary, now })
-  told.evidenceIds.push(...ingested.map((one) => accepted(one).evidenceId))
-  const isLast = daysAgo === chapterDays.at(-1)
-  const concerned = new Set(lines.map(({ username = '' }) => username))
-  const due = [...told.workerIds].filter(([username]) => isLast || concerned.has(username))
+  progress.evidenceIds.push(...ingested.map((one) => accepted(one).evidenceId))
+  const isLast = daysAgo === importDays.at(-1)
+  const affected = new Set(lines.map(({ username = '' }) => username))
+  const due = [...progress.workerIds].filter(([username]) => isLast || affected.has(username))
   const workers = due.map(([, workerId]) => ({ workerId, correction: null }))
-  told.scored.push(...(await scoreWorkers(tx, scoring, workers, now)))
+  progress.scored.push(...(await scoreWorkers(tx, scoring, workers, now)))
 }
 
 async function register(
   tx: Tx,
   arrivals: readonly Member[],
-  { told, daysAgo, at }: Scene,
+  { progress, daysAgo, at }: Step,
 ): Promise<void> {
   const now = at(daysAgo)
   const registrations = arrivals.map(({ line }) => accepted(readRegistration(line, now)))
   const registered = await registerWorkers(tx, registrations, { by, at: now })
   for (const [i, { person }] of arrivals.entries()) {
     const { workerId } = accepted(registered[i] ?? { refused: { field: null, reason: 'is lost' } })
-    told.workerIds.set(person.username, workerId)
+    progress.workerIds.set(person.username, workerId)
   }
   if (arrivals.some(({ person }) => person.username === lapsed.username))
-    await checkIdentity(tx, idOf(told, lapsed.username), { now, until: at(lapsed.daysAgo) })
+    await checkIdentity(tx, idOf(progress, lapsed.username), { now, until: at(lapsed.daysAgo) })
 }
 
-/** The check counts until then and no longer. */
+/** Records an identity check that is valid until `until`. */
 export async function checkIdentity(
   tx: Tx,
   workerId: string,
@@ -120,30 +124,30 @@ export async function checkIdentity(
   await moveIdentity(tx, { move: 'verify', workerId, until }, { by, at: now })
 }
 
-async function withdrawConsent(tx: Tx, { told, daysAgo, at }: Scene): Promise<void> {
+async function withdrawConsent(tx: Tx, { progress, daysAgo, at }: Step): Promise<void> {
   const permission = 'score_sharing'
   const wish = { permission, textVersion: null } as const
   await changeConsent(tx, withdrawn.username, { ...wish, by, at: at(daysAgo) })
-  const subjects = [idOf(told, withdrawn.username)]
-  told.turns.push({ action: 'consent.withdrawn', subjects, details: { permission } })
+  const subjects = [idOf(progress, withdrawn.username)]
+  progress.actions.push({ action: 'consent.withdrawn', subjects, details: { permission } })
 }
 
-async function revokeEvidence(tx: Tx, { scoring, people, told, daysAgo, at }: Scene) {
+async function revokeEvidence(tx: Tx, { scoring, people, progress, daysAgo, at }: Step) {
   const { evidence = [] } =
     people.find(({ person }) => person.username === revokedEvidence.username) ?? {}
-  // The last of all is a claim, on which nothing rests.
+  // The last item is the worker's own claim, which has no effect on the score.
   const names = evidence.slice(-revokedEvidence.items - 1, -1).map(({ line }) => line)
   const found = await findEvidenceByName(tx, names)
   const ids = found.map(({ evidenceId }) => evidenceId)
   const reason = 'source_invalid'
   const revocation = { reason, actor: by, now: at(daysAgo) } as const
   const { revoked, scored } = await revokeAndRescore(tx, scoring, ids, revocation)
-  told.scored.push(...scored)
-  told.turns.push({ action: 'evidence.revoked', subjects: revoked, details: { reason } })
+  progress.scored.push(...scored)
+  progress.actions.push({ action: 'evidence.revoked', subjects: revoked, details: { reason } })
 }
 
-async function disputeScore(tx: Tx, { told, daysAgo, at }: Scene): Promise<void> {
-  const workerId = idOf(told, disputing.username)
+async function disputeScore(tx: Tx, { progress, daysAgo, at }: Step): Promise<void> {
+  const workerId = idOf(progress, disputing.username)
   const wish = {
     workerId,
     kind: 'score',
@@ -155,20 +159,20 @@ async function disputeScore(tx: Tx, { told, daysAgo, at }: Scene): Promise<void>
   const opening = await openDispute(tx, wish, circumstances)
   if (opening.outcome !== 'opened') throw new Error(`the dispute of the demo: ${opening.outcome}`)
   const details = { kind: wish.kind, restricted: wish.restricted, excluded: 0 }
-  told.turns.push({ action: 'disputes.opened', subjects: [opening.dispute.id], details })
+  progress.actions.push({ action: 'disputes.opened', subjects: [opening.dispute.id], details })
 }
 
-function idOf({ workerIds }: Told, username: string): string {
+function idOf({ workerIds }: Progress, username: string): string {
   const workerId = workerIds.get(username)
-  if (workerId === undefined) throw new Error(`the story has not told of ${username} yet`)
+  if (workerId === undefined) throw new Error(`the demo has not registered ${username} yet`)
   return workerId
 }
 
-/** The story's own lines are right: a refusal is our defect, or somebody has taken a name of the demo. */
+/** Throws on a refusal: the demo's data has a defect, or another worker has a name of the demo. */
 function accepted<Answer extends object>(answer: Answer): Exclude<Answer, Refused> {
   if (!isRefused(answer)) return answer as Exclude<Answer, Refused>
   const { field, reason } = answer.refused
-  throw new Error(`the story of the demo: ${field ?? 'a line'} ${reason}`)
+  throw new Error(`the demo cannot be seeded: ${field ?? 'a line'} ${reason}`)
 }
 
 type Refused = { refused: Fault }
@@ -177,7 +181,7 @@ function isRefused<Answer extends object>(answer: Answer): answer is Extract<Ans
   return 'refused' in answer
 }
 
-function actionsOf({ workerIds, evidenceIds, scored, turns }: Told): Action[] {
+function actionsOf({ workerIds, evidenceIds, scored, actions }: Progress): Action[] {
   const ids = [...workerIds.values()]
   const sources = demoSources.map(({ id }) => id)
   const registered = { registered: sources.length, changed: 0 }
@@ -190,7 +194,7 @@ function actionsOf({ workerIds, evidenceIds, scored, turns }: Told): Action[] {
       details: { count: evidenceIds.length },
     },
     scoredAction(scored),
-    ...turns,
+    ...actions,
   ]
 }
 
