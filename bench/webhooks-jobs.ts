@@ -3,7 +3,7 @@
  * request.
  */
 import { readFileSync } from 'node:fs'
-import { openDelivering } from '../src/app/webhooks.ts'
+import { openWebhookJobs } from '../src/app/webhooks.ts'
 import { parseKeyring } from '../src/platform/crypto/keyring.ts'
 import { type Db, openDb, type Tx } from '../src/platform/db/db.ts'
 import type { Egress } from '../src/platform/egress/client.ts'
@@ -86,7 +86,7 @@ async function work({ url, caFile, ring, sends }: JobsOrder): Promise<void> {
     onError: () => {},
   })
   const log = openLog({ level: 'silent' })
-  const delivering = await openDelivering({
+  const webhookJobs = await openWebhookJobs({
     config: {
       webhooks: {
         rules: strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any' }),
@@ -103,7 +103,7 @@ async function work({ url, caFile, ring, sends }: JobsOrder): Promise<void> {
     around: sends ? undefined : () => nowhere,
   })
   const ending = new AbortController()
-  const working = runJobs(delivering.jobs, log, ending.signal)
+  const working = runJobs(webhookJobs.jobs, log, ending.signal)
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
     const told = { processorUs: user + system, roundTrips, residentBytesMost: residentBytesMost() }
@@ -112,7 +112,7 @@ async function work({ url, caFile, ring, sends }: JobsOrder): Promise<void> {
   const leave = async (): Promise<void> => {
     ending.abort()
     await working
-    await delivering.close()
+    await webhookJobs.close()
     await db.close()
     process.exit(0)
   }

@@ -1,4 +1,4 @@
-/** Keys, credits and payments put together: how callers are admitted, and what serving processes do for it. */
+/** Composes the admission of requests: authentication, credits and payments, with their jobs. */
 import { openKeyAuthenticator } from '../access/authenticate.ts'
 import { openSessions } from '../accounts/sessions.ts'
 import type { Config } from '../config/config.ts'
@@ -10,16 +10,16 @@ import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Readiness } from '../server/health.ts'
 import type { ServerOptions } from '../server/server.ts'
-import { peppersHere } from './peppers.ts'
+import { readPeppers } from './peppers.ts'
 
-export interface Admitting {
-  /** How the edge finds out who calls and who pays. */
+export interface OpenedAdmission {
+  /** The server options for authentication, metering and payments. */
   admission: Admission
-  /** What every serving process does beside answering. */
+  /** Jobs of every serving process. */
   admissionJobs: Job[]
-  /** Of the readiness check `keys`. */
+  /** Returns the state of the readiness check `keys`. */
   keysState(): Readiness[string]
-  /** Writes down what is still in memory. */
+  /** Writes the records still in memory to the database. */
   close(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export type Admission = Required<
   >
 >
 
-export interface AdmittingParts {
+export interface AdmissionParts {
   config: Config
   db: Db
   log: Log
@@ -43,9 +43,15 @@ export interface AdmittingParts {
   payments: PaymentPort | undefined
 }
 
-export function admitting({ config, db, log, clock, payments }: AdmittingParts): Admitting {
+export function openAdmission({
+  config,
+  db,
+  log,
+  clock,
+  payments,
+}: AdmissionParts): OpenedAdmission {
   const { metering, prices, failedKeyLimits, notFoundLimits, publicUrl } = config
-  const peppers = () => peppersHere(config)
+  const peppers = () => readPeppers(config)
   const keys = openKeyAuthenticator({ db, peppers, clock })
   const credits = openCreditDesk({ db, prices, clock })
   const examinePeppers = async (): Promise<void> => {
@@ -75,14 +81,14 @@ export function admitting({ config, db, log, clock, payments }: AdmittingParts):
     keysState() {
       const missing = kidsOf(keys.missingPeppers())
       if (missing === '') return 'ok'
-      return { degraded: `active API keys rest on peppers that this machine lacks: ${missing}` }
+      return { degraded: `active API keys need peppers that this machine lacks: ${missing}` }
     },
     async close() {
-      const lost = (what: string) => (error: unknown) => log.error(`${what}: lost`, error)
+      const report = (message: string) => (error: unknown) => log.error(message, error)
       await Promise.all([
-        keys.recordUses().catch(lost('when API keys were used last')),
-        sessions.recordLastSeen().catch(lost('when sessions were used last')),
-        credits.close().catch(lost('calls that were not answered, and may stay charged')),
+        keys.recordUses().catch(report('the last uses of API keys were lost')),
+        sessions.recordLastSeen().catch(report('the last uses of sessions were lost')),
+        credits.close().catch(report('refunds were lost: unanswered calls may stay charged')),
       ])
     },
   }

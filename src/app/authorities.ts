@@ -1,12 +1,15 @@
-/** Certificates that the operator trusts beside those of the machine. */
+/** Reads certificates that the operator trusts in addition to those of the machine. */
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
-/** Throws, naming the setting, if the file holds no certificate: the client would trust nothing more, and say nothing. */
+/**
+ * Throws an error that names the setting if the file holds no certificate. Without this check the
+ * TLS client silently ignores the file.
+ */
 export async function readAuthorities(setting: string, file: string): Promise<string> {
   try {
     const text = await readFile(file, 'utf8')
-    // Throws for what is none.
+    // Throws if the text is not a certificate.
     new X509Certificate(text).toString()
     return text
   } catch (cause) {

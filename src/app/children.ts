@@ -1,6 +1,7 @@
 /**
- * Several serving processes on one port. The parent forks them, starts a new one when one dies, gathers their metrics and tells them to
- * drain; a child whose parent is gone drains by itself. Children hold nothing that a kill could damage.
+ * Several serving processes on one port. The parent forks the children, replaces a child that dies,
+ * gathers their metrics, and orders them to drain. A child whose parent has ended drains by itself.
+ * Killing a child damages no data.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -9,24 +10,24 @@ import { deadlineMs } from '../platform/deadlines.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 
-/** What answers requests: this process, or its children. */
+/** The server: this process or its children. */
 export interface Serving {
   port: number
   metrics: Pick<Metrics, 'text' | 'contentType'>
   /** Resolves when every request under way is answered and nothing listens any more. */
   drain(delayMs: number): Promise<void>
-  /** Ends what is not drained. */
+  /** Kills the processes that have not drained. */
   kill(): void
 }
 
-/** From parent to child. */
+/** A message from the parent to a child. */
 type Order = { order: 'drain'; delayMs: number } | { order: 'metrics'; question: number }
-/** From child to parent. */
+/** A message from a child to the parent. */
 type Report = { listening: number } | { failed: string } | { question: number; metrics: object[] }
 
 const restartPauseMs = 1_000
 
-/** Forks `count` children and waits until all of them listen. Throws what the first one says that cannot. */
+/** Forks `count` children and waits until all listen. Throws the error of the first that fails. */
 export async function forkServing(
   count: number,
   databaseUrl: string,
@@ -75,7 +76,7 @@ export async function forkServing(
       port: port as number,
       metrics: {
         contentType: 'text/plain; version=0.0.4; charset=utf-8',
-        text: () => gathered([...children], metrics),
+        text: () => gatherMetrics([...children], metrics),
       },
       async drain(delayMs) {
         phase = 'ending'
@@ -97,8 +98,11 @@ function order(child: Worker, message: Order): void {
 
 let questions = 0
 
-/** Summed over the children and this process, which runs the jobs; a child that does not answer in time is left out. */
-async function gathered(children: readonly Worker[], own: Pick<Metrics, 'json'>): Promise<string> {
+/** Sums the metrics of this process and its children, without children that answer too late. */
+async function gatherMetrics(
+  children: readonly Worker[],
+  own: Pick<Metrics, 'json'>,
+): Promise<string> {
   const answers = await Promise.all([own.json(), ...children.map(metricsOf)])
   return AggregatorRegistry.aggregate(answers.filter((answer) => answer.length > 0)).metrics()
 }
@@ -106,15 +110,15 @@ async function gathered(children: readonly Worker[], own: Pick<Metrics, 'json'>)
 function metricsOf(child: Worker): Promise<object[]> {
   const question = ++questions
   return new Promise((resolve) => {
-    const hear = (report: Report): void => {
+    const onReport = (report: Report): void => {
       if (!('question' in report) || report.question !== question) return
-      child.off('message', hear)
+      child.off('message', onReport)
       resolve(report.metrics)
     }
-    child.on('message', hear)
+    child.on('message', onReport)
     order(child, { order: 'metrics', question })
     setTimeout(() => {
-      child.off('message', hear)
+      child.off('message', onReport)
       resolve([])
     }, deadlineMs('childMetrics')).unref()
   })
@@ -126,10 +130,11 @@ interface Child {
 }
 
 /**
- * In a child, before it does anything: hears the parent from now on. Call what it gives once the child listens: it reports so,
- * answers for the child's metrics, and resolves with the drain delay when the parent says so or is gone.
+ * Starts listening for orders of the parent; a child calls it before anything else. Call the
+ * returned function once the child listens for requests: it reports the port, answers orders for
+ * metrics, and resolves with the drain delay when the parent orders the drain or ends.
  */
-export function untilParentLeaves(): (child: Child) => Promise<number> {
+export function listenToParent(): (child: Child) => Promise<number> {
   // Ctrl-C in a terminal reaches every process of the group; the parent alone decides.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
   let child: Child | undefined
@@ -137,23 +142,23 @@ export function untilParentLeaves(): (child: Child) => Promise<number> {
     process.once('disconnect', () => resolve(0))
     process.on('message', (message: Order) => {
       if (message.order === 'drain') resolve(message.delayMs)
-      else void answerFor(message.question, child)
+      else void reportMetrics(message.question, child)
     })
   })
   return (own) => {
     child = own
-    // Else Node would end this process the moment its parent is gone. Before it listens that is right: nobody would let it.
-    endedByNode(false)
+    // From here on Node must not end this process when its parent ends: it drains first.
+    setEndsWithParent(false)
     report({ listening: own.port })
     return leaving
   }
 }
 
-async function answerFor(question: number, child: Child | undefined): Promise<void> {
+async function reportMetrics(question: number, child: Child | undefined): Promise<void> {
   report({ question, metrics: (await child?.metrics.json()) ?? [] })
 }
 
-/** In a child that cannot start: the parent says why, once for all of them, and this process ends. */
+/** Sends the error of a failed start to the parent, which prints it once, and ends this child. */
 export function reportFailedStart(error: unknown): Promise<never> {
   const failed = error instanceof Error ? error.message : String(error)
   if (process.send === undefined) throw error
@@ -161,14 +166,14 @@ export function reportFailedStart(error: unknown): Promise<never> {
   return new Promise(() => undefined)
 }
 
-/** In a child that is done: the channel to its parent would keep it alive. */
-export function leaveParent(): void {
-  endedByNode(true)
+/** Closes the channel to the parent, which would keep a drained child alive. */
+export function disconnectFromParent(): void {
+  setEndsWithParent(true)
   if (process.connected) process.disconnect()
 }
 
-function endedByNode(isEnded: boolean): void {
-  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = !isEnded
+function setEndsWithParent(endsWithParent: boolean): void {
+  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = !endsWithParent
 }
 
 function report(message: Report): void {

@@ -1,4 +1,4 @@
-/** What every process that serves or works opens first, and the database that it refuses. */
+/** Opens everything that a serving process or a jobs process needs, and checks the database. */
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { compareSchema, knownLevel } from '../database/migrate.ts'
@@ -13,12 +13,12 @@ import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import type { ServiceParts } from './http-app.ts'
 import { missingPayee, openPayments } from './payments.ts'
-import { engineHere } from './scoring-engine.ts'
+import { openEngine } from './scoring-engine.ts'
 import { openSecretsKeyring } from './secrets-keyring.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-export interface OpeningParts {
+export interface ContextOptions {
   url: string
   log: Log
   closing: AsyncDisposableStack
@@ -26,14 +26,14 @@ export interface OpeningParts {
   metrics: Metrics
 }
 
-export interface OpenParts extends ServiceParts {
+export interface AppContext extends ServiceParts {
   schema: SchemaWatch
 }
 
-export async function openParts(
+export async function openContext(
   config: Config,
-  { url, log, closing, signers, metrics }: OpeningParts,
-): Promise<OpenParts> {
+  { url, log, closing, signers, metrics }: ContextOptions,
+): Promise<AppContext> {
   const opened = openDb({
     url,
     pooling: config.databasePooling,
@@ -50,18 +50,21 @@ export async function openParts(
   const secrets = await openSecretsKeyring(config)
   if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
   const release = await readReleaseFacts(root)
-  const engine = await engineHere(log)
+  const engine = await openEngine(log)
   return { config, db, log, clock: systemClock, release, engine, signers, secrets, x402, schema }
 }
 
-/** Finds a newer schema also where nobody probes and no statement fails. */
-export function schemaJob({ schema }: Pick<OpenParts, 'schema'>): Job {
+/** Returns the job that finds a newer schema if no readiness probe or statement finds it first. */
+export function schemaJob({ schema }: Pick<AppContext, 'schema'>): Job {
   return { name: 'schema level', everyMs: 5_000, run: () => schema.check() }
 }
 
 const clockSkewMsMax = 30_000
 
-/** Throws, with a message for the operator, if the database lacks a migration, needs a newer release, or has another time. */
+/**
+ * Throws an error with a message for the operator if the database lacks a migration, needs a newer
+ * release, or has a clock that differs from this machine's.
+ */
 export async function refuseUnfitDatabase(db: Db, log: Log): Promise<void> {
   const { pending, newer, outdated } = await compareSchema(db, migrationsDirectory)
   if (outdated !== null) throw new Error(`Install a newer release: ${outdated}.`)

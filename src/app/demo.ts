@@ -10,8 +10,8 @@ import { systemClock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import { openDb } from '../platform/db/db.ts'
 import type { ServiceParts } from './http-app.ts'
-import { peppersMade } from './peppers.ts'
-import type { DeliveringParts } from './webhooks.ts'
+import { readOrCreatePeppers } from './peppers.ts'
+import type { WebhookJobsParts } from './webhooks.ts'
 
 /**
  * Creates the demo if it is missing. Uses separate connections, because the seeding holds the lock
@@ -27,7 +27,7 @@ export async function ensureDemo(parts: ServiceParts, url: string): Promise<bool
     statementTimeoutMs: 0,
     onError: (error) => log.warn('a database connection was lost', { why: error.message }),
   })
-  const peppers = (): Promise<Keyring> => peppersMade(config)
+  const peppers = (): Promise<Keyring> => readOrCreatePeppers(config)
   const options = { config, db, log, engine: engine.engine, peppers, now: systemClock() }
   try {
     return await prepareDemo(options)
@@ -61,7 +61,7 @@ export async function startDemoReceiver(
   { config, db, clock, secrets: ring }: ServiceParts,
   closing: AsyncDisposableStack,
   say: (text: string) => void,
-): Promise<DeliveringParts['around']> {
+): Promise<WebhookJobsParts['around']> {
   if (ring === null) return undefined
   const activeMax = config.webhookEndpointsMax
   const receiver = await openDemoReceiver({ db, clock, ring, activeMax, say })

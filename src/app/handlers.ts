@@ -28,7 +28,7 @@ import { skillStandardHandlers } from '../skill-standard/handlers.ts'
 import { webhookHandlers } from '../webhooks/endpoints/handlers.ts'
 import { webhookDeclarations } from '../webhooks/events/contract.ts'
 import { contract } from './contract.ts'
-import { peppersMade } from './peppers.ts'
+import { readOrCreatePeppers } from './peppers.ts'
 import type { Signing } from './signing.ts'
 
 export interface HandlerParts {
@@ -97,7 +97,7 @@ export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> 
       sendsMail: config.mail !== null,
     }),
     ...creditsHandlers({ db, clock, publicUrl }),
-    ...apiKeyHandlers({ db, clock, peppers: () => peppersMade(config) }),
+    ...apiKeyHandlers({ db, clock, peppers: () => readOrCreatePeppers(config) }),
     ...agentDecisionHandlers({
       db,
       clock,

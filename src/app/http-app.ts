@@ -1,7 +1,4 @@
-/**
- * Composes everything that answers requests. It opens nothing by itself and listens to nothing.
- */
-
+/** Composes the HTTP application. Opens no connection and no port. */
 import { skillNames } from '../candidates/skill-names.ts'
 import { type Endpoint, endpointsOf, type RefusalPage } from '../platform/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
@@ -17,45 +14,44 @@ import { dashboardPages } from '../web/dashboard/pages.ts'
 import { startRefusalPage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import type { X402 } from '../x402/settlement/open.ts'
-import { type Admission, type Admitting, admitting } from './admission.ts'
+import { type Admission, type OpenedAdmission, openAdmission } from './admission.ts'
 import { contract } from './contract.ts'
 import { type HandlerParts, serviceHandlers } from './handlers.ts'
 import { servingPaymentJobs } from './payments.ts'
-import { peppersMade } from './peppers.ts'
-import { type EngineHere, type EngineWatch, watchEngine } from './scoring-engine.ts'
-import { signingHere } from './signing.ts'
+import { readOrCreatePeppers } from './peppers.ts'
+import { type EngineWatch, type OpenedEngine, watchEngine } from './scoring-engine.ts'
+import { openSigning } from './signing.ts'
 
 export interface ServiceParts
   extends Omit<
     HandlerParts,
     'vocabulary' | 'sandbox' | 'registryCache' | 'signing' | 'engineFacts'
   > {
-  engine: EngineHere
+  engine: OpenedEngine
   /** Absent: x402 payments are not accepted. */
   x402?: X402 | null
 }
 
-export interface Service extends Pick<Admitting, 'keysState'> {
+export interface Service extends Pick<OpenedAdmission, 'keysState'> {
   endpoints: readonly Endpoint[]
   /** Pages for browsers, which are not in the contract. */
   pages: readonly Endpoint[]
-  /** Shown to browsers on paths that match nothing. */
+  /** The page for browsers on unknown paths. */
   notFoundPage: RefusalPage
   registryCache: RegistryCache
   admission: Admission
   engineState: EngineWatch['state']
-  /** What every serving process does beside answering. */
+  /** Jobs of every serving process. */
   servingJobs: Job[]
-  /** Writes down what is still in memory. */
+  /** Writes the records still in memory to the database. */
   close(): Promise<void>
 }
 
-/** Builds everything that answers requests. */
 export function createService(parts: ServiceParts): Service {
   const { config, db, log, clock, engine, signers, x402 } = parts
   const { publicUrl, formerPublicUrls } = config
   const registryCache = openRegistryCache(db, [publicUrl, ...formerPublicUrls])
-  const signing = signingHere({ config, registryCache, signers })
+  const signing = openSigning({ config, registryCache, signers })
   const watch = watchEngine(engine, db, log)
   const vocabulary = loadReleasedVocabulary()
   const sandbox = openSandbox({ publicUrl, names: skillNames(vocabulary.records), clock })
@@ -67,7 +63,7 @@ export function createService(parts: ServiceParts): Service {
     signing,
     engineFacts: watch.facts,
   })
-  const { admissionJobs, ...admitted } = admitting({
+  const { admissionJobs, ...admitted } = openAdmission({
     config,
     db,
     log,
@@ -100,7 +96,7 @@ function servicePages({ config, db, clock, secrets }: ServiceParts, sandbox: San
       ...context,
       sessionRules: sessions,
       webhooks: creation,
-      peppers: () => peppersMade(config),
+      peppers: () => readOrCreatePeppers(config),
       sendsMail: mail !== null,
       sandbox,
       reportingState: config.agentReportingDefault,

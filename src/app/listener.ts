@@ -1,4 +1,4 @@
-/** What a serving process listens with: the edge on its port, in this process or in children, and the metrics on theirs. */
+/** Starts the HTTP server, in this process or in children, and the metrics server. */
 import type { Config } from '../config/config.ts'
 import { type SchemaWatch, watchedDb } from '../database/schema-level.ts'
 import { openDb } from '../platform/db/db.ts'
@@ -8,20 +8,20 @@ import { inProcessRateLimiter } from '../platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../platform/rate-limit/shared-limiter.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { forkServing, type Serving } from './children.ts'
-import type { OpenParts } from './context.ts'
+import type { AppContext } from './context.ts'
 import type { Service } from './http-app.ts'
-import { explainListening } from './listening-error.ts'
+import { explainListenError } from './listen-error.ts'
 import { paymentsState } from './payments.ts'
 
 export interface ServingParts {
-  parts: OpenParts
+  parts: AppContext
   service: Service
   url: string
   closing: AsyncDisposableStack
   metrics: Metrics
 }
 
-/** In this process, or in as many children as the settings say. */
+/** Serves in this process, or in as many children as the settings say. */
 export async function startServing(config: Config, serving: ServingParts): Promise<Serving> {
   if (config.processes > 1) {
     const { parts, metrics } = serving
@@ -75,19 +75,19 @@ export async function listen(
     },
   })
   const address = { host: config.host, port: config.port }
-  const explain = explainListening({ ...address, settings: { host: 'HOST', port: 'PORT' } })
+  const explain = explainListenError({ ...address, settings: { host: 'HOST', port: 'PORT' } })
   const { port } = await server.listen(address).catch(explain)
   return { port, drain: (delayMs) => server.drain(delayMs) }
 }
 
-/** Asks once more for each probe, so that no probe finds a node ready that the schema has left behind. */
+/** Checks the schema on each probe, so that a node with an outdated release never appears ready. */
 async function schemaState(schema: SchemaWatch): Promise<string> {
-  // If the database does not answer, `database` says so.
+  // The readiness check `database` reports a database that does not answer.
   await withDeadline(schema.check(), 'databaseAnswer').catch(() => {})
   return schema.outdated() ?? 'ok'
 }
 
-/** The port of the metrics; null where the settings turn them off. */
+/** Starts the metrics server. Returns its port, or null if the settings turn it off. */
 export async function startMetrics(
   config: Config,
   { metrics }: Pick<Serving, 'metrics'>,
@@ -96,7 +96,7 @@ export async function startMetrics(
   if (config.metricsPort === null) return null
   const address = { host: config.metricsHost, port: config.metricsPort }
   const settings = { host: 'METRICS_HOST', port: 'METRICS_PORT' }
-  const explain = explainListening({ ...address, settings })
+  const explain = explainListenError({ ...address, settings })
   const server = await serveMetrics(metrics, address).catch(explain)
   closing.defer(() => server.close())
   return server.port

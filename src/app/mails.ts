@@ -1,4 +1,4 @@
-/** The part of the jobs process that sends mail: its client, its job, and what it counts. */
+/** Composes the sending of mails in the jobs process: client, job and metrics. */
 import { createAccount } from '../access/manage.ts'
 import { sweepSignIn } from '../accounts/mail-store.ts'
 import { type MailSenderOptions, sendMails } from '../accounts/send-mails.ts'

@@ -1,4 +1,4 @@
-/** The scoring engine as this process found it when it started: what scores, what readiness says, and what is published of it. */
+/** Loads the scoring engine at the start, and reports its state to readiness and discovery. */
 import type { EngineFacts, LoadedEngine } from '../discovery/engine-facts.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Job } from '../platform/job-runner.ts'
@@ -13,19 +13,19 @@ import {
 import { type EngineChange, engineChange } from '../scores/engine-change.ts'
 import { recalledEngines } from '../scores/recall-engine.ts'
 
-export interface EngineHere {
-  /** Null where it is refused: then no score is computed. */
+export interface OpenedEngine {
+  /** Null if the engine was refused: then no score is computed. */
   engine: Engine | null
-  /** Readiness names it. */
+  /** The state that the readiness check reports. */
   state: 'ok' | EngineFault
   facts: EngineFacts
 }
 
-/** `root` is the folder that holds `engines/` and `vectors/`; this project's unless given. */
-export async function engineHere(log: Log, root?: string): Promise<EngineHere> {
+/** `root` is the folder that holds `engines/` and `vectors/`, by default that of this project. */
+export async function openEngine(log: Log, root?: string): Promise<OpenedEngine> {
   try {
     const engine = await loadEngine(root)
-    const loaded = loadedOf(engine, await changeHere(log, root))
+    const loaded = loadedOf(engine, await findEngineChange(log, root))
     return { engine, state: 'ok', facts: { ...releasedEngine, state: 'ok', loaded } }
   } catch (error) {
     if (!(error instanceof EngineRefused)) throw error
@@ -35,16 +35,19 @@ export async function engineHere(log: Log, root?: string): Promise<EngineHere> {
   }
 }
 
-/** The engine as it stands now: the operator may recall it while the process runs. */
+/** Follows the state of the engine, which the operator may recall while the process runs. */
 export interface EngineWatch {
-  /** As readiness tells it. A recall is the same on every node and no reason to send traffic elsewhere: everything else is answered. */
+  /**
+   * Returns the state for readiness. A recalled engine degrades the node but leaves it ready: the
+   * recall holds on every node, and all requests that need no scoring are answered.
+   */
   state(): string | { degraded: string }
   facts(): EngineFacts
-  /** Looks whether it was recalled. */
+  /** Checks for a recall. */
   job: Job
 }
 
-export function watchEngine({ engine, state, facts }: EngineHere, db: Db, log: Log): EngineWatch {
+export function watchEngine({ engine, state, facts }: OpenedEngine, db: Db, log: Log): EngineWatch {
   let isRecalled = false
   return {
     state: () => (isRecalled ? { degraded: 'recalled' } : state),
@@ -61,10 +64,10 @@ export function watchEngine({ engine, state, facts }: EngineHere, db: Db, log: L
   }
 }
 
-type ChangeHere = EngineChange | { previousVersion: null; change: null }
+type FoundChange = EngineChange | { previousVersion: null; change: null }
 
-/** An earlier engine that is not sound cannot replay what it scored; today's scores do not need it. */
-async function changeHere(log: Log, root?: string): Promise<ChangeHere> {
+/** Returns nulls if the previous engine is refused: replays need it, present scores do not. */
+async function findEngineChange(log: Log, root?: string): Promise<FoundChange> {
   try {
     return await engineChange(root)
   } catch (error) {
@@ -74,7 +77,7 @@ async function changeHere(log: Log, root?: string): Promise<ChangeHere> {
   }
 }
 
-function loadedOf(engine: Engine, change: ChangeHere): LoadedEngine {
+function loadedOf(engine: Engine, change: FoundChange): LoadedEngine {
   const { path, size, binarySha256, goldenSha256, tableSha256, parameters } = engine
   const { scorePrior, intervalPrior, scorePriorValue, ladder } = parameters
   return {

@@ -14,7 +14,7 @@ const secretsKeyring = parseKeyring(`k7:${Buffer.alloc(32, 7).toString('base64')
 const open = (dataDir: string, more: object = {}) =>
   openSecretsKeyring({ secretsKeyring: undefined, databaseUrl: undefined, dataDir, ...more })
 
-test('with the embedded database the ring is a file for its owner alone, the same at every start and for every child', async () => {
+test('with the embedded database the keyring is a private file, the same for every start and child', async () => {
   const dataDir = join(folder, 'embedded')
   const ring = await open(dataDir)
   assert.equal(ring?.size, 1)
@@ -23,12 +23,12 @@ test('with the embedded database the ring is a file for its owner alone, the sam
   assert.equal(statSync(join(dataDir, 'webhook-secrets.keys')).mode & 0o777, 0o600)
 })
 
-test('a database that others may share gets no key that only this machine has', async () => {
+test('with a shared database no keyring file is created', async () => {
   assert.equal(await open(join(folder, 'shared'), { databaseUrl }), null)
   assert.ok(!readdirSync(folder).includes('shared'))
 })
 
-test('the setting is the ring, whatever the database', async () => {
+test('the setting overrides the file with any database', async () => {
   for (const url of [undefined, databaseUrl])
     assert.equal(
       await open(join(folder, 'set'), { databaseUrl: url, secretsKeyring }),

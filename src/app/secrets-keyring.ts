@@ -1,4 +1,4 @@
-/** The ring that seals webhook secrets: from the settings, else, where the database is the embedded one, from a file beside it. */
+/** Reads the keyring that encrypts webhook secrets, from the settings or the data directory. */
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { type Keyring, keyringFile, readKeyringFile } from '../platform/crypto/keyring.ts'
@@ -6,16 +6,17 @@ import { type Keyring, keyringFile, readKeyringFile } from '../platform/crypto/k
 type Place = Pick<Config, 'secretsKeyring' | 'databaseUrl' | 'dataDir'>
 
 /**
- * Null where there is none. A database that other machines may share gets no key that only this one has; a file that is there is used,
- * for a serving child does not know that its database is the embedded one.
+ * Returns the keyring, or null. Creates a keyring file only with the embedded database: other
+ * machines that share a database would lack the key. Always uses an existing file, because a
+ * serving child gets the embedded database as a plain URL.
  */
 export async function openSecretsKeyring(place: Place): Promise<Keyring | null> {
-  const here = await secretsKeyringHere(place)
-  return here === null && place.databaseUrl === undefined ? keyringFile(fileIn(place)) : here
+  const ring = await readSecretsKeyring(place)
+  return ring === null && place.databaseUrl === undefined ? keyringFile(fileIn(place)) : ring
 }
 
-/** Null: neither settings nor file hold one yet. */
-export async function secretsKeyringHere(place: Place): Promise<Keyring | null> {
+/** Returns null if neither the settings nor the file hold a keyring. */
+export async function readSecretsKeyring(place: Place): Promise<Keyring | null> {
   return place.secretsKeyring ?? readKeyringFile(fileIn(place))
 }
 

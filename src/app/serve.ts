@@ -1,6 +1,7 @@
 /**
- * The serving process: settings → database → service → listen; on a signal drain, stop the jobs, stop what was started.
- * With several processes the first one owns database and jobs, and the others answer requests on one shared port.
+ * The serving process: opens the database and the service, then listens. On a stop signal it
+ * drains, stops the jobs, and closes everything in reverse order. With several processes, the
+ * parent owns the database and the jobs, and its children answer requests on one shared port.
  */
 import cluster from 'node:cluster'
 import { type Config, readConfig } from '../config/config.ts'
@@ -10,44 +11,44 @@ import { type Job, runJobs } from '../platform/job-runner.ts'
 import { type Log, openLog } from '../platform/observability/log.ts'
 import { createMetrics } from '../platform/observability/metrics.ts'
 import { openSigners } from '../score-credentials/signers.ts'
-import { leaveParent, reportFailedStart, untilParentLeaves } from './children.ts'
-import { openParts, refuseUnfitDatabase, schemaJob } from './context.ts'
+import { disconnectFromParent, listenToParent, reportFailedStart } from './children.ts'
+import { openContext, refuseUnfitDatabase, schemaJob } from './context.ts'
 import { createDemoSignInLink, ensureDemo, startDemoReceiver } from './demo.ts'
 import { createService } from './http-app.ts'
 import { backgroundJobs } from './jobs/all.ts'
 import { type Listener, listen, type ServingParts, startMetrics, startServing } from './listener.ts'
 import { mailJobs } from './mails.ts'
 import { leaveServerMark } from './server-mark.ts'
-import { untilAborted, watchStopSignals } from './stopping.ts'
-import { openDelivering } from './webhooks.ts'
+import { untilAborted, watchStopSignals } from './stop-signals.ts'
+import { openWebhookJobs } from './webhooks.ts'
 
 export interface ServeOptions {
   /** Prepares the demo and prints its commands. */
   demo: boolean
-  /** Where the jobs run. `alone`: in this process, which then answers no requests. */
+  /** The place of the background jobs. `alone`: in this process, which then answers no requests. */
   jobs: 'here' | 'elsewhere' | 'alone'
   /** The process that started this one and waits for it. */
   launcherPid?: number | undefined
 }
 
-/** Serves until SIGINT or SIGTERM. Throws, with a message for the operator, where it cannot start. */
+/** Serves until SIGINT or SIGTERM. If it cannot start, throws with a message for the operator. */
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
   const log = openLog({ level: config.logLevel })
   if (cluster.isWorker) return serveAsChild(config, log)
   const stopSignals = watchStopSignals()
   await using closing = new AsyncDisposableStack()
-  // At the very end: whoever is not waited for would keep the process alive.
+  // Runs last: after a second signal, requests still in progress would keep the process alive.
   closing.defer(() => {
     if (stopSignals.second.aborted) process.exit(130)
   })
-  // Before anything is started: a key that is not sound stops the start.
+  // A damaged key file stops the start before anything else is opened.
   const signers = await openSigners(config.signingKeysDir)
   const database = await openDatabase(config, (line) => log.info(line))
   closing.defer(() => database.stop())
   if (stopSignals.first.aborted) return
   if (database.embedded || options.demo) await migrateDatabase(database.url, config.databasePooling)
   const metrics = createMetrics()
-  const parts = await openParts(config, { url: database.url, log, closing, signers, metrics })
+  const parts = await openContext(config, { url: database.url, log, closing, signers, metrics })
   await refuseUnfitDatabase(parts.db, log)
   const hasDemo = options.demo && (await ensureDemo(parts, database.url))
 
@@ -62,9 +63,9 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   if (options.jobs !== 'elsewhere') {
     jobs.push(...backgroundJobs(parts, service))
     const around = hasDemo ? await startDemoReceiver(parts, closing, say) : undefined
-    const delivering = await openDelivering({ ...parts, ring: parts.secrets, metrics, around })
-    closing.defer(() => delivering.close())
-    jobs.push(...delivering.jobs, ...(await mailJobs({ ...parts, metrics }, closing)))
+    const webhookJobs = await openWebhookJobs({ ...parts, ring: parts.secrets, metrics, around })
+    closing.defer(() => webhookJobs.close())
+    jobs.push(...webhookJobs.jobs, ...(await mailJobs({ ...parts, metrics }, closing)))
   }
   stopJobsAtEnd(jobs, log, closing)
 
@@ -77,7 +78,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   }
   const own = { parts, service, metrics, url: database.url, closing }
   const serving = await startServing(config, own).catch((error: unknown) => {
-    // Ctrl-C in a terminal also ends children that do not yet leave it to us.
+    // Ctrl-C in a terminal also ends children that do not handle the signal yet.
     if (!stopSignals.first.aborted) throw error
   })
   if (serving === undefined) return
@@ -98,7 +99,7 @@ interface StartedServer {
   closing: AsyncDisposableStack
 }
 
-/** A server without a launcher leaves no mark. A data directory that cannot be written stops no server. */
+/** Marks a server that a launcher started. Only warns if the data directory cannot be written. */
 function markServer({ dataDir }: Config, { port, launcherPid, log, closing }: StartedServer): void {
   if (launcherPid === undefined) return
   try {
@@ -109,13 +110,13 @@ function markServer({ dataDir }: Config, { port, launcherPid, log, closing }: St
   }
 }
 
-/** A process that only answers requests: its parent has prepared everything, and says when it ends. */
+/** Serves in a child process. The parent has prepared the database, and orders the end. */
 async function serveAsChild(config: Config, log: Log): Promise<void> {
   const url = config.databaseUrl
   if (url === undefined) throw new Error('a serving child is given its database by its parent')
-  const leaving = untilParentLeaves()
+  const leaving = listenToParent()
   await using closing = new AsyncDisposableStack()
-  closing.defer(leaveParent)
+  closing.defer(disconnectFromParent)
   const metrics = createMetrics()
   const server = await startChild(config, { url, log, closing, metrics }).catch(reportFailedStart)
   const delayMs = await leaving({ port: server.port, metrics })
@@ -131,7 +132,7 @@ async function startChild(
   { url, log, closing, metrics }: ChildParts,
 ): Promise<Listener> {
   const signers = await openSigners(config.signingKeysDir)
-  const parts = await openParts(config, { url, log, closing, signers, metrics })
+  const parts = await openContext(config, { url, log, closing, signers, metrics })
   const service = createService(parts)
   await service.registryCache.refresh()
   closing.defer(() => service.close())

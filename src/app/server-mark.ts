@@ -1,6 +1,7 @@
 /**
- * The mark of a server in the data directory: the port that it listens on, and the launcher that started it. If the launcher is killed, the
- * server goes on and holds the port, and no terminal shows it any more. `doctor` finds it by this mark.
+ * The mark of a server in the data directory: its port and the launcher that started it. If the
+ * launcher is killed, the server keeps running and holds the port without a terminal. `doctor`
+ * finds it by this mark.
  */
 import { join } from 'node:path'
 import {
@@ -22,7 +23,10 @@ function directoryOf(dataDir: string): string {
   return join(dataDir, 'servers')
 }
 
-/** Leaves the mark of this process and removes those of servers that have died. Returns a function that removes it again. */
+/**
+ * Writes the mark of this process and removes the marks of dead servers. Returns a function that
+ * removes the mark.
+ */
 export function leaveServerMark(
   dataDir: string,
   { port, launcherPid }: Pick<MarkedServer, 'port' | 'launcherPid'>,

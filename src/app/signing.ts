@@ -1,4 +1,4 @@
-/** Who signs in this process: what is told of it, who issues now, and what a worker does for the lists that are signed. */
+/** Composes signing: the public facts, the issuer, and the jobs of status lists. */
 import type { Config } from '../config/config.ts'
 import type { SigningFacts } from '../discovery/engine.ts'
 import type { EnvelopeSigner } from '../discovery/provenance.ts'
@@ -18,7 +18,7 @@ export interface SigningParts {
     Config,
     'publicUrl' | 'formerPublicUrls' | 'credentialValidityDays' | 'supersedeRevokes'
   >
-  /** Knows which key is active. */
+  /** Holds the active key. */
   registryCache: RegistryCache
   /** The private keys of this machine. */
   signers: Signers
@@ -26,13 +26,13 @@ export interface SigningParts {
 
 export interface Signing {
   facts(): SigningFacts
-  /** Undefined, as `issuer` is, where no key is active or its file is on another machine. */
+  /** Returns undefined if no key is active, or its file is on another machine. */
   envelopeSigner(): Promise<EnvelopeSigner | undefined>
-  /** Who issues now. */
+  /** Returns the issuer with the active key. Undefined under the same conditions. */
   issuer(): Promise<Issuer | undefined>
 }
 
-export function signingHere({ config, registryCache, signers }: SigningParts): Signing {
+export function openSigning({ config, registryCache, signers }: SigningParts): Signing {
   const origin = originOf(config.publicUrl)
   const formerOrigins = config.formerPublicUrls.map(originOf)
   const { issuer } = origin
@@ -58,7 +58,7 @@ export function signingHere({ config, registryCache, signers }: SigningParts): S
   }
 }
 
-/** Jobs of the jobs process. A process that cannot sign leaves them to one that can. */
+/** Returns the jobs of status lists. They do nothing in a process that cannot sign. */
 export function statusListJobs(
   db: Db,
   clock: Clock,

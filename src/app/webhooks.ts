@@ -1,4 +1,4 @@
-/** Brings events to the feed and to subscribed endpoints: client, deliverer and jobs. */
+/** Composes the fan-out and delivery of webhooks: client, deliverer and jobs. */
 import { recordAction, theService } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -20,7 +20,7 @@ import type { DispatchedEvent } from '../webhooks/events/fan-out-store.ts'
 import { deleteOldRows } from '../webhooks/retention.ts'
 import { readAuthorities } from './authorities.ts'
 
-export interface DeliveringParts {
+export interface WebhookJobsParts {
   config: Pick<Config, 'webhooks'>
   db: Db
   log: Log
@@ -32,13 +32,13 @@ export interface DeliveringParts {
   around?: ((usual: Egress) => Egress) | undefined
 }
 
-export interface Delivering {
+export interface WebhookJobs {
   jobs: Job[]
   /** Call it after the jobs have ended. Waits at most 30 seconds for deliveries in progress. */
   close(): Promise<void>
 }
 
-export async function openDelivering(parts: DeliveringParts): Promise<Delivering> {
+export async function openWebhookJobs(parts: WebhookJobsParts): Promise<WebhookJobs> {
   const { db, log, clock, ring, metrics } = parts
   const meter = deliveryMeter(metrics)
   const wakeUp = createWakeUp()
@@ -93,7 +93,7 @@ function fanOutJob(db: Db, onDispatched: (event: DispatchedEvent) => void): Job 
 }
 
 async function openSender(
-  parts: DeliveringParts & { ring: Keyring },
+  parts: WebhookJobsParts & { ring: Keyring },
   shared: Pick<DelivererParts, 'meter' | 'notices'> & { wakeUp: WakeUp },
 ): Promise<{ job: Job; close(): Promise<void> }> {
   const { db, log, clock, ring, around = (usual) => usual } = parts

@@ -2,8 +2,8 @@
 import { findMissingPeppers } from '../access/peppers.ts'
 import { findPeppers, type PepperInUse } from '../access/store.ts'
 import { missingPayee, openPayments } from '../app/payments.ts'
-import { peppersHere } from '../app/peppers.ts'
-import { secretsKeyringHere } from '../app/secrets-keyring.ts'
+import { readPeppers } from '../app/peppers.ts'
+import { readSecretsKeyring } from '../app/secrets-keyring.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
@@ -35,7 +35,7 @@ async function unlessThrown(check: string, look: () => Promise<Told>): Promise<F
 
 async function keyPeppers(db: Queryable, config: Config): Promise<Told> {
   const now = systemClock()
-  const missing = await findMissingPeppers(db, (await peppersHere(config)) ?? new Map(), now)
+  const missing = await findMissingPeppers(db, (await readPeppers(config)) ?? new Map(), now)
   const used = await findPeppers(db, now)
   const keys = sumOf(used)
   if (missing.length > 0) {
@@ -52,7 +52,7 @@ function sumOf(peppers: readonly PepperInUse[]): number {
 
 /** One that a key seals tells for all of them. */
 async function webhookSecrets(db: Queryable, config: Config): Promise<Told> {
-  const ring = (await secretsKeyringHere(config)) ?? new Map()
+  const ring = (await readSecretsKeyring(config)) ?? new Map()
   const samples = await findSealedSamples(db)
   for (const sample of samples) refuseOtherKey(sample, ring)
   return samples.length === 0 ? 'no webhook has one yet' : 'those of webhooks can be opened'

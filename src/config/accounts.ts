@@ -104,7 +104,7 @@ export function readAccounts(reading: Reading): AccountsConfig {
   }
 }
 
-/** A query would set options of the mail library: one of them turns the check of certificates off. */
+/** Rejects a query: it sets options of the mail library, one of which disables TLS verification. */
 function smtpUrl(text: string): string {
   const url = URL.parse(text)
   const isSound =

@@ -6,12 +6,16 @@
 import { type AccessConfig, accessSettings, readAccess } from './access.ts'
 import { type AccountsConfig, accountsSettings, readAccounts } from './accounts.ts'
 import { type CredentialsConfig, credentialsSettings, readCredentials } from './credentials.ts'
+import {
+  type ObservabilityConfig,
+  observabilitySettings,
+  readObservability,
+} from './observability.ts'
 import { type ReportsConfig, readReports, reportsSettings } from './reports.ts'
 import { readScores, type ScoresConfig, scoresSettings } from './scores.ts'
 import { readServing, type ServingConfig, servingSettings } from './serving.ts'
 import type { Reading, SettingTable } from './setting.ts'
 import { readStorage, type StorageConfig, storageSettings } from './storage.ts'
-import { readWatching, type WatchingConfig, watchingSettings } from './watching.ts'
 import { readWebhooks, type WebhooksConfig, webhooksSettings } from './webhooks.ts'
 import { readX402, type X402Config, x402Settings } from './x402.ts'
 
@@ -19,7 +23,7 @@ import { readX402, type X402Config, x402Settings } from './x402.ts'
 export const settingAreas: Readonly<Record<string, SettingTable>> = {
   Serving: servingSettings,
   Storage: storageSettings,
-  'Logs and metrics': watchingSettings,
+  'Logs and metrics': observabilitySettings,
   Credentials: credentialsSettings,
   'Scores and disputes': scoresSettings,
   'API keys and credits': accessSettings,
@@ -32,7 +36,7 @@ export const settingAreas: Readonly<Record<string, SettingTable>> = {
 export interface Config
   extends ServingConfig,
     StorageConfig,
-    WatchingConfig,
+    ObservabilityConfig,
     CredentialsConfig,
     ScoresConfig,
     AccessConfig,
@@ -63,7 +67,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const config: Config = {
     ...readServing(reading),
     ...storage,
-    ...readWatching(reading),
+    ...readObservability(reading),
     ...readCredentials(reading, storage),
     ...readScores(reading),
     ...access,

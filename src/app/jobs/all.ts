@@ -11,7 +11,7 @@ import { scoringVocabulary } from '../../scores/scoring-vocabulary.ts'
 import { loadReleasedVocabulary } from '../../skill-standard/vocabulary.ts'
 import type { Service, ServiceParts } from '../http-app.ts'
 import { backgroundPaymentJobs } from '../payments.ts'
-import { signingHere, statusListJobs } from '../signing.ts'
+import { openSigning, statusListJobs } from '../signing.ts'
 import { keyJobs } from './api-keys.ts'
 import { creditJobs } from './credits.ts'
 import { scoreJobs } from './scores.ts'
@@ -23,7 +23,7 @@ export function backgroundJobs(
   const vocabulary = loadReleasedVocabulary()
   const rules =
     engine && scoringRulesOf(engine, scoringVocabulary(vocabulary.records), issueRuleOf(config))
-  const { issuer } = signingHere({ config, registryCache, signers })
+  const { issuer } = openSigning({ config, registryCache, signers })
   return [
     ...statusListJobs(db, clock, issuer),
     { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },

@@ -9,7 +9,7 @@ import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { Job } from '../../platform/job-runner.ts'
 import type { Log } from '../../platform/observability/log.ts'
-import { peppersHere } from '../peppers.ts'
+import { readPeppers } from '../peppers.ts'
 
 export interface KeyJobsParts {
   config: Pick<Config, 'apiKeyPeppers' | 'dataDir'>
@@ -18,20 +18,20 @@ export interface KeyJobsParts {
   clock: Clock
 }
 
-/** Keys that were used move to the present pepper. */
+/** Returns the job that moves recently used keys to the present pepper. */
 export function keyJobs({ config, db, log, clock }: KeyJobsParts): Job[] {
   const move = async (): Promise<void> => {
-    const ring = await peppersHere(config)
+    const ring = await readPeppers(config)
     if (ring === null) return
     for (let keys = 1; keys > 0; ) {
       keys = await moveKeysAudited({ db, actor: operator(), clock }, ring)
-      if (keys > 0) log.info('API keys rest on the present pepper now', { keys })
+      if (keys > 0) log.info('API keys moved to the present pepper', { keys })
     }
   }
   return [{ name: 'move API keys', everyMs: 30_000, run: move }]
 }
 
-/** Returns how many moved. */
+/** Returns the number of keys that moved. */
 function moveKeysAudited(context: ActionContext, ring: Keyring): Promise<number> {
   return audited(context, 'api_keys.moved', async (tx, now) => {
     const subjects = await moveKeys(tx, ring, now)

@@ -1,4 +1,4 @@
-/** Background jobs for the credit books. */
+/** Background jobs of the credit ledger. */
 import { makeCreditMonths } from '../../credits/archive.ts'
 import { auditBooks } from '../../credits/audit-books.ts'
 import { purchasesEnd } from '../../credits/metering.ts'
@@ -14,19 +14,19 @@ export interface CreditJobsParts {
   clock: Clock
 }
 
-/** Each runs once at the start, and then every hour. */
+/** Each job runs once at the start, and then every hour. */
 export function creditJobs({ db, log, clock }: CreditJobsParts): Job[] {
   const everyMs = 3_600_000
   const audit = async (): Promise<void> => {
     const { broken } = await auditBooks(db, { now: clock(), fromStart: false })
     for (const { accountId: account, balance, entered } of broken) {
-      const what = 'the books of an account do not add up: it is suspended'
-      log.error(what, null, { account, balance, entered })
+      const message = 'the ledger of an account does not add up: the account is suspended'
+      log.error(message, null, { account, balance, entered })
     }
   }
   const make = async (): Promise<void> => {
     for (const month of await makeCreditMonths(db, clock()))
-      log.info('a month of the books has its partition', { month })
+      log.info('created the ledger partition of a month', { month })
   }
   const forget = () => deletePurchases(db, purchasesEnd(clock()))
   return [

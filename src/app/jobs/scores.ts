@@ -1,4 +1,4 @@
-/** What the background does for scores. Without a usable engine evidence still expires; nothing is computed. */
+/** Background jobs for scores. Without a usable engine, evidence still expires. */
 import { expireDueEvidence } from '../../evidence/expire-evidence.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
@@ -13,9 +13,9 @@ export interface ScoreJobParts {
   db: Db
   clock: Clock
   log: Log
-  /** Null where the engine is refused. */
+  /** Null if the engine was refused. */
   rules: ScoringRules | null
-  /** Undefined where no key can sign now. */
+  /** Returns undefined if no key can sign. */
   issuer: () => Promise<Issuer | undefined>
 }
 
@@ -24,7 +24,7 @@ export function scoreJobs({ db, clock, log, rules, issuer }: ScoreJobParts): Job
   if (rules === null) return [expire]
   return [
     expire,
-    { name: 'find scores that are due', everyMs: 60_000, run: finder(db, rules, clock) },
+    { name: 'find scores that are due', everyMs: 60_000, run: dueScoreFinder(db, rules, clock) },
     {
       name: 'recompute scores',
       everyMs: 1_000,
@@ -49,7 +49,7 @@ async function recomputeBatch(
   const scored = await db.transaction((tx) => recomputeSome(tx, scoring, limits))
   const unscorable = scored.filter(({ outcome }) => outcome === 'unscorable')
   if (unscorable.length > 0)
-    log.error('evidence that the engine refuses: scores were left as they were', null, {
+    log.error('the engine refused evidence: the scores of these workers are unchanged', null, {
       workerIds: unscorable.map(({ workerId }) => workerId).join(' '),
     })
   return scored.length
@@ -59,13 +59,16 @@ async function expireAll(db: Db, clock: Clock): Promise<void> {
   while ((await expireDueEvidence(db, clock())) > 0);
 }
 
-/** Once in the life of a process whom other rules scored: of two releases at work at the same time, the one that started last counts. */
-function finder(db: Db, rules: ScoringRules, clock: Clock): () => Promise<void> {
+/**
+ * Returns the run of the job. Only its first run marks scores of other rules as outdated. So if two
+ * releases run at the same time, the rules of the one that started last apply.
+ */
+function dueScoreFinder(db: Db, rules: ScoringRules, clock: Clock): () => Promise<void> {
   let outdatedFound = false
   return async () => {
     if (!outdatedFound) await markOutdated(db, rules, clock())
     outdatedFound = true
-    // What a command began that was cut off.
+    // Completes a recall command that was interrupted.
     await markRecalled(db, clock())
     await markFaded(db, clock())
   }

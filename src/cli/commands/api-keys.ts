@@ -11,7 +11,7 @@ import {
 import { PepperRefused } from '../../access/peppers.ts'
 import { overlapHoursMax } from '../../access/schema.ts'
 import { findKeys, findPeppers, type StoredKey } from '../../access/store.ts'
-import { peppersHere, peppersMade } from '../../app/peppers.ts'
+import { readOrCreatePeppers, readPeppers } from '../../app/peppers.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { type Environment, environments, type Scope, scopes } from '../../platform/http/callers.ts'
 import {
@@ -137,9 +137,11 @@ function create(named: string, flags: CreateFlags): Promise<Outcome> {
         : new Date(context.clock().getTime() + expiresDays * 86_400_000)
     const rights = { environment, scopes: [...new Set(flags.scope)], allowedFrom, expiresAt }
     const wanted = { accountId: account.id, name, ...rights }
-    const created = await createApiKey(context, wanted, await peppersMade(context.config)).catch(
-      explainPepper,
-    )
+    const created = await createApiKey(
+      context,
+      wanted,
+      await readOrCreatePeppers(context.config),
+    ).catch(explainPepper)
     if (created.outcome === 'no such account')
       throw failure(`The account ${account.name} was removed meanwhile.`)
     if (created.outcome === 'too many keys')
@@ -171,7 +173,7 @@ function list(named: string): Promise<Outcome> {
 function rotate(id: string, flags: { overlapHours: number; now?: boolean }): Promise<Outcome> {
   const overlapHours = flags.now ? 0 : flags.overlapHours
   return withContext(async (context) => {
-    const peppers = await peppersMade(context.config)
+    const peppers = await readOrCreatePeppers(context.config)
     const rotated = await rotateApiKey(context, { id, overlapHours }, peppers).catch(explainPepper)
     if (rotated.outcome === 'no such key') throw unknownKey(id)
     if (rotated.outcome === 'not active')
@@ -245,7 +247,7 @@ function useOf({ activeKeys, here, present, isNew }: Pepper): string {
 
 function listPeppers(): Promise<Outcome> {
   return withContext(async ({ db, clock, config }) => {
-    const ring = [...((await peppersHere(config)) ?? new Map<string, never>()).keys()]
+    const ring = [...((await readPeppers(config)) ?? new Map<string, never>()).keys()]
     const used = new Map((await findPeppers(db, clock())).map((pepper) => [pepper.kid, pepper]))
     const rows = [...new Set([...ring, ...used.keys()])].map((kid) => ({
       kid,

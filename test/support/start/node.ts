@@ -3,7 +3,7 @@
  * credits and limits.
  */
 import { Type } from 'typebox'
-import { admitting } from '../../../src/app/admission.ts'
+import { openAdmission } from '../../../src/app/admission.ts'
 import { readConfig } from '../../../src/config/config.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import { openDb } from '../../../src/platform/db/db.ts'
@@ -91,7 +91,7 @@ export async function startNode(
   const config = readConfig({ PUBLIC_URL: publicUrl, API_KEY_PEPPERS: testPeppers, ...env })
   const db = openDb({ url, connectionsMax: 4, applicationName: 'node', onError: () => {} })
   const log = openLog({ level: 'silent' })
-  const { admission, close } = admitting({
+  const { admission, close } = openAdmission({
     config,
     db,
     log,

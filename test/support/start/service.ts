@@ -5,7 +5,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { createService, type Service } from '../../../src/app/http-app.ts'
-import { engineHere } from '../../../src/app/scoring-engine.ts'
+import { openEngine } from '../../../src/app/scoring-engine.ts'
 import { readConfig } from '../../../src/config/config.ts'
 import { readReleaseFacts } from '../../../src/discovery/release-facts.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
@@ -65,7 +65,7 @@ export async function startService(
     clock: systemClock,
     release,
     secrets: testRing,
-    engine: await engineHere(log),
+    engine: await openEngine(log),
     signers: { of: async (kid) => signers.get(kid) },
   })
   await service.registryCache.refresh()

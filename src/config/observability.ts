@@ -10,7 +10,7 @@ import {
   setting,
 } from './setting.ts'
 
-export const watchingSettings = {
+export const observabilitySettings = {
   LOG_LEVEL: setting({
     default: 'info',
     unit: 'debug, info, warn, error or silent',
@@ -32,15 +32,15 @@ export const watchingSettings = {
   }),
 } as const satisfies SettingTable
 
-export interface WatchingConfig {
+export interface ObservabilityConfig {
   logLevel: LogLevel
   /** Null turns the metrics server off. */
   metricsPort: number | null
   metricsHost: string
 }
 
-export function readWatching(reading: Reading): WatchingConfig {
-  const { readOr } = readerOf(watchingSettings, reading)
+export function readObservability(reading: Reading): ObservabilityConfig {
+  const { readOr } = readerOf(observabilitySettings, reading)
   return {
     logLevel: readOr('LOG_LEVEL'),
     metricsPort: readOr('METRICS_PORT'),
