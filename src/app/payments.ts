@@ -14,7 +14,7 @@ export interface PaymentParts {
   metrics: Metrics
 }
 
-/** Returns a warning if metering is on without a payee: then nothing is challenged (decision D21). */
+/** Returns a warning if metering is on without a payee: no caller is challenged (decision D21). */
 export function missingPayee({ metering, x402 }: Pick<Config, 'metering' | 'x402'>): string | null {
   if (!metering || x402 !== null) return null
   return 'callers without a key get 401: a payment challenge must name a payee. Set X402_PAY_TO, or METERING=off'

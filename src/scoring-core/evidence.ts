@@ -9,24 +9,24 @@ export interface Evidence {
   /** `hss:<slug>`. */
   skillId: string
   type: string
-  /** Whoever answers for the source: items of one group are not independent of each other. */
+  /** The group of the source. Items of one group are not independent of each other. */
   group: string
-  /** Of the source, permille. */
+  /** Assurance of the source, in permille. */
   assurance: number
-  /** On the rubric's scale: novice from 0, intermediate 250, advanced 500, expert 750, up to 1000. */
+  /** Value on the rubric's scale: novice from 0, intermediate 250, advanced 500, expert 750. */
   value: number
   /** Days since 1970-01-01, UTC. */
   observedDay: number
-  /** Of the artefact: one artefact counts once for a skill and group. */
+  /** Digest of the artefact. One artefact counts once for a skill and group. */
   digest: string
-  /** Revoked, or set aside while it is disputed. */
+  /** True if the item is revoked, or excluded while it is disputed. */
   excluded?: boolean
 }
 
 export interface SkillRule {
-  /** 0: does not decay. */
+  /** 0 means no decay. */
   halfLifeMonths: number
-  /** What an item of each type weighs, in permille. A type that is not named is no evidence of the skill. */
+  /** Weight of each type, in permille. A type without a weight is no evidence of the skill. */
   weightPermille: Readonly<Record<string, number>>
 }
 
@@ -36,7 +36,7 @@ export type Vocabulary = Readonly<Record<string, SkillRule>>
 export interface ScoreInput {
   evidence: readonly Evidence[]
   vocabulary: Vocabulary
-  /** The day the score is of: days since 1970-01-01, UTC. */
+  /** The day of the score, in days since 1970-01-01, UTC. */
   asOfDay: number
 }
 
@@ -53,13 +53,13 @@ export interface Considered {
   readonly item: Evidence
   /** Weight before decay, in millionths: weight × assurance, both permille. */
   readonly base: number
-  /** What is left of 2^20 at its age. */
+  /** Remaining part of 2^20 at the item's age. */
   decay: number
   /** Base after decay, in millionths. */
   decayed: number
-  /** Its place in its group and type, the heaviest first, from 1; 0 for a duplicate. */
+  /** Place in its group and type, heaviest first, from 1; 0 for a duplicate. */
   rank: number
-  /** What it counts in the end, in millionths. */
+  /** Final weight, in millionths. */
   mass: number
 }
 

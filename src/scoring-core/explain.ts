@@ -22,21 +22,21 @@ import { ranksMax, type Totals } from './source-discount.ts'
 export interface ItemExplanation {
   id: string
   skillId: string
-  /** Why it does not count; null when it does. */
+  /** The reason why the item does not count, or null. */
   reason: DropReason | null
-  /** Weight × assurance, in millionths; 0 for what was dropped for another reason than `duplicate`. */
+  /** Weight × assurance, in millionths; 0 if the item was dropped, except for `duplicate`. */
   base: number
-  /** What is left of 2^20 at its age; this and the rest are 0 for what was dropped. */
+  /** Remaining part of 2^20 at its age. This and the next fields are 0 for a dropped item. */
   decay: number
-  /** Its place in its group and type, the heaviest first, from 1. */
+  /** Place in its group and type, heaviest first, from 1. */
   rank: number
-  /** Its part of the skill's N, in millionths. */
+  /** Share of the skill's N, in millionths. */
   mass: number
   /** Its part of the skill's A: mass × value. */
   weighted: number
-  /** The whole score with it minus the whole score without it; a duplicate takes the place of what is left out. */
+  /** The whole score with the item minus the score without it, where a duplicate replaces it. */
   effect: number
-  /** Days until its mass is half of what it is; null when it does not decay, and for what was dropped. */
+  /** Days until its mass is at most half; null without decay, and for a dropped item. */
   halvesInDays: number | null
 }
 
@@ -46,15 +46,15 @@ export interface SkillExplanation {
   mass: number
   weighted: number
   /**
-   * What would raise `low` most: the same level shown once more, today, in the heaviest type of evidence, to a source of full assurance
-   * that was not heard before. `low` is what it would be then.
+   * The new evidence that raises `low` most: the same level today, in the heaviest type of
+   * evidence, from a new source of full assurance. `low` is the resulting value.
    */
   raise: { type: string; value: number; low: number }
 }
 
 export interface Explanation {
   result: ScoreResult
-  /** By id. */
+  /** Sorted by id. */
   items: ItemExplanation[]
   /** In the order of the result. */
   skills: SkillExplanation[]

@@ -26,18 +26,18 @@ export interface Estimate {
 
 export interface SkillScore extends Estimate {
   skillId: string
-  /** Weight of its evidence, in millionths of an item. */
+  /** Weight of the skill's evidence, in millionths of an item. */
   mass: number
   level: Level
   verified: boolean
 }
 
 export interface ScoreResult extends Estimate {
-  /** Items that count, duplicates once. */
+  /** Number of counted items, without duplicates. */
   evidenceCount: number
-  /** Independence groups among them. */
+  /** Number of independence groups among the counted items. */
   sourceCount: number
-  /** The highest score first, then by id. A skill without an item that counts is not among them. */
+  /** Skills with counted items: highest score first, then by id. */
   skills: SkillScore[]
   band: Band
 }
