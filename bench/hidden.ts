@@ -1,7 +1,7 @@
 /**
  * Measures whether the time of a 404 tells a hidden resource from an absent one (decision D24).
  * Calls for hidden resources, for absent ones and for other absent ones as a control come in random
- * order. The area under the ROC curve (AUC) is the chance that a caller who compares two times
+ * order. The area under the ROC curve (AUC) is the chance that a caller comparing two times
  * picks the hidden one: 0.5 means no knowledge. Client and edge share one process, so there is less
  * noise than on any network. BENCH_CALLS sets the calls for each of the three.
  */

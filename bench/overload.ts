@@ -1,9 +1,11 @@
 /**
- * Overload: what is served of twice and ten times as many calls as the service can answer, over 64 to 5,000 connections, beside its peak;
- * for the verifier, a paid read by key and a public document. The peak is measured in the same run: 64 connections in a closed loop, before
- * and after. The generator is a program in C (open-loop.c) that takes its share of the same processors, which is printed.
+ * Measures the throughput under overload: at two and ten times the peak load, over 64 to 5,000
+ * connections, for the verifier, a paid read by key and a public document. The same run measures
+ * the peak before and after, with 64 connections in a closed loop. The load generator (open-loop.c)
+ * runs on the same processors, and the output states its share.
  *
- * BENCH_SECONDS: of each measurement (3). BENCH_CONNECTIONS, BENCH_ROUTES: some of them, separated by commas.
+ * BENCH_SECONDS: duration of each measurement (3). BENCH_CONNECTIONS, BENCH_ROUTES: a selection,
+ * separated by commas.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -26,7 +28,7 @@ const routesWanted = (process.env.BENCH_ROUTES ?? 'verify,paid read,document').s
 const factors = [2, 10]
 const credentialsWanted = 20_000
 
-/** What a measurement must reach: of the peak, and in milliseconds and MiB. */
+/** The limits of a measurement: share of the peak, milliseconds and MiB. */
 const goodputMin: Record<number, number> = { 2: 0.9, 10: 0.8 }
 const p99MsMax = 2_000
 const residentMiBMax = 512
@@ -61,7 +63,7 @@ interface LoadReport {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// As root the embedded server runs as another user, who must be able to pass.
+// If the bench runs as root, the embedded server runs as another user and needs access.
 chmodSync(folder, 0o755)
 const generator = join(folder, 'open-loop')
 
@@ -79,10 +81,10 @@ function compileGenerator(): void {
   }
 }
 
-/** From several addresses: one has ports for some 28,000 connections, and fewer while old ones are remembered. */
+/** Several source addresses, because one has about 28,000 ports, and fewer after earlier runs. */
 const sources = 50
 
-/** Calls `on` when the load starts, with all its connections open, and when it ends. */
+/** Calls `on` when all connections are open and the load starts, and when it ends. */
 async function run(port: number, load: Load, on: (moment: 'started' | 'ended') => void = () => {}) {
   const { rate, connections, seconds, requestsFile, traceFile } = load
   const numbers = [port, rate, seconds, connections, sources].map(String)
@@ -101,7 +103,7 @@ function residentMiB(pid: number): number {
   return Number(line?.[1] ?? 0) / 1_024
 }
 
-/** Runs `work` and looks at the memory of a process meanwhile. */
+/** Runs `work` and samples the memory of a process meanwhile. */
 async function withResident<Result>(pid: number, work: Promise<Result>) {
   let mostMiB = 0
   const timer = setInterval(() => {
@@ -116,7 +118,7 @@ async function withResident<Result>(pid: number, work: Promise<Result>) {
 
 const address = (i: number): string => `10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}`
 
-/** Each call from an address of its own, so that no rate limit is reached. */
+/** Each call comes from another address, so that no rate limit is reached. */
 function requestText(line: string, i: number, lines: readonly string[], body = ''): string {
   const all = ['Host: localhost', `X-Forwarded-For: ${address(i)}`, ...lines]
   if (body !== '')
@@ -181,7 +183,7 @@ async function start({ url, keysDir }: Place): Promise<Service> {
   })
 }
 
-/** Calls that were answered 200: a second, and a second of the service's processor time. */
+/** Calls with the answer 200, per second and per second of the service's processor time. */
 interface Goodput {
   perSecond: number
   perCpuSecond: number
@@ -203,7 +205,7 @@ async function measure(service: Service, load: Omit<Load, 'seconds'>): Promise<M
   return { perSecond: count / seconds, perCpuSecond, report: result, mostMiB }
 }
 
-/** What the service answers at most: 64 connections that send as soon as they are answered are fewer than overload is. */
+/** Measures the peak: 64 connections that each wait for the answer do not overload the service. */
 async function peakOf(service: Service, requestsFile: string): Promise<Goodput> {
   const measured = await measure(service, { rate: 0, connections: 64, requestsFile })
   const others = Object.keys(measured.report.statuses).filter((status) => status !== '200')
@@ -211,10 +213,10 @@ async function peakOf(service: Service, requestsFile: string): Promise<Goodput> 
   return measured
 }
 
-/** Each measurement stands between two of the peak, so that another user of the machine weighs on both. */
+/** Measures the peak before and after each load, so that other load on the machine affects both. */
 async function curve(service: Service, route: string, requestsFile: string): Promise<Finding[]> {
   const findings: Finding[] = []
-  // Until what runs often is compiled.
+  // Warm up until the hot code is compiled.
   for (let round = 0; round < 2; round++) await peakOf(service, requestsFile)
   let peak = await peakOf(service, requestsFile)
   for (const connections of connectionCounts)
@@ -268,10 +270,10 @@ function detailsOf({ report, perSecond }: Measured): string {
   ].join('; ')
 }
 
-/** A call of a client with few calls is well if it is answered 200 in this time. */
+/** The time in which a client with few calls must get its 200. */
 const wellMsMax = 200
 
-/** How long after the end of a flood the calls of another client were refused or slow. */
+/** Returns how long after a flood the calls of another client were refused or slow. */
 async function recovery(service: Service, requestsFile: string, rate: number): Promise<Finding> {
   const { port } = service
   const traceFile = join(folder, 'trace')
@@ -283,7 +285,7 @@ async function recovery(service: Service, requestsFile: string, rate: number): P
     floodEnd = performance.now()
   })
   const { count: served = 0 } = (await watching).statuses[200] ?? {}
-  // The same clock: both are milliseconds of the monotonic clock of the machine.
+  // Both are milliseconds of the machine's monotonic clock.
   const clockShift = Number(process.hrtime.bigint()) / 1e6 - performance.now()
   const unwell = readFileSync(traceFile, 'utf8')
     .trim()
@@ -309,7 +311,7 @@ const postgres = await startEmbeddedPostgres({
 })
 try {
   const place = await prepare(postgres.url, join(folder, 'keys'))
-  // The first start after a change strips types, and keeps the compiler in memory.
+  // The first start after a change loads the type stripper, which stays in memory.
   await (await start(place)).stop()
   const findings: Finding[] = []
   for (const route of routesWanted) {

@@ -13,7 +13,7 @@ export const publicUrl = 'https://scores.example.org'
 
 export interface Target {
   port: number
-  /** Process ids whose processor time counts as the server's. */
+  /** Ids of the processes that count as the server. */
   pids: readonly number[]
 }
 

@@ -1,7 +1,8 @@
 /**
- * The sandbox by session: its three routes beside the paid routes that a key reads unmetered (METERING=off), and beside the sandbox that a
- * test key reads, which differs in the caller alone. All of one server, in turn, with as many sessions as keys: the limits then count as
- * many callers.
+ * Measures the sandbox by session beside two others: the paid routes by key, unmetered
+ * (METERING=off), and the sandbox by test key, which differs in authentication alone. One server
+ * answers all in turn. There are as many sessions as keys, so that the limits count equally many
+ * callers.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,7 +39,7 @@ const shown = fictionalCandidates
   .map(({ profile }) => profile)
 const usernameAt = (i: number): string => shown[i % shown.length]?.username ?? ''
 
-/** What follows `/api/v1` or the sandbox of a session. */
+/** Paths after `/api/v1` or after the session's sandbox. */
 const fictional: Record<Route, (i: number) => string> = {
   score: (i) => `/scores/${sha256Hex(`sandbox score ${usernameAt(i)}`)}`,
   detail: (i) => `/candidates/${usernameAt(i)}`,

@@ -7,7 +7,7 @@ export interface Setting<Value> {
   /** As shown to the operator; empty if there is none. */
   default: string
   unit: string
-  /** What the setting does and what follows from it, for the operator. */
+  /** The effect and the consequence of the setting, for the operator. */
   effect: string
   /** The value may hold a password or a key, so problems do not quote it. */
   confidential?: true

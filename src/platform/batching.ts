@@ -53,7 +53,7 @@ export function batched<Item, Result>(
       schedule()
     })
 
-  /** `setImmediate` gathers what the same turn of the event loop brought in. */
+  /** `setImmediate` gathers the calls of one turn of the event loop. */
   function schedule(): void {
     if (scheduled || out.size === batchesMax) return
     scheduled = true

@@ -14,7 +14,7 @@ const own = {
   connection: 500,
   /** A statement. PostgreSQL cancels it after this time. */
   statement: 2_000,
-  /** A statement of a command, whose operator waits longer than a caller. */
+  /** A statement of a command: an operator waits longer than a caller. */
   commandStatement: 60_000,
   /** Connections and statements that examine whether a pooler shares sessions. */
   poolingCheck: 5_000,

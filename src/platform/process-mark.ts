@@ -44,7 +44,7 @@ export function otherMarks(own: Mark): string[] {
 }
 
 /**
- * Returns the process ids and texts of the marks in `directory` whose processes are alive. Removes
+ * Returns the process ids and texts of the marks of living processes in `directory`. Removes
  * nothing.
  */
 export function readMarks(directory: string): { pid: number; text: string }[] {

@@ -54,7 +54,7 @@ export type MailOutcome =
   | { outcome: 'failed'; why: string }
 
 export interface MailClient {
-  /** Never throws for what the server does. */
+  /** Never throws because of the mail server's behaviour. */
   send(mail: Mail): Promise<MailOutcome>
   close(): void
 }

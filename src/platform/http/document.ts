@@ -41,7 +41,7 @@ export interface PublicDocumentOptions {
   headers?: Record<string, string>
 }
 
-/** Below this, the headers outweigh what compression saves. */
+/** Below this size, the additional headers cost more than compression saves. */
 const compressedBytesMin = 512
 
 export function publicDocument(options: PublicDocumentOptions): PublicDocument {

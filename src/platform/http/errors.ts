@@ -1,7 +1,7 @@
 /**
  * Every `error` value of the interface, one row each (decision D6). `docs/errors.md` and the
  * OpenAPI document are generated from it. `message` is the default text of the answer; `advice`
- * says what the caller should do.
+ * tells the caller the next step.
  */
 
 interface ErrorRow {

@@ -47,7 +47,7 @@ const typeNames: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
-/** Says in plain words what the validator says in those of JSON Schema. */
+/** Translates an error of the JSON Schema validator to plain words. */
 function plainReason({
   keyword,
   params,

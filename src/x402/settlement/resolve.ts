@@ -68,7 +68,7 @@ export function openPaymentOf(context: SettlementContext, row: PaymentRow): Open
   return payment === null ? null : { id, claimedAt, payment }
 }
 
-/** Returns the price that the payer has signed, whatever the present price is. */
+/** Returns the price that the payer has signed, even if the present price differs. */
 function priceOf(context: SettlementContext, { authorization }: SignedPayment): Price {
   const network = networks[context.network]
   return {
@@ -128,13 +128,13 @@ export async function settleAgain(
   return false
 }
 
-/** Time for which an open payment is left to its payer, who may send it again. */
+/** Time during which the payer may send an open payment again before it is resolved. */
 const leftMs = 30_000
 const leaseMs = 60_000
 const batchMax = 50
 
 /**
- * Resolves payments whose payers did not return. Any number of processes may run it. If the chain
+ * Resolves payments that their payers left open. Any number of processes may run it. If the chain
  * can be asked, nothing is sent again, because the payer has no answer to pay for.
  */
 export async function reconcilePayments(context: SettlementContext): Promise<void> {
