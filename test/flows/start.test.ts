@@ -221,6 +221,24 @@ async function assertCommandsWork(server: ServerProcess): Promise<void> {
   assert.deepEqual(more, [])
 }
 
+/** Signs in with the printed link, as the developer of the demo. */
+async function assertLinkSignsIn(server: ServerProcess): Promise<void> {
+  const [, token = ''] = /^http\S+\/sign-in\/confirm\?token=([\w-]{43})$/m.exec(server.out()) ?? []
+  const confirmed = await ask(server.base, {
+    method: 'POST',
+    path: '/sign-in/confirm',
+    headers: {
+      'Content-Type': 'application/x-www-form-urlencoded',
+      Origin: `http://localhost:${port}`,
+    },
+    body: `token=${token}`,
+  })
+  assert.equal(confirmed.status, 303)
+  const [Cookie = ''] = String(confirmed.headers['set-cookie']).split(';')
+  const home = await ask(server.base, { path: '/dashboard', headers: { Cookie } })
+  assert.match(home.body.toString(), /developer@example\.com/)
+}
+
 async function stop(server: ServerProcess): Promise<void> {
   server.signal('SIGINT')
   assert.equal(await server.ended, 0, server.err())
@@ -264,6 +282,7 @@ test('the second start takes less than 5 seconds and reuses everything', async (
   assert.equal((await verify(server.base, issued)).body.valid, true)
   await assertStory(server)
   await assertCommandsWork(server)
+  await assertLinkSignsIn(server)
   await assertReportWorks(server)
   await assertChallenges(server)
   await stop(server)
