@@ -51,9 +51,10 @@ export function nextMailAt(attempt: number, createdAt: Date, failedAt: Date): Da
 
 /** Sends all due mails. Ends early, after a batch, when the signal comes. */
 export async function sendMails(options: MailSenderOptions, signal?: AbortSignal): Promise<void> {
-  let claimed: number
-  do claimed = await sendBatch(options)
-  while (claimed === batchSize && signal?.aborted !== true)
+  for (let claimed = batchSize; claimed === batchSize; ) {
+    claimed = await sendBatch(options)
+    if (signal?.aborted) return
+  }
 }
 
 async function sendBatch(options: MailSenderOptions): Promise<number> {

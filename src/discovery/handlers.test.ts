@@ -68,7 +68,7 @@ function parsed(document: PublicDocument): Record<string, unknown> {
 }
 
 test('discovery: the OpenAPI document is the same bytes at both paths, made once', async () => {
-  const { answerOf, documentOf } = start()
+  const { documentOf } = start()
   const one = await documentOf('getOpenApi')
   const other = await documentOf('getWellKnownOpenApi')
   assert.deepEqual(one.representations[0]?.bytes, other.representations[0]?.bytes)
@@ -77,7 +77,7 @@ test('discovery: the OpenAPI document is the same bytes at both paths, made once
 })
 
 test('discovery: the engine document has the published shape and the addresses of this deployment', async () => {
-  const { answerOf, documentOf } = start()
+  const { documentOf } = start()
   const document = parsed(await documentOf('getEngineDiscovery'))
   assert.ok(Compile(engineDiscovery).Check(document))
   assert.equal(document.issuer, issuer)
@@ -88,7 +88,7 @@ test('discovery: the engine document has the published shape and the addresses o
 })
 
 test('discovery: the engine document follows the signing key, and is the same object until it changes', async () => {
-  const { state, answerOf, documentOf } = start()
+  const { state, documentOf } = start()
   const unsigned = await documentOf('getEngineDiscovery')
   const { signing_configured, verification_method } = Object(parsed(unsigned).score_vc)
   assert.deepEqual([signing_configured, verification_method], [false, null])
@@ -105,7 +105,7 @@ const manifestPath = '/.well-known/service-score-core-release-manifest.json'
 const provenancePath = '/.well-known/service-score-core-provenance.json'
 
 test('discovery: the engine document and the release manifest describe the engine as it was loaded', async () => {
-  const { answerOf, documentOf } = start()
+  const { documentOf } = start()
   const { engine } = parsed(await documentOf('getEngineDiscovery'))
   const manifest = parsed(await documentOf('getReleaseManifest'))
   const { loaded } = exampleEngine
@@ -160,7 +160,7 @@ test('discovery: a refused engine is reported as refused, and the manifest is st
 })
 
 test('discovery: an engine that is recalled while the service runs is reported as recalled, with its digest', async () => {
-  const { state, answerOf, documentOf } = start()
+  const { state, documentOf } = start()
   const before = await documentOf('getReleaseManifest')
   assert.equal(await documentOf('getReleaseManifest'), before)
   await documentOf('getEngineDiscovery')
@@ -174,7 +174,7 @@ test('discovery: an engine that is recalled while the service runs is reported a
 })
 
 test('discovery: the release manifest has the published shape', async () => {
-  const { answerOf, documentOf } = start()
+  const { documentOf } = start()
   const document = parsed(await documentOf('getReleaseManifest'))
   assert.ok(Compile(releaseManifest).Check(document))
   assert.equal(document.generated_at, '2026-05-14T09:00:00Z')
