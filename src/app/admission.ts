@@ -2,7 +2,7 @@
 import { openKeyAuthenticator } from '../access/authenticate.ts'
 import { openSessions } from '../accounts/sessions.ts'
 import type { Config } from '../config/config.ts'
-import { openCreditDesk } from '../credits/metering.ts'
+import { openCreditMeter } from '../credits/metering.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
@@ -53,7 +53,7 @@ export function openAdmission({
   const { metering, prices, failedKeyLimits, notFoundLimits, publicUrl } = config
   const peppers = () => readPeppers(config)
   const keys = openKeyAuthenticator({ db, peppers, clock })
-  const credits = openCreditDesk({ db, prices, clock })
+  const credits = openCreditMeter({ db, prices, clock })
   const examinePeppers = async (): Promise<void> => {
     const before = kidsOf(keys.missingPeppers())
     await keys.examinePeppers()

@@ -11,7 +11,7 @@ import { setTimeoutMultiplier } from '../platform/deadlines.ts'
 import type { MeteredCall } from '../platform/http/admission.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import { enterCredits } from './credits.ts'
-import { openCreditDesk, purchasesEnd } from './metering.ts'
+import { openCreditMeter, purchasesEnd } from './metering.ts'
 import { deletePurchases, findCreditAccount, lockCreditAccount, updateSuspended } from './store.ts'
 
 const database = await testDatabase()
@@ -20,7 +20,7 @@ after(() => database.drop())
 
 const clockHand = { now: new Date() }
 const prices = { score_lookup: 2, candidate_lookup: 0, candidate_search: 1 }
-const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
+const desk = openCreditMeter({ db, prices, clock: () => clockHand.now })
 
 const purchase = { idempotencyKey: 'purchase-0000000001', fingerprint: '00'.repeat(32) }
 let calls = 0
@@ -73,7 +73,7 @@ test('too few credits or a suspended account are known before the work', () => {
 
 test('a call that got 503 and was charged afterwards is refunded once', async () => {
   setTimeoutMultiplier(1)
-  const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
+  const desk = openCreditMeter({ db, prices, clock: () => clockHand.now })
   setTimeoutMultiplier(timeoutMultiplier)
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
@@ -107,7 +107,7 @@ test('refunds are made in pages of 1,000, so that each statement ends in time', 
       return db.run(statement)
     },
   }
-  const many = openCreditDesk({ db: counting, prices, clock: () => clockHand.now })
+  const many = openCreditMeter({ db: counting, prices, clock: () => clockHand.now })
   const key = await newKey(db, { credits: 10 })
   const charged = [callOf(key), callOf(key)]
   for (const call of charged) await many.charge(call)
@@ -129,7 +129,7 @@ test('close waits for debits under way and refunds them', async () => {
     },
   }
   setTimeoutMultiplier(1)
-  const desk = openCreditDesk({ db: watched, prices, clock: () => clockHand.now })
+  const desk = openCreditMeter({ db: watched, prices, clock: () => clockHand.now })
   setTimeoutMultiplier(timeoutMultiplier)
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
@@ -148,7 +148,7 @@ test('close waits for debits under way and refunds them', async () => {
 
 test('close refunds calls that are being debited while their callers leave', async () => {
   const key = await newKey(db, { credits: 10 })
-  const desk = openCreditDesk({ db, prices, clock: () => clockHand.now })
+  const desk = openCreditMeter({ db, prices, clock: () => clockHand.now })
   const leave = async (call: MeteredCall): Promise<void> => {
     await desk.charge(call)
     desk.undo(call)
@@ -163,7 +163,7 @@ test('close refunds calls that are being debited while their callers leave', asy
 })
 
 test('no call is charged while too many refunds are open', async () => {
-  const desk = openCreditDesk({ db, prices, clock: () => clockHand.now, voidsMax: 1 })
+  const desk = openCreditMeter({ db, prices, clock: () => clockHand.now, voidsMax: 1 })
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
   await desk.charge(call)
@@ -191,7 +191,7 @@ test('a refund that fails is made once the database is back', async () => {
     ...db,
     run: (statement) => (isAway ? Promise.reject(new UnavailableError('away')) : db.run(statement)),
   }
-  const desk = openCreditDesk({ db: away, prices, clock: () => clockHand.now })
+  const desk = openCreditMeter({ db: away, prices, clock: () => clockHand.now })
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
   await desk.charge(call)

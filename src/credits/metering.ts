@@ -28,7 +28,7 @@ import {
   lockCreditAccount,
 } from './store.ts'
 
-export interface CreditDesk extends Metering {
+export interface CreditMeter extends Metering {
   /** Makes the open refunds. */
   settleVoids(): Promise<void>
   /**
@@ -38,7 +38,7 @@ export interface CreditDesk extends Metering {
   close(): Promise<void>
 }
 
-export interface CreditDeskOptions {
+export interface CreditMeterOptions {
   db: Db
   prices: Prices
   clock: Clock
@@ -52,12 +52,12 @@ const voidsPage = 1_000
 /** Longer than a statement can be under way. */
 const voidedForMs = 60_000
 
-export function openCreditDesk({
+export function openCreditMeter({
   db,
   prices,
   clock,
   voidsMax = 100_000,
-}: CreditDeskOptions): CreditDesk {
+}: CreditMeterOptions): CreditMeter {
   const debits = openDebits(db)
   /** Time until which each reference is refunded, in milliseconds since the epoch. */
   const voids = new Map<string, number>()
