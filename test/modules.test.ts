@@ -33,6 +33,7 @@ const allowed: Record<string, readonly string[]> = {
   disputes: ['platform', 'audit', 'webhooks', 'workers', 'evidence', 'scores'],
   privacy: [
     'platform',
+    'audit',
     'webhooks',
     'agent-decisions',
     'score-credentials',

@@ -6,7 +6,9 @@
  * identity, the ids of scores, the digests and status tokens of credentials. docs/privacy.md gives
  * the reason for each table.
  */
+
 import { eraseReportsAbout } from '../agent-decisions/retention.ts'
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { eraseDisputes } from '../disputes/personal-store.ts'
 import { eraseEvidence } from '../evidence/personal-store.ts'
 import type { Tx } from '../platform/db/db.ts'
@@ -18,6 +20,7 @@ import { eraseEvents } from '../webhooks/personal-store.ts'
 import { eraseWorkerRows, lockToErase } from '../workers/personal-store.ts'
 import { permissions } from '../workers/schema.ts'
 import { findWorkerFacts, findWorkerId } from '../workers/store.ts'
+import type { ErasureReason } from './reasons.ts'
 import { findTraces } from './traces.ts'
 
 export interface Erasure {
@@ -58,4 +61,18 @@ export async function eraseWorker(
   const reportsErased = await eraseReportsAbout(tx, { usernames, scoreIds })
   await eraseWorkerRows(tx, workerId, at)
   return { workerId, credentialsErased: credentials.length, evidenceErased, reportsErased }
+}
+
+/** Erases a worker for ever, as `eraseWorker` does. Returns null if no worker has the username. */
+export function eraseWorkerFor(
+  context: ActionContext,
+  username: string,
+  { reason, by }: { reason: ErasureReason; by: string },
+): Promise<Erased | null> {
+  return audited(context, 'workers.erased', async (tx, now) => {
+    const erased = await eraseWorker(tx, username, { by, at: now })
+    if (erased === null) return unchanged(null)
+    const { workerId, ...counts } = erased
+    return changed(erased, { subjects: [workerId], details: { reason, ...counts } })
+  })
 }

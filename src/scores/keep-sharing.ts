@@ -3,6 +3,7 @@
  * All other modules use these functions and not those of the module `workers`
  * (test/modules.test.ts), so that a withdrawal cannot leave a credential valid.
  */
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { findUnrevokedDigests } from '../score-credentials/personal-store.ts'
@@ -17,7 +18,7 @@ import { type IdentityOutcome, type Move, recordIdentityMove } from '../workers/
 import { findUsernameDigests } from '../workers/personal-store.ts'
 import { type Registered, registerOrEditWorkers } from '../workers/register.ts'
 import type { Registration } from '../workers/registration.ts'
-import { findWorkerFacts, lockWorkers } from '../workers/store.ts'
+import { findWorkerFacts, findWorkerId, lockWorkers } from '../workers/store.ts'
 import { endsSharing, mayShare, mustRevokeCredentials } from './sharing.ts'
 import { clearCredentials, findWorkerCredentials } from './store.ts'
 
@@ -98,5 +99,61 @@ async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Pro
     tx,
     due.map(({ workerId }) => workerId),
     { reason: 'sharing_allowed', now },
+  )
+}
+
+/** Enters a worker's decision about a permission, as `changeConsent` does. */
+export function setConsent(
+  context: ActionContext,
+  username: string,
+  request: ConsentRequest & { by: string },
+): Promise<ConsentOutcome> {
+  const action = request.textVersion === null ? 'consent.withdrawn' : 'consent.granted'
+  return audited(context, action, async (tx, now) => {
+    const answer = await changeConsent(tx, username, { ...request, at: now })
+    if (answer.outcome !== 'changed') return unchanged(answer)
+    const details = { permission: request.permission }
+    return changed(answer, { subjects: [answer.change.workerId], details })
+  })
+}
+
+/** Enters the result of an identity check by an operator, as `moveIdentity` does. */
+export function setIdentity(
+  context: ActionContext,
+  username: string,
+  { by, ...move }: OperatorMove & { by: string },
+): Promise<IdentityOutcome> {
+  const action = move.move === 'verify' ? 'identity.verified' : 'identity.revoked'
+  return audited(context, action, async (tx, now) => {
+    const workerId = await findWorkerId(tx, username)
+    if (workerId === null) return unchanged({ outcome: 'unknown_worker' })
+    const answer = await moveIdentity(tx, { ...move, workerId }, { by, at: now })
+    if (answer.outcome !== 'changed') return unchanged(answer)
+    return changed(answer, { subjects: [workerId] })
+  })
+}
+
+/** The moves that operators make. */
+export type OperatorMove = Move & { move: 'verify' | 'revoke' }
+
+/** Registers workers or edits their profiles, as `registerWorkers` does. */
+export function importWorkers(
+  context: ActionContext,
+  registrations: readonly Registration[],
+  by: string,
+): Promise<Registered[]> {
+  return audited(context, 'workers.imported', async (tx, now) => {
+    const registered = await registerWorkers(tx, registrations, { by, at: now })
+    const [created, updated] = [idsOf(registered, 'created'), idsOf(registered, 'updated')]
+    const subjects = [...created, ...updated]
+    if (subjects.length === 0) return unchanged(registered)
+    const details = { created: created.length, updated: updated.length }
+    return changed(registered, { subjects, details })
+  })
+}
+
+function idsOf(registered: readonly Registered[], outcome: 'created' | 'updated'): string[] {
+  return registered.flatMap((one) =>
+    'outcome' in one && one.outcome === outcome ? one.workerId : [],
   )
 }

@@ -91,7 +91,7 @@ test('a dispute from opening to decision: events, output and audit entries are c
     ],
   })
   const told = await run(['disputes', 'show', id])
-  assert.match(told.out, /partly_upheld[^]*set aside, upheld[^]*under_review, by Bob/)
+  assert.match(told.out, /partly_upheld[^]*excluded, upheld[^]*under_review, by Bob/)
   assert.deepEqual((await report('disputes', 'list')).disputes, [])
   for (const flags of [['--all'], ['--username', 'ada']])
     assert.partialDeepStrictEqual(await report('disputes', 'list', ...flags), {
@@ -133,7 +133,7 @@ test('the operator chooses whether a dispute hides the score; after a withdrawal
   const { dispute } = await report(...open)
   assert.equal(dispute.restricted, false)
   const listed = await run(['disputes', 'list'])
-  assert.match(listed.out, new RegExp(`^${dispute.id}  due .*  ada: score, open\n$`))
+  assert.match(listed.out, new RegExp(`^DUE .*\\n.* ada +score +open +public +${dispute.id}\\n$`))
   assert.partialDeepStrictEqual(await report('disputes', 'withdraw', dispute.id), {
     code: 0,
     state: 'withdrawn',
@@ -152,19 +152,23 @@ test('a rejected command names the reason: 2 for an invalid command line, 1 for 
   const { run } = await place()
   const nobody = '00000000-0000-4000-8000-000000000000'
   for (const [code, args, reason] of [
-    [2, ['open', 'ada', '--kind', 'mood'], /score, evidence, identity/],
+    [2, ['open', 'ada', '--kind', 'mood'], /Use score, evidence or identity/],
     [2, ['open', 'ada', '--kind', 'evidence'], /Name the evidence/],
     [2, ['open', 'ada', '--kind', 'score', '--evidence', 'exams/1'], /for --kind evidence/],
     [2, ['open', 'ada', '--kind', 'score', '--exclude'], /for --kind evidence/],
-    [2, ['open', 'ada', '--kind', 'evidence', '--evidence', 'exams'], /neither an evidence id/],
-    [1, ['open', 'bob', '--kind', 'score'], /Nobody has the username bob/],
+    [
+      2,
+      ['open', 'ada', '--kind', 'evidence', '--evidence', 'exams'],
+      /Use an evidence id or SOURCE/,
+    ],
+    [1, ['open', 'bob', '--kind', 'score'], /No worker has the username bob/],
     [1, ['open', 'ada', '--kind', 'evidence', '--evidence', 'exams/9'], /Not evidence of ada/],
     [1, ['open', 'ada', '--kind', 'evidence', '--evidence', nobody], /Not evidence of ada/],
-    [2, ['review', 'first'], /not a dispute’s id/],
-    [1, ['review', nobody], /There is no dispute/],
-    [2, ['resolve', nobody, '--as', 'won'], /upheld, partly_upheld, rejected/],
-    [1, ['resolve', nobody, '--as', 'upheld'], /There is no dispute/],
-    [1, ['show', nobody], /There is no dispute/],
+    [2, ['review', 'first'], /Use the id, a UUID/],
+    [1, ['review', nobody], /No dispute has the id/],
+    [2, ['resolve', nobody, '--as', 'won'], /Use upheld, partly_upheld or rejected/],
+    [1, ['resolve', nobody, '--as', 'upheld'], /No dispute has the id/],
+    [1, ['show', nobody], /No dispute has the id/],
     [2, ['list', '--limit', '0'], /--limit/],
   ] as const) {
     const answer = await run(['disputes', ...args])

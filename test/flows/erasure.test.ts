@@ -28,7 +28,7 @@ test('workers export: writes a file that only the operator can read, or standard
   assert.equal(JSON.parse(readFileSync(out, 'utf8')).profile.bio, 'CANARY')
   const again = await run(['workers', 'export', 'ada', '--out', out])
   assert.deepEqual([again.code, again.out], [2, ''])
-  assert.match(again.err, /is there already/)
+  assert.match(again.err, /exists already/)
   const printed = await run(['workers', 'export', 'ada'])
   assert.equal(JSON.parse(printed.out).profile.username, 'ada')
   assert.equal((await run(['workers', 'export', 'nobody'])).code, 1)

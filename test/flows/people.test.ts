@@ -182,7 +182,7 @@ test('import: the error file names line, field and reason of each invalid line',
   assert.deepEqual(
     told.map((one) => `${one.line} ${one.field}: ${one.reason}`),
     [
-      '2 username: is taken by another person',
+      '2 username: is taken by another worker',
       '4 null: A string holds a NUL.',
       '5 null: A string holds a lone surrogate.',
       '6 null: The line is not JSON.',
@@ -306,14 +306,14 @@ test('1: the username is unknown; 2: the username, permission, date or actor is 
     assert.match(err, /No worker has the username nobody/)
   }
   const wrong: [string[], RegExp][] = [
-    [['workers', 'show', 'Ada'], /not a username/],
+    [['workers', 'show', 'Ada'], /Use 3 to 30/],
     [['workers', 'import'], /--from/],
-    [['consent', 'grant', 'ada', 'email'], /not a permission: one of public_profile/],
+    [['consent', 'grant', 'ada', 'email'], /Use public_profile, search_listing or score_sharing/],
     [['consent', 'grant', 'ada', 'score_sharing', '--text-version', ''], /--text-version/],
-    [['consent', 'grant', 'ada', 'score_sharing', '--by', ''], /--by holds nothing/],
-    [['consent', 'withdraw', 'ada', 'score_sharing', '--by', 'x'.repeat(201)], /--by is longer/],
-    [['identity', 'verify', 'ada', '--until', '2026-02-30'], /--until: a day/],
-    [['identity', 'verify', 'ada', '--until', 'soon'], /--until: a day/],
+    [['consent', 'grant', 'ada', 'score_sharing', '--by', ''], /--by.*holds nothing/],
+    [['consent', 'withdraw', 'ada', 'score_sharing', '--by', 'x'.repeat(201)], /--by[^]*is longer/],
+    [['identity', 'verify', 'ada', '--until', '2026-02-30'], /Use a day or a time/],
+    [['identity', 'verify', 'ada', '--until', 'soon'], /Use a day or a time/],
   ]
   for (const [args, message] of wrong) {
     const { code, out, err } = await run(args)

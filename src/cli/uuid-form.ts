@@ -1,2 +1,0 @@
-/** Pure: what an id looks like, in either case. */
-export const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
