@@ -98,7 +98,7 @@ export function parseUsername(text: string): string {
 }
 
 /** Parses the name of the operator that a change keeps. */
-export function parseActor(text: string): string {
+function parseActor(text: string): string {
   const fault = faultOfText('--by', text, { max: 200 })
   return fault === null ? text : invalid(`The name ${fault.reason}.`)
 }

@@ -10,17 +10,16 @@ export function command(
   parent: Command,
   name: string,
   description: string,
-  example?: string,
+  example: string,
 ): Command {
   return finish(parent.command(name).description(description), example)
 }
 
 /** Adds the options and the help that every command has. */
-export function finish(declared: Command, example?: string): Command {
-  declared.option('--json', 'one JSON object on standard output')
-  return example === undefined
-    ? declared
-    : declared.addHelpText('after', `\nExample:\n  ${example}`)
+export function finish(declared: Command, example: string): Command {
+  return declared
+    .option('--json', 'one JSON object on standard output')
+    .addHelpText('after', `\nExample:\n  ${example}`)
 }
 
 interface Running {

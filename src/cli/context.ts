@@ -63,15 +63,6 @@ export async function withContext<Result>(
   })
 }
 
-/** The database for a command that is not converted to `withContext` yet. */
-export function withDatabase<Result>(
-  _config: Config,
-  work: (db: Db, signal: AbortSignal) => Promise<Result>,
-  options: ContextOptions = {},
-): Promise<Result> {
-  return withContext(({ db, signal }) => work(db, signal), options)
-}
-
 /** Runs `work` on the database server, whatever state the database is in. */
 export async function withServer<Result>(
   config: Config,

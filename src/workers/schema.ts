@@ -9,10 +9,6 @@ const closed = { additionalProperties: false }
 export const permissions = ['public_profile', 'search_listing', 'score_sharing'] as const
 export type Permission = (typeof permissions)[number]
 
-export function isPermission(text: string): text is Permission {
-  return (permissions as readonly string[]).includes(text)
-}
-
 /** Levels of a skill: the keys of the proficiency rubric in the specification. */
 const skillLevels = ['novice', 'intermediate', 'advanced', 'expert'] as const
 

@@ -1,0 +1,43 @@
+/** Every command shows an example, and the example is a command line that it accepts. */
+import assert from 'node:assert/strict'
+import { globSync } from 'node:fs'
+import { basename } from 'node:path'
+import { test } from 'node:test'
+import { Command } from 'commander'
+
+const folder = `${import.meta.dirname}/commands`
+
+for (const file of globSync(`${folder}/*.ts`)) {
+  const name = basename(file, '.ts')
+  test(`${name}: the example of each command is accepted`, async () => {
+    const { declareCommand } = await import(file)
+    const declared = new Command('assay').exitOverride().command(name)
+    declareCommand(declared)
+    const commands = declared.commands.length === 0 ? [declared] : declared.commands
+    for (const command of commands) {
+      const args = wordsOf(exampleOf(command)).slice(commands[0] === declared ? 2 : 3)
+      let isRun = false
+      command.action(() => {
+        isRun = true
+      })
+      await command.parseAsync(args, { from: 'user' })
+      assert.ok(isRun, `${name} ${command.name()}: ${args.join(' ')}`)
+    }
+  })
+}
+
+function exampleOf(command: Command): string {
+  let help = ''
+  command.configureOutput({
+    writeOut: (text) => {
+      help += text
+    },
+  })
+  command.outputHelp()
+  return /\nExample:\n {2}(assay .*)\n/.exec(help)?.[1] ?? assert.fail(`no example: ${help}`)
+}
+
+/** Splits a command line at spaces, except within single quotes. */
+function wordsOf(line: string): string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')
+}
