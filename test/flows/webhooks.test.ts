@@ -103,6 +103,8 @@ test('a signed event arrives within a second of its commit; commands show delive
   assert.deepEqual([limited.perSecond, limited.atOnce], [50, 2])
   const { endpoints } = await command('endpoints')
   assert.match(JSON.stringify(endpoints), /"perSecond":50/)
+  const unlimited = await command('limit', endpoint.id, '--per-second', 'off')
+  assert.equal(unlimited.perSecond, null)
 
   await command('disable', endpoint.id)
   const since = new Date().toISOString()

@@ -187,9 +187,9 @@ export function declareCommand(webhooks: Command): void {
   ).action(act(reencrypt))
 }
 
-/** Parses a number of deliveries a second; `off` removes the limit. */
-function parseRate(text: string): number | null {
-  return text === 'off' ? null : wholeNumber(1, 1_000)(text)
+/** Parses a number of deliveries a second. Commander cannot carry null, so `off` stays a word. */
+function parseRate(text: string): number | 'off' {
+  return text === 'off' ? text : wholeNumber(1, 1_000)(text)
 }
 
 interface ListFlags {
@@ -380,17 +380,22 @@ function rejected(endpointId: string, outcome: keyof typeof rejections) {
   return failure(`${endpointId}: ${rejections[outcome]}`, { report: { endpointId } })
 }
 
-function limit(id: string, { perSecond, atOnce }: DeliveryLimits): Promise<Outcome> {
+interface LimitFlags {
+  perSecond?: number | 'off'
+  atOnce?: number
+}
+
+function limit(id: string, { perSecond, atOnce }: LimitFlags): Promise<Outcome> {
   if (perSecond === undefined && atOnce === undefined)
     throw usageError('Add --per-second, --at-once or both.')
   const limits: DeliveryLimits = {
-    ...(perSecond !== undefined && { perSecond }),
+    ...(perSecond !== undefined && { perSecond: perSecond === 'off' ? null : perSecond }),
     ...(atOnce !== undefined && { atOnce }),
   }
   return withContext(async (context) => {
     if (!(await limitDeliveries(context, operatorOf(id), limits)))
       throw rejected(id, 'no such endpoint')
-    const rate = perSecond === null ? 'without a limit a second' : `at most ${perSecond} a second`
+    const rate = perSecond === 'off' ? 'without a limit a second' : `at most ${perSecond} a second`
     const parts = [
       ...(perSecond === undefined ? [] : [rate]),
       ...(atOnce === undefined ? [] : [`at most ${atOnce} at once`]),
