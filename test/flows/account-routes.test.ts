@@ -191,7 +191,7 @@ test('the ids of another account are answered like unknown ids and change nothin
         select n.*, (select count(*) from webhook_deliveries d where d.endpoint_id = n.id) as sent,
           (select count(*) from agent_decision_reports where user_id = n.user_id) as reports,
           (select count(*) from agent_unlock_reviews where user_id = n.user_id) as reviews
-        from webhook_endpoints n where n.user_id = ${victim.accountId}`),
+        from webhook_endpoints n where n.user_id = ${victim.accountId} order by n.id`),
     )
   const before = await stateOf()
   const cases = fc.record({

@@ -102,7 +102,7 @@ test('503: signing_not_configured until a key exists; then every request works w
   }
   const tried = await assay(['credentials', 'issue', '--from', '/dev/null'], env)
   assert.equal(tried.ended, 1)
-  assert.match(tried.err, /No signing key is active: `assay keys create`/)
+  assert.match(tried.err, /No signing key is active\. Run `assay keys create`/)
 
   first = await createKey()
   await activeIs(first)
@@ -124,7 +124,7 @@ test('a second key is published before it signs; an early rotation is rejected w
   assert.deepEqual([status, kidOf(body)], [200, second])
   const early = await assay(['keys', 'rotate'], env)
   assert.equal(early.ended, 1)
-  assert.match(early.out, /Too early.* before \d{4}-\d\d-\d\dT/)
+  assert.match(early.err, /Too early.* before \d{4}-\d\d-\d\dT/)
 })
 
 test('rotation: credentials of the first key still verify, with the note key_retired; the second key signs at once', async () => {
@@ -164,7 +164,7 @@ test('after two rotations and a restart a credential of the first key is valid, 
 test('a revoked key: verification and status show it at the next call, the list and the DID document soon after', async () => {
   const unconfirmed = await assay(['keys', 'revoke', first], env)
   assert.equal(unconfirmed.ended, 2)
-  assert.match(unconfirmed.out, /Nothing was done/)
+  assert.match(unconfirmed.err, /Nothing was changed/)
   assert.equal((await verify(other.base, ofFirst)).body.valid, true)
 
   await report(['keys', 'revoke', first, '--yes'], env)

@@ -162,7 +162,7 @@ test('a port in use gives one sentence with the setting, also for several proces
     assert.equal(ended, 1)
     assert.equal(
       err,
-      `assay: Port ${port} of 127.0.0.1 is in use. Stop what listens there, or set ${setting} to another port.\n`,
+      `assay: Port ${port} of 127.0.0.1 is in use. Stop the process that uses it, or set ${setting} to another port.\n`,
     )
   }
 })

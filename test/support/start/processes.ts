@@ -49,6 +49,9 @@ const common: Env = {
 
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
+/** The flags with which scripts/runtime/run.mjs runs every command. */
+const launchFlags = ['--disable-warning=ExperimentalWarning']
+
 const ownFile = join(import.meta.dirname, '../../../src/cli/assay.ts')
 
 /**
@@ -60,7 +63,7 @@ export function spawnAssay(
   env: Env,
   { file = ownFile, input = [] }: { file?: string | undefined; input?: Iterable<string> } = {},
 ): Child {
-  const child = spawn(process.execPath, [file, ...args], {
+  const child = spawn(process.execPath, [...launchFlags, file, ...args], {
     env: { ...common, ...env },
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
