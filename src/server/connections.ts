@@ -98,8 +98,8 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
 
   function clientOf({ socket, headers }: IncomingMessage): Client {
     const { peer, isTrustedProxy } = stateOf(socket)
-    if (!isTrustedProxy) return peer
     const forwardedFor = headers['x-forwarded-for']
+    if (!isTrustedProxy || forwardedFor === undefined) return peer
     const hops = Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor
     return clientFrom(socket, hops)
   }
