@@ -95,7 +95,6 @@ const open: Record<string, Question> = {
   getReleaseManifest: { path: '/.well-known/service-score-core-release-manifest.json' },
   getEngineProvenance: { path: '/.well-known/service-score-core-provenance.json' },
   getDidDocument: { path: '/.well-known/did.json' },
-  getDocumentationPage: { path: '/docs/scoring' },
   getErrorDescription: { path: '/docs/errors/rate_limited' },
   getSkillStandardContext: { path: '/standard/v1/context.jsonld' },
   listSkills: { path: '/standard/v1/skills' },
@@ -236,20 +235,6 @@ const drives: Drive[] = [
     question: { path: `/docs/errors/${name}` },
     error: 'not_found',
   })),
-
-  ...(['operate', 'Scoring'] as const).map((page) => ({
-    operation: 'getDocumentationPage',
-    status: 404,
-    sent: `the page ${page}`,
-    question: { path: `/docs/${page}` },
-    error: 'not_found',
-  })),
-  {
-    operation: 'getDocumentationPage',
-    status: 200,
-    sent: 'the changelog',
-    question: { path: '/docs/changelog' },
-  },
 
   ...['typescript.jsonld', 'hss:typescript', 'hss%3Atypescript'].map((id) => ({
     operation: 'getSkill',

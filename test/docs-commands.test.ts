@@ -40,9 +40,11 @@ function fencesOf(page: string): Fence[] {
 /** Has a database of its own; test/flows/issue-scores.test.ts runs its commands. */
 const otherTest = 'issue-scores.md'
 
-/** Returns the pages in the order of their first link in docs/README.md. */
+/** Returns the pages in the order of the lists of docs/README.md, which is the navigation. */
 function pagesInOrder(): string[] {
-  const links = readFileSync('docs/README.md', 'utf8').matchAll(/\]\(([a-z0-9-]+\.md)\)/g)
+  const links = readFileSync('docs/README.md', 'utf8').matchAll(
+    /^(?:\d+\.|-) \[[^\]]*\]\(([a-z0-9-]+\.md)\)/gm,
+  )
   const pages = new Set([...links].map(([, page = '']) => page))
   pages.delete(otherTest)
   return [...pages]

@@ -56,6 +56,7 @@ const allowed: Record<string, readonly string[]> = {
     'agent-decisions',
     'candidates',
     'sandbox',
+    'discovery',
   ],
   config: ['platform', 'credits', 'x402', 'webhooks'],
   database: ['platform', 'audit', 'config'],

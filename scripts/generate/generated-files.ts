@@ -9,6 +9,7 @@ import type { SettingTable } from '../../src/config/setting.ts'
 import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { dumpSchema } from '../../src/database/schema-dump.ts'
+import { renderedFileOf } from '../../src/discovery/docs-page.ts'
 import { openApiDocument } from '../../src/discovery/openapi.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { openDb } from '../../src/platform/db/db.ts'
@@ -18,6 +19,7 @@ import { interfaceVersion } from '../../src/platform/http/identifiers.ts'
 import { bundleName, coreBundle } from '../../src/scores/bundle.ts'
 import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contract.ts'
 import { eventTypeNames } from '../../src/webhooks/events/event-types.ts'
+import { docsSources, renderedPage } from './docs-pages.ts'
 
 export interface GeneratedFile {
   /** Relative to the root of the project. */
@@ -43,6 +45,11 @@ export const generatedFiles: readonly GeneratedFile[] = [
     },
     text: engineText,
   },
+  // Last: some of the pages are generated themselves.
+  ...docsSources(join(import.meta.dirname, '../..')).map((source) => ({
+    path: renderedFileOf(source),
+    text: async (root: string) => `${JSON.stringify(await renderedPage(root, source), null, 2)}\n`,
+  })),
 ]
 
 /** A change of the core becomes a new file beside the engines that issued scores before. */

@@ -10,12 +10,14 @@ import { creditsHandlers } from '../credits/handlers.ts'
 import type { StandardFacts } from '../discovery/engine.ts'
 import type { EngineFacts } from '../discovery/engine-facts.ts'
 import { discoveryHandlers } from '../discovery/handlers.ts'
+import { openApiDocument } from '../discovery/openapi.ts'
 import type { ReleaseFacts } from '../discovery/release-manifest.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
 import { operationsOf } from '../platform/http/contract.ts'
 import type { Handlers } from '../platform/http/endpoint.ts'
+import type { ErrorName } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { sandboxHandlers } from '../sandbox/handlers.ts'
 import type { Sandbox } from '../sandbox/open.ts'
@@ -47,6 +49,8 @@ export interface HandlerParts {
   signing: Signing
   /** Returns the state of the scoring engine now. */
   engineFacts: () => EngineFacts
+  /** Returns the page about an error, for browsers. */
+  errorPage: (error: ErrorName) => string
 }
 
 export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> {
@@ -113,8 +117,16 @@ export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> 
       standard: standardFacts(vocabulary, publicUrl),
       signing: signing.facts,
       signer: signing.envelopeSigner,
+      errorPage: parts.errorPage,
     }),
   }
+}
+
+/** Returns the contract of this deployment as an OpenAPI document. */
+export function openApiOf(config: Config) {
+  const { publicUrl } = config
+  const operations = operationsOf(contract, config)
+  return openApiDocument(operations, { publicUrl, webhooks: webhookDeclarations })
 }
 
 /** Returns the SHA-256 of every engine of this release. */

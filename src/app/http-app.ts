@@ -1,4 +1,5 @@
 /** Composes the HTTP application. Opens no connection and no port. */
+import { join } from 'node:path'
 import { skillNames } from '../candidates/skill-names.ts'
 import { type Endpoint, endpointsOf, type RefusalPage } from '../platform/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
@@ -11,21 +12,27 @@ import {
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { assetEndpoints } from '../web/assets.ts'
 import { dashboardPages } from '../web/dashboard/pages.ts'
+import type { OpenApi } from '../web/docs/api.ts'
+import { renderErrorPage } from '../web/docs/errors.ts'
+import { type DocsLibrary, readDocsLibrary } from '../web/docs/library.ts'
+import { docsEndpoints } from '../web/docs/pages.ts'
 import { startRefusalPage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import type { X402 } from '../x402/settlement/open.ts'
 import { type Admission, type OpenedAdmission, openAdmission } from './admission.ts'
 import { contract } from './contract.ts'
-import { type HandlerParts, serviceHandlers } from './handlers.ts'
+import { type HandlerParts, openApiOf, serviceHandlers } from './handlers.ts'
 import { servingPaymentJobs } from './payments.ts'
 import { readOrCreatePeppers } from './peppers.ts'
 import { type EngineWatch, type OpenedEngine, watchEngine } from './scoring-engine.ts'
 import { openSigning } from './signing.ts'
 
+const root = join(import.meta.dirname, '../..')
+
 export interface ServiceParts
   extends Omit<
     HandlerParts,
-    'vocabulary' | 'sandbox' | 'registryCache' | 'signing' | 'engineFacts'
+    'vocabulary' | 'sandbox' | 'registryCache' | 'signing' | 'engineFacts' | 'errorPage'
   > {
   engine: OpenedEngine
   /** Absent: x402 payments are not accepted. */
@@ -55,6 +62,7 @@ export function createService(parts: ServiceParts): Service {
   const watch = watchEngine(engine, db, log)
   const vocabulary = loadReleasedVocabulary()
   const sandbox = openSandbox({ publicUrl, names: skillNames(vocabulary.records), clock })
+  const docs = { publicUrl, library: readDocsLibrary(root) }
   const handlers = serviceHandlers({
     ...parts,
     vocabulary,
@@ -62,6 +70,7 @@ export function createService(parts: ServiceParts): Service {
     registryCache,
     signing,
     engineFacts: watch.facts,
+    errorPage: (error) => renderErrorPage(docs, error),
   })
   const { admissionJobs, ...admitted } = openAdmission({
     config,
@@ -77,7 +86,7 @@ export function createService(parts: ServiceParts): Service {
   }
   return {
     endpoints: endpointsOf(contract, handlers, config),
-    pages: servicePages(parts, sandbox),
+    pages: servicePages(parts, sandbox, docs.library),
     notFoundPage: startRefusalPage(new URL(publicUrl).host),
     registryCache,
     ...admitted,
@@ -86,12 +95,24 @@ export function createService(parts: ServiceParts): Service {
   }
 }
 
-function servicePages({ config, db, clock, secrets }: ServiceParts, sandbox: Sandbox): Endpoint[] {
+function servicePages(
+  { config, db, clock, secrets }: ServiceParts,
+  sandbox: Sandbox,
+  library: DocsLibrary,
+): Endpoint[] {
   const { publicUrl, sessions, mail, signUp, webhookEndpointsMax, webhooks } = config
   const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }
   const context = { db, clock, publicUrl }
   return [
     ...assetEndpoints(),
+    ...docsEndpoints({
+      publicUrl,
+      library,
+      // The generator writes what the pages read.
+      openApi: () => openApiOf(config) as unknown as OpenApi,
+      clock,
+      securityContact: config.securityContact,
+    }),
     ...dashboardPages({
       ...context,
       sessionRules: sessions,

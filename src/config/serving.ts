@@ -1,5 +1,6 @@
 /** Settings of serving: addresses, processes and connection limits. */
 import {
+  contactUrl,
   host,
   integer,
   list,
@@ -74,6 +75,12 @@ export const servingSettings = {
     effect: 'Multiplies the deadlines of the machine and its database; raise it if they are slow.',
     parse: integer(1, 100),
   }),
+  SECURITY_CONTACT: setting({
+    default: '',
+    unit: 'URL, https: or mailto:',
+    effect: 'Named in /.well-known/security.txt; without it there is no such file.',
+    parse: contactUrl,
+  }),
   DRAIN_DELAY_SECONDS: setting({
     default: '5',
     unit: 'seconds',
@@ -94,6 +101,8 @@ export interface ServingConfig {
   connectionsMax: number
   connectionsPerAddressMax: number
   timeoutMultiplier: number
+  /** URL, or null if there is no `security.txt`. */
+  securityContact: string | null
   drainDelaySeconds: number
 }
 
@@ -122,6 +131,7 @@ export function readServing(reading: Reading): ServingConfig {
     connectionsMax: readOr('CONNECTIONS_MAX'),
     connectionsPerAddressMax: readOr('CONNECTIONS_PER_ADDRESS_MAX'),
     timeoutMultiplier: readOr('TIMEOUT_MULTIPLIER'),
+    securityContact: read('SECURITY_CONTACT') ?? null,
     drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
   }
 }

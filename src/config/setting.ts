@@ -117,6 +117,12 @@ export function httpUrl(text: string): string {
   return text.replace(/\/$/, '')
 }
 
+/** A URL for people to write to: `https:` or `mailto:`. */
+export function contactUrl(text: string): string {
+  if (!/^(https:\/\/|mailto:)[!-~]+$/.test(text)) throw new Error('an https: or mailto: URL')
+  return text
+}
+
 export function host(text: string): string {
   if (isIP(text) === 0 && !/^(?!-)[\w-]{1,63}(\.[\w-]{1,63})*$/.test(text))
     throw new Error('an IP address or a host name')

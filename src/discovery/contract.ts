@@ -4,19 +4,15 @@
 import { type Contract, commonResponses } from '../platform/http/contract.ts'
 import { errorTable } from '../platform/http/errors.ts'
 import { wellKnownPath } from '../platform/http/identifiers.ts'
-import { exampleDiscovery, exampleEnvelope, exampleManifest, exampleRelease } from './examples.ts'
+import { exampleDiscovery, exampleEnvelope, exampleManifest } from './examples.ts'
 import {
-  documentationPage,
   engineDiscovery,
   enginePath,
   errorDescription,
   errorNamePath,
   manifestPath,
-  markdownType,
   openApi,
   openApiPath,
-  pagePath,
-  pagesPath,
   provenanceEnvelope,
   provenancePath,
   releaseManifest,
@@ -90,23 +86,6 @@ export const discoveryContract = {
         description: 'The service has no signing key, or the engine was refused at start.',
         errors: ['signing_not_configured', 'unavailable', 'overloaded'],
       },
-    },
-  },
-  getDocumentationPage: {
-    ...shared,
-    path: `${pagesPath}{page}`,
-    summary: 'The rules of scoring, or the changelog',
-    extension: true,
-    pathParameters: pagePath,
-    responses: {
-      200: {
-        description: 'The page, in Markdown.',
-        schema: documentationPage,
-        contentType: markdownType,
-        example: exampleRelease.pages.scoring,
-      },
-      ...commonResponses,
-      404: { description: 'There is no such page.', errors: ['not_found'] },
     },
   },
   getErrorDescription: {

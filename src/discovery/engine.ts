@@ -11,8 +11,9 @@ import {
   verifyPath,
 } from '../score-credentials/schema.ts'
 import { standardUrls } from '../skill-standard/context.ts'
+import { pagePathOf } from './docs-page.ts'
 import type { EngineFacts, LoadedEngine } from './engine-facts.ts'
-import { manifestPath, openApiPath, pagesPath, provenancePath } from './schema.ts'
+import { manifestPath, openApiPath, provenancePath } from './schema.ts'
 
 /** Published facts about the vocabulary. */
 export interface StandardFacts {
@@ -64,7 +65,7 @@ export function engineDiscoveryOf({
       ...(loaded === null ? refusedEngine(engine) : loadedEngine(loaded, engine.state)),
       score_scale: { min: 0, max: 1_000 },
       credential_fields: ['engineId', 'engineVersion', 'engineBinarySha256'],
-      algorithm_url: `${publicUrl}${pagesPath}scoring`,
+      algorithm_url: `${publicUrl}${pagePathOf('docs/scoring.md')}`,
       manifest_url: `${publicUrl}${manifestPath}`,
       provenance_url: `${publicUrl}${provenancePath}`,
     },

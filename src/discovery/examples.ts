@@ -40,7 +40,6 @@ export const exampleRelease: ReleaseFacts = {
       size: 865,
     },
   ],
-  pages: { scoring: '# How scores are computed\n', changelog: '# Changelog\n' },
 }
 
 const issuer = 'did:web:scores.example.org'

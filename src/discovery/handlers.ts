@@ -2,7 +2,7 @@
 import type { Operation } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import type { Answer, Handlers } from '../platform/http/endpoint.ts'
-import { errorTable, refuse } from '../platform/http/errors.ts'
+import { type ErrorName, errorTable, refuse } from '../platform/http/errors.ts'
 import type { discoveryContract } from './contract.ts'
 import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engine.ts'
 import type { EngineFacts } from './engine-facts.ts'
@@ -10,7 +10,6 @@ import { openApiDocument } from './openapi.ts'
 import type { WebhookDeclaration } from './openapi-webhooks.ts'
 import { type EnvelopeSigner, provenanceStatement, signedEnvelope } from './provenance.ts'
 import { type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
-import { markdownType } from './schema.ts'
 
 export interface DiscoveryOptions {
   /** Base address without a trailing slash, e.g. `https://scores.example.org` (decision D3). */
@@ -29,6 +28,8 @@ export interface DiscoveryOptions {
    * machine.
    */
   signer: () => Promise<EnvelopeSigner | undefined>
+  /** Returns the page about an error, for browsers. */
+  errorPage: (error: ErrorName) => string
 }
 
 const maxAgeSeconds = 300
@@ -39,8 +40,7 @@ export function discoveryHandlers(options: DiscoveryOptions): Handlers<typeof di
   const description = lastDocument()
   const manifest = lastDocument()
   const provenance = lastDocument()
-  const pages = pageDocuments(release)
-  const errors = errorDocuments()
+  const errors = errorDocuments(options.errorPage)
 
   const getOpenApi = () => ({
     document: contract('', () => openApiDocument(operations, { publicUrl, webhooks })),
@@ -67,7 +67,6 @@ export function discoveryHandlers(options: DiscoveryOptions): Handlers<typeof di
       const make = () => signedEnvelope(provenanceStatement(facts), by)
       return { document: provenance(by.keyid, make) }
     },
-    getDocumentationPage: ({ path }) => documentAnswer(pages.get(path.page)),
     getErrorDescription: ({ path }) => documentAnswer(errors.get(path.name)),
   }
 }
@@ -87,19 +86,27 @@ function lastDocument(): (key: string, make: () => object) => PublicDocument {
   }
 }
 
-function pageDocuments({ pages }: ReleaseFacts): Map<string, PublicDocument> {
-  return new Map(
-    Object.entries(pages).map(([name, body]) => [
-      name,
-      publicDocument({ body, contentType: markdownType, maxAgeSeconds }),
-    ]),
-  )
+/** Each is made at its first request. */
+function errorDocuments(page: (error: ErrorName) => string) {
+  const made = new Map<string, PublicDocument>()
+  return {
+    get(name: string): PublicDocument | undefined {
+      if (!Object.hasOwn(errorTable, name)) return undefined
+      const error = name as ErrorName
+      const document = made.get(error) ?? errorDocument(error, page(error))
+      made.set(error, document)
+      return document
+    },
+  }
 }
 
-function errorDocuments(): Map<string, PublicDocument> {
-  return new Map(
-    Object.entries(errorTable).map(([error, row]) => [error, jsonDocument({ error, ...row })]),
-  )
+function errorDocument(error: ErrorName, page: string): PublicDocument {
+  return publicDocument({
+    body: JSON.stringify({ error, ...errorTable[error] }),
+    contentType: 'application/json',
+    maxAgeSeconds,
+    page: publicDocument({ body: page, contentType: 'text/html; charset=utf-8', maxAgeSeconds }),
+  })
 }
 
 function jsonDocument(body: object): PublicDocument {

@@ -95,7 +95,6 @@ test('contract: the operations of the specification and the extensions', () => {
       'DELETE /api/v1/webhooks/endpoints/{endpointId}',
       'GET /api/v1/webhooks/events',
       'GET /docs/errors/{name}',
-      'GET /docs/{page}',
       'GET /sandbox/standard/v1/score-vc-status/{statusToken}',
       'GET /sandbox/standard/v1/status-lists/score-vc-revocation/{listId}',
       'GET /standard/v1/context.jsonld',
@@ -243,7 +242,6 @@ const extensions = new Set([
   'GET /api/v1/webhooks/events',
   'GET /docs/errors/{name}',
   'GET /.well-known/service-score-core-provenance.json',
-  'GET /docs/{page}',
   'GET /sandbox/standard/v1/score-vc-status/{statusToken}',
   'GET /sandbox/standard/v1/status-lists/score-vc-revocation/{listId}',
 ])

@@ -3,9 +3,9 @@
  * DSSE envelope (in-toto Statement v1, slsa.dev/provenance/v1, DSSE v1.0).
  */
 import { canonicalJson } from '../platform/json/canonical-json.ts'
+import { pagePathOf } from './docs-page.ts'
 import type { LoadedEngine } from './engine-facts.ts'
 import { build, type HashedFile, type ReleaseFacts } from './release-manifest.ts'
-import { pagesPath } from './schema.ts'
 
 export interface ProvenanceFacts {
   engine: LoadedEngine
@@ -25,7 +25,7 @@ export function provenanceStatement(facts: ProvenanceFacts): Record<string, unkn
     predicateType: 'https://slsa.dev/provenance/v1',
     predicate: {
       buildDefinition: {
-        buildType: `${publicUrl}${pagesPath}scoring#how-the-engine-is-built`,
+        buildType: `${publicUrl}${pagePathOf('docs/scoring.md')}#how-the-engine-is-built`,
         externalParameters: build.options,
         internalParameters: { tool: build.tool, version: release.version },
         resolvedDependencies: [

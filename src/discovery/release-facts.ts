@@ -6,7 +6,6 @@ import { promisify } from 'node:util'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { deadlineMs } from '../platform/deadlines.ts'
 import type { FileRole, HashedFile, ReleaseFacts } from './release-manifest.ts'
-import { type PageName, pageNames } from './schema.ts'
 
 /** If several patterns fit a file, the first one decides its role. */
 const hashed: readonly [pattern: string, role: FileRole][] = [
@@ -22,11 +21,6 @@ const hashed: readonly [pattern: string, role: FileRole][] = [
   ['package.json', 'source'],
   ['package-lock.json', 'lockfile'],
 ]
-
-const pageFiles: Readonly<Record<PageName, string>> = {
-  scoring: 'docs/scoring.md',
-  changelog: 'CHANGELOG.md',
-}
 
 /**
  * Reads the facts. `root` is the folder of package.json. Throws if that file is missing or
@@ -45,12 +39,6 @@ export async function readReleaseFacts(root: string): Promise<ReleaseFacts> {
     generatedAt: commit?.at ?? statSync(path).mtime,
     node: { required: String(Object(engines).node), running: process.versions.node },
     files: hashedFiles(root),
-    pages: Object.fromEntries(
-      pageNames
-        .map((name) => [name, join(root, pageFiles[name])] as const)
-        .filter(([, file]) => existsSync(file))
-        .map(([name, file]) => [name, readFileSync(file, 'utf8')]),
-    ),
   }
 }
 

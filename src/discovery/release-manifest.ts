@@ -6,8 +6,9 @@
 import { wireTime } from '../platform/clock.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
+import { pagePathOf } from './docs-page.ts'
 import type { EngineFacts } from './engine-facts.ts'
-import { enginePath, type PageName, pagesPath, provenancePath } from './schema.ts'
+import { enginePath, provenancePath } from './schema.ts'
 
 export type FileRole =
   | 'source'
@@ -43,8 +44,6 @@ export interface ReleaseFacts {
   node: { required: string; running: string }
   /** Sorted by path. */
   files: readonly HashedFile[]
-  /** The published pages in Markdown. A missing page is not served. */
-  pages: Readonly<Partial<Record<PageName, string>>>
 }
 
 /** The tool, a file of the release, that makes a bundle from its sources. */
@@ -84,7 +83,7 @@ export function releaseManifestOf({
       commit,
       modified,
       source_date_epoch: Math.floor(generatedAt.getTime() / 1_000),
-      changelog_url: `${publicUrl}${pagesPath}changelog`,
+      changelog_url: `${publicUrl}${pagePathOf('CHANGELOG.md')}`,
       provenance_url: `${publicUrl}${provenancePath}`,
       // Hash of the lines that `sha256sum` prints for the files of content_hashes, in their order.
       files_sha256: sha256Hex(sha256sumLines(files)),

@@ -9,8 +9,6 @@ export const openApiPath = '/api/v1/openapi.json'
 export const enginePath = wellKnownPath('engine')
 export const manifestPath = wellKnownPath('score-core-release-manifest')
 export const provenancePath = wellKnownPath('score-core-provenance')
-/** The name of the page follows. */
-export const pagesPath = '/docs/'
 
 const open = { additionalProperties: true }
 
@@ -73,16 +71,3 @@ export const provenanceEnvelope = Type.Object(
   },
   { title: 'ProvenanceEnvelope', additionalProperties: false },
 )
-
-/** The published pages, so that the rules of scoring can be read beside the scores. */
-export const pageNames = ['scoring', 'changelog'] as const
-export type PageName = (typeof pageNames)[number]
-
-/** Any other name is a page that does not exist, and no invalid parameter. */
-export const pagePath = Type.Object({
-  page: Type.String({ description: `One of ${pageNames.join(', ')}.` }),
-})
-
-export const markdownType = 'text/markdown; charset=utf-8'
-
-export const documentationPage = Type.String({ description: 'Markdown (CommonMark).' })

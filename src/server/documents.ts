@@ -5,7 +5,7 @@
 import type { PublicDocument, Representation } from '../platform/http/document.ts'
 import { versionHeader } from '../platform/http/identifiers.ts'
 import type { HeaderSets } from './headers.ts'
-import { chooseEncoding, prefersPlainJson } from './negotiate.ts'
+import { chooseEncoding, prefersHtml, prefersPlainJson } from './negotiate.ts'
 
 export interface PreparedRepresentation {
   etag: string
@@ -41,21 +41,31 @@ export function documentPreparer(sets: HeaderSets): (document: PublicDocument) =
 }
 
 function prepare(sets: HeaderSets, document: PublicDocument): PreparedDocument {
+  const { page } = document
   const available = document.representations.map(({ encoding }) => encoding)
-  const asDeclared = representations(sets, document, false)
-  const asJson = document.contextUrl === undefined ? null : representations(sets, document, true)
+  const isNegotiated = document.contextUrl !== undefined || page !== undefined
+  const asDeclared = representations(sets, document, { isNegotiated })
+  const asJson =
+    document.contextUrl === undefined
+      ? null
+      : representations(sets, document, { isNegotiated, isPlainJson: true })
+  const asPage = page === undefined ? null : representations(sets, page, { isNegotiated })
   const [identity] = asDeclared
   if (identity === undefined) throw new Error('a public document has no representation')
   const choose: PreparedDocument = (acceptEncoding, accept) => {
+    if (page !== undefined && asPage !== null && prefersHtml(accept)) {
+      const encodings = page.representations.map(({ encoding }) => encoding)
+      const encoding = chooseEncoding(acceptEncoding, encodings)
+      return asPage[encodings.indexOf(encoding)] ?? identity
+    }
     const list = asJson !== null && prefersPlainJson(accept) ? asJson : asDeclared
     const encoding = chooseEncoding(acceptEncoding, available)
     return list[available.indexOf(encoding)] ?? identity
   }
   const remembered = new Map<string, PreparedRepresentation>()
   return (acceptEncoding, accept) => {
-    if (acceptEncoding === undefined && (asJson === null || accept === undefined)) return identity
-    const key =
-      asJson === null ? (acceptEncoding ?? '') : `${acceptEncoding ?? ''}\n${accept ?? ''}`
+    if (acceptEncoding === undefined && (!isNegotiated || accept === undefined)) return identity
+    const key = isNegotiated ? `${acceptEncoding ?? ''}\n${accept ?? ''}` : (acceptEncoding ?? '')
     let found = remembered.get(key)
     if (found === undefined) {
       found = choose(acceptEncoding, accept)
@@ -65,9 +75,12 @@ function prepare(sets: HeaderSets, document: PublicDocument): PreparedDocument {
   }
 }
 
-function representations(sets: HeaderSets, document: PublicDocument, plainJson: boolean) {
-  const negotiated = document.contextUrl !== undefined
-  const vary = `Accept-Encoding, ${versionHeader}${negotiated ? ', Accept' : ''}`
+function representations(
+  sets: HeaderSets,
+  document: PublicDocument,
+  { isNegotiated, isPlainJson = false }: { isNegotiated: boolean; isPlainJson?: boolean },
+) {
+  const vary = `Accept-Encoding, ${versionHeader}${isNegotiated ? ', Accept' : ''}`
   const isPage = document.contentType.startsWith('text/html')
   const shared = [
     ...(isPage ? sets.publicPage : sets.common),
@@ -77,17 +90,17 @@ function representations(sets: HeaderSets, document: PublicDocument, plainJson: 
     vary,
     ...Object.entries(document.headers).flat(),
   ]
-  if (plainJson) {
+  if (isPlainJson) {
     const relation = 'http://www.w3.org/ns/json-ld#context'
     const link = `<${document.contextUrl}>; rel="${relation}"; type="application/ld+json"`
     shared.push('Link', link)
   }
-  const contentType = plainJson ? 'application/json' : document.contentType
+  const contentType = isPlainJson ? 'application/json' : document.contentType
   return document.representations.map((representation) =>
     prepareRepresentation(
       shared,
       contentType,
-      plainJson ? forJson(representation) : representation,
+      isPlainJson ? forJson(representation) : representation,
     ),
   )
 }

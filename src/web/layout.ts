@@ -158,8 +158,8 @@ export function redirect(path: string, headers: Record<string, string> = {}): An
   }
 }
 
-const mark = new Html(
+export const mark = new Html(
   '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7.500 1.500h9l6 6v9l-6 6h-9l-6-6v-9z" class="mark-ground"/><path class="mark-letter" d="M8 16.500 12 6.500l4 10M9.500 13.200h5" fill="none" stroke-width="2.100" stroke-linecap="round" stroke-linejoin="round"/></svg>',
 )
 
-const themeButton = html`<button class="button quiet" type="button" data-theme-toggle hidden>${icon('theme')}<span class="hidden-visually">Switch between light and dark</span></button>`
+export const themeButton = html`<button class="button quiet" type="button" data-theme-toggle hidden>${icon('theme')}<span class="hidden-visually">Switch between light and dark</span></button>`

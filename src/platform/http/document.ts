@@ -19,6 +19,8 @@ export interface PublicDocument {
   cacheControl: string
   /** Sent in a Link header if `Accept` prefers plain JSON (JSON-LD 1.1, section 6.1). */
   contextUrl?: string
+  /** Sent instead if `Accept` ranks HTML above JSON, as browsers do (decision D52). */
+  page?: PublicDocument
   headers: Record<string, string>
   /** Identity first, then the compressed forms. */
   representations: Representation[]
@@ -29,7 +31,9 @@ export interface PublicDocumentOptions {
   contentType:
     | 'application/json'
     | 'application/ld+json'
+    | 'application/xml; charset=utf-8'
     | 'text/markdown; charset=utf-8'
+    | 'text/plain; charset=utf-8'
     | 'text/html; charset=utf-8'
     | 'text/css; charset=utf-8'
     | 'text/javascript; charset=utf-8'
@@ -38,6 +42,7 @@ export interface PublicDocumentOptions {
   /** Further Cache-Control directives, e.g. `stale-if-error=3600`. */
   cacheDirectives?: string
   contextUrl?: string
+  page?: PublicDocument
   headers?: Record<string, string>
 }
 
@@ -62,5 +67,6 @@ export function publicDocument(options: PublicDocumentOptions): PublicDocument {
     headers: options.headers ?? {},
     representations,
     ...(options.contextUrl === undefined ? {} : { contextUrl: options.contextUrl }),
+    ...(options.page === undefined ? {} : { page: options.page }),
   }
 }

@@ -1,0 +1,26 @@
+/** Pure: the page of one error. */
+import { errorTable } from '../../platform/http/errors.ts'
+import { html } from '../html.ts'
+import { codeBlock } from './code.ts'
+import { type DocsFrame, renderDocsPage } from './frame.ts'
+
+/** Renders the page of an error. */
+export function renderErrorPage(frame: DocsFrame, error: keyof typeof errorTable): string {
+  const { status, message, advice } = errorTable[error]
+  return renderDocsPage(frame, {
+    path: `/docs/errors/${error}`,
+    title: error,
+    description: `${message} ${advice}`,
+    trail: [
+      { path: '/docs', title: 'Docs' },
+      { path: '/docs/errors', title: 'Errors' },
+    ],
+    lead: html`<p>${message}</p>`,
+    main: html`<h2 id="next-step">Next step</h2>
+<p>${advice}</p>
+<h2 id="response">Response</h2>
+<p>The server answers with status <code>${status}</code> and this body. The message can say more than it does here.</p>
+${codeBlock({ id: 'c1', name: `${status}`, label: 'Response', code: JSON.stringify({ error, message }, null, 2), language: 'json' })}
+<p>If you ask the operator about a response, quote its header <code>X-Request-Id</code>. See <a href="/docs/errors">all errors</a>.</p>`,
+  })
+}

@@ -1,0 +1,163 @@
+/** The documentation as pages: their addresses, their forms, and their look in Chromium. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { pagePathOf } from '../../src/discovery/docs-page.ts'
+import { errorTable } from '../../src/platform/http/errors.ts'
+import { inspectUrl, noBrowser, openBrowser } from '../support/start/browser.ts'
+import { startService } from '../support/start/service.ts'
+
+const publicUrl = 'https://scores.example.org'
+const contact = 'mailto:security@example.org'
+const service = await startService(publicUrl, undefined, { env: { SECURITY_CONTACT: contact } })
+after(service.stop)
+
+const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+
+async function get(path: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`${service.base}${path}`, { headers })
+  const type = response.headers.get('content-type') ?? ''
+  return { status: response.status, type, headers: response.headers, text: await response.text() }
+}
+
+const sources = ['CHANGELOG.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md')]
+
+test('docs: every page answers as HTML, and with .md behind its path with the bytes of its file', async () => {
+  assert.ok(sources.length > 100)
+  for (const source of sources) {
+    const path = pagePathOf(source)
+    const page = await get(path)
+    assert.deepEqual([page.status, page.type], [200, 'text/html; charset=utf-8'], path)
+    assert.equal(
+      page.headers.get('link'),
+      `<${publicUrl}${path}.md>; rel="alternate"; type="text/markdown"`,
+    )
+    const twin = await get(`${path}.md`)
+    assert.deepEqual([twin.status, twin.type], [200, 'text/markdown; charset=utf-8'], path)
+    assert.equal(twin.text, readFileSync(source, 'utf8'))
+  }
+})
+
+test('docs: every page of docs/ is in the navigation or is a decision', async () => {
+  const { text } = await get('/docs')
+  for (const source of globSync('docs/*.md')) {
+    const path = pagePathOf(source)
+    assert.ok(text.includes(`href="${path}"`), path)
+  }
+})
+
+test('docs: a page is revalidated by its ETag, and an unknown page is 404', async () => {
+  const { headers } = await get('/docs/start')
+  const again = await get('/docs/start', { 'If-None-Match': headers.get('etag') ?? '' })
+  assert.equal(again.status, 304)
+  for (const path of ['/docs/no-such-page', '/docs/no-such-page.md', '/docs/api/noSuchOperation'])
+    assert.equal((await get(path)).status, 404, path)
+})
+
+test('docs: the page, the style sheet and the scripts weigh at most 60 KB in gzip', async () => {
+  const { text } = await get('/docs')
+  const assets = [...text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(
+    ([, path = '']) => path,
+  )
+  let shared = 0
+  for (const path of new Set(assets)) shared += gzipSync((await get(path)).text).length
+  for (const source of sources) {
+    const page = await get(pagePathOf(source))
+    const bytes = shared + gzipSync(page.text).length
+    assert.ok(bytes <= 60_000, `${source} weighs ${bytes} bytes`)
+  }
+})
+
+test('errors: a browser gets a page, and every other caller gets JSON', async () => {
+  for (const [name, { status, message, advice }] of Object.entries(errorTable)) {
+    const path = `/docs/errors/${name}`
+    for (const accept of ['application/json', '*/*', undefined]) {
+      const answer = await get(path, accept === undefined ? {} : { Accept: accept })
+      assert.deepEqual(JSON.parse(answer.text), { error: name, status, message, advice })
+      assert.match(answer.headers.get('vary') ?? '', /\bAccept\b/)
+    }
+    const page = await get(path, { Accept: browserAccept })
+    assert.deepEqual([page.status, page.type], [200, 'text/html; charset=utf-8'])
+    assert.ok(page.text.includes(`<h1>${name}</h1>`), name)
+  }
+  assert.equal((await get('/docs/errors/no_such_error', { Accept: browserAccept })).status, 404)
+})
+
+test('api: every operation of the contract has a page with a request and a response', async () => {
+  const contract = JSON.parse((await get('/api/v1/openapi.json')).text)
+  const index = await get('/docs/api')
+  for (const [path, methods] of Object.entries<Record<string, { operationId: string }>>(
+    contract.paths,
+  ))
+    for (const [method, { operationId }] of Object.entries(methods)) {
+      assert.ok(index.text.includes(`href="/docs/api/${operationId}"`), operationId)
+      const page = await get(`/docs/api/${operationId}`)
+      assert.equal(page.status, 200, operationId)
+      assert.ok(page.text.includes(`<code>${method.toUpperCase()} ${path}</code>`), operationId)
+      assert.match(page.text, /<code>curl -sS/, operationId)
+      assert.match(page.text, /id="response-20\d"/, operationId)
+    }
+})
+
+test('search: a page is found by its words, and naughty queries change no markup', async () => {
+  const found = await get('/docs/find?q=revoke+credential')
+  assert.match(found.text, /href="\/docs\/issue-credentials/)
+  const naughty = '"><script>alert(1)</script>'
+  const { status, text } = await get(`/docs/find?q=${encodeURIComponent(naughty)}`)
+  assert.equal(status, 200)
+  assert.ok(!text.includes('<script>alert'))
+  assert.ok(text.includes('&lt;script&gt;alert(1)&lt;/script&gt;'))
+})
+
+test('site: llms.txt leads to Markdown pages that answer, and llms-full.txt holds their text', async () => {
+  const { text, type } = await get('/llms.txt')
+  assert.equal(type, 'text/plain; charset=utf-8')
+  assert.match(text, /^# assay\n\n> /)
+  const links = [...text.matchAll(/\]\((https:[^)]+\.md)\)/g)].map(([, url = '']) => url)
+  assert.ok(links.length > 40)
+  const full = (await get('/llms-full.txt')).text
+  for (const url of links) {
+    const page = await get(url.slice(publicUrl.length))
+    assert.equal(page.status, 200, url)
+    assert.ok(full.includes(page.text.trim()), url)
+  }
+})
+
+test('site: robots.txt, sitemap.xml and security.txt are complete', async () => {
+  const robots = await get('/robots.txt')
+  assert.match(robots.text, /^Sitemap: https:\/\/scores\.example\.org\/sitemap\.xml$/m)
+  const sitemap = await get('/sitemap.xml')
+  assert.equal(sitemap.type, 'application/xml; charset=utf-8')
+  for (const [, url = ''] of sitemap.text.matchAll(/<loc>([^<]+)<\/loc>/g))
+    assert.equal((await get(url.slice(publicUrl.length))).status, 200, url)
+  const security = (await get('/.well-known/security.txt')).text
+  assert.match(security, /^Contact: mailto:security@example\.org$/m)
+  const expires = Date.parse(/^Expires: (.*)$/m.exec(security)?.[1] ?? '')
+  const days = (expires - Date.now()) / 86_400_000
+  assert.ok(days > 270 && days < 366, `it ends in ${days} days`)
+})
+
+test('docs: pages are accessible and within the policy, light and dark, wide and narrow', {
+  skip: noBrowser,
+}, async () => {
+  const browser = await openBrowser()
+  const context = await browser.newContext()
+  for (const path of [
+    '/docs',
+    '/docs/start',
+    '/docs/verify-a-credential',
+    '/docs/configure',
+    '/docs/terms',
+    '/docs/errors',
+    '/docs/errors/rate_limited',
+    '/docs/api',
+    '/docs/api/reportAgentDecision',
+    '/docs/api/getScore',
+    '/docs/find?q=webhook',
+    '/docs/decisions',
+    '/changelog',
+  ])
+    await inspectUrl(context, `${service.base}${path}`, path)
+  await context.close()
+})
