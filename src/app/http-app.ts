@@ -16,7 +16,8 @@ import type { OpenApi } from '../web/docs/api.ts'
 import { renderErrorPage } from '../web/docs/errors.ts'
 import { type DocsLibrary, readDocsLibrary } from '../web/docs/library.ts'
 import { docsEndpoints } from '../web/docs/pages.ts'
-import { startRefusalPage } from '../web/refusal-page.ts'
+import { publicPages } from '../web/public/pages.ts'
+import { publicRefusalPage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import type { X402 } from '../x402/settlement/open.ts'
 import { type Admission, type OpenedAdmission, openAdmission } from './admission.ts'
@@ -87,7 +88,7 @@ export function createService(parts: ServiceParts): Service {
   return {
     endpoints: endpointsOf(contract, handlers, config),
     pages: servicePages(parts, sandbox, docs.library),
-    notFoundPage: startRefusalPage(new URL(publicUrl).host),
+    notFoundPage: publicRefusalPage(new URL(publicUrl).host),
     registryCache,
     ...admitted,
     engineState: watch.state,
@@ -113,6 +114,7 @@ function servicePages(
       clock,
       securityContact: config.securityContact,
     }),
+    ...publicPages({ publicUrl }),
     ...dashboardPages({
       ...context,
       sessionRules: sessions,

@@ -23,7 +23,8 @@ export interface Route {
   /** Of a page: how it shows a refusal. */
   readonly refusalPage?: RefusalPage | undefined
   /**
-   * Whether only a browser gets the page: a caller that ranks `text/html` above JSON (decision D52).
+   * Whether only a browser gets refusals as a page: a caller that ranks `text/html` above JSON
+   * (decision D52).
    */
   readonly isNegotiated?: boolean
 }

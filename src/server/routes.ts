@@ -59,6 +59,7 @@ function endpointRoute(endpoint: Endpoint, metrics: Metrics): EndpointRoute {
     meter: metrics.route(`${endpoint.method} ${endpoint.path}`),
     isSameOrigin: isSameOrigin(endpoint),
     refusalPage: endpoint.refusalPage,
+    isNegotiated: endpoint.policy.kind === 'open',
     endpoint,
     checkPath: parameterCheck(endpoint.pathParameters),
     checkQuery: parameterCheck(endpoint.queryParameters),
@@ -83,7 +84,8 @@ function faultsOf(endpoint: Endpoint): string[] {
   const described = Object.keys(endpoint.pathParameters?.properties ?? {})
   const faults: string[] = []
   if (policy === undefined) faults.push('has no policy')
-  if (!/^(\/([\w.-]+|\{\w+\}))+$/.test(path)) faults.push(`has an unusable path ${path}`)
+  if (path !== '/' && !/^(\/([\w.-]+|\{\w+\}))+$/.test(path))
+    faults.push(`has an unusable path ${path}`)
   for (const name of named)
     if (!described.includes(name)) faults.push(`has no schema for path parameter ${name}`)
   for (const name of described)
@@ -93,7 +95,8 @@ function faultsOf(endpoint: Endpoint): string[] {
   if (endpoint.idempotencyKey === 'optional' && policy?.kind !== 'session')
     faults.push('takes an optional Idempotency-Key without a session')
   const showsRefusals = endpoint.refusalPage !== undefined
-  if (policy?.kind === 'page' ? !showsRefusals : showsRefusals && policy?.kind !== 'session')
+  const mayBePage = policy?.kind === 'session' || policy?.kind === 'open'
+  if (policy?.kind === 'page' ? !showsRefusals : showsRefusals && !mayBePage)
     faults.push('must show refusals as a page exactly if it is a page')
   if ((method === 'POST') !== (body !== undefined)) faults.push('must have a body exactly if POST')
   return faults.map((fault) => `${operationId} ${fault}`)

@@ -48,7 +48,8 @@ export function createWriter(options: WriterOptions): Writer {
     }
     const { status, body, text, contentType = 'application/json', headers } = given
     const error = status >= 400 ? errorOf(body) : undefined
-    const lines = [...headerSet(context, headers)]
+    const isPage = contentType.startsWith('text/html')
+    const lines = isPage ? [...sets.page] : [...headerSet(context, headers)]
     lines.push('Content-Type', contentType)
     if (error !== undefined) lines.push('Link', sets.helpLink(error))
     for (const name in headers) lines.push(name, headers[name] as string)
@@ -70,7 +71,7 @@ export function createWriter(options: WriterOptions): Writer {
     const { isSameOrigin } = context.route
     const { status, headers, body } = renderRefusal(sets, refusal, {
       ...(isSameOrigin === undefined ? {} : { isSameOrigin }),
-      refusalPage: refusalPageOf(context, refusal),
+      refusalPage: refusalPageOf(context),
       target: context.request.url ?? '',
     })
     writeText(context, status, headers, body)
@@ -147,12 +148,8 @@ export function createWriter(options: WriterOptions): Writer {
 }
 
 /** Returns how the caller sees the refusal as a page, if it sees one. */
-function refusalPageOf(
-  { route, request }: RequestContext,
-  { refusal }: Refusal,
-): RefusalPage | undefined {
-  const isPage =
-    !route.isNegotiated || (refusal === 'not_found' && prefersHtml(request.headers.accept))
+function refusalPageOf({ route, request }: RequestContext): RefusalPage | undefined {
+  const isPage = !route.isNegotiated || prefersHtml(request.headers.accept)
   return isPage ? route.refusalPage : undefined
 }
 

@@ -24,7 +24,7 @@ const contents = {
 
 const digest = sha256Hex(JSON.stringify(contents)).slice(0, 16)
 
-type AssetName = keyof typeof contents
+export type AssetName = keyof typeof contents
 
 /** Returns the path of an asset. */
 export function assetPath(name: AssetName): string {

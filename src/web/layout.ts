@@ -1,6 +1,6 @@
 /** Pure: the frame of every page. */
 import type { Answer } from '../platform/http/endpoint.ts'
-import { assetPath } from './assets.ts'
+import { type AssetName, assetPath } from './assets.ts'
 import { attributes, Html, html, type Part } from './html.ts'
 import { type IconName, icon, iconShapes } from './icons.ts'
 
@@ -10,8 +10,23 @@ export interface Page {
   /** The host of this deployment, shown beside the mark. */
   host: string
   main: Part
-  /** Absent: a page of one narrow column. */
+  /** Absent: a public page, or a page of one narrow column. */
   dashboard?: DashboardFrame
+  /** Absent: a page of one narrow column. */
+  site?: SiteFrame
+  description?: string
+  /** Whether search engines may list the page. */
+  isIndexed?: boolean
+  /** Further elements of the head, such as links to other forms of the page. */
+  head?: Part
+  /** Modules beside those of every page. */
+  scripts?: readonly AssetName[]
+}
+
+/** The frame of a public page. */
+export interface SiteFrame {
+  /** Path of the current entry in the navigation, or of none. */
+  current: string
 }
 
 export interface DashboardFrame {
@@ -24,24 +39,30 @@ export interface DashboardFrame {
 }
 
 /** Renders a whole page. */
-export function renderPage({ title, host, main, dashboard }: Page): string {
-  const body = dashboard === undefined ? singleBody(host, main) : dashboardBody(dashboard, main)
+export function renderPage(page: Page): string {
+  const { title, description, isIndexed = false, head, scripts = [] } = page
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title} · assay</title>
+${description !== undefined && html`<meta name="description" content="${description}">\n`}${!isIndexed && robots}<title>${title} · assay</title>
 <link rel="icon" href="${assetPath('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetPath('assay.css')}">
 <script src="${assetPath('theme.ts')}"></script>
 <script src="${assetPath('islands.ts')}" type="module"></script>
-</head>
-${body}
+${scripts.map((name) => html`<script src="${assetPath(name)}" type="module"></script>\n`)}${head}</head>
+${bodyOf(page)}
 </html>
 `.text
+}
+
+const robots = new Html('<meta name="robots" content="noindex">\n')
+
+function bodyOf({ host, main, dashboard, site }: Page): Html {
+  if (dashboard !== undefined) return dashboardBody(dashboard, main)
+  return site === undefined ? singleBody(host, main) : siteBody(site, host, main)
 }
 
 function singleBody(host: string, main: Part): Html {
@@ -49,7 +70,7 @@ function singleBody(host: string, main: Part): Html {
   return html`<body class="site">
 <a class="skip" href="#main">Skip to content</a>
 <header class="site-header"><div>
-<a class="brand" href="/sign-in">${mark}assay <span class="host">${host}</span></a>
+${brand(host)}
 <div class="row">${themeButton}</div>
 </div></header>
 <main id="main" class="single">
@@ -58,6 +79,38 @@ ${content}
 <footer class="site-footer"><div><span>Score credentials of ${host}</span></div></footer>
 ${iconShapes(content.text + themeButton.text)}
 </body>`
+}
+
+/** The navigation of public pages. */
+const siteEntries = [
+  { path: '/verify', title: 'Verify' },
+  { path: '/standard', title: 'Skill standard' },
+  { path: '/docs', title: 'Docs' },
+] as const
+
+function siteBody({ current }: SiteFrame, host: string, main: Part): Html {
+  const content = html`${main}`
+  const entries = siteEntries.map(
+    ({ path, title }) =>
+      html`<a href="${path}"${attributes({ 'aria-current': path === current && 'page' })}>${title}</a>`,
+  )
+  return html`<body>
+<a class="skip" href="#main">Skip to content</a>
+<header class="site-header"><div>
+${brand(host)}
+<nav class="site-nav" aria-label="Main">${entries}</nav>
+<div class="row">${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
+</div></header>
+<main id="main" class="page stack loose">
+${content}
+</main>
+<footer class="site-footer"><div><span>Score credentials of ${host}</span><a href="/.well-known/did.json">Issuer and keys</a><a href="/api/v1/openapi.json">Interface</a></div></footer>
+${iconShapes(content.text + themeButton.text)}
+</body>`
+}
+
+function brand(host: string): Html {
+  return html`<a class="brand" href="/">${mark}assay <span class="host">${host}</span></a>`
 }
 
 interface Destination {
@@ -138,14 +191,14 @@ function avatar(user: string): Html {
 }
 
 /** Answers with a page. */
-export function pageAnswer(page: Page, status = 200): Answer {
-  return {
-    status,
-    body: null,
-    text: renderPage(page),
-    contentType: 'text/html; charset=utf-8',
-  }
+export function pageAnswer(
+  page: Page,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
+): Answer {
+  return { status, body: null, text: renderPage(page), contentType: pageType, headers }
 }
+
+export const pageType = 'text/html; charset=utf-8'
 
 /** Sends the browser to another page of this service, by GET. */
 export function redirect(path: string, headers: Record<string, string> = {}): Answer {
@@ -153,7 +206,7 @@ export function redirect(path: string, headers: Record<string, string> = {}): An
     status: 303,
     body: null,
     text: '',
-    contentType: 'text/html; charset=utf-8',
+    contentType: pageType,
     headers: { Location: path, ...headers },
   }
 }

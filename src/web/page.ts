@@ -152,7 +152,7 @@ function answerOf(
   if ('redirectTo' in shown) return redirect(shown.redirectTo)
   if (frame === null) return redirect('/sign-in')
   const { title, main, status } = shown
-  return pageAnswer({ title, host, main, dashboard: frame }, status)
+  return pageAnswer({ title, host, main, dashboard: frame }, status === undefined ? {} : { status })
 }
 
 /** A text of the query that the page reads by itself: a wrong one is as none. */

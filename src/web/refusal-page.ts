@@ -1,7 +1,7 @@
 /** Pure: how pages show a refusal. */
 import type { RefusalPage } from '../platform/http/endpoint.ts'
 import { html, type Part } from './html.ts'
-import { renderPage } from './layout.ts'
+import { renderPage, type SiteFrame } from './layout.ts'
 
 const titles: Partial<Record<string, string>> = {
   not_found: 'Page not found',
@@ -11,7 +11,13 @@ const titles: Partial<Record<string, string>> = {
   unavailable: 'The service is busy',
 }
 
-/** Of the sign-in pages, and of paths that match nothing. */
+/** Of public pages, and of paths that match nothing. */
+export function publicRefusalPage(host: string): RefusalPage {
+  return ({ error, message }) =>
+    refusalPage(host, { error, message, back: toHome, site: { current: '' } })
+}
+
+/** Of the sign-in pages. */
 export function startRefusalPage(host: string): RefusalPage {
   return ({ error, message }) => refusalPage(host, { error, message, back: toStart })
 }
@@ -27,17 +33,23 @@ export function dashboardRefusalPage(host: string): RefusalPage {
       : refusalPage(host, { error, message, back: toDashboard })
 }
 
+const toHome = html`<a href="/">Go to the start page</a>`
 const toStart = html`<a href="/sign-in">Go to sign-in</a>`
 const toDashboard = html`<a href="/dashboard">Go to the dashboard</a>`
 
-function refusalPage(
-  host: string,
-  { error, message, back }: { error: string; message: string; back: Part },
-): string {
+interface Refused {
+  error: string
+  message: string
+  back: Part
+  site?: SiteFrame
+}
+
+function refusalPage(host: string, { error, message, back, site }: Refused): string {
   const title = titles[error] ?? 'This did not work'
   return renderPage({
     title,
     host,
+    ...(site === undefined ? {} : { site }),
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
 <h1 id="title">${title}</h1>
 <p>${message}</p>

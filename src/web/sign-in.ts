@@ -57,7 +57,7 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
   const { db, clock, publicUrl, rules, sendsMail, isSignUpOpen } = options
   const host = new URL(publicUrl).host
   const cookieName = sessionCookieName(publicUrl)
-  const show = (view: Omit<Page, 'host'>, status = 200) => pageAnswer({ ...view, host }, status)
+  const show = (view: Omit<Page, 'host'>, status = 200) => pageAnswer({ ...view, host }, { status })
   const showForm = (form: Omit<SignInForm, 'isSignUpOpen'>, status?: number) =>
     show(signInView({ ...form, isSignUpOpen }), status)
   const valueOf = ({ cookies }: Visitor) => sessionValueOf(cookies, cookieName)

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Type } from 'typebox'
+import { ask } from '../../test/support/start/ask.ts'
+import { publicUrl, startEdge } from '../../test/support/start/edge.ts'
+import { publicDocument } from '../platform/http/document.ts'
+import { endpoint } from '../platform/http/endpoint.ts'
+import { refuse } from '../platform/http/errors.ts'
+import { homePage } from './public/home.ts'
+import { pageDocument, publicEndpoint, siteOf, staticPage, viewAnswer } from './public-page.ts'
+import { publicRefusalPage } from './refusal-page.ts'
+
+const site = siteOf(publicUrl)
+const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+const alternates = [{ path: '/thing.json', type: 'application/json' }]
+const skills = new Map([['sql', pageDocument(site, { title: 'SQL', main: 'SQL' })]])
+
+const edge = await startEdge({
+  notFoundPage: publicRefusalPage(site.host),
+  endpoints: [
+    homePage(site),
+    staticPage(site, { name: 'thing', path: '/thing', title: 'Thing', main: '<b>', alternates }),
+    publicEndpoint(site, {
+      name: 'skill',
+      path: '/skills/{slug}',
+      pathParameters: Type.Object({ slug: Type.String() }),
+      answer({ path }) {
+        const document = skills.get(path.slug)
+        return document === undefined ? refuse('not_found') : { document }
+      },
+    }),
+    publicEndpoint(site, {
+      name: 'asked',
+      path: '/asked',
+      limits: { perMinute: 2, perDay: 100 },
+      queryParameters: Type.Object({ q: Type.Optional(Type.String()) }),
+      answer: ({ query }) => viewAnswer(site, { title: 'Asked', main: query.q ?? '' }),
+    }),
+    endpoint({
+      operationId: 'error',
+      method: 'GET',
+      path: '/errors/one',
+      area: 'pages',
+      summary: 'A document that shows itself to browsers',
+      policy: { kind: 'open' },
+      document: true,
+      priority: 'public',
+      responses: {},
+      answer: () => ({
+        document: publicDocument({
+          body: '{}',
+          contentType: 'application/json',
+          maxAgeSeconds: 300,
+          page: pageDocument(site, { title: 'Error', main: '' }),
+        }),
+      }),
+    }),
+  ],
+})
+after(() => edge.stop())
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  ask(`http://127.0.0.1:${edge.port}`, { path, headers })
+
+test('200: a static page has an ETag and brotli, allows no foreign code, and is cacheable', async () => {
+  const { status, headers, body } = await get('/')
+  assert.equal(status, 200)
+  assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+  assert.equal(headers['cache-control'], 'public, max-age=300')
+  assert.match(String(headers['content-security-policy']), /require-trusted-types-for 'script'/)
+  assert.match(String(body), /<h1>/)
+  const compressed = await get('/', { 'Accept-Encoding': 'br' })
+  assert.equal(compressed.headers['content-encoding'], 'br')
+  const again = await get('/', { 'If-None-Match': String(headers.etag) })
+  assert.equal(again.status, 304)
+})
+
+test('200: a page links to its other forms in the header and in the head', async () => {
+  const { headers, body } = await get('/thing')
+  assert.equal(headers.link, '</thing.json>; rel="alternate"; type="application/json"')
+  assert.match(String(body), /<link rel="alternate" type="application\/json" href="\/thing.json">/)
+  assert.match(String(body), /&lt;b&gt;/)
+})
+
+test('404: a browser gets a page, and every other caller the closed error body', async () => {
+  for (const path of ['/skills/unknown', '/nothing']) {
+    const page = await get(path, { Accept: browser })
+    assert.equal(page.status, 404)
+    assert.match(String(page.body), /<h1 id="title">Page not found<\/h1>/)
+    for (const Accept of ['*/*', 'application/json']) {
+      const { status, headers, body } = await get(path, { Accept })
+      assert.equal(status, 404)
+      assert.equal(headers['content-type'], 'application/json')
+      assert.equal(JSON.parse(String(body)).error, 'not_found')
+    }
+  }
+})
+
+test('200: a page that depends on its query is rendered for each request and not stored', async () => {
+  const { headers, body } = await get('/asked?q=%3Cscript%3E')
+  assert.equal(headers['cache-control'], 'private, no-store')
+  assert.match(String(headers['content-security-policy']), /script-src 'self'/)
+  assert.match(String(body), /&lt;script&gt;/)
+  await get('/asked')
+  const limited = await get('/asked')
+  assert.equal(limited.status, 429)
+  assert.match(String(limited.body), /Too many requests/)
+})
+
+test('200: a document with a page shows it to browsers alone, and caches keep both apart', async () => {
+  const page = await get('/errors/one', { Accept: browser })
+  assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+  const json = await get('/errors/one')
+  assert.equal(json.headers['content-type'], 'application/json')
+  for (const { headers } of [page, json]) assert.match(String(headers.vary), /, Accept$/)
+})
