@@ -90,15 +90,11 @@ const siteEntries = [
 
 function siteBody({ current }: SiteFrame, host: string, main: Part): Html {
   const content = html`${main}`
-  const entries = siteEntries.map(
-    ({ path, title }) =>
-      html`<a href="${path}"${attributes({ 'aria-current': path === current && 'page' })}>${title}</a>`,
-  )
   return html`<body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="site-header"><div>
 ${brand(host)}
-<nav class="site-nav" aria-label="Main">${entries}</nav>
+${siteNavigation(current)}
 <div class="row">${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
 </div></header>
 <main id="main" class="page stack loose">
@@ -107,6 +103,15 @@ ${content}
 <footer class="site-footer"><div><span>Score credentials of ${host}</span><a href="/.well-known/did.json">Issuer and keys</a><a href="/api/v1/openapi.json">Interface</a></div></footer>
 ${iconShapes(content.text + themeButton.text)}
 </body>`
+}
+
+/** Renders the navigation. `current` is the path of its entry for the page, or of none. */
+export function siteNavigation(current: string): Html {
+  const entries = siteEntries.map(
+    ({ path, title }) =>
+      html`<a href="${path}"${attributes({ 'aria-current': path === current && 'page' })}>${title}</a>`,
+  )
+  return html`<nav class="site-nav" aria-label="Main">${entries}</nav>`
 }
 
 function brand(host: string): Html {

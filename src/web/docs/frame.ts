@@ -2,7 +2,7 @@
 import { assetPath } from '../assets.ts'
 import { attributes, Html, html, type Part } from '../html.ts'
 import { icon, iconShapes } from '../icons.ts'
-import { mark, themeButton } from '../layout.ts'
+import { mark, siteNavigation, themeButton } from '../layout.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
 
 export interface DocsView {
@@ -42,9 +42,9 @@ export function renderDocsPage(frame: DocsFrame, view: DocsView): string {
   const body = html`<a class="skip" href="#main">Skip to content</a>
 <header class="site-header full"><div>
 <button class="button quiet menu-button" type="button" popovertarget="nav">${icon('menu', 'md')}<span class="hidden-visually">Open the table of contents</span></button>
-<a class="brand" href="/docs">${mark}assay <span class="host">${host}</span></a>
-<nav class="site-nav" aria-label="Main"><a href="/docs" aria-current="true">Docs</a><a href="/docs/api">API</a></nav>
-<div class="row">${themeButton}<a class="button" href="/sign-in">Sign in</a></div>
+<a class="brand" href="/">${mark}assay <span class="host">${host}</span></a>
+${siteNavigation('/docs')}
+<div class="row">${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
 </div></header>
 <div class="shell docs">
 <nav class="sidebar" id="nav" popover aria-label="Documentation"><div class="sections">${searchForm('nav-q', 'Search')}${navigation(frame, view)}</div></nav>
