@@ -38,8 +38,7 @@ export async function authenticateCaller(
     const caller = await edge.authenticateSession(cookie)
     return caller === null ? refuse('session_required') : { caller, key: null }
   }
-  if (authorization === undefined)
-    return policy.kind === 'keyed' ? challenged('missing_api_key') : anonymous
+  if (authorization === undefined) return policy.kind === 'keyed' ? missingKey(context) : anonymous
   const key = await edge.authenticate(authorization, context.client.network.address)
   if (key === null) return invalidKey(edge, route, context)
   return keyProblem(policy, key) ?? { caller: key.caller, key }
@@ -56,7 +55,9 @@ async function invalidKey(
 ): Promise<Refusal> {
   const limits = { name: 'failed keys', ...edge.failedKeyLimits }
   const verdict = await edge.limiter.take(context.client.network, limits)
-  return verdict.allowed ? challenged('invalid_api_key') : denied({ route, context }, verdict)
+  if (!verdict.allowed) return denied({ route, context }, verdict)
+  const isBearer = /^bearer(\s|$)/i.test(context.request.headers.authorization ?? '')
+  return challenged('invalid_api_key', isBearer ? undefined : messages.noScheme)
 }
 
 type KeyPolicy = Exclude<Policy, { kind: 'open' | 'session' | 'page' }>
@@ -67,6 +68,23 @@ function keyProblem({ kind, scope }: KeyPolicy, key: PresentedKey): Refusal | nu
   return kind === 'keyed' && key.caller.environment === 'test' ? refuse('test_key') : null
 }
 
-export function challenged(refusal: 'missing_api_key' | 'invalid_api_key'): Refusal {
-  return refuse(refusal, { headers: { 'WWW-Authenticate': 'Bearer' } })
+/** Messages for requests that hold a key in the wrong place. They never show it. */
+const messages = {
+  noScheme:
+    'The Authorization header does not begin with Bearer. Send Authorization: Bearer, a space and the key.',
+  otherHeader:
+    'This service does not read X-Api-Key. Send the key as Authorization: Bearer, a space and the key.',
+} as const
+
+/** Refuses a request without an Authorization header on a route that needs a key. */
+export function missingKey({ request: { headers } }: RequestContext): Refusal {
+  const message = headers['x-api-key'] === undefined ? undefined : messages.otherHeader
+  return challenged('missing_api_key', message)
+}
+
+function challenged(refusal: 'missing_api_key' | 'invalid_api_key', message?: string): Refusal {
+  return refuse(refusal, {
+    ...(message === undefined ? {} : { message }),
+    headers: { 'WWW-Authenticate': 'Bearer' },
+  })
 }

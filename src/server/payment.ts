@@ -7,7 +7,7 @@ import { type Policy } from '../platform/http/contract.ts'
 import { type Answer } from '../platform/http/endpoint.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
 import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
-import { challenged } from './authenticate.ts'
+import { missingKey } from './authenticate.ts'
 import {
   countCall,
   countNotFound,
@@ -41,7 +41,7 @@ export async function answerKeyless(
 ): Promise<Answer> {
   const { route, context, policy, idempotencyKey, path, query } = call
   const { path: pathTemplate, summary: description, operationId } = route.endpoint
-  if (edge.payments === undefined) return challenged('missing_api_key')
+  if (edge.payments === undefined) return missingKey(context)
   const limits = { name: operationId, ...policy.limits }
   // Wallets cost nothing, so a payer is limited by its network as well.
   const clientOf = (payer: string | null): ClientNetwork => {
