@@ -80,6 +80,20 @@ Every error is a JSON object. \`error\` is one of the names below and does not c
 - The header \`Link\` leads to a page about the error.
 - Quote \`X-Request-Id\` if you ask the operator about a response.
 
+## Mistakes that are made often
+
+| Request | Error | Correction |
+|---|---|---|
+| \`X-Api-Key: KEY\` | \`missing_api_key\`; on paid reads a payment challenge | Send \`Authorization: Bearer KEY\`. |
+| \`Authorization: KEY\` | \`invalid_api_key\` | Put the word \`Bearer\` before the key. |
+| \`?api_key=KEY\` | \`api_key_in_url\` | Send the header, and replace the key: URLs are logged. |
+| a body without \`Content-Type\`, or curl with \`-d\` alone | \`unsupported_media_type\` | Send \`Content-Type: application/json\`. |
+| a report or an endpoint without \`Idempotency-Key\` | \`invalid_idempotency_key\` | Send a fresh key of 16 to 128 characters with each new request. |
+| a field that is not in the contract | \`invalid_field\` | Send the fields of the contract alone. |
+| a repeat right after 429 or 503 | \`rate_limited\`, \`overloaded\` | Wait as many seconds as \`Retry-After\` says. |
+
+## All errors
+
 | Error | Status | Message | Next step |
 |---|---|---|---|
 ${rows.join('\n')}

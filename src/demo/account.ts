@@ -1,4 +1,4 @@
-/** The demo's account: an API key in a file, and credits. For local use only. */
+/** The demo's account: two API keys in files, and credits. For local use only. */
 import { chmod } from 'node:fs/promises'
 import { shownKey } from '../access/api-key.ts'
 import { createAccount, createApiKey, isActive } from '../access/manage.ts'
@@ -8,14 +8,14 @@ import { operator } from '../audit/record.ts'
 import { enterCredits } from '../credits/credits.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
-import { scopes } from '../platform/http/callers.ts'
-import { apiKeyFile, readText, writeFileAtomically } from './files.ts'
+import { type Environment, environments, scopes } from '../platform/http/callers.ts'
+import { keyFile, readText, writeFileAtomically } from './files.ts'
 
 export const accountName = 'demo'
 const credits = 1_000
 
 /**
- * Creates the account, its API key and its credits if missing. If the key's file was deleted,
+ * Creates the account, its API keys and its credits if missing. If the file of a key was deleted,
  * creates another key, because the database keeps only a digest of the first one.
  */
 export async function ensureDemoAccount(
@@ -23,16 +23,18 @@ export async function ensureDemoAccount(
   dataDir: string,
   { peppers, now }: { peppers: () => Promise<Keyring>; now: Date },
 ): Promise<void> {
-  const file = apiKeyFile(dataDir)
-  const known = (await readText(file))?.trim() ?? ''
-  if (await isKeyOfDemo(db, known, now)) return
-  const ring = await peppers()
-  const key = await db.transaction((tx) =>
-    makeKey(contextWithin(tx, { actor: operator(), now }), ring),
-  )
-  if (key === null) return
-  await writeFileAtomically(file, `${key}\n`)
-  await chmod(file, 0o600)
+  for (const environment of environments) {
+    const file = keyFile(dataDir, environment)
+    const known = (await readText(file))?.trim() ?? ''
+    if (await isKeyOfDemo(db, known, now)) continue
+    const ring = await peppers()
+    const key = await db.transaction((tx) =>
+      makeKey(contextWithin(tx, { actor: operator(), now }), environment, ring),
+    )
+    if (key === null) continue
+    await writeFileAtomically(file, `${key}\n`)
+    await chmod(file, 0o600)
+  }
 }
 
 async function isKeyOfDemo(db: Db, key: string, now: Date): Promise<boolean> {
@@ -42,13 +44,21 @@ async function isKeyOfDemo(db: Db, key: string, now: Date): Promise<boolean> {
 }
 
 /** Creates the account, a key and credits. Returns null if the account is at its key limit. */
-async function makeKey(context: ActionContext, peppers: Keyring): Promise<string | null> {
+async function makeKey(
+  context: ActionContext,
+  environment: Environment,
+  peppers: Keyring,
+): Promise<string | null> {
   const made = await createAccount(context, accountName)
   const accountId = made?.id ?? (await findAccount(context.db, accountName))?.id ?? ''
-  const rights = { environment: 'live', scopes, allowedFrom: null, expiresAt: null } as const
-  const created = await createApiKey(context, { accountId, name: accountName, ...rights }, peppers)
+  const name = environment === 'live' ? accountName : 'sandbox'
+  const allowed = environment === 'live' ? scopes : readScopes
+  const rights = { environment, scopes: allowed, allowedFrom: null, expiresAt: null } as const
+  const created = await createApiKey(context, { accountId, name, ...rights }, peppers)
   if (created.outcome !== 'created') return null
   const entry = { accountId, kind: 'grant', delta: credits, reason: 'demo' } as const
   await enterCredits(context, { ...entry, reference: `demo ${accountId}` })
   return created.key
 }
+
+const readScopes = ['candidates:read', 'scores:read'] as const

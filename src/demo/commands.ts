@@ -1,8 +1,8 @@
 /** Renders the commands that the terminal shows when the demo is ready. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifyPath } from '../score-credentials/schema.ts'
-import { credentialFile, demoFolder } from './files.ts'
+import { credentialFile, demoFolder, keyFile } from './files.ts'
 
 interface Place {
   publicUrl: string
@@ -10,19 +10,28 @@ interface Place {
 }
 
 /**
- * Returns the lines to print. Each command runs unchanged in a shell of this machine with the
+ * Returns the lines to print: the web address first, then a first success without a key, with the
+ * demo's key and in the sandbox. Each command runs unchanged in a shell of this machine with the
  * `usual` settings. The demo must have been prepared.
  */
 export function renderCommands(demo: Place, usual: Place, signInUrl: string | null): string {
   const verify = (file: string): string =>
     `curl -s -w '\\n' -H 'Content-Type: application/json' --data-binary ${shellQuoted(`@${credentialFile(demo.dataDir, file)}`)} ${demo.publicUrl}${verifyPath}`
+  const testKey = testKeyOf(demo.dataDir)
   return [
     '',
-    `assay serves at ${demo.publicUrl} (Ctrl-C stops it). Paste one of these:`,
+    `assay serves at ${demo.publicUrl} (Ctrl-C stops it).`,
+    `Documentation: ${demo.publicUrl}/docs`,
     '',
-    '# a genuine credential: "valid":true',
+    '# verify a genuine credential: "valid":true',
     verify('valid'),
     '',
+    "# search with the demo's key",
+    `curl -s -w '\\n' -H "Authorization: Bearer $(cat ${shellQuoted(keyFile(demo.dataDir, 'live'))})" '${demo.publicUrl}/api/v1/candidates/search?q=typescript'`,
+    '',
+    ...(testKey === null
+      ? []
+      : ['# a key for the sandbox: fictional data, free of charge', testKey, '']),
     '# a credential with a changed score: "reason":"signature_invalid"',
     verify('tampered'),
     '',
@@ -39,9 +48,15 @@ export function renderCommands(demo: Place, usual: Place, signInUrl: string | nu
           signInUrl,
           '',
         ]),
-    `Search, candidates and scores, with the demo's key: ${join(demoFolder(demo.dataDir), 'README.md')}`,
+    `Candidates and scores, with the demo's key: ${join(demoFolder(demo.dataDir), 'README.md')}`,
     '',
   ].join('\n')
+}
+
+/** Returns null if the account had too many keys when the demo was made. */
+function testKeyOf(dataDir: string): string | null {
+  const file = keyFile(dataDir, 'test')
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : null
 }
 
 /** Returns the settings that another terminal lacks: the demo's issuer depends on the address. */

@@ -1,6 +1,7 @@
 /** The demo's files in the data directory. `made.json` is written last. */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { Environment } from '../platform/http/callers.ts'
 
 export function demoFolder(dataDir: string): string {
   return join(dataDir, 'demo')
@@ -10,9 +11,9 @@ export function credentialFile(dataDir: string, name: string): string {
   return join(demoFolder(dataDir), 'credentials', `${name}.json`)
 }
 
-/** Holds the API key of the demo's account. */
-export function apiKeyFile(dataDir: string): string {
-  return join(demoFolder(dataDir), 'api-key')
+/** Holds an API key of the demo's account: `api-key`, or `test-key` for the sandbox. */
+export function keyFile(dataDir: string, environment: Environment): string {
+  return join(demoFolder(dataDir), environment === 'live' ? 'api-key' : 'test-key')
 }
 
 /** Records that all files were written, and for which address. If it differs, all are rewritten. */

@@ -167,13 +167,16 @@ test('importing the demo’s files of workers, sources and evidence changes noth
   })
 })
 
-test('the demo account has credits and a key in a private file, and a new key if the file is lost', async () => {
+test('the demo account has credits, two keys in private files, and a new key if its file is lost', async () => {
   const { db, config, dataDir } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
   const file = join(dataDir, 'demo/api-key')
   const key = readFileSync(file, 'utf8').trim()
   assert.ok(isApiKey(key) && key.startsWith('svc_live_'))
   assert.equal(statSync(file).mode & 0o777, 0o600)
+  const testFile = join(dataDir, 'demo/test-key')
+  assert.match(readFileSync(testFile, 'utf8'), /^svc_test_/)
+  assert.equal(statSync(testFile).mode & 0o777, 0o600)
   const account = await findAccount(db, 'demo')
   assert.ok(account !== undefined)
   assert.equal((await findCreditAccount(db, account.id))?.balance, 1_000)
@@ -248,7 +251,7 @@ test('after a start that is interrupted between any two files, the next start co
   const { db, config, dataDir } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
   const demo = join(dataDir, 'demo')
-  const names = readdirSync(demo).filter((name) => name !== 'credentials' && name !== 'api-key')
+  const names = readdirSync(demo).filter((name) => !/^(credentials|.*-key)$/.test(name))
   const files = [...readdirSync(join(demo, 'credentials')), ...names.map((name) => `../${name}`)]
   const whole = files.map((name) => readFileSync(join(demo, 'credentials', name), 'utf8'))
   for (let kept = 0; kept < files.length; kept++) {
@@ -322,11 +325,24 @@ test('the printed commands name existing files and the status of the revoked cre
   assert.match(printed, new RegExp(`^PUBLIC_URL=${config.publicUrl} bin/assay demo tick$`, 'm'))
   assert.match(renderCommands(config, config, null), /^bin\/assay demo tick$/m)
   const commands = printed.split('\n').filter((line) => line.startsWith('curl '))
-  assert.equal(commands.length, 3)
+  assert.equal(commands.length, 4)
+  const order = [
+    'Documentation: ',
+    'valid.json',
+    '/candidates/search?q=',
+    'svc_test_',
+    'http://link',
+  ]
+  const places = order.map((text) => printed.indexOf(text))
+  assert.deepEqual(
+    places,
+    [...places].sort((a, b) => a - b),
+  )
+  assert.ok(!places.includes(-1), printed)
   const files = commands.flatMap((command) => command.match(/@(\S+\.json)/)?.[1] ?? [])
   assert.equal(files.length, 2)
   for (const file of files) assert.ok(existsSync(file), file)
-  assert.ok(commands[2]?.includes(read(dataDir, 'revoked').credentialStatus.id))
+  assert.ok(commands[3]?.includes(read(dataDir, 'revoked').credentialStatus.id))
 })
 
 test('after eight concurrent starts with eight addresses, all files belong to the last one', async () => {
@@ -347,5 +363,6 @@ test('after eight concurrent starts with eight addresses, all files belong to th
     'made.json',
     'people.ndjson',
     'sources.ndjson',
+    'test-key',
   ])
 })

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
 import { deadlineMs } from '../platform/deadlines.ts'
+import { environments } from '../platform/http/callers.ts'
 import { collectGarbage } from '../platform/observability/garbage.ts'
 import { alone } from '../platform/process-mark.ts'
 import { signCredential } from '../score-credentials/issue.ts'
@@ -22,10 +23,10 @@ import { ensureDemoAccount } from './account.ts'
 import { dayMs } from './days.ts'
 import { demoSources } from './evidence.ts'
 import {
-  apiKeyFile,
   completionFile,
   credentialFile,
   demoFolder,
+  keyFile,
   readText,
   removeFile,
   writeFileAtomically,
@@ -123,7 +124,8 @@ function completionText(publicUrl: string): string {
  */
 async function isComplete({ config, db, now }: DemoOptions): Promise<boolean> {
   const { publicUrl, dataDir } = config
-  const others = [...otherFiles.map((name) => join(demoFolder(dataDir), name)), apiKeyFile(dataDir)]
+  const keys = environments.map((environment) => keyFile(dataDir, environment))
+  const others = [...otherFiles.map((name) => join(demoFolder(dataDir), name)), ...keys]
   const isThere = hasSampleFiles(dataDir) && others.every(existsSync)
   if (!isThere || (await readText(completionFile(dataDir))) !== completionText(publicUrl))
     return false

@@ -23,7 +23,8 @@ ${rows.join('\n')}
 
 ## Search, candidates and scores
 
-The file \`api-key\` holds the API key of the account \`demo\`, which has 1,000 credits. In this folder, run:
+The file \`api-key\` holds the API key of the account \`demo\`, which has 1,000 credits. The file \`test-key\` holds its key for the
+sandbox, whose candidates cost nothing. In this folder, run:
 
     curl -s -H "Authorization: Bearer $(cat api-key)" "${publicUrl}/api/v1/candidates/search?q=typescript"
     curl -s -H "Authorization: Bearer $(cat api-key)" ${publicUrl}/api/v1/candidates/demo-amara-okonkwo

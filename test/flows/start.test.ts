@@ -214,8 +214,9 @@ async function assertCommandsWork(server: ServerProcess): Promise<void> {
   const answers = await Promise.all(
     commands.map((command) => promisify(execFile)('/bin/sh', ['-c', command])),
   )
-  const [valid, tampered, status, ...more] = answers.map(({ stdout }) => stdout)
+  const [valid, search, tampered, status, ...more] = answers.map(({ stdout }) => stdout)
   assert.match(valid ?? '', /"valid":true/)
+  assert.match(search ?? '', /"resultCount":1/)
   assert.match(tampered ?? '', /"valid":false,"reason":"signature_invalid"/)
   assert.match(status ?? '', /"status":"revoked"/)
   assert.deepEqual(more, [])
